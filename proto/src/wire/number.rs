@@ -1,0 +1,374 @@
+//! Numbers as text, exactly as C prints them and as C++ streams read them.
+//!
+//! `printf` is reproduced on top of `core`'s correctly rounded digits, so that no C library is needed and no
+//! locale can interfere. spec: lsl-wire §2.2, §4.1, §9, §21.
+
+use core::{fmt, ops, str};
+
+use super::{NoRoom, Sink, sink::put_text};
+
+/// A number's text, in place.
+#[derive(Clone, Copy)]
+pub struct NumberText {
+    bytes: [u8; Self::CAPACITY],
+    len: usize,
+}
+
+impl NumberText {
+    const CAPACITY: usize = 32;
+
+    const EMPTY: Self = Self { bytes: [0; Self::CAPACITY], len: 0 };
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        // Only ASCII is ever put in.
+        self.bytes.get(..self.len).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+}
+
+impl ops::Deref for NumberText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for NumberText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), out)
+    }
+}
+
+impl fmt::Display for NumberText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+impl Sink for NumberText {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+        let end = self.len.checked_add(bytes.len()).ok_or(NoRoom)?;
+        self.bytes.get_mut(self.len..end).ok_or(NoRoom)?.copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// What becomes of zeros at the end of the fraction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TrailingZeros {
+    /// Dropped, and the point with them if nothing follows it (`%g`).
+    Drop,
+    /// Kept, and the point always (`%#g`).
+    Keep,
+}
+
+/// Prints as C's `%.<digits>g` or `%#.<digits>g` in the "C" locale.
+///
+/// - Units: `digits` is the number of significant digits, 1 to 17; others are brought into this range.
+/// - Source: ISO C `printf`; NaN and infinity as the GNU library prints them.
+pub fn general(value: f64, digits: u8, zeros: TrailingZeros) -> NumberText {
+    let mut text = NumberText::EMPTY;
+    let digits = digits.clamp(1, 17);
+    // 17 digits, sign, point and exponent take 24 bytes, and a fixed 0.0001 takes 5 more than its digits.
+    if put_general(value, digits, zeros, &mut text).is_err() {
+        text.truncate(0);
+    }
+    text
+}
+
+/// Prints as C's `%#.16g`: the form of the numbers in stream descriptions.
+pub fn description_number(value: f64) -> NumberText {
+    general(value, 16, TrailingZeros::Keep)
+}
+
+/// Prints an integer in decimal.
+pub fn integer(value: i64) -> NumberText {
+    let mut text = NumberText::EMPTY;
+    if put_text(&mut text, format_args!("{value}")).is_err() {
+        text.truncate(0);
+    }
+    text
+}
+
+/// Reads a leading number as a C++ stream does: white space, then the longest text that looks like a number.
+///
+/// Returns nothing if there is none. What exceeds the range becomes the largest finite number of that sign.
+/// `inf`, `nan` and hexadecimal numbers are not read (`0x10` is 0).
+/// - Source: libstdc++ `num_get`, "C" locale.
+pub fn extract_f64(text: &[u8]) -> Option<f64> {
+    let value: f64 = leading_float(text)?.parse().ok()?;
+    Some(value.clamp(f64::MIN, f64::MAX))
+}
+
+/// Reads a leading number in single precision; see [`extract_f64`].
+pub fn extract_f32(text: &[u8]) -> Option<f32> {
+    let value: f32 = leading_float(text)?.parse().ok()?;
+    Some(value.clamp(f32::MIN, f32::MAX))
+}
+
+/// Reads a leading decimal integer as a C++ stream does; what exceeds 64 bits becomes the limit.
+///
+/// Returns nothing if there is none. The caller narrows; C++ clamps to the narrower type's limits, too.
+/// - Source: libstdc++ `num_get`, "C" locale.
+pub fn extract_i64(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii_start();
+    let (negative, text) = match text.split_first()? {
+        (b'-', rest) => (true, rest),
+        (b'+', rest) => (false, rest),
+        _ => (false, text),
+    };
+    if !text.first()?.is_ascii_digit() {
+        return None;
+    }
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    Some(digits.fold(0i64, |value, digit| {
+        let digit = i64::from(digit.wrapping_sub(b'0'));
+        let value = value.saturating_mul(10);
+        if negative { value.saturating_sub(digit) } else { value.saturating_add(digit) }
+    }))
+}
+
+/// Reads a leading decimal integer into 32 bits, clamped to their limits; see [`extract_i64`].
+pub fn extract_i32(text: &[u8]) -> Option<i32> {
+    let value = extract_i64(text)?.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
+    i32::try_from(value).ok()
+}
+
+/// Reads a leading decimal integer into 16 bits, clamped to their limits; see [`extract_i64`].
+pub fn extract_i16(text: &[u8]) -> Option<i16> {
+    let value = extract_i64(text)?.clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+    i16::try_from(value).ok()
+}
+
+/// Reads a C++ `char`: the code of the first byte that is not white space, *not* a number.
+pub fn extract_i8(text: &[u8]) -> Option<i8> {
+    text.trim_ascii_start().first().map(|byte| i8::from_ne_bytes([*byte]))
+}
+
+fn put_general(value: f64, digits: u8, zeros: TrailingZeros, out: &mut NumberText) -> Result<(), NoRoom> {
+    if value.is_sign_negative() {
+        out.put(b"-")?;
+    }
+    if !value.is_finite() {
+        return out.put(if value.is_nan() { b"nan" } else { b"inf" });
+    }
+    let mut scientific = NumberText::EMPTY;
+    let precision = usize::from(digits - 1);
+    put_text(&mut scientific, format_args!("{:.*e}", precision, value.abs()))?;
+    let (mantissa, exponent) = scientific.split_once('e').ok_or(NoRoom)?;
+    let exponent: i32 = exponent.parse().map_err(|_| NoRoom)?;
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if exponent < -4 || exponent >= i32::from(digits) {
+        put_decimal(integer, fraction, zeros, out)?;
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return put_text(out, format_args!("e{sign}{:02}", exponent.unsigned_abs()));
+    }
+    match usize::try_from(exponent) {
+        Ok(shift) => {
+            let (more, fraction) = fraction.split_at_checked(shift).ok_or(NoRoom)?;
+            out.put(integer.as_bytes())?;
+            put_decimal(more, fraction, zeros, out)
+        }
+        Err(_) => {
+            let leading = usize::try_from(-exponent - 1).map_err(|_| NoRoom)?;
+            let leading = "000".get(..leading).ok_or(NoRoom)?;
+            put_fraction_below_one(leading, integer, fraction, zeros, out)
+        }
+    }
+}
+
+fn put_fraction_below_one(
+    leading: &str,
+    digit: &str,
+    digits: &str,
+    zeros: TrailingZeros,
+    out: &mut NumberText,
+) -> Result<(), NoRoom> {
+    let mut fraction = NumberText::EMPTY;
+    for part in [leading, digit, digits] {
+        fraction.put(part.as_bytes())?;
+    }
+    put_decimal("0", &fraction, zeros, out)
+}
+
+/// Puts `<integer>.<fraction>`, without what `zeros` drops.
+fn put_decimal(
+    integer: &str,
+    fraction: &str,
+    zeros: TrailingZeros,
+    out: &mut NumberText,
+) -> Result<(), NoRoom> {
+    out.put(integer.as_bytes())?;
+    let fraction = match zeros {
+        TrailingZeros::Keep => fraction,
+        TrailingZeros::Drop => fraction.trim_end_matches('0'),
+    };
+    if zeros == TrailingZeros::Keep || !fraction.is_empty() {
+        out.put(b".")?;
+    }
+    out.put(fraction.as_bytes())
+}
+
+/// Cuts out what a C++ stream would collect for a float; the text may still not be a number (`1e`).
+fn leading_float(text: &[u8]) -> Option<&str> {
+    let text = text.trim_ascii_start();
+    let mut part = FloatPart::Sign;
+    let mut mantissa_digits = false;
+    let mut len = 0;
+    for byte in text {
+        part = match (part, byte) {
+            (FloatPart::Sign, b'+' | b'-') => FloatPart::Integer,
+            (FloatPart::Sign | FloatPart::Integer, b'0'..=b'9') => {
+                mantissa_digits = true;
+                FloatPart::Integer
+            }
+            (FloatPart::Sign | FloatPart::Integer, b'.') => FloatPart::Fraction,
+            (FloatPart::Fraction, b'0'..=b'9') => {
+                mantissa_digits = true;
+                FloatPart::Fraction
+            }
+            (FloatPart::Integer | FloatPart::Fraction, b'e' | b'E') if mantissa_digits => {
+                FloatPart::ExponentSign
+            }
+            (FloatPart::ExponentSign, b'+' | b'-' | b'0'..=b'9') => FloatPart::Exponent,
+            (FloatPart::Exponent, b'0'..=b'9') => FloatPart::Exponent,
+            _ => break,
+        };
+        len += 1;
+    }
+    str::from_utf8(text.get(..len)?).ok()
+}
+
+#[derive(Clone, Copy)]
+enum FloatPart {
+    Sign,
+    Integer,
+    Fraction,
+    ExponentSign,
+    Exponent,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::{
+        TrailingZeros, description_number, extract_f32, extract_f64, extract_i8, extract_i32, extract_i64,
+        general,
+    };
+
+    #[test]
+    fn numbers_print_as_in_stream_descriptions() {
+        let cases = [
+            (0.0, "0.000000000000000"),
+            (1.0, "1.000000000000000"),
+            (250.5, "250.5000000000000"),
+            (1.0 / 3.0, "0.3333333333333333"),
+            (1e6, "1000000.000000000"),
+            (1e15, "1000000000000000."),
+            (1e16, "1.000000000000000e+16"),
+            (1e-5, "1.000000000000000e-05"),
+            (-0.0001, "-0.0001000000000000000"),
+            (1047.872947623, "1047.872947623000"),
+            (f64::MAX, "1.797693134862316e+308"),
+            (-5e-324, "-4.940656458412465e-324"),
+            // Exact ties round to even, as printf does.
+            (4_503_599_627_370_497.5, "4503599627370498."),
+            (4_503_599_627_370_496.5, "4503599627370496."),
+            (f64::NAN, "nan"),
+            (f64::NEG_INFINITY, "-inf"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(description_number(value).as_str(), text);
+        }
+    }
+
+    #[test]
+    fn trailing_zeros_are_dropped_on_request() {
+        let cases = [
+            (0.0, 16, "0"),
+            (-0.0, 16, "-0"),
+            (12_345_678.123_456_79, 16, "12345678.12345679"),
+            (1_000.123_456_789, 16, "1000.123456789"),
+            (100.0, 16, "100"),
+            (1e16, 16, "1e+16"),
+            (1.5e-7, 16, "1.5e-07"),
+            (9.999_999_999_999_999_5, 16, "10"),
+            (0.000_099_999_999, 6, "0.0001"),
+            (1_787_140.0, 6, "1.78714e+06"),
+            (999_999.5, 6, "1e+06"),
+            (123.0, 1, "1e+02"),
+        ];
+        for (value, digits, text) in cases {
+            assert_eq!(general(value, digits, TrailingZeros::Drop).as_str(), text);
+        }
+        assert_eq!(general(0.1f32.into(), 8, TrailingZeros::Keep).as_str(), "0.10000000");
+        assert_eq!(general(1e10, 8, TrailingZeros::Keep).as_str(), "1.0000000e+10");
+    }
+
+    #[test]
+    fn leading_numbers_are_read_as_cpp_streams_read_them() {
+        let cases: [(&str, Option<f64>); 22] = [
+            ("3.5xyz", Some(3.5)),
+            (" \t-2e3 ", Some(-2000.0)),
+            ("+.5", Some(0.5)),
+            ("5.", Some(5.0)),
+            ("1.2.3", Some(1.2)),
+            ("0x10", Some(0.0)),
+            ("1e", None),
+            ("1e+", None),
+            ("1ex", None),
+            (".", None),
+            ("-", None),
+            (".e5", None),
+            ("e5", None),
+            ("", None),
+            ("   ", None),
+            ("inf", None),
+            ("nan", None),
+            ("--1", None),
+            ("1e400", Some(f64::MAX)),
+            ("-1e400", Some(f64::MIN)),
+            ("1-2", Some(1.0)),
+            ("00012", Some(12.0)),
+        ];
+        for (text, value) in cases {
+            assert_eq!(extract_f64(text.as_bytes()), value, "{text:?}");
+        }
+        assert_eq!(extract_f32(b"1e39"), Some(f32::MAX));
+        assert_eq!(extract_i32(b"17000xyz"), Some(17_000));
+        assert_eq!(extract_i32(b"99999999999"), Some(i32::MAX));
+        assert_eq!(extract_i64(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(extract_i64(b"-9999999999999999999999"), Some(i64::MIN));
+        assert_eq!(extract_i32(b"abc"), None);
+        assert_eq!(extract_i32(b"- 1"), None);
+        assert_eq!(extract_i8(b" 65"), Some(54));
+        assert_eq!(extract_i8(b""), None);
+    }
+
+    #[test]
+    fn numbers_print_as_the_c_library_prints_them() {
+        let table = include_str!("../../tests/vectors/printf.tsv");
+        let (keep, drop) = (TrailingZeros::Keep, TrailingZeros::Drop);
+        for line in table.lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let value = f64::from_bits(u64::from_str_radix(fields[0], 16).unwrap());
+            for (text, digits, zeros) in
+                [(fields[1], 16, keep), (fields[2], 16, drop), (fields[3], 8, keep), (fields[4], 6, drop)]
+            {
+                assert_eq!(general(value, digits, zeros).as_str(), text, "{digits} digits of {}", fields[0]);
+            }
+        }
+        assert!(table.lines().count() > 400);
+    }
+}
