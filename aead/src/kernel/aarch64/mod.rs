@@ -1,0 +1,3 @@
+//! Kernels for aarch64.
+
+pub(super) mod neon;

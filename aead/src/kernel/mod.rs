@@ -1,0 +1,187 @@
+//! The arithmetic, once per instruction set.
+//!
+//! `portable` is the definition of correct; every other kernel is tested against it.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(feature = "std")]
+pub(crate) mod crew;
+mod portable;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod scalar;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod wide;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::neon::Neon;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::avx512::{Avx512, Avx512Ifma};
+
+use crate::chacha20poly1305::too_long;
+use crate::{Key, Message, Nonce, OpenError, Refused, SealError, Tag};
+
+/// An implementation that this CPU can run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// Plain Rust, one message and one block at a time.
+    Portable,
+    /// Registers of 128 bits.
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    /// Registers of 256 bits.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// Registers of 512 bits with 32-bit multiplications.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    /// Registers of 512 bits with 52-bit multiplications.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Ifma(Avx512Ifma),
+}
+
+impl Kernel {
+    /// The fastest kernel this CPU can run.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::available().last().unwrap_or(Self::Portable)
+    }
+
+    /// Every kernel this CPU can run, the most portable first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let portable = [Some(Self::Portable)].into_iter();
+        #[cfg(target_arch = "x86_64")]
+        let wide = [
+            Avx2::detect().map(Self::Avx2),
+            Avx512::detect().map(Self::Avx512),
+            Avx512Ifma::detect().map(Self::Avx512Ifma),
+        ];
+        #[cfg(target_arch = "aarch64")]
+        let wide = [Neon::detect().map(Self::Neon)];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let wide = [None];
+        portable.chain(wide).flatten()
+    }
+
+    /// Name for tables and options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => "neon",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Ifma(_) => "avx512ifma",
+        }
+    }
+
+    /// Seals one message with this kernel; see [`seal_in_place`](crate::seal_in_place).
+    pub fn seal_in_place(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        aad: &[u8],
+        buffer: &mut [u8],
+    ) -> Result<Tag, SealError> {
+        if too_long(buffer.len()) {
+            return Err(SealError::TooLong);
+        }
+        let mut message = [Message::plain(key, *nonce, aad, buffer)];
+        self.batch(&mut message, Direction::Seal);
+        Ok(message[0].tag)
+    }
+
+    /// Opens one message with this kernel; see [`open_in_place`](crate::open_in_place).
+    pub fn open_in_place(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        aad: &[u8],
+        buffer: &mut [u8],
+        tag: &Tag,
+    ) -> Result<(), OpenError> {
+        if too_long(buffer.len()) {
+            return Err(OpenError::TooLong);
+        }
+        let mut message = [Message::sealed(key, *nonce, aad, buffer, *tag)];
+        self.batch(&mut message, Direction::Open);
+        message[0].outcome
+    }
+
+    /// Seals a batch with this kernel; see [`seal_batch`](crate::seal_batch).
+    pub fn seal_batch(self, messages: &mut [Message<'_>]) -> Result<(), SealError> {
+        if messages.iter().any(|message| too_long(message.buffer.len())) {
+            return Err(SealError::TooLong);
+        }
+        self.batch(messages, Direction::Seal);
+        Ok(())
+    }
+
+    /// Opens a batch with this kernel; see [`open_batch`](crate::open_batch).
+    pub fn open_batch(self, messages: &mut [Message<'_>]) -> Result<(), Refused> {
+        if messages.iter().all(|message| !too_long(message.buffer.len())) {
+            self.batch(messages, Direction::Open);
+            return Refused::among(messages);
+        }
+        // Nobody can have sealed a message that is too long; the others open one by one.
+        for message in &mut *messages {
+            if too_long(message.buffer.len()) {
+                message.outcome = Err(OpenError::TooLong);
+            } else {
+                self.batch(core::slice::from_mut(message), Direction::Open);
+            }
+        }
+        Refused::among(messages)
+    }
+
+    fn batch(self, messages: &mut [Message<'_>], direction: Direction) {
+        match self {
+            Self::Portable => {
+                portable::batch(messages, direction);
+                wipe_stack::<2048>();
+            }
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(token) => wide::batch(token, messages, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => wide::batch(token, messages, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => wide::batch(token, messages, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Ifma(token) => wide::batch(token, messages, direction),
+        }
+    }
+}
+
+/// What is done to a batch.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Direction {
+    Open,
+    Seal,
+}
+
+/// Overwrites what the functions called before have left on the stack.
+#[inline(never)]
+fn wipe_stack<const BYTES: usize>() {
+    let mut below = [0_u8; BYTES];
+    core::hint::black_box(&mut below);
+}
+
+/// Marks a verdict over secrets as what everybody will learn from it: the tests that look for branches on
+/// secrets then permit one on this.
+#[inline(always)]
+fn public(verdict: bool) -> bool {
+    #[cfg(all(test, target_arch = "x86_64"))]
+    let verdict = tests::taint::public(verdict);
+    verdict
+}
+
+#[cfg(all(test, target_arch = "x86_64", feature = "std"))]
+mod tests;

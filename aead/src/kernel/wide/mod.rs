@@ -1,0 +1,450 @@
+//! The wide kernels, written once for every vector unit.
+//!
+//! ChaCha20 and Poly1305 go over the messages one after the other: first all blocks of all messages, in
+//! any mixture, fill the registers of ChaCha20; then the messages lie side by side in the lanes of
+//! Poly1305. Opening does the latter first, so that nothing is decrypted before its tag has verified.
+
+pub(super) mod chacha20;
+mod field;
+pub(super) mod limbs26;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod limbs44;
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(super) mod model;
+pub(super) mod poly1305;
+pub(super) mod simd;
+
+use super::portable::chacha20::CONSTANTS;
+use super::scalar::Number;
+use super::{Direction, wipe_stack};
+use crate::{Key, Message, Nonce, OpenError, Tag};
+
+/// 64 bytes of key stream, or the state it is made from.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Block(pub(super) [u8; 64]);
+
+impl Block {
+    pub(super) const ZERO: Self = Self([0; 64]);
+
+    /// The initial state of a message's block `counter` (RFC 8439 §2.3).
+    #[inline]
+    fn initial(key: &Key, nonce: &Nonce, counter: u32) -> Self {
+        let mut words = [0; 16];
+        words[..4].copy_from_slice(&CONSTANTS);
+        words[4..12].copy_from_slice(key.words());
+        words[12] = counter;
+        words[13..].copy_from_slice(&nonce.words());
+        let mut block = Self::ZERO;
+        for (bytes, word) in block.0.as_chunks_mut().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        block
+    }
+
+    /// The same state with another counter.
+    #[inline]
+    fn with_counter(mut self, counter: u32) -> Self {
+        self.0[48..52].copy_from_slice(&counter.to_le_bytes());
+        self
+    }
+
+    /// The first half as words.
+    #[inline(always)]
+    pub(super) fn words64(&self) -> [u64; 4] {
+        let mut words = [0; 4];
+        for (word, bytes) in words.iter_mut().zip(self.0.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        words
+    }
+}
+
+/// What a vector unit does, each in a function compiled for it. Its token implements this.
+pub(super) trait Unit: Copy {
+    /// Messages whose tags are computed side by side.
+    const LANES: usize;
+    /// Key-stream blocks are made in multiples of this.
+    const PARTS: usize;
+
+    /// Replaces every block's initial state by its key stream.
+    fn key_stream(self, blocks: &mut [Block]);
+    /// Writes a message's key stream from block 0 on.
+    fn first_blocks(self, key: &Key, nonce: &Nonce, blocks: &mut [Block]);
+    /// Encrypts or decrypts `data` with as many blocks as it needs.
+    fn apply(self, data: &mut [u8], stream: &[Block]);
+    /// Computes the tags of `LANES` messages, or of twice as many; every slice has one entry each.
+    fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]);
+    /// Adds a long text to a sum.
+    fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number;
+    /// Clears the vector registers.
+    fn wipe_registers(self);
+}
+
+/// Seals or opens every message; opening sets each message's outcome.
+pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
+    if let [message] = messages {
+        let blocks = message.buffer.len().div_ceil(64) + 1;
+        if blocks <= 4 {
+            alone::<U, 4>(unit, message, direction);
+            wipe_stack::<1024>();
+        } else if blocks <= 8 {
+            alone::<U, 8>(unit, message, direction);
+            wipe_stack::<1792>();
+        } else if blocks <= 20 {
+            alone::<U, 20>(unit, message, direction);
+            wipe_stack::<5120>();
+        } else {
+            groups(unit, messages, direction);
+        }
+    } else {
+        groups(unit, messages, direction);
+    }
+    unit.wipe_registers();
+}
+
+/// As [`batch`], for one message of less than `BLOCKS` blocks.
+#[inline(never)]
+fn alone<U: Unit, const BLOCKS: usize>(unit: U, message: &mut Message<'_>, direction: Direction) {
+    let Message { key, nonce, aad, buffer, tag, outcome } = message;
+    let mut stream = [Block::ZERO; BLOCKS];
+    let count = (buffer.len().div_ceil(64) + 1).next_multiple_of(U::PARTS);
+    unit.first_blocks(key, nonce, &mut stream[..count]);
+    match direction {
+        Direction::Seal => {
+            unit.apply(buffer, &stream[1..]);
+            *tag = Tag(tag_alone(unit, &stream[0], aad, buffer).to_le_bytes());
+        }
+        Direction::Open => {
+            *outcome = verdict(tag_alone(unit, &stream[0], aad, buffer), tag);
+            if outcome.is_ok() {
+                unit.apply(buffer, &stream[1..]);
+            } else {
+                buffer.fill(0);
+            }
+        }
+    }
+}
+
+/// As [`batch`], group by group.
+#[inline(never)]
+fn groups<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
+    let mut scratch = Scratch { pass: [Block::ZERO; PASS], keys: [Block::ZERO; GROUP] };
+    let mut used = 0;
+    for messages in messages.chunks_mut(GROUP) {
+        used = used.max(group(unit, messages, direction, &mut scratch));
+    }
+    wipe_stack::<7680>();
+    wipe(&mut scratch.pass[..used]);
+    wipe(&mut scratch.keys);
+}
+
+/// Memory of a batch for secrets, wiped at its end.
+struct Scratch {
+    pass: [Block; PASS],
+    keys: [Block; GROUP],
+}
+
+/// As [`batch`], for at most `GROUP` messages. Returns how many blocks of the pass it used.
+#[inline(never)]
+fn group<U: Unit>(
+    unit: U,
+    messages: &mut [Message<'_>],
+    direction: Direction,
+    scratch: &mut Scratch,
+) -> usize {
+    let Scratch { pass, keys } = scratch;
+    let count = messages.len();
+    for (block, message) in pass.iter_mut().zip(&*messages) {
+        *block = Block::initial(message.key, &message.nonce, 0);
+    }
+    let (mut ahead, mut behind) = (Cursor::START, Cursor::START);
+    let filled = ahead.fill(messages, pass, count);
+    let used = filled.next_multiple_of(U::PARTS);
+    unit.key_stream(&mut pass[..used]);
+    keys[..count].copy_from_slice(&pass[..count]);
+    if direction == Direction::Open {
+        verify(unit, messages, keys);
+    }
+    behind.apply(unit, messages, &pass[count..filled]);
+    while ahead.index < messages.len() {
+        let filled = ahead.fill(messages, pass, 0);
+        unit.key_stream(&mut pass[..filled.next_multiple_of(U::PARTS)]);
+        behind.apply(unit, messages, &pass[..filled]);
+    }
+    if direction == Direction::Seal {
+        let mut tags = [0; GROUP];
+        compute_tags(unit, messages, keys, &mut tags);
+        for (message, tag) in messages.iter_mut().zip(tags) {
+            message.tag = Tag(tag.to_le_bytes());
+        }
+    }
+    used
+}
+
+/// Sets every message's outcome and clears the buffers of those that do not verify.
+fn verify<U: Unit>(unit: U, messages: &mut [Message<'_>], keys: &mut [Block; GROUP]) {
+    let mut tags = [0; GROUP];
+    compute_tags(unit, messages, keys, &mut tags);
+    for (message, tag) in messages.iter_mut().zip(tags) {
+        message.outcome = verdict(tag, &message.tag);
+        if message.outcome.is_err() {
+            message.buffer.fill(0);
+        }
+    }
+}
+
+/// Compares tags in constant time.
+#[inline]
+fn verdict(computed: u128, claimed: &Tag) -> Result<(), OpenError> {
+    let difference = core::hint::black_box(computed ^ u128::from_le_bytes(claimed.0));
+    if super::public(difference == 0) { Ok(()) } else { Err(OpenError::Forged) }
+}
+
+/// Computes the tags over the buffers as they are; `keys` has the messages' first blocks.
+fn compute_tags<U: Unit>(
+    unit: U,
+    messages: &[Message<'_>],
+    keys: &mut [Block; GROUP],
+    tags: &mut [u128; GROUP],
+) {
+    let count = messages.len();
+    let order = by_length(messages);
+    if !order[..count].is_sorted() {
+        let unsorted = *keys;
+        for (key, &index) in keys.iter_mut().zip(&order[..count]) {
+            *key = unsorted[usize::from(index)];
+        }
+    }
+    let message = |place: usize| &messages[usize::from(order[place])];
+    let mut done = 0;
+    if count >= FEW && message(0).buffer.len() <= LONG {
+        let mut aads: [&[u8]; GROUP] = [&[]; GROUP];
+        let mut texts: [&[u8]; GROUP] = [&[]; GROUP];
+        for place in 0..count {
+            (aads[place], texts[place]) = (message(place).aad, &*message(place).buffer);
+        }
+        let mut sorted = [0; GROUP];
+        while count - done >= FEW {
+            let group = if count - done > U::LANES { 2 * U::LANES } else { U::LANES };
+            // Lanes without a message repeat another one's.
+            for place in count..done + group {
+                (keys[place], aads[place], texts[place]) = (keys[done], aads[done], texts[done]);
+            }
+            let range = done..done + group;
+            let (keys, aads, texts) = (&keys[range.clone()], &aads[range.clone()], &texts[range.clone()]);
+            unit.lane_tags(keys, aads, texts, &mut sorted[range]);
+            done = count.min(done + group);
+        }
+        for place in 0..done {
+            tags[usize::from(order[place])] = sorted[place];
+        }
+    }
+    for place in done..count {
+        let Message { aad, buffer, .. } = message(place);
+        tags[usize::from(order[place])] = tag_alone(unit, &keys[place], aad, buffer);
+    }
+}
+
+/// The messages' indices, the longest first, so that few lanes wait for others; equally long ones keep their
+/// order.
+fn by_length(messages: &[Message<'_>]) -> [u8; GROUP] {
+    let mut order = core::array::from_fn(|index| index as u8);
+    for place in 1..messages.len() {
+        let index = order[place];
+        let length = messages[usize::from(index)].buffer.len();
+        let mut hole = place;
+        while hole > 0 && messages[usize::from(order[hole - 1])].buffer.len() < length {
+            order[hole] = order[hole - 1];
+            hole -= 1;
+        }
+        order[hole] = index;
+    }
+    order
+}
+
+/// Computes one message's tag.
+fn tag_alone<U: Unit>(unit: U, key: &Block, aad: &[u8], text: &[u8]) -> u128 {
+    let r = Number::r(key);
+    let mut h = Number::ZERO.absorb(aad, r);
+    h = if text.len() < LONG_ALONE { h.absorb(text, r) } else { unit.absorb(r, h, text) };
+    h.finish(aad.len(), text.len(), r, key)
+}
+
+/// A place in the sequence of all data blocks of all messages.
+#[derive(Clone, Copy)]
+struct Cursor {
+    index: usize,
+    at: usize,
+}
+
+impl Cursor {
+    const START: Self = Self { index: 0, at: 0 };
+
+    /// Writes the initial states of the next blocks after the first `filled`; returns how many there are.
+    fn fill(&mut self, messages: &[Message<'_>], pass: &mut [Block; PASS], mut filled: usize) -> usize {
+        while let Some(message) = messages.get(self.index) {
+            let wanted = (message.buffer.len() - self.at).div_ceil(64);
+            let now = wanted.min(PASS - filled);
+            let initial = Block::initial(message.key, &message.nonce, 0);
+            let mut counter = (self.at / 64) as u32;
+            for block in &mut pass[filled..filled + now] {
+                counter += 1;
+                *block = initial.with_counter(counter);
+            }
+            filled += now;
+            if now < wanted {
+                self.at += 64 * now;
+                break;
+            }
+            *self = Self { index: self.index + 1, at: 0 };
+        }
+        filled
+    }
+
+    /// Applies the next blocks of key stream, but not to messages that did not verify.
+    fn apply<U: Unit>(&mut self, unit: U, messages: &mut [Message<'_>], mut stream: &[Block]) {
+        while let Some(message) = messages.get_mut(self.index) {
+            let data = &mut message.buffer[self.at..];
+            let wanted = data.len().div_ceil(64);
+            let now = wanted.min(stream.len());
+            let (blocks, later) = stream.split_at(now);
+            let length = data.len().min(64 * now);
+            if message.outcome.is_ok() {
+                unit.apply(&mut data[..length], blocks);
+            }
+            stream = later;
+            if now < wanted {
+                self.at += 64 * now;
+                break;
+            }
+            *self = Self { index: self.index + 1, at: 0 };
+        }
+    }
+}
+
+/// Clears blocks in a way that the optimiser keeps.
+fn wipe(blocks: &mut [Block]) {
+    blocks.fill(Block::ZERO);
+    core::hint::black_box(blocks);
+}
+
+/// Messages that are worked on side by side.
+const GROUP: usize = 16;
+/// Blocks that ChaCha20 works on side by side at most.
+const PASS: usize = 32;
+/// Fewer messages than this have their tags computed one by one.
+const FEW: usize = 3;
+/// Messages above this many bytes have their tags computed one by one.
+const LONG: usize = 2048;
+/// A message alone is long from this many bytes on.
+const LONG_ALONE: usize = 512;
+
+/// Implements [`Unit`] for a token: every method enters a function compiled for its CPU features.
+///
+/// ChaCha20 works on at most as many sets of registers as the first of `sets` says, and on `usually` many
+/// if there are more to do.
+macro_rules! unit {
+    ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, wipe: $wipe:path) => {
+        impl $crate::kernel::wide::Unit for $token {
+            const LANES: usize = <Self as Simd>::LANES;
+            const PARTS: usize = <Self as Simd>::PARTS;
+
+            #[inline]
+            fn key_stream(self, mut blocks: &mut [Block]) {
+                #[target_feature(enable = $features)]
+                fn sets<const SETS: usize>(token: $token, blocks: &mut [Block]) {
+                    chacha20::key_stream::<$token, SETS>(token, blocks);
+                }
+                const MOST: usize = [$($sets),*][0];
+                while !blocks.is_empty() {
+                    let left = blocks.len() / <Self as Simd>::PARTS;
+                    let now = if left <= MOST { left } else { $usually };
+                    let (first, rest) = blocks.split_at_mut(now * <Self as Simd>::PARTS);
+                    match now {
+                        // SAFETY: holding the token proves the CPU features.
+                        $($sets => unsafe { sets::<$sets>(self, first) },)*
+                        _ => unreachable!("there is a case for every number up to the most"),
+                    }
+                    blocks = rest;
+                }
+            }
+
+            #[inline]
+            fn first_blocks(self, key: &Key, nonce: &Nonce, mut blocks: &mut [Block]) {
+                #[target_feature(enable = $features)]
+                fn sets<const SETS: usize>(
+                    token: $token,
+                    key: &Key,
+                    nonce: &Nonce,
+                    first: u32,
+                    blocks: &mut [Block],
+                ) {
+                    chacha20::blocks_from::<$token, SETS>(token, key, nonce, first, blocks);
+                }
+                const MOST: usize = [$($sets),*][0];
+                let mut counter = 0;
+                while !blocks.is_empty() {
+                    let left = blocks.len() / <Self as Simd>::PARTS;
+                    let now = if left <= MOST { left } else { $usually };
+                    let (first, rest) = blocks.split_at_mut(now * <Self as Simd>::PARTS);
+                    match now {
+                        // SAFETY: holding the token proves the CPU features.
+                        $($sets => unsafe { sets::<$sets>(self, key, nonce, counter, first) },)*
+                        _ => unreachable!("there is a case for every number up to the most"),
+                    }
+                    counter += first.len() as u32;
+                    blocks = rest;
+                }
+            }
+
+            #[inline]
+            fn apply(self, data: &mut [u8], stream: &[Block]) {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, data: &mut [u8], stream: &[Block]) {
+                    Simd::apply(token, data, stream);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, data, stream) }
+            }
+
+            #[inline]
+            fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]) {
+                #[target_feature(enable = $features)]
+                fn groups<const GROUPS: usize>(
+                    token: $token,
+                    keys: &[Block],
+                    aads: &[&[u8]],
+                    texts: &[&[u8]],
+                    tags: &mut [u128],
+                ) {
+                    poly1305::lane_tags::<_, GROUPS>($field(token), keys, aads, texts, tags);
+                }
+                if tags.len() == <Self as Simd>::LANES {
+                    // SAFETY: holding the token proves the CPU features.
+                    unsafe { groups::<1>(self, keys, aads, texts, tags) }
+                } else {
+                    // SAFETY: holding the token proves the CPU features.
+                    unsafe { groups::<2>(self, keys, aads, texts, tags) }
+                }
+            }
+
+            #[inline]
+            fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, r: Number, h: Number, text: &[u8]) -> Number {
+                    poly1305::LongSum::new($field(token), r).absorb($field(token), h, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, r, h, text) }
+            }
+
+            #[inline]
+            fn wipe_registers(self) {
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { $wipe() }
+            }
+        }
+    };
+}
+pub(super) use unit;

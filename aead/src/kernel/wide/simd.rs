@@ -1,0 +1,112 @@
+//! What the wide kernels need of a vector unit.
+//!
+//! An implementor is a token: a value of it exists only on a CPU that has the instructions. All methods are
+//! inlined into a function compiled for those instructions; called from elsewhere they are correct but slow.
+
+use super::Block;
+
+/// A vector unit whose registers hold whole 128-bit parts.
+pub(in crate::kernel) trait Simd: Copy {
+    /// A register.
+    type Vector: Copy;
+    /// As many registers as a register has 64-bit lanes.
+    type Square: AsMut<[Self::Vector]> + AsRef<[Self::Vector]> + Copy;
+    /// Bytes of a register.
+    const WIDTH: usize;
+    /// 64-bit lanes of a register.
+    const LANES: usize = Self::WIDTH / 8;
+    /// 128-bit parts of a register.
+    const PARTS: usize = Self::WIDTH / 16;
+
+    /// Adds 32-bit lanes.
+    fn add32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Rotates 32-bit lanes left by 16.
+    fn rotate16(self, a: Self::Vector) -> Self::Vector;
+    /// Rotates 32-bit lanes left by 12.
+    fn rotate12(self, a: Self::Vector) -> Self::Vector;
+    /// Rotates 32-bit lanes left by 8.
+    fn rotate8(self, a: Self::Vector) -> Self::Vector;
+    /// Rotates 32-bit lanes left by 7.
+    fn rotate7(self, a: Self::Vector) -> Self::Vector;
+    /// In every 128-bit part, word i becomes word i + 1 mod 4 of before.
+    fn words1(self, a: Self::Vector) -> Self::Vector;
+    /// In every 128-bit part, word i becomes word i + 2 mod 4 of before.
+    fn words2(self, a: Self::Vector) -> Self::Vector;
+    /// In every 128-bit part, word i becomes word i + 3 mod 4 of before.
+    fn words3(self, a: Self::Vector) -> Self::Vector;
+
+    /// Exclusive or.
+    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// And.
+    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Or.
+    fn or(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `a` where `mask` has ones, `b` where it has zeros.
+    fn select(self, mask: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// The same 64 bits in every lane.
+    fn splat(self, lane: u64) -> Self::Vector;
+    /// Adds 64-bit lanes.
+    fn add64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Shifts 64-bit lanes left. `by` is a constant wherever it is called.
+    fn shl(self, a: Self::Vector, by: u32) -> Self::Vector;
+    /// Shifts 64-bit lanes right. `by` is a constant wherever it is called.
+    fn shr(self, a: Self::Vector, by: u32) -> Self::Vector;
+    /// Multiplies the low 32 bits of every 64-bit lane.
+    fn mul32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The low halves of the 128-bit parts of `a` and `b`, alternating.
+    fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The high halves of the 128-bit parts of `a` and `b`, alternating.
+    fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Reads a register from the first `WIDTH` bytes.
+    fn load(self, bytes: &[u8]) -> Self::Vector;
+    /// Reads what there is to where `padding` bytes precede it, at most `WIDTH` in all, and zeros around it.
+    fn load_behind(self, padding: usize, bytes: &[u8]) -> Self::Vector;
+    /// Writes the 64-bit lanes to the first `LANES` words.
+    fn store_lanes(self, a: Self::Vector, lanes: &mut [u64]);
+    /// Reads the 64-bit lanes from the first `LANES` words.
+    fn load_lanes(self, lanes: &[u64]) -> Self::Vector;
+
+    /// Reads the rows of `PARTS` blocks: part p of vector w is row w of block p.
+    fn load_blocks(self, blocks: &[Block]) -> [Self::Vector; 4];
+    /// Adds to `PARTS` blocks the rows that `load_blocks` would read from their sum.
+    fn add_to_blocks(self, rows: [Self::Vector; 4], blocks: &mut [Block]);
+    /// Writes `PARTS` blocks whose rows `load_blocks` would read.
+    fn store_blocks(self, rows: [Self::Vector; 4], blocks: &mut [Block]);
+    /// The same four words in every 128-bit part.
+    fn splat_row(self, row: [u32; 4]) -> Self::Vector;
+    /// In the first word of every 128-bit part its number from zero on, else zeros.
+    fn count_parts(self) -> Self::Vector;
+    /// Lane i of vector j becomes lane j of vector i.
+    fn transpose(self, square: Self::Square) -> Self::Square;
+    /// A square of the same register.
+    fn square(self, a: Self::Vector) -> Self::Square;
+
+    /// Ten double rounds of ChaCha20 on every set; a unit may know better than the compiler how.
+    #[inline(always)]
+    fn rounds<const SETS: usize>(self, sets: &mut [[Self::Vector; 4]; SETS]) {
+        super::chacha20::rounds(self, sets);
+    }
+
+    /// Encrypts or decrypts `data` with as many blocks as it needs.
+    fn apply(self, data: &mut [u8], stream: &[Block]);
+
+    /// The sum of the 64-bit lanes.
+    #[inline(always)]
+    fn sum64(self, a: Self::Vector) -> u64 {
+        let mut lanes = [0; 8];
+        self.store_lanes(a, &mut lanes);
+        let [a, b, c, d, e, f, g, h] = lanes;
+        (a + b) + (c + d) + ((e + f) + (g + h))
+    }
+}
+
+/// A vector unit that also multiplies 52-bit lanes.
+#[cfg(target_arch = "x86_64")]
+pub(in crate::kernel) trait Multiply52: Simd {
+    /// Adds to `sum` the low 52 bits of the product of the low 52 bits of `a` and `b`.
+    fn add_low52(self, sum: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Adds to `sum` bits 52 to 103 of the product of the low 52 bits of `a` and `b`.
+    fn add_high52(self, sum: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+}

@@ -1,0 +1,44 @@
+//! How a kernel could be unsound or leak, and what prevents it.
+//!
+//! # Unsound
+//!
+//! - **Instructions that the CPU lacks.** Every function that uses wide instructions is reached through a token
+//!   ([`Kernel`](crate::Kernel)'s variants hold one) that only detection makes. Inside, functions carry
+//!   `#[target_feature]`, so that the compiler checks the rest. The check runs the tests on emulated CPUs
+//!   without AVX-512, without AVX2, and on aarch64.
+//! - **Reads or writes outside a buffer.** Loads and stores take slices or references to arrays; their pointers
+//!   live for one instruction. Tails are masked by the hardware (AVX-512) or staged (others). A test runs every
+//!   kernel on buffers that end, or begin, at a page that cannot be touched.
+//! - **A closure that outlives its frame.** [`Workers`](crate::parallel::Workers) lends a borrowed closure to
+//!   threads. `kernel/crew.rs` does not return before every thread is done with it, even if one panics.
+//! - **Inline assembly that breaks its promises.** There are six blocks, all on registers: a multiplication
+//!   and a byte shuffle that the compiler would turn into something slower, the rounds of ChaCha20 on all 32
+//!   registers, and the three that clear registers. None touches memory.
+//! - **Undefined behaviour elsewhere.** Nothing outside `kernel/` uses `unsafe`. The portable kernel, and the wide
+//!   code on a model of the 512-bit unit, run under miri.
+//!
+//! # Wrong
+//!
+//! - **Arithmetic that overflows a limb.** The bounds stand beside the code. The model asserts that no operand of
+//!   a 52-bit multiplication is longer; tests fill keys and texts with ones, which carry the most.
+//! - **A kernel that disagrees in a rare case.** Vectors of RFC 8439 and Wycheproof on every kernel, alone and in
+//!   every place of a batch; random batches against the portable kernel in every test run; `aead-bench agree`
+//!   against AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola.
+//! - **Key stream that repeats.** Lengths that would wrap the block counter are refused before anything is
+//!   touched; [`ChunkedSealer`](crate::ChunkedSealer) counts its nonces and refuses when they end. Elsewhere the
+//!   caller must never repeat a nonce; nothing here can know.
+//!
+//! # Leaking
+//!
+//! - **Time.** No branch and no address depends on a key, a plaintext or a one-time key; only lengths, counts and
+//!   the verdict on a tag do. The tests mark secrets as undefined under valgrind, which reports every branch and
+//!   address that they decide: on the portable kernel, on AVX2, and on the model of the 512-bit unit, since
+//!   valgrind knows no AVX-512. (Built without overflow checks, as releases are.) A second test makes sure that
+//!   valgrind would report one. Multipliers are assumed to take the same time for all operands, which holds on
+//!   x86-64 and 64-bit ARM, but not on every microcontroller.
+//! - **Plaintext of a forgery.** Tags are checked first; nothing is decrypted under a tag that fails, and the
+//!   buffer is then filled with zeros.
+//! - **Memory.** Keys are wiped when dropped; the stack that a call has used and the vector registers are
+//!   cleared at its end. A test searches the stack below the call for pieces of the key, of the one-time keys
+//!   and of the key stream. Copies that a caller makes, swap, and core dumps are the caller's.
+//! - **Speculation and power.** Nothing is done about them beyond the above.
