@@ -1,0 +1,206 @@
+//! Sealed datagrams: clock probes of a sealed stream go only this way.
+//!
+//! ```text
+//!   0              4                 12                20
+//!   | magic (4)    | session id (8)  | counter (LE 64) | ciphertext | tag (16) |
+//!     -------------------- AAD ---------------------
+//! ```
+//!
+//! Datagrams may be lost, repeated and reordered, so each carries its counter. A window over the last
+//! 1,024 counters refuses repeats; each direction has its own key, so nothing can be reflected.
+//!
+//! - Source: spec: secure-session §5; RFC 3711 §3.3.2 for the window.
+
+use core::{fmt, ops::Range};
+
+use schwann_aead::{Key, Tag, open_in_place, seal_in_place};
+
+use crate::{
+    bytes::{Reader, concat},
+    control::Welcome,
+    record::nonce,
+};
+
+/// One end's keys and counters for the datagrams of a session.
+pub struct Datagrams {
+    session: SessionId,
+    sending: Key,
+    sent: u64,
+    receiving: Key,
+    window: Window,
+}
+
+/// Names a session to whoever receives its datagrams: 64 random bits, chosen by the outlet.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct SessionId(pub [u8; 8]);
+
+impl SessionId {
+    /// Reads which session a datagram belongs to, so that it can be given to the right [`Datagrams`].
+    ///
+    /// Returns nothing if the bytes are no sealed datagram.
+    #[must_use]
+    pub fn of(datagram: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(datagram);
+        let magic: [u8; 4] = reader.array()?;
+        (magic == MAGIC).then_some(())?;
+        reader.array().map(Self)
+    }
+}
+
+impl Datagrams {
+    pub(crate) fn outlet(welcome: &Welcome) -> Self {
+        Self::new(welcome.session, &welcome.outlet_to_inlet, &welcome.inlet_to_outlet)
+    }
+
+    pub(crate) fn inlet(welcome: &Welcome) -> Self {
+        Self::new(welcome.session, &welcome.inlet_to_outlet, &welcome.outlet_to_inlet)
+    }
+
+    fn new(session: [u8; 8], sending: &[u8; 32], receiving: &[u8; 32]) -> Self {
+        Self {
+            session: SessionId(session),
+            sending: Key::new(sending),
+            sent: 0,
+            receiving: Key::new(receiving),
+            window: Window::default(),
+        }
+    }
+
+    /// Which session these datagrams belong to.
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Seals `plain` into the front of `datagram` and returns its length: [`DATAGRAM_OVERHEAD`] more.
+    ///
+    /// - Errors: [`DatagramError::NoSpace`]; [`DatagramError::Exhausted`]: make a new session.
+    pub fn seal(&mut self, plain: &[u8], datagram: &mut [u8]) -> Result<usize, DatagramError> {
+        let after = self.sent.checked_add(1).ok_or(DatagramError::Exhausted)?;
+        let (head, rest) = datagram.split_first_chunk_mut().ok_or(DatagramError::NoSpace)?;
+        let (body, rest) = rest.split_at_mut_checked(plain.len()).ok_or(DatagramError::NoSpace)?;
+        let tag = rest.first_chunk_mut::<{ Tag::LEN }>().ok_or(DatagramError::NoSpace)?;
+        *head = header(self.session, self.sent);
+        body.copy_from_slice(plain);
+        let sealed = seal_in_place(&self.sending, &nonce(self.sent), head, body);
+        *tag = sealed.map_err(|_| DatagramError::NoSpace)?.0;
+        self.sent = after;
+        Ok(plain.len().saturating_add(DATAGRAM_OVERHEAD))
+    }
+
+    /// Opens `datagram` in place and tells where the plaintext lies. Drop it on any error.
+    ///
+    /// - Errors: [`DatagramError::Foreign`], [`DatagramError::Forged`], [`DatagramError::Replayed`].
+    pub fn open(&mut self, datagram: &mut [u8]) -> Result<Range<usize>, DatagramError> {
+        if SessionId::of(datagram) != Some(self.session) {
+            return Err(DatagramError::Foreign);
+        }
+        let (head, rest) = datagram.split_first_chunk_mut::<HEADER_LEN>().ok_or(DatagramError::Foreign)?;
+        let (body, tag) = rest.split_last_chunk_mut().ok_or(DatagramError::Foreign)?;
+        let (_, counter) = head.split_last_chunk().ok_or(DatagramError::Foreign)?;
+        let counter = u64::from_le_bytes(*counter);
+        // The last counter is never sent (see `seal`), and the window could not count beyond it.
+        if counter == u64::MAX || !self.window.permits(counter) {
+            return Err(DatagramError::Replayed);
+        }
+        open_in_place(&self.receiving, &nonce(counter), head, body, &Tag(*tag))
+            .map_err(|_| DatagramError::Forged)?;
+        // Only what verified may move the window, or anyone could shut it.
+        self.window.mark(counter);
+        Ok(HEADER_LEN..HEADER_LEN.saturating_add(body.len()))
+    }
+}
+
+/// Which of the last counters have come: bit `c % 1024` stands for counter `c`.
+struct Window {
+    /// One above the highest counter that came.
+    next: u64,
+    seen: [u64; WORDS],
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { next: 0, seen: [0; WORDS] }
+    }
+}
+
+impl Window {
+    /// Tells whether `counter` is new and not too old to know.
+    fn permits(&self, counter: u64) -> bool {
+        if counter >= self.next {
+            return true;
+        }
+        let (word, bit) = place(counter);
+        self.next - counter <= WINDOW && self.seen.get(word).is_some_and(|seen| seen & bit == 0)
+    }
+
+    /// Notes that `counter` came; forgets those that it pushes out.
+    fn mark(&mut self, counter: u64) {
+        if counter >= self.next {
+            let pushed = (counter - self.next).saturating_add(1);
+            if pushed >= WINDOW {
+                self.seen = [0; WORDS];
+            } else {
+                (self.next..=counter).for_each(|fresh| self.write(fresh, false));
+            }
+            self.next = counter.saturating_add(1);
+        }
+        self.write(counter, true);
+    }
+
+    fn write(&mut self, counter: u64, seen: bool) {
+        let (word, bit) = place(counter);
+        if let Some(word) = self.seen.get_mut(word) {
+            *word = if seen { *word | bit } else { *word & !bit };
+        }
+    }
+}
+
+fn place(counter: u64) -> (usize, u64) {
+    let index = counter % WINDOW;
+    (usize::try_from(index / 64).unwrap_or(0), 1 << (index % 64))
+}
+
+/// Why a datagram was not sealed or opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DatagramError {
+    /// All counters are used: make a new session.
+    Exhausted,
+    /// No sealed datagram, or another session's.
+    Foreign,
+    /// It does not verify: damage or an attack.
+    Forged,
+    /// The buffer is too short.
+    NoSpace,
+    /// It came before, or is too old to tell.
+    Replayed,
+}
+
+impl fmt::Display for DatagramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exhausted => "the datagram keys are used up",
+            Self::Foreign => "no datagram of this session",
+            Self::Forged => "the datagram does not verify",
+            Self::NoSpace => "the buffer is too short",
+            Self::Replayed => "the datagram came before",
+        })
+    }
+}
+
+impl core::error::Error for DatagramError {}
+
+/// Bytes that sealing adds to a datagram.
+pub const DATAGRAM_OVERHEAD: usize = HEADER_LEN + Tag::LEN;
+
+const HEADER_LEN: usize = 20;
+/// How many counters back a late datagram may lie.
+const WINDOW: u64 = 1024;
+const WORDS: usize = 16;
+/// The first byte is no ASCII letter, so that no plain LSL datagram begins so.
+const MAGIC: [u8; 4] = [0xD5, b'S', b'C', 1];
+
+fn header(session: SessionId, counter: u64) -> [u8; HEADER_LEN] {
+    concat(&[&MAGIC, &session.0, &counter.to_le_bytes()])
+}

@@ -1,0 +1,170 @@
+//! The inlet's side.
+
+use zeroize::Zeroizing;
+
+use super::{
+    ALERT, ClassicSuite, Context, Established, PeerIdentity, Progress, Suite,
+    message::{self, Inbox, Output, Proof, Side},
+};
+use crate::{
+    NoEntropy, Refusal, Secure,
+    identity::random,
+    kem,
+    noise::{Broken, Noise, NoiseKey},
+};
+
+/// The inlet's side of a handshake.
+pub struct Initiator {
+    suite: Suite,
+    state: State,
+    inbox: Inbox,
+    output: Output,
+    sent: usize,
+}
+
+/// What the inlet waits for.
+#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
+enum State {
+    Message2 { noise: Noise, seed: kem::Seed },
+    Done(Established),
+    Refused,
+}
+
+impl Initiator {
+    /// Begins a handshake; its first bytes are ready to be sent.
+    ///
+    /// - Errors: [`Refusal::ClassicRefused`], [`Refusal::NoEntropy`].
+    pub fn new(suite: Suite, context: &mut Context<'_>) -> Result<Self, Refusal> {
+        if suite == Suite::Classic && context.classic == ClassicSuite::Refused {
+            return Err(Refusal::ClassicRefused);
+        }
+        let ephemeral = NoiseKey::new(&random(context.entropy).map_err(no_entropy)?);
+        let seed = kem::Seed::new(random(context.entropy).map_err(no_entropy)?);
+        Self::begin(suite, ephemeral, seed, context).map_err(|Broken| Refusal::Malformed)
+    }
+
+    fn begin(
+        suite: Suite,
+        ephemeral: NoiseKey,
+        seed: kem::Seed,
+        context: &Context<'_>,
+    ) -> Result<Self, Broken> {
+        let mut output = Output::new();
+        message::put(&mut output, suite.first_line())?;
+        let mut noise = Noise::new(true, suite.first_line(), context.credentials.noise(), ephemeral)?;
+        match suite {
+            Suite::Classic => message::put_message(&mut noise, &[], suite.message_1_len(), &mut output)?,
+            Suite::Hybrid => {
+                message::put_message(&mut noise, &seed.public(), suite.message_1_len(), &mut output)?;
+            }
+        }
+        let state = State::Message2 { noise, seed };
+        Ok(Self { suite, state, inbox: Inbox::default(), output, sent: 0 })
+    }
+
+    /// Takes what the socket received.
+    ///
+    /// - Errors: why there is no session. Send what [`poll_output`](Self::poll_output) holds, and close.
+    pub fn handle(&mut self, input: &[u8], context: &mut Context<'_>) -> Result<Progress, Refusal> {
+        let mut rest = input;
+        let done = self.advance(&mut rest, context);
+        match done {
+            Ok(true) => Ok(Progress::Done { consumed: input.len().saturating_sub(rest.len()) }),
+            Ok(false) => Ok(Progress::NeedsMore),
+            Err(refusal) => {
+                self.refuse(refusal);
+                Err(refusal)
+            }
+        }
+    }
+
+    fn advance(&mut self, input: &mut &[u8], context: &Context<'_>) -> Result<bool, Refusal> {
+        let State::Message2 { noise, seed } = &mut self.state else {
+            return if matches!(self.state, State::Done(_)) { Ok(true) } else { Err(Refusal::Closed) };
+        };
+        let Some(message) = self.inbox.take(input, self.suite.message_2_len())? else { return Ok(false) };
+        let (peer, max_record) = read_message_2(self.suite, noise, seed, message, context)?;
+        self.output.clear();
+        self.sent = 0;
+        let proof = Proof::encode(Side::Inlet, noise, context);
+        message::put_message(noise, &proof, message::MESSAGE_3_LEN, &mut self.output)
+            .map_err(|Broken| Refusal::Malformed)?;
+        let State::Message2 { noise, .. } = core::mem::replace(&mut self.state, State::Refused) else {
+            return Err(Refusal::Closed);
+        };
+        let (sending, receiving) = noise.split().map_err(|Broken| Refusal::Malformed)?;
+        let session = Secure::inlet(sending, receiving, max_record);
+        self.state = State::Done(Established { peer, session });
+        Ok(true)
+    }
+
+    /// Ends the handshake. A peer that does not speak this language gets nothing more.
+    fn refuse(&mut self, refusal: Refusal) {
+        self.state = State::Refused;
+        self.output.clear();
+        self.sent = 0;
+        if !matches!(refusal, Refusal::PlainPeer | Refusal::RefusedByPeer | Refusal::Closed) {
+            // Cannot fail: the output is empty.
+            self.output.try_push(ALERT).unwrap_or_default();
+        }
+    }
+
+    /// What is to be sent; tell with [`sent`](Self::sent) how much was.
+    #[must_use]
+    pub fn poll_output(&self) -> &[u8] {
+        self.output.get(self.sent..).unwrap_or_default()
+    }
+
+    /// Notes that the first `count` bytes of the output were sent.
+    pub fn sent(&mut self, count: usize) {
+        self.sent = self.sent.saturating_add(count).min(self.output.len());
+    }
+
+    /// Says what it means that the outlet closed the connection now.
+    ///
+    /// An outlet of the original library closes at once on a first line that it does not know.
+    #[must_use]
+    pub fn closed(&self) -> Refusal {
+        if self.inbox.is_empty() { Refusal::PlainPeer } else { Refusal::Closed }
+    }
+
+    /// Hands over the session; nothing if the handshake is not done or its output has not all been sent.
+    #[must_use]
+    pub fn finish(self) -> Option<Established> {
+        match self.state {
+            State::Done(established) if self.sent == self.output.len() => Some(established),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the outlet's answer, and returns who it is and how long its records may be.
+fn read_message_2(
+    suite: Suite,
+    noise: &mut Noise,
+    seed: &kem::Seed,
+    message: &[u8],
+    context: &Context<'_>,
+) -> Result<(PeerIdentity, usize), Refusal> {
+    let hash = noise.hash();
+    let mut payload = [0; message::MAX_MESSAGE];
+    let length = noise.read(message, &mut payload).map_err(|Broken| Refusal::Forged)?;
+    let payload = payload.get(..length).ok_or(Refusal::Malformed)?;
+    let proof = match suite {
+        Suite::Classic => {
+            noise.set_psk(&Zeroizing::new([0; 32]));
+            payload
+        }
+        Suite::Hybrid => {
+            let (ciphertext, proof) = payload.split_first_chunk().ok_or(Refusal::Malformed)?;
+            noise.set_psk(&seed.decapsulate(ciphertext));
+            proof
+        }
+    };
+    let proven = message::prove(proof, Side::Outlet, &hash, noise, context)?;
+    Ok((proven.admit(Side::Outlet, suite, context)?, proven.max_record))
+}
+
+pub(super) fn no_entropy(_: NoEntropy) -> Refusal {
+    Refusal::NoEntropy
+}

@@ -1,0 +1,246 @@
+//! Who is who: the lab's authority, its devices, and what a process needs to prove that it is one.
+//!
+//! Keys are Ed25519 (RFC 8032), verified strictly. The private ones are wiped when dropped and cannot be
+//! printed, copied or compared.
+
+use core::fmt;
+
+use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::{
+    Certificate, Entropy, Fingerprint, NoEntropy, Refusal, RevocationList, Roles, Statement, UnixSeconds,
+    bytes::concat, certificate, noise::NoiseKey,
+};
+
+/// A device's own key pair; it never leaves the device.
+pub struct DeviceKey(SigningKey);
+
+impl DeviceKey {
+    /// Makes a new key.
+    ///
+    /// - Errors: [`NoEntropy`].
+    pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
+        random(entropy).map(|seed| Self::from_seed(&seed))
+    }
+
+    /// Makes the key that `seed` stands for, as the key store keeps it.
+    #[must_use]
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(seed))
+    }
+
+    /// What to keep, encrypted, to make the same key again.
+    #[must_use]
+    pub fn seed(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0.to_bytes())
+    }
+
+    /// The public half.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key().to_bytes())
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.0.sign(message).to_bytes()
+    }
+}
+
+/// The lab authority's key pair: it certifies devices and revokes them.
+pub struct AuthorityKey(SigningKey);
+
+impl AuthorityKey {
+    /// Makes a new key, and with it a new lab.
+    ///
+    /// - Errors: [`NoEntropy`].
+    pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
+        random(entropy).map(|seed| Self::from_seed(&seed))
+    }
+
+    /// Makes the key that `seed` stands for, as the key store keeps it.
+    #[must_use]
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(seed))
+    }
+
+    /// What to keep, encrypted, to make the same key again.
+    #[must_use]
+    pub fn seed(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0.to_bytes())
+    }
+
+    /// The lab as its members know it.
+    #[must_use]
+    pub fn lab(&self) -> Lab {
+        Lab::from_verifying(self.0.verifying_key())
+    }
+
+    /// Certifies a device. The statement's lab is set to this one.
+    #[must_use]
+    pub fn certify(&self, mut statement: Statement) -> Certificate {
+        statement.lab = self.lab().id();
+        let signature = self.0.sign(&certificate::signed_bytes(&statement)).to_bytes();
+        Certificate { statement, signature }
+    }
+
+    /// Signs a revocation list in place: `list` holds its bytes, whose last 64 become the signature.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn sign_list(&self, list: &mut [u8]) -> Option<()> {
+        let (body, signature) = list.split_last_chunk_mut::<64>()?;
+        *signature = self.0.sign(&crate::revocation::digest(body)).to_bytes();
+        Some(())
+    }
+}
+
+/// A device's public key.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl PublicKey {
+    /// The key as people compare it.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.0)
+    }
+
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        VerifyingKey::from_bytes(&self.0).is_ok_and(|key| {
+            key.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
+        })
+    }
+}
+
+/// The first 16 bytes of SHA-256 over a lab authority's public key (spec: secure-session §2.1).
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct LabId(pub [u8; 16]);
+
+/// A lab as its members know it: the authority's public key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Lab {
+    authority: VerifyingKey,
+    id: LabId,
+}
+
+impl Lab {
+    /// Takes the authority's public key.
+    ///
+    /// Returns nothing if the bytes are no Ed25519 public key, or a weak one.
+    #[must_use]
+    pub fn new(authority: &[u8; 32]) -> Option<Self> {
+        let key = VerifyingKey::from_bytes(authority).ok()?;
+        (!key.is_weak()).then(|| Self::from_verifying(key))
+    }
+
+    fn from_verifying(authority: VerifyingKey) -> Self {
+        let digest: [u8; 32] = Sha256::digest(authority.as_bytes()).into();
+        let id = digest.first_chunk().map_or(LabId([0; 16]), |first| LabId(*first));
+        Self { authority, id }
+    }
+
+    /// The lab's short name inside certificates and lists.
+    #[must_use]
+    pub fn id(&self) -> LabId {
+        self.id
+    }
+
+    /// The authority's public key.
+    #[must_use]
+    pub fn authority(&self) -> PublicKey {
+        PublicKey(self.authority.to_bytes())
+    }
+
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        self.authority.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
+    }
+}
+
+/// What one process of a device proves itself with: the device's key, its certificate, and a Noise key
+/// that lives as long as this value and is never stored.
+pub struct Credentials {
+    key: DeviceKey,
+    certificate: Certificate,
+    noise: NoiseKey,
+}
+
+impl Credentials {
+    /// Puts a key and its certificate together and makes the process's Noise key.
+    ///
+    /// - Errors: [`CredentialsError::WrongKey`] if the certificate is another device's: install the one
+    ///   that was issued for this key. [`CredentialsError::NoEntropy`].
+    pub fn new(
+        key: DeviceKey,
+        certificate: Certificate,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Self, CredentialsError> {
+        if certificate.statement.device != key.public() {
+            return Err(CredentialsError::WrongKey);
+        }
+        let secret = random(entropy).map_err(|NoEntropy| CredentialsError::NoEntropy)?;
+        Ok(Self { key, certificate, noise: NoiseKey::new(&secret) })
+    }
+
+    /// This device's certificate.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// Tells beforehand why members of `lab` would refuse this device in `role`.
+    ///
+    /// - Errors: what the peer would say: [`Refusal::WrongLab`], [`Refusal::Expired`],
+    ///   [`Refusal::NotYetValid`], [`Refusal::Revoked`], [`Refusal::WrongRole`], [`Refusal::Forged`].
+    pub fn check<B: AsRef<[u8]>>(
+        &self,
+        lab: &Lab,
+        revoked: &RevocationList<B>,
+        role: Roles,
+        now: UnixSeconds,
+    ) -> Result<(), Refusal> {
+        self.certificate.verify(lab)?;
+        self.certificate.statement.check(role, now, revoked)
+    }
+
+    pub(crate) fn noise(&self) -> &NoiseKey {
+        &self.noise
+    }
+
+    /// Ties this process's Noise key to the device, for one handshake (spec: secure-session §3.5).
+    pub(crate) fn bind(&self, side: u8, hash: &[u8; 32]) -> [u8; 64] {
+        self.key.sign(&binding(side, self.noise.public(), hash))
+    }
+}
+
+/// What the binding signature covers (spec: secure-session §3.5).
+pub(crate) fn binding(side: u8, noise_public: &[u8; 32], hash: &[u8; 32]) -> [u8; 80] {
+    concat(&[b"schwann/1 bind\0", &[side], noise_public, hash])
+}
+
+/// Why a key and a certificate do not make credentials.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CredentialsError {
+    /// This side's random generator failed.
+    NoEntropy,
+    /// The certificate was issued for another key.
+    WrongKey,
+}
+
+impl fmt::Display for CredentialsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoEntropy => "the system gives no random bytes",
+            Self::WrongKey => "the certificate was issued for another key",
+        })
+    }
+}
+
+impl core::error::Error for CredentialsError {}
+
+/// Draws secret bytes into memory that is wiped.
+pub(crate) fn random<const N: usize>(entropy: &mut dyn Entropy) -> Result<Zeroizing<[u8; N]>, NoEntropy> {
+    let mut bytes = Zeroizing::new([0; N]);
+    entropy.fill(bytes.as_mut_slice())?;
+    Ok(bytes)
+}

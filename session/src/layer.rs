@@ -1,0 +1,167 @@
+//! What lies between a protocol's bytes and the socket's bytes.
+//!
+//! Whoever owns a socket picks the [`Layer`] and moves bytes through it; the protocol above never asks
+//! which one it is. A layer owns no socket, no thread and no buffer: the caller brings the memory.
+//!
+//! It does not frame messages for the protocol: like TCP, it carries a stream of bytes.
+
+use core::{fmt, ops::Range, time::Duration};
+
+/// A transformation of a byte stream in both directions.
+pub trait Layer: Send {
+    /// Returns how many bytes at most `plain_len` bytes occupy once sealed.
+    fn sealed_len(&self, plain_len: usize) -> usize;
+
+    /// Seals `plain` into the front of `wire` and returns how many bytes of `wire` to send.
+    ///
+    /// - Errors: [`LayerError::Exhausted`] or [`LayerError::NoSpace`]; nothing was sealed.
+    fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError>;
+
+    /// Opens, in place, as much of `wire` as one call can.
+    ///
+    /// Call again with what follows [`Opened::Data`]'s `consumed` bytes until it says
+    /// [`Opened::Incomplete`].
+    ///
+    /// - Errors: [`LayerError::Forged`] ends the connection; no plaintext is left in `wire`.
+    fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError>;
+
+    /// Writes the authenticated end of the stream, if the layer has one, and returns its length.
+    fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError>;
+
+    /// Tells the layer the time since any fixed moment, on a clock that never goes back.
+    ///
+    /// A layer whose keys have a lifetime changes them with the next [`seal`](Self::seal).
+    fn tick(&mut self, _now: Duration) {}
+
+    /// Judges the end of the peer's bytes, once the socket has reported it.
+    ///
+    /// - Errors: [`Truncated`] if the layer can tell that something is missing.
+    fn end_of_input(&self) -> Result<(), Truncated> {
+        Ok(())
+    }
+}
+
+/// What [`Layer::open`] made of the bytes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Opened {
+    /// A message of the layer's own, which the protocol above must not see. Whoever drives the layer
+    /// reads it if it knows what it is, and skips it otherwise.
+    Control {
+        /// How many bytes from the front of the buffer are done with.
+        consumed: usize,
+        /// Where the message lies.
+        message: Range<usize>,
+    },
+    /// `plain` is where the opened bytes lie in the caller's buffer (it may be empty), and
+    /// `consumed` how many bytes of the buffer they stood for.
+    Data {
+        /// How many bytes from the front of the buffer are done with.
+        consumed: usize,
+        /// Where the plaintext lies.
+        plain: Range<usize>,
+    },
+    /// The peer ended the stream, and proved it.
+    End {
+        /// How many bytes from the front of the buffer are done with.
+        consumed: usize,
+    },
+    /// More bytes are needed before anything can be opened.
+    Incomplete,
+}
+
+/// Why bytes could not be sealed or opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum LayerError {
+    /// This side has ended the direction, or it has failed before.
+    Closed,
+    /// The keys may seal no further byte: the session must be made anew.
+    Exhausted,
+    /// The peer's bytes do not verify: damage or an attack. The connection must end.
+    Forged,
+    /// The peer's bytes verify but are not what the layer's specification prescribes.
+    Malformed,
+    /// `wire` is shorter than [`Layer::sealed_len`] asks for.
+    NoSpace,
+    /// The peer announced a unit larger than the layer permits.
+    Oversized,
+    /// The peer does not want this session; the layer may know more.
+    Refused,
+}
+
+impl fmt::Display for LayerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Closed => "this direction of the session has ended",
+            Self::Exhausted => "the session's keys are used up",
+            Self::Forged => "the peer's bytes do not verify",
+            Self::Malformed => "the peer's bytes make no sense",
+            Self::NoSpace => "the buffer is too short",
+            Self::Oversized => "the peer announced more than is permitted",
+            Self::Refused => "the peer refused the session",
+        })
+    }
+}
+
+impl core::error::Error for LayerError {}
+
+/// The peer's bytes ended before the authenticated end of its stream: someone cut it, or the peer died.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Truncated {
+    /// How many units the peer is known to have sent.
+    pub received: u64,
+}
+
+impl fmt::Display for Truncated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the stream was cut after {} records", self.received)
+    }
+}
+
+impl core::error::Error for Truncated {}
+
+/// No transformation: the bytes go as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Layer for Plain {
+    fn sealed_len(&self, plain_len: usize) -> usize {
+        plain_len
+    }
+
+    fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
+        wire.get_mut(..plain.len()).ok_or(LayerError::NoSpace)?.copy_from_slice(plain);
+        Ok(plain.len())
+    }
+
+    fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+        Ok(if wire.is_empty() {
+            Opened::Incomplete
+        } else {
+            Opened::Data { consumed: wire.len(), plain: 0..wire.len() }
+        })
+    }
+
+    fn close(&mut self, _: &mut [u8]) -> Result<usize, LayerError> {
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_carries_bytes_unchanged() {
+        let mut wire = [0_u8; 4];
+        assert_eq!(Plain.seal(b"abc", &mut wire), Ok(3));
+        assert_eq!(Plain.open(&mut wire[..3]), Ok(Opened::Data { consumed: 3, plain: 0..3 }));
+        assert_eq!(&wire[..3], b"abc");
+    }
+
+    #[test]
+    fn plain_refuses_a_buffer_that_is_too_short() {
+        assert_eq!(Plain.seal(b"abc", &mut [0; 2]), Err(LayerError::NoSpace));
+    }
+}

@@ -1,0 +1,74 @@
+//! Identities, handshake, sealed records and datagrams.
+//!
+//! ```text
+//!   inlet                                                     outlet
+//!   Initiator ── first line, message 1 ─────────────────────▶ Responder
+//!             ◀─────────────────────────────── message 2 ───
+//!             ── message 3 ─────────────────────────────────▶
+//!   Secure    ◀══════════════ sealed records ══════════════▶ Secure
+//!   Datagrams ◀───────────── sealed datagrams ─────────────▶ Datagrams
+//! ```
+//!
+//! Everything here is a state machine over bytes: no socket, no clock, no heap, no hidden randomness.
+//! Time and [`Entropy`] come in as arguments, bytes go in and come out. So a microcontroller and a
+//! desktop run the same code, and a test controls all of it.
+//!
+//! Before working here, read `docs/spec/secure-session.md`; the code cites its sections as
+//! `spec: secure-session §n`. What is promised against whom is in `docs/threat-model.md`.
+//!
+//! It does not keep files, open sockets, write logs or decide who may speak plainly: the engine does.
+#![forbid(unsafe_code)]
+#![no_std]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::as_conversions,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used
+    )
+)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(any(test, feature = "std"))]
+extern crate std;
+
+mod bytes;
+mod certificate;
+pub mod control;
+mod datagram;
+pub mod discovery;
+mod entropy;
+mod fingerprint;
+mod handshake;
+mod identity;
+mod kem;
+#[cfg(feature = "alloc")]
+pub mod keystore;
+mod layer;
+mod noise;
+mod record;
+mod refusal;
+mod revocation;
+mod session;
+mod time;
+
+pub use certificate::{Certificate, CertificateError, DeviceName, Flags, Roles, Statement};
+pub use datagram::{DATAGRAM_OVERHEAD, DatagramError, Datagrams, SessionId};
+#[cfg(feature = "std")]
+pub use entropy::SystemEntropy;
+pub use entropy::{Entropy, NoEntropy};
+pub use fingerprint::Fingerprint;
+pub use handshake::{
+    ALERT, ClassicSuite, Context, Established, HANDSHAKE_LIMIT, Initiator, PeerIdentity, Progress, Responder,
+    Suite,
+};
+pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
+pub use layer::{Layer, LayerError, Opened, Plain, Truncated};
+pub use record::{MAX_RECORD, RECORD_OVERHEAD};
+pub use refusal::Refusal;
+pub use revocation::{MAX_SERIALS, RevocationError, RevocationList};
+pub use session::{RekeyLimits, Secure};
+pub use time::UnixSeconds;

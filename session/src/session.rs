@@ -1,0 +1,258 @@
+//! An established session: the layer that seals a byte stream.
+
+use core::{ops::Range, time::Duration};
+
+use schwann_aead::Key;
+
+use crate::{
+    Layer, LayerError, Opened, Refusal, Truncated,
+    control::{Greeting, Welcome},
+    datagram::Datagrams,
+    handshake::ALERT,
+    record::{Header, MAX_RECORD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
+};
+
+/// Both directions of a session, as a [`Layer`].
+///
+/// Any error from [`open`](Layer::open) ends the session: the keys are wiped, and every later call says
+/// [`LayerError::Closed`].
+///
+/// - Source: spec: secure-session §4.
+pub struct Secure {
+    sender: Sender,
+    receiver: Receiver,
+    incoming: Incoming,
+    /// Most plaintext bytes that the peer takes in one record.
+    peer_max: usize,
+    limits: RekeyLimits,
+    /// When the present sending key came into use, once somebody has told the time.
+    key_since: Option<Duration>,
+    /// The time is up: the next call that seals changes the key first.
+    rekey_due: bool,
+    datagrams: Option<Datagrams>,
+    refusal: Option<Refusal>,
+}
+
+/// When a sender changes its key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RekeyLimits {
+    /// Longest time that a key is used for, in whatever time [`Layer::tick`] tells.
+    pub lifetime: Duration,
+    /// Most records sealed with a key, rounded up to a whole flush.
+    pub records: u64,
+}
+
+impl Default for RekeyLimits {
+    /// One hour and 2^32 records (spec: secure-session §4.4).
+    fn default() -> Self {
+        Self { lifetime: Duration::from_secs(3600), records: 1 << 32 }
+    }
+}
+
+/// Where the peer's direction stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Incoming {
+    /// The outlet has not said its first word yet.
+    AwaitsGreeting,
+    Open,
+    /// The peer proved the end.
+    Ended,
+    Failed,
+}
+
+impl Secure {
+    /// The inlet's end: the first record to come is the outlet's greeting.
+    pub(crate) fn inlet(sending: Key, receiving: Key, peer_max: usize) -> Self {
+        Self::new(sending, receiving, peer_max, Incoming::AwaitsGreeting)
+    }
+
+    /// The outlet's end.
+    pub(crate) fn outlet(sending: Key, receiving: Key, peer_max: usize) -> Self {
+        Self::new(sending, receiving, peer_max, Incoming::Open)
+    }
+
+    fn new(sending: Key, receiving: Key, peer_max: usize, incoming: Incoming) -> Self {
+        Self {
+            sender: Sender::new(sending),
+            receiver: Receiver::new(receiving),
+            incoming,
+            peer_max,
+            limits: RekeyLimits::default(),
+            key_since: None,
+            rekey_due: false,
+            datagrams: None,
+            refusal: None,
+        }
+    }
+
+    /// Changes when this side changes its key.
+    pub fn set_rekey_limits(&mut self, limits: RekeyLimits) {
+        self.limits = limits;
+    }
+
+    /// Asks for a new key with the next call that seals.
+    pub fn request_rekey(&mut self) {
+        self.rekey_due = true;
+    }
+
+    /// Seals a message of the session's own, such as a [`Piece`](crate::control::Piece), and returns how
+    /// many bytes of `wire` to send: [`sealed_len`](Layer::sealed_len) of the message at most.
+    ///
+    /// - Errors: as [`Layer::seal`]; [`LayerError::Oversized`] if the message exceeds one record.
+    pub fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
+        if message.len() > self.peer_max {
+            return Err(LayerError::Oversized);
+        }
+        let (written, rest) = self.rekey_if_due(1, wire)?;
+        Ok(written + self.sender.seal(RecordType::Control, message, rest)?)
+    }
+
+    /// Hands out what seals datagrams, once; an inlet has it when the outlet's greeting has been opened.
+    pub fn take_datagrams(&mut self) -> Option<Datagrams> {
+        self.datagrams.take()
+    }
+
+    /// Why the peer refused this side, after [`LayerError::Refused`].
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
+    }
+
+    /// The outlet's greeting, with the keys for datagrams.
+    pub(crate) fn welcome(&mut self, welcome: &Welcome, wire: &mut [u8]) -> Result<usize, LayerError> {
+        let length = self.sender.seal(RecordType::Control, welcome.encode().as_slice(), wire)?;
+        self.datagrams = Some(Datagrams::outlet(welcome));
+        Ok(length)
+    }
+
+    /// Changes the sending key if its time has come, before `records` more.
+    fn rekey_if_due<'a>(
+        &mut self,
+        records: u64,
+        wire: &'a mut [u8],
+    ) -> Result<(usize, &'a mut [u8]), LayerError> {
+        let used_up = self.sender.since_rekey().saturating_add(records) > self.limits.records;
+        if !(self.rekey_due || used_up && self.sender.since_rekey() > 0) {
+            return Ok((0, wire));
+        }
+        let written = self.sender.rekey(wire)?;
+        self.rekey_due = false;
+        self.key_since = None;
+        Ok((written, wire.get_mut(written..).unwrap_or_default()))
+    }
+
+    fn open_record(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+        match self.incoming {
+            Incoming::AwaitsGreeting if wire.first() == Some(&ALERT) => {
+                self.refusal = Some(Refusal::RefusedByPeer);
+                return Err(LayerError::Refused);
+            }
+            Incoming::Ended if wire.is_empty() => return Ok(Opened::Incomplete),
+            Incoming::Ended => return Err(LayerError::Malformed),
+            Incoming::Failed => return Err(LayerError::Closed),
+            Incoming::AwaitsGreeting | Incoming::Open => {}
+        }
+        let Some(header) = Header::parse(wire)? else { return Ok(Opened::Incomplete) };
+        if wire.len() < header.record_len() {
+            return Ok(Opened::Incomplete);
+        }
+        if header.kind == RecordType::Data && self.incoming == Incoming::Open {
+            let (consumed, plain) = self.receiver.open_data(wire)?;
+            return Ok(Opened::Data { consumed, plain });
+        }
+        let records_before = self.receiver.opened();
+        let text = self.receiver.open(header, wire)?;
+        self.open_special(header, text, records_before, wire)
+    }
+
+    /// Acts on a record that is not data; it has been opened.
+    fn open_special(
+        &mut self,
+        header: Header,
+        text: Range<usize>,
+        records_before: u64,
+        wire: &[u8],
+    ) -> Result<Opened, LayerError> {
+        let consumed = header.record_len();
+        let message = wire.get(text.clone()).unwrap_or_default();
+        match (header.kind, self.incoming) {
+            (RecordType::Control, Incoming::AwaitsGreeting) => self.greet(message)?,
+            (_, Incoming::AwaitsGreeting) => return Err(LayerError::Malformed),
+            (RecordType::Control, _) => return Ok(Opened::Control { consumed, message: text }),
+            (RecordType::Rekey, _) if message.is_empty() => self.receiver.rekey()?,
+            (RecordType::Close, _) if message == records_before.to_le_bytes() => {
+                self.incoming = Incoming::Ended;
+                self.receiver.wipe();
+                return Ok(Opened::End { consumed });
+            }
+            _ => return Err(LayerError::Malformed),
+        }
+        Ok(Opened::Data { consumed, plain: consumed..consumed })
+    }
+
+    fn greet(&mut self, message: &[u8]) -> Result<(), LayerError> {
+        match Greeting::parse(message).ok_or(LayerError::Malformed)? {
+            Greeting::Welcome(welcome) => self.datagrams = Some(Datagrams::inlet(&welcome)),
+            Greeting::Refused(refusal) => {
+                self.refusal = Some(refusal);
+                return Err(LayerError::Refused);
+            }
+        }
+        self.incoming = Incoming::Open;
+        Ok(())
+    }
+}
+
+impl Layer for Secure {
+    /// Counts one record that changes the key, too, so that one may always come.
+    fn sealed_len(&self, plain_len: usize) -> usize {
+        let records = plain_len.div_ceil(self.peer_max.max(1));
+        plain_len.saturating_add(records.saturating_add(1).saturating_mul(RECORD_OVERHEAD))
+    }
+
+    fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
+        if plain.is_empty() {
+            return Ok(0);
+        }
+        if wire.len() < self.sealed_len(plain.len()) {
+            return Err(LayerError::NoSpace);
+        }
+        let records = u64::try_from(plain.len().div_ceil(self.peer_max.max(1))).unwrap_or(u64::MAX);
+        let (written, rest) = self.rekey_if_due(records, wire)?;
+        Ok(written + self.sender.seal_data(plain, self.peer_max, rest)?)
+    }
+
+    fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+        let opened = self.open_record(wire);
+        if opened.is_err() {
+            self.incoming = Incoming::Failed;
+            self.receiver.wipe();
+            self.sender.wipe();
+        }
+        opened
+    }
+
+    fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
+        self.sender.close(wire)
+    }
+
+    fn tick(&mut self, now: Duration) {
+        let since = *self.key_since.get_or_insert(now);
+        if now.saturating_sub(since) >= self.limits.lifetime {
+            self.rekey_due = true;
+        }
+    }
+
+    fn end_of_input(&self) -> Result<(), Truncated> {
+        match self.incoming {
+            Incoming::Ended => Ok(()),
+            _ => Err(Truncated { received: self.receiver.opened() }),
+        }
+    }
+}
+
+const _: () = assert!(MAX_RECORD < 1 << 24, "a length fits its three bytes");
+const _: () = assert!(size_of::<Secure>() <= 2048, "the state of a connection stays small");
+
+#[cfg(test)]
+mod tests;
