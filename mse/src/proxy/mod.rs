@@ -1,0 +1,155 @@
+//! MSE for a BitTorrent client that has none: a sidecar beside it.
+//!
+//! ```text
+//! client ──plain──▶ Outward (SOCKS5) ──MSE──▶ peers        the client's first 68 bytes name the torrent
+//! peers ──MSE──▶ Inward ──plain──▶ client                  and become the initial payload
+//! ```
+//!
+//! One thread a direction, because a connection lives for minutes and moves megabytes. What a sidecar
+//! cannot do: speak uTP, or show the client where its incoming peers really are.
+
+mod inward;
+mod outward;
+mod relay;
+mod socks5;
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use alloc::sync::Arc;
+
+pub use self::inward::Inward;
+pub use self::outward::{Others, Outward};
+pub use self::socks5::{SocksError, Target, negotiate};
+use crate::method::Method;
+use crate::net::{AcceptError, DialError};
+use crate::policy::Attempt;
+use crate::skey::InfoHash;
+
+/// Connections carried at once, in either direction; what comes beyond is closed.
+const CONNECTIONS: usize = 512;
+
+/// What a sidecar did with one connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// It was carried to its end.
+    Closed {
+        /// The peer.
+        peer: SocketAddr,
+        /// Bytes to the peer and from it.
+        bytes: (u64, u64),
+    },
+    /// It was not carried.
+    Failed(ProxyError),
+    /// It is being carried.
+    Opened {
+        /// The peer.
+        peer: SocketAddr,
+        /// The torrent; `None` if it is not BitTorrent, or not known yet.
+        info_hash: Option<InfoHash>,
+        /// How the connection begins.
+        attempt: Attempt,
+        /// How the payload goes over the wire.
+        method: Method,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed { peer, bytes: (to, from) } => {
+                write!(f, "{peer} closed, {to} bytes to it, {from} from it")
+            }
+            Self::Failed(error) => write!(f, "failed: {error}"),
+            Self::Opened { peer, info_hash, method, .. } => {
+                write!(f, "{peer} opened, {method}")?;
+                info_hash.map_or(Ok(()), |info_hash| write!(f, ", {info_hash}"))
+            }
+        }
+    }
+}
+
+/// Why a connection was not carried.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ProxyError {
+    /// A peer came in and was not accepted.
+    Accept(AcceptError),
+    /// The client cannot be reached, or left.
+    Client(io::Error),
+    /// The peer could not be reached as the policy says.
+    Dial(DialError),
+    /// The client's bytes are not BitTorrent, and nothing else is carried.
+    NotBitTorrent,
+    /// The client did not ask as a SOCKS client does.
+    Socks(SocksError),
+    /// The peer's BitTorrent handshake names another torrent than its MSE handshake.
+    TorrentsDiffer,
+}
+
+impl fmt::Display for ProxyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accept(error) => error.fmt(f),
+            Self::Client(error) => write!(f, "the client: {error}"),
+            Self::Dial(error) => error.fmt(f),
+            Self::NotBitTorrent => f.write_str("the client does not speak BitTorrent here"),
+            Self::Socks(error) => error.fmt(f),
+            Self::TorrentsDiffer => f.write_str("the peer names two torrents"),
+        }
+    }
+}
+
+impl core::error::Error for ProxyError {}
+
+/// Something that carries one connection at a time; [`serve`] gives it many.
+pub trait Carry: Send + Sync + 'static {
+    /// Carries one accepted connection to its end, telling `observe` what happens.
+    ///
+    /// - Errors: it was not carried; close it.
+    fn carry(&self, socket: TcpStream, observe: &dyn Fn(Event)) -> Result<(), ProxyError>;
+}
+
+/// Accepts connections for as long as the listener lives, each on a thread of its own.
+///
+/// - Errors: the listener's.
+pub fn serve(
+    listener: &TcpListener,
+    sidecar: Arc<impl Carry>,
+    observe: impl Fn(Event) + Clone + Send + 'static,
+) -> io::Result<()> {
+    let carried = Arc::new(AtomicUsize::new(0));
+    loop {
+        let (socket, _) = match listener.accept() {
+            Ok(accepted) => accepted,
+            // The peer left before we came: its affair.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+            Err(error) => return Err(error),
+        };
+        if carried.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+            carried.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (sidecar, observe, seat) = (sidecar.clone(), observe.clone(), Seat(carried.clone()));
+        thread::Builder::new().spawn(move || {
+            let _seat = seat;
+            if let Err(error) = sidecar.carry(socket, &observe) {
+                observe(Event::Failed(error));
+            }
+        })?;
+    }
+}
+
+/// One of the [`CONNECTIONS`]; given back when the thread ends, however it ends.
+struct Seat(Arc<AtomicUsize>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
