@@ -1,0 +1,244 @@
+//! Places a stream's stamps on the recorder's clock, from the offsets measured during the recording.
+//!
+//! The method is pyxdf's, so that a file means the same in both: find where a clock was reset, fit a line
+//! through each segment's offsets with the Huber loss, and add it to the stamps of the segment.
+//!
+//! Source: pyxdf 1.17 `_clock_sync`, `_detect_clock_resets`, `_robust_fit`; docs/spec/xdf.md §4.
+
+use core::ops::Range;
+
+/// One measurement of a stream's clock against the recorder's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockOffset {
+    /// When it was measured, in seconds on the recorder's clock.
+    pub collected: f64,
+    /// What to add to the stream's stamps, in seconds.
+    pub offset: f64,
+}
+
+/// A correction of stamps: what to add at `origin`, and how it grows from there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Correction {
+    origin: f64,
+    at_origin: f64,
+    pub(crate) slope: f64,
+}
+
+impl Correction {
+    /// Fits a correction to offsets, of which there is at least one.
+    ///
+    /// No correction at all if the offsets were all measured at one time.
+    pub(crate) fn fit(offsets: &[ClockOffset]) -> Self {
+        match offsets {
+            [] => Self::default(),
+            [only] => Self { origin: only.collected, at_origin: only.offset, slope: 0.0 },
+            many => robust_line(many).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn at(self, time: f64) -> f64 {
+        self.at_origin + self.slope * (time - self.origin)
+    }
+}
+
+/// Finds the segments of offsets between which the stream's clock was reset.
+///
+/// Source: pyxdf `_detect_clock_resets` with its default thresholds.
+pub(crate) fn segments(offsets: &[ClockOffset]) -> Vec<Range<usize>> {
+    let time_steps: Vec<_> = offsets.windows(2).map(|pair| pair[1].collected - pair[0].collected).collect();
+    let value_steps: Vec<_> = offsets.windows(2).map(|pair| pair[1].offset - pair[0].offset).collect();
+    let time_glitch = glitches(&time_steps, 5.0, 5.0);
+    let value_glitch = glitches(&value_steps, 10.0, 1.0);
+    let resets =
+        (0..time_steps.len()).filter(|&at| time_steps[at] < 0.0 || (time_glitch[at] && value_glitch[at]));
+    split(offsets.len(), resets.map(|at| at + 1))
+}
+
+/// Adds the correction of each segment of offsets to the stamps that belong to it; returns those stamps' ranges.
+pub(crate) fn synchronize(stamps: &mut [f64], offsets: &[ClockOffset]) -> Vec<Range<usize>> {
+    if stamps.is_empty() || offsets.is_empty() {
+        return Vec::new();
+    }
+    let mut done = Vec::new();
+    let mut start = 0;
+    for segment in segments(offsets) {
+        let correction = Correction::fit(&offsets[segment.clone()]);
+        let stop = match offsets.get(segment.end) {
+            None => stamps.len(),
+            Some(next) => {
+                let last = offsets[segment.end - 1];
+                let nearer = |stamp: &f64| (stamp - last.collected).abs() < (stamp - next.collected).abs();
+                start + stamps[start..].iter().take_while(|stamp| nearer(stamp)).count()
+            }
+        };
+        if start < stop {
+            for stamp in &mut stamps[start..stop] {
+                *stamp += correction.at(*stamp);
+            }
+            done.push(start..stop);
+        }
+        start = stop;
+    }
+    done
+}
+
+/// Says whether the last offset does not belong with the others.
+///
+/// A stream that ends while it is being recorded may leave such an offset behind.
+/// Source: pyxdf `_detect_corrupted_clock_offset`.
+pub(crate) fn last_is_corrupt(offsets: &[ClockOffset]) -> bool {
+    let [before @ .., last] = offsets else { return false };
+    if before.len() < 2 {
+        return false;
+    }
+    let steps: Vec<_> = offsets.windows(2).map(|pair| pair[1].collected - pair[0].collected).collect();
+    let [steps_before @ .., last_step] = steps.as_slice() else { return false };
+    let usual_step = median(steps_before);
+    let values: Vec<_> = before.iter().map(|offset| offset.offset).collect();
+    let usual = median(&values);
+    let deviation = median(&values.iter().map(|value| (value - usual).abs()).collect::<Vec<_>>());
+    let late = if usual_step > 0.0 { last_step.abs() / usual_step > 10.0 } else { last_step.abs() > 0.0 };
+    // 1.4826 × the median deviation estimates the standard deviation.
+    let far = deviation > f64::EPSILON && (last.offset - usual).abs() / (1.4826 * deviation) > 10.0;
+    late || far
+}
+
+/// Cuts `0..len` before each of `at`, which ascend.
+pub(crate) fn split(len: usize, at: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut ranges: Vec<_> = at.map(|at| core::mem::replace(&mut start, at)..at).collect();
+    ranges.push(start..len);
+    ranges
+}
+
+/// Returns the median; 0 of nothing.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => 0.0,
+        len if len % 2 == 1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+/// Says which values are far from the median: by `deviations` median deviations and by `least` seconds.
+fn glitches(values: &[f64], deviations: f64, least: f64) -> Vec<bool> {
+    let usual = median(values);
+    let distances: Vec<_> = values.iter().map(|value| (value - usual).abs()).collect();
+    let deviation = median(&distances) + f64::EPSILON;
+    distances.iter().map(|&distance| distance / deviation > deviations && distance > least).collect()
+}
+
+/// Fits a line with the Huber loss by the alternating direction method of multipliers.
+///
+/// Source: pyxdf `_robust_fit`, after Boyd et al., "Distributed Optimization and Statistical Learning via the
+/// Alternating Direction Method of Multipliers", 2011, huber_fit. None if all times are equal.
+///
+/// The line is fitted to the offsets' distances from a line near them, which changes nothing but the
+/// rounding: clocks differ by days, and their distances by microseconds.
+fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
+    let (first, last) = (offsets.first()?, offsets.last()?);
+    let n = offsets.len() as f64;
+    let origin = first.collected + offsets.iter().map(|o| o.collected - first.collected).sum::<f64>() / n;
+    let xs: Vec<_> = offsets.iter().map(|offset| offset.collected - origin).collect();
+    let near = Correction {
+        origin,
+        at_origin: first.offset + offsets.iter().map(|o| o.offset - first.offset).sum::<f64>() / n,
+        slope: Some((last.offset - first.offset) / (last.collected - first.collected))
+            .filter(|s| s.is_finite())?,
+    };
+    let ys: Vec<_> =
+        offsets.iter().zip(&xs).map(|(o, x)| (o.offset - near.at_origin - near.slope * x) / WINSOR).collect();
+
+    // The Cholesky factor [[a, 0], [b, c]] of the normal matrix.
+    let (sum, squares) = (xs.iter().sum::<f64>(), xs.iter().map(|x| x * x).sum::<f64>());
+    let a = n.sqrt();
+    let b = sum / a;
+    let c = Some((squares - b * b).sqrt()).filter(|c| *c > 0.0)?;
+
+    let (mut z, mut u) = (vec![0.0; xs.len()], vec![0.0; xs.len()]);
+    let (mut intercept, mut slope) = (0.0, 0.0);
+    for _ in 0..ROUNDS {
+        let (mut right_0, mut right_1) = (0.0, 0.0);
+        for (((x, y), z), u) in xs.iter().zip(&ys).zip(&z).zip(&u) {
+            let target = y + (z - u);
+            right_0 += target;
+            right_1 += x * target;
+        }
+        let half_0 = right_0 / a;
+        let half_1 = (right_1 - b * half_0) / c;
+        slope = half_1 / c;
+        intercept = (half_0 - b * slope) / a;
+        for (((x, y), z), u) in xs.iter().zip(&ys).zip(&mut z).zip(&mut u) {
+            let distance = intercept + slope * x - y + *u;
+            let shrunk = if distance == 0.0 { 1.0 } else { (1.0 - 2.0 / distance.abs()).max(0.0) };
+            *z = 0.5 * distance + 0.5 * shrunk * distance;
+            *u = distance - *z;
+        }
+    }
+    let at_origin = near.at_origin + intercept * WINSOR;
+    Some(Correction { origin, at_origin, slope: near.slope + slope * WINSOR })
+}
+
+/// Offsets that lie further than this from the line count as outliers, in seconds. Source: pyxdf.
+const WINSOR: f64 = 0.0001;
+/// Rounds of the fit. Source: pyxdf.
+const ROUNDS: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(count: usize, offset: impl Fn(f64) -> f64) -> Vec<ClockOffset> {
+        (0..count)
+            .map(|n| 1000.0 + 5.0 * n as f64)
+            .map(|at| ClockOffset { collected: at, offset: offset(at) })
+            .collect()
+    }
+
+    #[test]
+    fn a_drifting_clock_is_followed_and_outliers_are_not() {
+        let mut offsets = offsets(100, |at| 3.0 + 50e-6 * at);
+        offsets[40].offset += 0.2;
+        offsets[70].offset -= 0.1;
+        let correction = Correction::fit(&offsets);
+        for at in [1000.0, 1250.0, 1500.0] {
+            assert!((correction.at(at) - (3.0 + 50e-6 * at)).abs() < 20e-6, "{correction:?}");
+        }
+    }
+
+    #[test]
+    fn a_reset_clock_is_corrected_piece_by_piece() {
+        let mut offsets = offsets(40, |_| 2.0);
+        for offset in &mut offsets[20..] {
+            // The device was off for a minute and its clock began again.
+            offset.collected += 60.0;
+            offset.offset = -500.0;
+        }
+        assert_eq!(segments(&offsets), [0..20, 20..40]);
+        let mut stamps = vec![1000.0, 1090.0, 1170.0, 1200.0];
+        assert_eq!(synchronize(&mut stamps, &offsets), [0..2, 2..4]);
+        for (stamp, expected) in stamps.iter().zip([1002.0, 1092.0, 670.0, 700.0]) {
+            assert!((stamp - expected).abs() < 1e-6, "{stamps:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_offset_that_does_not_belong_is_told_from_one_that_does() {
+        let mut offsets = offsets(10, |at| 1e-5 * (at % 3.0));
+        assert!(!last_is_corrupt(&offsets));
+        offsets[9].offset = -90_000.0;
+        assert!(last_is_corrupt(&offsets));
+        assert!(!last_is_corrupt(&offsets[..2]));
+    }
+
+    #[test]
+    fn offsets_without_a_line_through_them_change_nothing() {
+        assert_eq!(Correction::fit(&[ClockOffset { collected: 1.0, offset: 2.0 }; 3]), Correction::default());
+        assert_eq!(synchronize(&mut [1.0], &[]), []);
+        assert_eq!(median(&[]), 0.0);
+        assert_eq!(median(&[3.0, 1.0, 2.0, 10.0]), 2.5);
+    }
+}

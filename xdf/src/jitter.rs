@@ -1,0 +1,117 @@
+//! Evens out the stamps of a stream with a regular rate.
+//!
+//! Source: pyxdf 1.17 `_jitter_removal`; docs/spec/xdf.md §4.
+
+use core::ops::Range;
+
+use crate::clock::split;
+use crate::header::StreamHeader;
+
+/// The stretches of a stream between breaks, and the rate within them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Even {
+    pub(crate) segments: Vec<Range<usize>>,
+    /// In hertz; 0 if unknown.
+    pub(crate) rate: f64,
+}
+
+/// Replaces the stamps of each stretch by the line through them.
+pub(crate) fn remove(stamps: &mut [f64], header: &StreamHeader) -> Even {
+    if stamps.is_empty() {
+        return Even::default();
+    }
+    // A line would shift what lies around left-out samples.
+    if header.nominal_rate == 0.0 || header.can_drop_samples {
+        return Even { rate: if header.nominal_rate == 0.0 { 0.0 } else { rate(stamps) }, ..whole(stamps) };
+    }
+    let longest = BREAK_SECONDS.max(BREAK_SAMPLES * header.interval());
+    let breaks =
+        (1..stamps.len()).filter(|&at| (stamps[at] - stamps[at - 1]).abs() > longest).collect::<Vec<_>>();
+    let segments = split(stamps.len(), breaks.into_iter());
+    let (mut intervals, mut seconds) = (0, 0.0);
+    for segment in &segments {
+        let stretch = &mut stamps[segment.clone()];
+        straighten(stretch);
+        intervals += stretch.len() - 1;
+        seconds += stretch[stretch.len() - 1] - stretch[0];
+    }
+    let rate = if intervals > 0 { intervals as f64 / seconds } else { 0.0 };
+    Even { segments, rate }
+}
+
+/// Leaves the stamps as they are.
+pub(crate) fn keep(stamps: &[f64], header: &StreamHeader) -> Even {
+    if stamps.is_empty() {
+        return Even::default();
+    }
+    Even { rate: if header.nominal_rate == 0.0 { 0.0 } else { rate(stamps) }, ..whole(stamps) }
+}
+
+fn whole(stamps: &[f64]) -> Even {
+    Even { segments: split(stamps.len(), core::iter::empty()), rate: 0.0 }
+}
+
+fn rate(stamps: &[f64]) -> f64 {
+    match stamps {
+        [first, .., last] if last > first => (stamps.len() - 1) as f64 / (last - first),
+        _ => 0.0,
+    }
+}
+
+/// Replaces stamps by the least-squares line through them.
+fn straighten(stamps: &mut [f64]) {
+    // Around the middle, so that the sums stay small and exact.
+    let middle = (stamps.len() - 1) as f64 / 2.0;
+    let base = stamps[0];
+    let mean = stamps.iter().map(|stamp| stamp - base).sum::<f64>() / stamps.len() as f64;
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (at, stamp) in stamps.iter().enumerate() {
+        let x = at as f64 - middle;
+        products += x * (stamp - base - mean);
+        squares += x * x;
+    }
+    let slope = if squares > 0.0 { products / squares } else { 0.0 };
+    for (at, stamp) in stamps.iter_mut().enumerate() {
+        *stamp = base + (mean + slope * (at as f64 - middle));
+    }
+}
+
+/// A stretch ends where stamps jump by more than this and by more than [`BREAK_SAMPLES`]. Source: pyxdf.
+const BREAK_SECONDS: f64 = 1.0;
+const BREAK_SAMPLES: f64 = 500.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(rate: f64) -> StreamHeader {
+        let xml = format!(
+            "<info><channel_count>1</channel_count><nominal_srate>{rate}</nominal_srate>\
+             <channel_format>int8</channel_format></info>"
+        );
+        StreamHeader::parse(1, xml.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn jitter_is_evened_out_and_breaks_are_kept() {
+        let jitter = |n: usize| if n.is_multiple_of(2) { 0.002 } else { -0.002 };
+        let even: Vec<_> =
+            (0..2000).map(|n| 50.0 + n as f64 / 100.0 + if n < 1000 { 0.0 } else { 60.0 }).collect();
+        let mut stamps: Vec<_> = even.iter().enumerate().map(|(n, stamp)| stamp + jitter(n)).collect();
+        let result = remove(&mut stamps, &header(100.0));
+        assert_eq!(result.segments, [0..1000, 1000..2000]);
+        assert!((result.rate - 100.0).abs() < 1e-3, "{}", result.rate);
+        for (stamp, even) in stamps.iter().zip(&even) {
+            assert!((stamp - even).abs() < 2e-5, "{stamp} {even}");
+        }
+    }
+
+    #[test]
+    fn stamps_without_a_rate_stay() {
+        let mut stamps = vec![1.0, 5.0, 5.1];
+        assert_eq!(remove(&mut stamps, &header(0.0)), whole(&[0.0; 3]));
+        assert_eq!(stamps, [1.0, 5.0, 5.1]);
+        assert_eq!(remove(&mut [], &header(1.0)), Even::default());
+        assert_eq!(remove(&mut [4.0], &header(1.0)), whole(&[4.0]));
+    }
+}

@@ -1,0 +1,43 @@
+//! XDF recordings: crash-safe writer, reader, repair.
+//!
+//! XDF is the file format of LabRecorder: chunks, each with its length, in the order in which they were
+//! recorded. This crate writes it so that a crash costs less than a second, reads it so that no damaged
+//! byte costs more than the chunk it is in, and says what is wrong with a file.
+//!
+//! ```text
+//! Writer ── StreamWriter::push ──► memory ──► one thread writes whole chunks ──► one thread syncs
+//! Reader ── next ──► Event::{FileHeader, StreamHeader, Samples, ClockOffset, Boundary, StreamFooter, Damage}
+//!    ├─ load    everything in memory, clocks synchronised, jitter removed (as pyxdf does)
+//!    ├─ survey  what is in it: counts, rates, gaps, clock quality, damage
+//!    └─ repair  a new file with every whole sample of a damaged one
+//! ```
+//!
+//! The format is described in docs/spec/xdf.md. This crate does not record from the network, and does not
+//! read the compressed variant (`.xdfz`).
+#![forbid(unsafe_code)]
+
+mod bids;
+mod clock;
+mod header;
+mod jitter;
+mod load;
+mod reader;
+mod repair;
+mod survey;
+mod values;
+mod wire;
+mod writer;
+
+pub use bids::{Entities, NameError};
+pub use clock::ClockOffset;
+pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
+pub use load::{Clocks, Jitter, RecordedStream, Recording};
+pub use reader::{Damage, DamageKind, Event, ReadError, Reader};
+pub use repair::{Repair, RepairError, repair, repair_into};
+pub use survey::{ClockQuality, Gap, StreamSurvey, Survey};
+pub use values::{Number, Values};
+pub use wire::{BOUNDARY, Format, MAGIC, Tag};
+pub use writer::{
+    AddStreamError, CreateError, Failure, Health, Options, PushError, StreamProgress, StreamWriter, Summary,
+    Writer,
+};

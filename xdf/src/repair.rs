@@ -1,0 +1,255 @@
+//! Writes every whole sample of a damaged recording into a new one.
+//!
+//! The new file holds what the [reader](crate::Reader) finds, in whole chunks, with footers that agree with
+//! it. Samples, stamps, clock offsets and headers are copied bit by bit; what cannot be read is left out and
+//! leaves a gap in the stamps. Nothing is made up.
+
+use core::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Read, Seek, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::header::{StreamFooter, StreamHeader, file_header_xml, put_footer_xml};
+use crate::reader::{Damage, Event, ReadError, Reader};
+use crate::survey::Survey;
+use crate::values::Values;
+use crate::wire::{BOUNDARY, MAGIC, Tag, put_chunk, put_clock_offset};
+use crate::writer::datetime;
+use crate::writer::slot::{Pending, Slot, put_samples_head};
+
+/// What a repair has done.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Samples salvaged, of all streams.
+    pub sample_count: u64,
+    /// Streams salvaged.
+    pub stream_count: usize,
+    /// Footers that were missing or did not agree, and were written anew.
+    pub footer_count: usize,
+    /// Damaged places.
+    pub damage_count: u64,
+    /// Bytes that could not be read.
+    pub damaged_bytes: u64,
+    /// The first [`Survey::LISTED_MAX`] of those places.
+    pub damage: Vec<Damage>,
+}
+
+/// Writes what can be read of the recording `from` into the new file `to`.
+///
+/// `progress` is told bytes read and bytes in all, now and then.
+///
+/// - Errors: [`RepairError`]; `to` does not exist then, unless it did before.
+pub fn repair(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+    progress: impl FnMut(u64, u64),
+) -> Result<Repair, RepairError> {
+    let reader = Reader::open(from)?;
+    let file = OpenOptions::new().write(true).create_new(true).open(&to).map_err(RepairError::Write)?;
+    let done = repair_into(reader, BufWriter::new(&file), progress)
+        .and_then(|done| file.sync_all().map(|()| done).map_err(RepairError::Write));
+    if done.is_err() {
+        // Half a repair would pass for a whole one. If it cannot be removed, the error says enough.
+        let _best_effort = fs::remove_file(to);
+    }
+    done
+}
+
+/// Writes what `reader` can read of a recording to `out`.
+///
+/// - Errors: [`RepairError`]; what is in `out` then is not to be trusted.
+pub fn repair_into<R: Read + Seek, W: Write>(
+    mut reader: Reader<R>,
+    out: W,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Repair, RepairError> {
+    let mut copy = Copy { out, streams: Vec::new(), header: Header::Due, done: Repair::default() };
+    copy.write(&MAGIC)?;
+    loop {
+        let (at, all) = reader.progress();
+        progress(at, all);
+        let Some(event) = reader.next_event().map_err(ReadError::Io)? else { break };
+        copy.take_in(event)?;
+    }
+    copy.finish()
+}
+
+/// Why a repair was given up.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RepairError {
+    /// The damaged file cannot be read at all.
+    Read(ReadError),
+    /// The new file cannot be written; [`io::ErrorKind::AlreadyExists`] if there is one.
+    Write(io::Error),
+}
+
+impl From<ReadError> for RepairError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl fmt::Display for RepairError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => write!(out, "cannot be read: {error}"),
+            Self::Write(error) => write!(out, "the repaired file cannot be written: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for RepairError {}
+
+/// The new file.
+struct Copy<W> {
+    out: W,
+    streams: Vec<Salvaged>,
+    header: Header,
+    done: Repair,
+}
+
+/// Whether the new file has its header.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Header {
+    Due,
+    Written,
+}
+
+/// A stream of the new file.
+struct Salvaged {
+    slot: Slot,
+    pending: Pending,
+    first_stamp: f64,
+    last_stamp: f64,
+    sample_count: u64,
+    offsets: Vec<(f64, f64)>,
+    footer: Option<StreamFooter>,
+}
+
+impl<W: Write> Copy<W> {
+    fn take_in(&mut self, event: Event<'_>) -> Result<(), RepairError> {
+        if let Event::Damage(damage) = event {
+            self.done.damage_count += 1;
+            self.done.damaged_bytes += damage.bytes;
+            if self.done.damage.len() < Survey::LISTED_MAX {
+                self.done.damage.push(damage);
+            }
+            return Ok(());
+        }
+        if let (Event::FileHeader { xml }, Header::Due) = (event, self.header) {
+            self.header = Header::Written;
+            return self.write_chunk(Tag::FileHeader, None, xml.as_bytes());
+        }
+        if self.header == Header::Due {
+            self.header = Header::Written;
+            self.write_chunk(
+                Tag::FileHeader,
+                None,
+                file_header_xml(&datetime(SystemTime::now())).as_bytes(),
+            )?;
+        }
+        match event {
+            Event::Boundary => self.write_chunk(Tag::Boundary, None, &BOUNDARY),
+            Event::ClockOffset { stream, collected, offset } => {
+                let Some(salvaged) = self.salvaged(stream) else { return Ok(()) };
+                salvaged.offsets.push((collected, offset));
+                let mut chunk = Vec::new();
+                put_clock_offset(&mut chunk, stream, collected, offset);
+                self.write(&chunk)
+            }
+            Event::Samples { stream, stamps, values } => {
+                let Some(salvaged) = self.streams.iter_mut().find(|salvaged| salvaged.slot.id() == stream)
+                else {
+                    return Ok(());
+                };
+                salvaged.copy_samples(stamps, values, &mut self.out).map_err(RepairError::Write)
+            }
+            Event::StreamFooter { stream, footer } => {
+                if let Some(salvaged) = self.salvaged(stream) {
+                    salvaged.footer = Some(footer.clone());
+                }
+                Ok(())
+            }
+            Event::StreamHeader(header) => {
+                self.streams.push(Salvaged::new(header));
+                self.write_chunk(Tag::StreamHeader, Some(header.id), header.xml.as_bytes())
+            }
+            Event::FileHeader { .. } | Event::Damage(_) => Ok(()),
+        }
+    }
+
+    fn salvaged(&mut self, id: u32) -> Option<&mut Salvaged> {
+        self.streams.iter_mut().find(|salvaged| salvaged.slot.id() == id)
+    }
+
+    fn finish(mut self) -> Result<Repair, RepairError> {
+        let streams = core::mem::take(&mut self.streams);
+        self.done.stream_count = streams.len();
+        let mut xml = String::new();
+        for stream in &streams {
+            self.done.sample_count += stream.sample_count;
+            let footer =
+                stream.footer.as_ref().filter(|footer| footer.sample_count == Some(stream.sample_count));
+            xml.clear();
+            match footer {
+                Some(footer) => xml.push_str(&footer.xml),
+                None => {
+                    self.done.footer_count += 1;
+                    let (first, last) = (stream.first_stamp, stream.last_stamp);
+                    put_footer_xml(&mut xml, first, last, stream.sample_count, &stream.offsets);
+                }
+            }
+            self.write_chunk(Tag::StreamFooter, Some(stream.slot.id()), xml.as_bytes())?;
+        }
+        self.write_chunk(Tag::Boundary, None, &BOUNDARY)?;
+        self.out.flush().map_err(RepairError::Write)?;
+        Ok(self.done)
+    }
+
+    fn write_chunk(&mut self, tag: Tag, stream: Option<u32>, content: &[u8]) -> Result<(), RepairError> {
+        let mut chunk = Vec::with_capacity(content.len() + 16);
+        put_chunk(&mut chunk, tag, stream, content);
+        self.write(&chunk)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), RepairError> {
+        self.out.write_all(bytes).map_err(RepairError::Write)
+    }
+}
+
+impl Salvaged {
+    fn new(header: &StreamHeader) -> Self {
+        Self {
+            slot: Slot::new(header),
+            pending: Pending::default(),
+            first_stamp: 0.0,
+            last_stamp: 0.0,
+            sample_count: 0,
+            offsets: Vec::new(),
+            footer: None,
+        }
+    }
+
+    fn copy_samples(&mut self, stamps: &[f64], values: &Values, out: &mut impl Write) -> io::Result<()> {
+        let (Some(&first), Some(&last)) = (stamps.first(), stamps.last()) else { return Ok(()) };
+        if self.sample_count == 0 {
+            self.first_stamp = first;
+        }
+        self.last_stamp = last;
+        self.sample_count += stamps.len() as u64;
+        self.slot.push_values(stamps, values);
+        self.slot.take(&mut self.pending);
+        let mut head = Vec::with_capacity(32);
+        for (chunk, bytes) in self.pending.chunk_bytes() {
+            head.clear();
+            put_samples_head(&mut head, self.slot.id(), chunk.sample_count, bytes.len());
+            out.write_all(&head)?;
+            out.write_all(bytes)?;
+        }
+        self.pending.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,338 @@
+//! What is in a recording and whether it can be trusted, in one pass and bounded memory.
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use crate::clock::{ClockOffset, Correction, median, segments};
+use crate::header::{StreamFooter, StreamHeader, root_child_text};
+use crate::reader::{Damage, DamageKind, Event, ReadError, Reader};
+
+/// What is in a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Survey {
+    /// Bytes in the file.
+    pub file_bytes: u64,
+    /// `<datetime>` of the file header: when the recording began; empty if not said.
+    pub datetime: String,
+    /// The streams, in the order of their headers.
+    pub streams: Vec<StreamSurvey>,
+    /// Boundary chunks.
+    pub boundary_count: u64,
+    /// Places where the file is damaged.
+    pub damage_count: u64,
+    /// Bytes that could not be read.
+    pub damaged_bytes: u64,
+    /// The first [`Survey::LISTED_MAX`] of those places.
+    pub damage: Vec<Damage>,
+}
+
+/// What is in one stream of a recording.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StreamSurvey {
+    /// What the stream is.
+    pub header: StreamHeader,
+    /// What its footer says; none if the recording did not end in an orderly way.
+    pub footer: Option<StreamFooter>,
+    /// Samples that can be read.
+    pub sample_count: u64,
+    /// Stamp of the first, in seconds on the stream's clock.
+    pub first_stamp: Option<f64>,
+    /// Stamp of the last, in seconds on the stream's clock.
+    pub last_stamp: Option<f64>,
+    /// Time from the first sample to the last, gaps included; what a reset clock jumps back is left out.
+    pub duration: Duration,
+    /// Samples per second outside gaps; 0 if unknown or irregular.
+    pub effective_rate: f64,
+    /// Stretches of a regular stream without samples.
+    pub gap_count: u64,
+    /// Seconds of all gaps together.
+    pub gap_seconds: f64,
+    /// The first [`Survey::LISTED_MAX`] gaps.
+    pub gaps: Vec<Gap>,
+    /// Samples with an earlier stamp than the sample before them.
+    pub backward_count: u64,
+    /// How well the stream's clock is known.
+    pub clock: ClockQuality,
+}
+
+/// A stretch of a regular stream without samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gap {
+    /// Stamp of the last sample before, in seconds on the stream's clock.
+    pub after: f64,
+    /// Seconds from it to the next sample.
+    pub seconds: f64,
+    /// Samples that the nominal rate puts in between.
+    pub missing: u64,
+}
+
+/// How well a stream's clock is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ClockQuality {
+    /// Measurements.
+    pub offset_count: usize,
+    /// The last offset, in seconds.
+    pub last_offset: f64,
+    /// Times that the stream's clock was reset.
+    pub reset_count: usize,
+    /// Seconds that the clock gains per million; 0 with fewer than two measurements.
+    pub drift_ppm: f64,
+    /// Median distance of the measurements from the fitted line, in seconds.
+    pub residual: f64,
+}
+
+impl Survey {
+    /// Damaged places and gaps listed at most, so that a hopeless file does not fill memory.
+    pub const LISTED_MAX: usize = 1_000;
+
+    /// Surveys the file at `path`. `progress` is told bytes read and bytes in all, now and then.
+    ///
+    /// - Errors: [`ReadError`]. Damage is not an error: see [`Survey::damage`].
+    pub fn of(path: impl AsRef<Path>, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
+        Self::read(Reader::open(path)?, progress)
+    }
+
+    /// Surveys what `reader` reads.
+    ///
+    /// - Errors: as [`Survey::of`].
+    pub fn read<R: Read + Seek>(
+        mut reader: Reader<R>,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<Self, ReadError> {
+        let mut survey = Self { file_bytes: reader.progress().1, ..Self::default() };
+        let mut streams: Vec<Tally> = Vec::new();
+        let mut told = 0;
+        loop {
+            let (done, all) = reader.progress();
+            if done - told >= PROGRESS_BYTES {
+                progress(done, all);
+                told = done;
+            }
+            let Some(event) = reader.next_event()? else { break };
+            match event {
+                Event::Boundary => survey.boundary_count += 1,
+                Event::Damage(damage) => survey.count_damage(damage),
+                Event::FileHeader { xml } => {
+                    survey.datetime = root_child_text(xml, "datetime").unwrap_or_default()
+                }
+                Event::StreamHeader(header) => streams.push(Tally::new(header.clone())),
+                Event::ClockOffset { stream, .. }
+                | Event::Samples { stream, .. }
+                | Event::StreamFooter { stream, .. } => {
+                    if let Some(tally) = streams.iter_mut().find(|tally| tally.survey.header.id == stream) {
+                        tally.take_in(event);
+                    }
+                }
+            }
+        }
+        survey.streams = streams.into_iter().map(Tally::finish).collect();
+        Ok(survey)
+    }
+
+    /// Says whether the file ends within a chunk.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.damage.iter().any(|damage| damage.kind == DamageKind::Torn)
+    }
+
+    /// Says whether the file is as its recorder meant it: no damage, and each stream with a footer that
+    /// counts as many samples as there are.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damage_count == 0 && self.streams.iter().all(|stream| stream.footer_agrees() == Some(true))
+    }
+
+    fn count_damage(&mut self, damage: Damage) {
+        self.damage_count += 1;
+        self.damaged_bytes += damage.bytes;
+        if self.damage.len() < Self::LISTED_MAX {
+            self.damage.push(damage);
+        }
+    }
+}
+
+impl StreamSurvey {
+    /// Says whether the footer counts as many samples as there are; none if there is no footer, or no count.
+    #[must_use]
+    pub fn footer_agrees(&self) -> Option<bool> {
+        Some(self.footer.as_ref()?.sample_count? == self.sample_count)
+    }
+}
+
+/// A stream's survey in the making.
+struct Tally {
+    survey: StreamSurvey,
+    offsets: Vec<ClockOffset>,
+    /// Intervals between samples that are no gaps, and their seconds.
+    intervals: u64,
+    seconds: f64,
+}
+
+impl Tally {
+    fn new(header: StreamHeader) -> Self {
+        let survey = StreamSurvey {
+            header,
+            footer: None,
+            sample_count: 0,
+            first_stamp: None,
+            last_stamp: None,
+            duration: Duration::ZERO,
+            effective_rate: 0.0,
+            gap_count: 0,
+            gap_seconds: 0.0,
+            gaps: Vec::new(),
+            backward_count: 0,
+            clock: ClockQuality::default(),
+        };
+        Self { survey, offsets: Vec::new(), intervals: 0, seconds: 0.0 }
+    }
+
+    fn take_in(&mut self, event: Event<'_>) {
+        match event {
+            Event::ClockOffset { collected, offset, .. } => {
+                self.offsets.push(ClockOffset { collected, offset })
+            }
+            Event::StreamFooter { footer, .. } => self.survey.footer = Some(footer.clone()),
+            Event::Samples { stamps, .. } => self.take_in_stamps(stamps),
+            _ => {}
+        }
+    }
+
+    fn take_in_stamps(&mut self, stamps: &[f64]) {
+        let rate = self.survey.header.nominal_rate;
+        let longest = GAP_SECONDS.max(GAP_SAMPLES * self.survey.header.interval());
+        self.survey.sample_count += stamps.len() as u64;
+        for &stamp in stamps {
+            self.survey.first_stamp.get_or_insert(stamp);
+            let Some(before) = self.survey.last_stamp.replace(stamp) else { continue };
+            let seconds = stamp - before;
+            if seconds < 0.0 {
+                self.survey.backward_count += 1;
+            } else if rate > 0.0 && seconds > longest {
+                self.add_gap(Gap { after: before, seconds, missing: (seconds * rate).round() as u64 - 1 });
+            } else {
+                self.intervals += 1;
+                self.seconds += seconds;
+            }
+        }
+    }
+
+    fn add_gap(&mut self, gap: Gap) {
+        self.survey.gap_count += 1;
+        self.survey.gap_seconds += gap.seconds;
+        if self.survey.gaps.len() < Survey::LISTED_MAX {
+            self.survey.gaps.push(gap);
+        }
+    }
+
+    fn finish(mut self) -> StreamSurvey {
+        if self.survey.header.nominal_rate > 0.0 && self.seconds > 0.0 {
+            self.survey.effective_rate = self.intervals as f64 / self.seconds;
+        }
+        self.survey.duration =
+            Duration::try_from_secs_f64(self.seconds + self.survey.gap_seconds).unwrap_or_default();
+        self.survey.clock = quality(&self.offsets);
+        self.survey
+    }
+}
+
+fn quality(offsets: &[ClockOffset]) -> ClockQuality {
+    let Some(last) = offsets.last() else { return ClockQuality::default() };
+    let segments = segments(offsets);
+    // A stretch with a single measurement has no drift, and no distance from itself.
+    let distinct = |range: &&core::ops::Range<usize>| {
+        range.len() > 1
+            && offsets[(*range).clone()].iter().map(|o| o.collected.to_bits()).collect::<BTreeSet<_>>().len()
+                > 1
+    };
+    let mut residuals = Vec::new();
+    let (mut drift, mut weight) = (0.0, 0.0);
+    for range in segments.iter().filter(distinct) {
+        let correction = Correction::fit(&offsets[range.clone()]);
+        residuals
+            .extend(offsets[range.clone()].iter().map(|o| (o.offset - correction.at(o.collected)).abs()));
+        // An offset that grows means that the stream's clock falls behind.
+        drift -= correction.slope * range.len() as f64;
+        weight += range.len() as f64;
+    }
+    ClockQuality {
+        offset_count: offsets.len(),
+        last_offset: last.offset,
+        reset_count: segments.len() - 1,
+        drift_ppm: if weight > 0.0 { drift / weight * 1e6 } else { 0.0 },
+        residual: median(&residuals),
+    }
+}
+
+/// A regular stream has a gap where stamps are further apart than this, and than [`GAP_SAMPLES`] intervals:
+/// less is the jitter of senders that send in blocks.
+const GAP_SECONDS: f64 = 0.1;
+const GAP_SAMPLES: f64 = 2.5;
+/// Bytes between two words on progress.
+const PROGRESS_BYTES: u64 = 8 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::wire::{MAGIC, Tag, put_chunk, put_clock_offset};
+
+    const HEADER: &[u8] =
+        b"\x01\0\0\0<info><channel_count>1</channel_count><nominal_srate>100</nominal_srate>\
+        <channel_format>int8</channel_format></info>";
+
+    fn survey(stamps: &[f64], footer_count: usize) -> Survey {
+        let mut file = MAGIC.to_vec();
+        put_chunk(
+            &mut file,
+            Tag::FileHeader,
+            None,
+            b"<info><datetime>2026-11-21T00:00:00+0000</datetime></info>",
+        );
+        put_chunk(&mut file, Tag::StreamHeader, None, HEADER);
+        for stamp in stamps {
+            let content = [&[1, 0, 0, 0, 1, 1, 8][..], &stamp.to_le_bytes(), &[7]].concat();
+            put_chunk(&mut file, Tag::Samples, None, &content);
+        }
+        for n in 0..20 {
+            let at = 100.0 + 5.0 * f64::from(n);
+            put_clock_offset(&mut file, 1, at, 3.0 - 20e-6 * at);
+        }
+        let footer = format!("\x01\0\0\0<info><sample_count>{footer_count}</sample_count></info>");
+        put_chunk(&mut file, Tag::StreamFooter, None, footer.as_bytes());
+        Survey::read(Reader::new(Cursor::new(file)).unwrap(), |_, _| {}).unwrap()
+    }
+
+    #[test]
+    fn counts_gaps_rate_and_clock_are_as_recorded() {
+        let mut stamps: Vec<_> = (0..100).map(|n| 50.0 + f64::from(n) / 100.0).collect();
+        stamps.extend((0..100).map(|n| 52.0 + f64::from(n) / 100.0));
+        stamps.push(52.5);
+        let survey = survey(&stamps, 201);
+        assert!(survey.is_sound());
+        assert_eq!(survey.datetime, "2026-11-21T00:00:00+0000");
+        let stream = &survey.streams[0];
+        assert_eq!((stream.sample_count, stream.gap_count, stream.backward_count), (201, 1, 1));
+        assert_eq!(stream.gaps[0].missing, 100);
+        assert!((stream.duration.as_secs_f64() - 2.99).abs() < 1e-6);
+        assert!((stream.gaps[0].seconds - 1.01).abs() < 1e-9);
+        assert!((stream.effective_rate - 100.0).abs() < 1e-6);
+        assert_eq!((stream.clock.offset_count, stream.clock.reset_count), (20, 0));
+        assert!((stream.clock.drift_ppm - 20.0).abs() < 0.01, "{:?}", stream.clock);
+        assert!(stream.clock.residual < 1e-9);
+    }
+
+    #[test]
+    fn a_footer_that_counts_otherwise_is_not_sound() {
+        let survey = survey(&[1.0, 1.01], 3);
+        assert_eq!(survey.streams[0].footer_agrees(), Some(false));
+        assert!(!survey.is_sound());
+        assert!(!survey.is_truncated());
+    }
+}

@@ -1,0 +1,343 @@
+//! The two threads between memory and disk: one writes whole chunks, one syncs.
+
+use core::mem;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::slot::{Pending, Slot, put_samples_head};
+use super::store::Store;
+use super::{Failure, Shared, StreamProgress, Summary, lock};
+use crate::header::{FOOTER_BYTES_MAX, FOOTER_OFFSET_BYTES_MAX, put_footer_xml};
+use crate::wire::{BOUNDARY, Tag, put_chunk, put_clock_offset};
+
+/// Starts the threads.
+pub(super) fn spawn(shared: Arc<Shared>, store: Store) -> io::Result<JoinHandle<Summary>> {
+    let syncer = Syncer::spawn(Arc::clone(&shared), store.file())?;
+    let disk = Disk {
+        boundary_due: Instant::now() + shared.options.boundary_every,
+        shared,
+        store,
+        syncer,
+        streams: Vec::new(),
+        control: Vec::new(),
+        heads: Vec::new(),
+        head_ends: Vec::new(),
+    };
+    thread::Builder::new().name("xdf-write".into()).spawn(move || disk.run())
+}
+
+/// The thread that writes.
+struct Disk {
+    shared: Arc<Shared>,
+    store: Store,
+    syncer: Syncer,
+    streams: Vec<Stream>,
+    boundary_due: Instant,
+    /// The batch's stream headers, clock offsets and boundary.
+    control: Vec<u8>,
+    /// The heads of the batch's sample chunks, and where each ends.
+    heads: Vec<u8>,
+    head_ends: Vec<usize>,
+}
+
+/// One stream as the disk sees it.
+struct Stream {
+    slot: Arc<Slot>,
+    taken: Pending,
+    written: StreamProgress,
+    /// For the footer: collection time and offset, in seconds.
+    offsets: Vec<(f64, f64)>,
+    /// Whether the stream's header is in the file.
+    announced: bool,
+}
+
+impl Disk {
+    fn run(mut self) -> Summary {
+        let mut failure = None;
+        while failure.is_none() && !self.wait() {
+            // A failed sync counts too: what was written since may never arrive.
+            failure = self.flush().err().or(self.shared.failure.get().copied());
+            self.report(failure);
+        }
+        // The recorder has stopped. What was taken before this line is all in memory; later pushes are refused.
+        lock(&self.shared.registry).slots.iter().for_each(|slot| slot.close());
+        if failure.is_none() {
+            failure = self.flush().err();
+        }
+        let finished = self.finish();
+        failure = failure.or(finished.err()).or(self.shared.failure.get().copied());
+        self.report(failure);
+        Summary {
+            file_bytes: self.store.len(),
+            streams: self.streams.iter().map(|stream| stream.written).collect(),
+            failure,
+        }
+    }
+
+    /// Waits for the next batch's time; says whether the recorder has stopped.
+    fn wait(&self) -> bool {
+        let until = Instant::now() + self.shared.options.flush_every;
+        let mut stop = lock(&self.shared.stop);
+        while !*stop && !self.shared.is_urgent() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            stop = self.shared.woken.wait_timeout(stop, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *stop
+    }
+
+    /// Writes everything that waits, as whole chunks, in one call of the operating system.
+    fn flush(&mut self) -> Result<(), Failure> {
+        let taken_bytes = self.take_batch();
+        let written = self.write_batch();
+        for stream in &mut self.streams {
+            stream.taken.clear();
+        }
+        self.shared.backlog.fetch_sub(taken_bytes, Ordering::Relaxed);
+        written
+    }
+
+    /// Takes what waits out of the recorder's reach; returns the bytes of samples.
+    fn take_batch(&mut self) -> usize {
+        self.control.clear();
+        self.heads.clear();
+        self.head_ends.clear();
+        {
+            let mut registry = lock(&self.shared.registry);
+            self.control.append(&mut registry.headers);
+            for slot in registry.slots.iter().skip(self.streams.len()) {
+                self.streams.push(Stream::new(Arc::clone(slot)));
+            }
+        }
+        let mut bytes = 0;
+        for stream in &mut self.streams {
+            stream.slot.take(&mut stream.taken);
+            bytes += stream.taken.bytes.len();
+            stream.put_heads(&mut self.control, &mut self.heads, &mut self.head_ends);
+        }
+        let now = Instant::now();
+        if now >= self.boundary_due {
+            put_chunk(&mut self.control, Tag::Boundary, None, &BOUNDARY);
+            self.boundary_due = now + self.shared.options.boundary_every;
+        }
+        bytes
+    }
+
+    fn write_batch(&mut self) -> Result<(), Failure> {
+        if self.control.is_empty() && self.heads.is_empty() {
+            return Ok(());
+        }
+        let reserve: usize = self.streams.iter().map(Stream::footer_bytes_max).sum();
+        let reserve = (reserve + LAST_BOUNDARY_BYTES) as u64;
+        let mut pieces: Vec<&[u8]> = Vec::with_capacity(2 * self.head_ends.len() + 1);
+        pieces.push(&self.control);
+        for (_, head, bytes) in batch_chunks(&self.streams, &self.heads, &self.head_ends) {
+            pieces.extend([head, bytes]);
+        }
+        let written = self.store.append(&pieces, reserve);
+        match written {
+            Ok(()) => {
+                for stream in &mut self.streams {
+                    stream.count_control();
+                    stream.count_chunks(stream.taken.chunks.len());
+                }
+            }
+            Err(_) => self.write_what_fits(reserve),
+        }
+        self.syncer.written(self.store.len());
+        written
+    }
+
+    /// Writes as many chunks of the batch as there is room for.
+    fn write_what_fits(&mut self, reserve: u64) {
+        if self.store.append(&[&self.control], reserve).is_err() {
+            return;
+        }
+        self.streams.iter_mut().for_each(Stream::count_control);
+        let mut written = vec![0; self.streams.len()];
+        for (stream, head, bytes) in batch_chunks(&self.streams, &self.heads, &self.head_ends) {
+            if self.store.append(&[head, bytes], reserve).is_err() {
+                break;
+            }
+            written[stream] += 1;
+        }
+        for (stream, written) in self.streams.iter_mut().zip(written) {
+            stream.count_chunks(written);
+        }
+    }
+
+    /// Writes the footers into the room kept for them, a last boundary, and waits for the disk.
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.syncer.stop();
+        let mut tail = Vec::new();
+        let mut xml = String::new();
+        for stream in self.streams.iter().filter(|stream| stream.announced) {
+            xml.clear();
+            let written = &stream.written;
+            put_footer_xml(
+                &mut xml,
+                written.first_stamp,
+                written.last_stamp,
+                written.sample_count,
+                &stream.offsets,
+            );
+            put_chunk(&mut tail, Tag::StreamFooter, Some(written.id), xml.as_bytes());
+        }
+        put_chunk(&mut tail, Tag::Boundary, None, &BOUNDARY);
+        let footers = self.store.append_reserved(&tail);
+        self.store.trim();
+        footers.and(self.store.sync())
+    }
+
+    fn report(&self, failure: Option<Failure>) {
+        if let Some(failure) = failure {
+            // The first failure is the cause of any other.
+            let _first_wins = self.shared.failure.set(failure);
+        }
+        let mut health = lock(&self.shared.health);
+        health.file_bytes = self.store.len();
+        health.synced_bytes = self.syncer.synced();
+        health.streams.clear();
+        health.streams.extend(self.streams.iter().map(|stream| stream.written));
+    }
+}
+
+impl Stream {
+    fn new(slot: Arc<Slot>) -> Self {
+        let written = StreamProgress { id: slot.id(), ..StreamProgress::default() };
+        Self { slot, taken: Pending::default(), written, offsets: Vec::new(), announced: false }
+    }
+
+    /// Appends the clock offset chunks, and the heads of the sample chunks, noting where each head ends.
+    fn put_heads(&self, control: &mut Vec<u8>, heads: &mut Vec<u8>, head_ends: &mut Vec<usize>) {
+        let id = self.slot.id();
+        for &(collected, offset) in &self.taken.offsets {
+            put_clock_offset(control, id, collected, offset);
+        }
+        for (chunk, bytes) in self.taken.chunk_bytes() {
+            put_samples_head(heads, id, chunk.sample_count, bytes.len());
+            head_ends.push(heads.len());
+        }
+    }
+
+    /// Counts what the batch's control chunks hold of this stream as written.
+    fn count_control(&mut self) {
+        self.announced = true;
+        self.offsets.extend_from_slice(&self.taken.offsets);
+        self.written.clock_offset_count = self.offsets.len();
+    }
+
+    /// Counts the batch's first `count` sample chunks of this stream as written.
+    fn count_chunks(&mut self, count: usize) {
+        for chunk in self.taken.chunks.iter().take(count) {
+            if self.written.sample_count == 0 {
+                self.written.first_stamp = chunk.first_stamp;
+            }
+            self.written.last_stamp = chunk.last_stamp;
+            self.written.sample_count += u64::from(chunk.sample_count);
+        }
+    }
+
+    fn footer_bytes_max(&self) -> usize {
+        FOOTER_BYTES_MAX + (self.offsets.len() + self.taken.offsets.len()) * FOOTER_OFFSET_BYTES_MAX
+    }
+}
+
+/// Gives out each sample chunk of a batch: its stream's place in `streams`, its head and its samples.
+fn batch_chunks<'a>(
+    streams: &'a [Stream],
+    heads: &'a [u8],
+    head_ends: &'a [usize],
+) -> impl Iterator<Item = (usize, &'a [u8], &'a [u8])> {
+    let mut head_at = 0;
+    let heads = head_ends.iter().map(move |&end| &heads[mem::replace(&mut head_at, end)..end]);
+    let chunks = streams
+        .iter()
+        .enumerate()
+        .flat_map(|(place, stream)| stream.taken.chunk_bytes().map(move |(_, bytes)| (place, bytes)));
+    chunks.zip(heads).map(|((place, bytes), head)| (place, head, bytes))
+}
+
+/// The thread that syncs, so that no write waits for it.
+struct Syncer {
+    state: Arc<SyncState>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the two threads share.
+#[derive(Default)]
+struct SyncState {
+    written: AtomicU64,
+    synced: AtomicU64,
+    stopping: AtomicBool,
+    idle: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Syncer {
+    fn spawn(shared: Arc<Shared>, file: Arc<File>) -> io::Result<Self> {
+        let state = Arc::new(SyncState::default());
+        let thread = thread::Builder::new().name("xdf-sync".into()).spawn({
+            let state = Arc::clone(&state);
+            move || state.run(&shared, &file)
+        })?;
+        Ok(Self { state, thread: Some(thread) })
+    }
+
+    fn written(&self, bytes: u64) {
+        self.state.written.store(bytes, Ordering::Release);
+    }
+
+    fn synced(&self) -> u64 {
+        self.state.synced.load(Ordering::Acquire)
+    }
+
+    fn stop(&mut self) {
+        {
+            let _idle = lock(&self.state.idle);
+            self.state.stopping.store(true, Ordering::Release);
+            self.state.woken.notify_all();
+        }
+        if let Some(thread) = self.thread.take() {
+            // It only ends early by a panic, and the final sync follows anyway.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl SyncState {
+    fn run(&self, shared: &Shared, file: &File) {
+        while self.wait(shared.options.sync_every) {
+            let written = self.written.load(Ordering::Acquire);
+            if written == self.synced.load(Ordering::Acquire) {
+                continue;
+            }
+            match file.sync_data() {
+                Ok(()) => self.synced.store(written, Ordering::Release),
+                Err(error) => {
+                    // After a failed sync the kernel forgets which pages were not written: no second try.
+                    let _first_wins = shared.failure.set(Failure::from(error));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for `period`; says whether to go on.
+    fn wait(&self, period: Duration) -> bool {
+        let idle = lock(&self.idle);
+        let until_stop = |_: &mut ()| !self.stopping.load(Ordering::Acquire);
+        drop(self.woken.wait_timeout_while(idle, period, until_stop).unwrap_or_else(PoisonError::into_inner));
+        !self.stopping.load(Ordering::Acquire)
+    }
+}
+
+/// A boundary chunk with its head.
+const LAST_BOUNDARY_BYTES: usize = 20;

@@ -1,0 +1,142 @@
+//! What can go wrong while recording, by who must act.
+
+use core::fmt;
+use std::io;
+
+use crate::header::HeaderError;
+
+/// Why the file cannot be created.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// A file of this name exists. Choose another: recordings are never replaced.
+    Exists,
+    /// The folder does not exist.
+    NoFolder,
+    /// Writing there is not permitted.
+    NotPermitted,
+    /// The disk refused.
+    Failed(Failure),
+}
+
+impl From<io::Error> for CreateError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => Self::Exists,
+            io::ErrorKind::NotFound => Self::NoFolder,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::NotPermitted,
+            _ => Self::Failed(Failure::from(error)),
+        }
+    }
+}
+
+impl fmt::Display for CreateError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists => out.write_str("a file of this name exists already"),
+            Self::NoFolder => out.write_str("the folder does not exist"),
+            Self::NotPermitted => out.write_str("writing there is not permitted"),
+            Self::Failed(failure) => failure.fmt(out),
+        }
+    }
+}
+
+impl core::error::Error for CreateError {}
+
+/// Why a stream cannot be added.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum AddStreamError {
+    /// The header is of no use to a reader.
+    Header(HeaderError),
+    /// The file has a stream of this id.
+    IdTaken,
+    /// The recording has ended early.
+    Failed(Failure),
+}
+
+impl fmt::Display for AddStreamError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(error) => error.fmt(out),
+            Self::IdTaken => out.write_str("the recording has a stream of this id already"),
+            Self::Failed(failure) => failure.fmt(out),
+        }
+    }
+}
+
+impl core::error::Error for AddStreamError {}
+
+/// Why samples were not taken. Nothing of the call is then recorded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum PushError {
+    /// The disk does not keep up and memory is at its limit: push again later.
+    Backlogged,
+    /// The recording has been finished.
+    Finished,
+    /// The values are not of the stream's format.
+    Format,
+    /// The number of values is not stamps × channels.
+    Shape,
+    /// The recording has ended early.
+    Failed(Failure),
+}
+
+impl fmt::Display for PushError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backlogged => out.write_str("the disk does not keep up with the recording"),
+            Self::Finished => out.write_str("the recording has been finished"),
+            Self::Format => out.write_str("the values are not of the stream's format"),
+            Self::Shape => out.write_str("the number of values is not samples × channels"),
+            Self::Failed(failure) => failure.fmt(out),
+        }
+    }
+}
+
+impl core::error::Error for PushError {}
+
+/// Why a recording ended early. What was written before it is whole and readable.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The disk reported an error of its own (EIO): do not trust it.
+    Device,
+    /// The disk, or the user's share of it, is full.
+    Full,
+    /// A thread of the writer ended; a defect of this crate.
+    Internal,
+    /// The file may not grow further: the file system's or the process's limit.
+    TooLarge,
+    /// Another refusal of the operating system.
+    Other(io::ErrorKind),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::FileTooLarge => Self::TooLarge,
+            _ if error.raw_os_error() == Some(EIO) => Self::Device,
+            kind => Self::Other(kind),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Device => out.write_str("the disk reports an input/output error"),
+            Self::Full => out.write_str("the disk is full"),
+            Self::Internal => out.write_str("the writer's thread ended unexpectedly"),
+            Self::TooLarge => out.write_str("the file reached the largest size permitted"),
+            Self::Other(kind) => write!(out, "the disk refused: {kind}"),
+        }
+    }
+}
+
+impl core::error::Error for Failure {}
+
+/// Equal on every Unix; the standard library has no name for it.
+const EIO: i32 = 5;

@@ -1,0 +1,134 @@
+//! The file: whole chunks appended, and room kept for the footers.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::sync::Arc;
+
+use super::Failure;
+
+/// A file that only ever holds whole chunks, as far as we can help it.
+#[derive(Debug)]
+pub(super) struct Store {
+    file: Arc<File>,
+    /// Bytes of whole chunks.
+    len: u64,
+    /// Bytes up to which the file system has promised space.
+    promised: u64,
+    promises: Promises,
+}
+
+/// Whether the file system promises space.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Promises {
+    Kept,
+    Unsupported,
+}
+
+impl Store {
+    pub(super) fn new(file: File) -> Self {
+        Self { file: Arc::new(file), len: 0, promised: 0, promises: Promises::Kept }
+    }
+
+    /// Appends whole chunks, leaving `reserve` bytes free for [`Store::append_reserved`].
+    ///
+    /// - Errors: [`Failure`]; the file is then cut back to where it was.
+    pub(super) fn append(&mut self, pieces: &[&[u8]], reserve: u64) -> Result<(), Failure> {
+        let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+        // If this fails, what was promised before stays ours: the footers need it.
+        self.promise(bytes.saturating_add(reserve))?;
+        self.write_whole(pieces, bytes)
+    }
+
+    /// Appends whole chunks into the room that was left.
+    pub(super) fn append_reserved(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        self.write_whole(&[piece], piece.len() as u64)
+    }
+
+    /// Gives back what was promised and not used.
+    pub(super) fn trim(&mut self) {
+        self.cut();
+    }
+
+    /// Waits until the file is on the disk.
+    pub(super) fn sync(&self) -> Result<(), Failure> {
+        self.file.sync_all().map_err(Failure::from)
+    }
+
+    pub(super) const fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(super) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    fn write_whole(&mut self, pieces: &[&[u8]], bytes: u64) -> Result<(), Failure> {
+        if let Err(error) = self.write(pieces) {
+            self.cut();
+            return Err(Failure::from(error));
+        }
+        self.len += bytes;
+        Ok(())
+    }
+
+    fn write(&self, pieces: &[&[u8]]) -> io::Result<()> {
+        let mut slices: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        let mut slices = slices.as_mut_slice();
+        IoSlice::advance_slices(&mut slices, 0);
+        while !slices.is_empty() {
+            match (&*self.file).write_vectored(slices) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => IoSlice::advance_slices(&mut slices, written),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts off what is not a whole chunk, and the space promised beyond it.
+    fn cut(&mut self) {
+        use std::io::Seek as _;
+        // If even this fails, a torn chunk stays at the end, which every reader skips.
+        let _best_effort =
+            self.file.set_len(self.len).and_then(|()| (&*self.file).seek(io::SeekFrom::Start(self.len)));
+        self.promised = self.len;
+    }
+
+    fn promise(&mut self, bytes: u64) -> io::Result<()> {
+        let needed = self.len.saturating_add(bytes);
+        if self.promises == Promises::Unsupported || needed <= self.promised {
+            return Ok(());
+        }
+        // Ahead in large steps; if the disk has not that much left, exactly what is needed.
+        let ahead = needed.saturating_add(PROMISE_STEP);
+        let promised = match allocate(&self.file, ahead) {
+            Ok(()) => Ok(ahead),
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                allocate(&self.file, needed).map(|()| needed)
+            }
+            Err(error) => Err(error),
+        };
+        match promised {
+            Ok(promised) => self.promised = promised,
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => return Err(error),
+            // The file system makes no promises, or its limit is another one, of which writing will tell.
+            Err(_) => self.promises = Promises::Unsupported,
+        }
+        Ok(())
+    }
+}
+
+/// Asks the file system to set aside space up to `len`, without making the file longer.
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, len: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, len)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_: &File, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Space promised ahead in one step.
+const PROMISE_STEP: u64 = 8 << 20;
