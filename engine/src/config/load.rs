@@ -1,0 +1,317 @@
+//! Where the configuration comes from, and what happened on the way.
+
+use core::fmt;
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use super::{Config, Note, NoteKind, SyntaxError, ValueError};
+use crate::log;
+
+/// The places where a configuration may be, in the order of their precedence.
+///
+/// Source: LSL protocol reference §2.1.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Search {
+    /// A configuration text; comes first.
+    pub content: Option<String>,
+    /// Files whose absence is an error: the one that `LSLAPICFG` names, then the one that the program names.
+    pub required: Vec<PathBuf>,
+    /// Files that may be there.
+    pub optional: Vec<PathBuf>,
+}
+
+/// A place where a configuration was looked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// The text given to [`set_config_content`].
+    Content,
+    /// A file.
+    File(PathBuf),
+}
+
+/// Why a configuration text cannot be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// A line is not INI.
+    Syntax {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        error: SyntaxError,
+    },
+    /// A value does not fit its key.
+    Value {
+        /// The line, counted from 1; 0 for a default.
+        line: usize,
+        /// The full key.
+        key: &'static str,
+        /// What is wrong with the value.
+        error: ValueError,
+    },
+}
+
+/// What became of one candidate.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It is in use.
+    Loaded {
+        /// What its author may not have meant.
+        notes: Vec<Note>,
+    },
+    /// It does not parse; nothing of it is used.
+    Invalid(Invalid),
+    /// It is not there or cannot be read.
+    Unreadable(io::ErrorKind),
+}
+
+/// One candidate and what became of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Attempt {
+    /// Where it came from.
+    pub origin: Origin,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Every candidate that was tried. If none was loaded, the defaults are in use.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct LoadReport {
+    /// The candidates in the order in which they were tried. Optional files that are absent are left out.
+    pub attempts: Vec<Attempt>,
+}
+
+/// The configuration has been loaded; it does not change any more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AlreadyLoaded;
+
+/// Sets the text of the configuration; it comes before every file.
+///
+/// - Errors: [`AlreadyLoaded`] if something has used the configuration already: call this first of all.
+/// - Source: equals liblsl `lsl_set_config_content`.
+pub fn set_config_content(text: &str) -> Result<(), AlreadyLoaded> {
+    choose(|chosen| chosen.content = Some(text.to_owned()))
+}
+
+/// Names the file of the configuration; only `LSLAPICFG` and a text that was set come before it.
+///
+/// - Errors: [`AlreadyLoaded`] if something has used the configuration already: call this first of all.
+/// - Source: equals liblsl `lsl_set_config_filename`.
+pub fn set_config_filename(path: &Path) -> Result<(), AlreadyLoaded> {
+    choose(|chosen| chosen.file = Some(path.to_owned()))
+}
+
+/// How the configuration of this process came about; loads it if nothing has yet.
+pub fn load_report() -> &'static LoadReport {
+    &loaded().1
+}
+
+impl Config {
+    /// The configuration of this process, loaded at the first call.
+    ///
+    /// The first call reads the environment and files, and starts the log with a line that says what was
+    /// loaded. Later calls cost one atomic read.
+    pub fn get() -> &'static Arc<Self> {
+        &loaded().0
+    }
+}
+
+impl Search {
+    /// The candidates for this process, without what a program may add.
+    pub fn from_environment() -> Self {
+        let file_in = |directory: PathBuf| directory.join(FILE_NAME);
+        let home = home().map(|home| file_in(home.join("lsl_api")));
+        // The path under /etc is tried literally on every system, as the original does.
+        let optional = [Some(PathBuf::from(FILE_NAME)), home, Some(file_in("/etc/lsl_api".into()))];
+        Self {
+            content: None,
+            required: set_variable("LSLAPICFG").map(PathBuf::from).into_iter().collect(),
+            optional: optional.into_iter().flatten().collect(),
+        }
+    }
+
+    /// Tries the candidates until one is valid; with none, the defaults are used.
+    pub fn load(&self) -> (Config, LoadReport) {
+        let mut report = LoadReport::default();
+        let content = self.content.iter().map(|text| (Origin::Content, Ok(text.clone())));
+        let read = |path: &PathBuf| (Origin::File(path.clone()), read_text(path));
+        let required = self.required.iter().map(read);
+        let optional = self.optional.iter().filter(|path| path.is_file()).map(read);
+        for (origin, text) in content.chain(required).chain(optional) {
+            let (config, outcome) = Self::attempt(text);
+            report.attempts.push(Attempt { origin, outcome });
+            if let Some(config) = config {
+                return (config, report);
+            }
+        }
+        (Config::default(), report)
+    }
+
+    fn attempt(text: io::Result<String>) -> (Option<Config>, Outcome) {
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return (None, Outcome::Unreadable(error.kind())),
+        };
+        match Config::parse_with_notes(&text) {
+            Ok((config, notes)) => (Some(config), Outcome::Loaded { notes }),
+            Err(invalid) => (None, Outcome::Invalid(invalid)),
+        }
+    }
+}
+
+impl LoadReport {
+    /// The candidate in use; `None` if it is the defaults.
+    pub fn origin(&self) -> Option<&Origin> {
+        let loaded = |attempt: &&Attempt| matches!(attempt.outcome, Outcome::Loaded { .. });
+        self.attempts.iter().find(loaded).map(|attempt| &attempt.origin)
+    }
+
+    /// Whether no candidate failed.
+    pub fn is_clean(&self) -> bool {
+        self.attempts.iter().all(|attempt| matches!(attempt.outcome, Outcome::Loaded { .. }))
+    }
+
+    /// Writes the report to the log. A candidate that failed is always printed, whatever the log level.
+    fn log(&self) {
+        for attempt in &self.attempts {
+            let Outcome::Loaded { notes } = &attempt.outcome else {
+                log::announce(format_args!("{attempt}"));
+                continue;
+            };
+            log::info!("{attempt}");
+            for note in notes {
+                if note.kind == NoteKind::UnknownKey {
+                    log::verbose!(1, "{}, {note}", attempt.origin);
+                } else {
+                    log::warning!("{}, {note}", attempt.origin);
+                }
+            }
+        }
+        if self.origin().is_none() {
+            log::info!("configuration: the built-in defaults are in use");
+        }
+    }
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for attempt in &self.attempts {
+            writeln!(f, "{attempt}")?;
+            if let Outcome::Loaded { notes } = &attempt.outcome {
+                notes.iter().try_for_each(|note| writeln!(f, "{}, {note}", attempt.origin))?;
+            }
+        }
+        if self.origin().is_none() {
+            writeln!(f, "configuration: the built-in defaults are in use")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            Outcome::Loaded { .. } => write!(f, "configuration: loaded {}", self.origin),
+            Outcome::Invalid(invalid) => {
+                write!(f, "configuration: {} is NOT used: {invalid}", self.origin)
+            }
+            Outcome::Unreadable(kind) => {
+                write!(f, "configuration: {} is NOT used: it cannot be read ({kind})", self.origin)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content => f.write_str("the text set by the program"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { line, error } => write!(f, "line {line} {error}"),
+            Self::Value { line, key, error } => write!(f, "line {line}: {key} {error}"),
+        }
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, key, kind } = self;
+        match kind {
+            NoteKind::TrailingText => write!(f, "line {line}: {key}: text behind the number is ignored"),
+            NoteKind::UnknownKey => write!(f, "line {line}: {key} is no known key and is ignored"),
+            NoteKind::WithoutBraces => {
+                write!(f, "line {line}: {key} is empty, because a list needs braces: {{a, b}}")
+            }
+        }
+    }
+}
+
+/// What the program chose before the configuration was loaded.
+#[derive(Default)]
+struct Chosen {
+    content: Option<String>,
+    file: Option<PathBuf>,
+}
+
+fn choose(change: impl FnOnce(&mut Chosen)) -> Result<(), AlreadyLoaded> {
+    // Held while the check is made, so that no load can slip in between.
+    let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if LOADED.get().is_some() {
+        return Err(AlreadyLoaded);
+    }
+    change(&mut chosen);
+    Ok(())
+}
+
+fn loaded() -> &'static (Arc<Config>, LoadReport) {
+    LOADED.get_or_init(|| {
+        let chosen = core::mem::take(&mut *CHOSEN.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut search = Search::from_environment();
+        search.content = chosen.content;
+        search.required.extend(chosen.file);
+        let (config, report) = search.load();
+        log::start(&config.log);
+        log::info!("Schwann {}", env!("CARGO_PKG_VERSION"));
+        report.log();
+        (Arc::new(config), report)
+    })
+}
+
+/// Reads a file; bytes that are not UTF-8 become replacement characters instead of an error, because
+/// the original takes any bytes.
+fn read_text(path: &PathBuf) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
+fn home() -> Option<PathBuf> {
+    let direct = set_variable("HOME").or_else(|| set_variable("USERPROFILE"));
+    let joined = || {
+        let mut home = env::var_os("HOMEDRIVE")?;
+        home.push(env::var_os("HOMEPATH")?);
+        Some(home)
+    };
+    direct.or_else(joined).map(PathBuf::from)
+}
+
+fn set_variable(name: &str) -> Option<std::ffi::OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+const FILE_NAME: &str = "lsl_api.cfg";
+
+static CHOSEN: Mutex<Chosen> = Mutex::new(Chosen { content: None, file: None });
+static LOADED: OnceLock<(Arc<Config>, LoadReport)> = OnceLock::new();

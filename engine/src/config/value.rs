@@ -1,0 +1,317 @@
+//! Typed values of the configuration: numbers, switches, sets, addresses.
+//!
+//! The original reads numbers with C++ streams and turns what it cannot read into 0, and takes only
+//! `1` for true. Here an unreadable value is an error that names its line. A number followed by other
+//! text keeps its value, as in the original, but leaves a note. Source: LSL protocol reference §2.2.
+
+use core::{fmt, net::IpAddr, ops::RangeInclusive, time::Duration};
+use std::collections::BTreeSet;
+
+use super::ini::{Entry, Ini, WHITE};
+
+/// Why a value cannot be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// An entry of an address set is not an IP address.
+    Address,
+    /// The text is none of the words that this key knows.
+    Choice {
+        /// The words that it knows.
+        expected: &'static str,
+    },
+    /// The text does not start with a number.
+    Number,
+    /// The number is outside of the range that this key accepts.
+    Range {
+        /// The smallest accepted number.
+        least: i64,
+        /// The largest accepted number.
+        most: i64,
+    },
+    /// The text is neither `1`, `true`, `yes`, `on` nor `0`, `false`, `no`, `off`.
+    Switch,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address => f.write_str("contains something that is not an IP address"),
+            Self::Choice { expected } => write!(f, "must be one of {expected}"),
+            Self::Number => f.write_str("is not a number"),
+            Self::Range { least, most } => write!(f, "must be between {least} and {most}"),
+            Self::Switch => f.write_str("must be 1, true, yes or on, or 0, false, no or off"),
+        }
+    }
+}
+
+/// A local address with the zone that a link-local IPv6 address needs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ZonedAddress {
+    /// The address.
+    pub ip: IpAddr,
+    /// The text behind `%`: an interface's index or name.
+    pub zone: Option<String>,
+}
+
+/// Something in a valid configuration that its author may not have meant.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Note {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The full key.
+    pub key: String,
+    /// What is odd about it.
+    pub kind: NoteKind,
+}
+
+/// The kinds of [`Note`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// Text behind a number was ignored.
+    TrailingText,
+    /// No key of this name exists; it is ignored.
+    UnknownKey,
+    /// A set needs braces (`{a, b}`); without them it is empty.
+    WithoutBraces,
+}
+
+/// Reads typed values by full key and remembers which keys were asked for.
+pub(super) struct Reader<'a> {
+    ini: &'a Ini,
+    known: BTreeSet<&'static str>,
+    notes: Vec<Note>,
+}
+
+/// A wrong value: its line, its key, and the reason.
+pub(super) type Rejected = (usize, &'static str, ValueError);
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(ini: &'a Ini) -> Self {
+        Self { ini, known: BTreeSet::new(), notes: Vec::new() }
+    }
+
+    pub(super) fn integer<T>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        range: RangeInclusive<i64>,
+    ) -> Result<T, Rejected>
+    where
+        T: TryFrom<i64>,
+    {
+        self.read(key, default, |text| {
+            let (number, rest) = leading_integer(text).ok_or(ValueError::Number)?;
+            let error = ValueError::Range { least: *range.start(), most: *range.end() };
+            if !range.contains(&number) {
+                return Err(error);
+            }
+            let value = T::try_from(number).map_err(|_| error)?;
+            Ok((value, (!rest.is_empty()).then_some(NoteKind::TrailingText)))
+        })
+    }
+
+    pub(super) fn number(&mut self, key: &'static str, default: f32) -> Result<f32, Rejected> {
+        self.read(key, default, |text| {
+            let (number, rest) = leading_number(text).ok_or(ValueError::Number)?;
+            Ok((number as f32, (!rest.is_empty()).then_some(NoteKind::TrailingText)))
+        })
+    }
+
+    pub(super) fn seconds(&mut self, key: &'static str, default: Duration) -> Result<Duration, Rejected> {
+        self.read(key, default, |text| {
+            let (number, rest) = leading_number(text).ok_or(ValueError::Number)?;
+            if !(0.0..=MAX_SECONDS as f64).contains(&number) {
+                return Err(ValueError::Range { least: 0, most: MAX_SECONDS });
+            }
+            let note = (!rest.is_empty()).then_some(NoteKind::TrailingText);
+            Ok((Duration::from_secs_f64(number), note))
+        })
+    }
+
+    pub(super) fn switch(&mut self, key: &'static str, default: bool) -> Result<bool, Rejected> {
+        self.read(key, default, |text| match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok((true, None)),
+            "0" | "false" | "no" | "off" => Ok((false, None)),
+            _ => Err(ValueError::Switch),
+        })
+    }
+
+    pub(super) fn text(&mut self, key: &'static str, default: &str) -> String {
+        self.take(key).map_or(default, |entry| &entry.value).to_owned()
+    }
+
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        expected: &'static str,
+        choices: &[(&str, T)],
+    ) -> Result<T, Rejected> {
+        self.read(key, default, |text| {
+            let found = choices.iter().find(|(word, _)| *word == text);
+            found.map(|(_, value)| (*value, None)).ok_or(ValueError::Choice { expected })
+        })
+    }
+
+    pub(super) fn set(&mut self, key: &'static str, default: &[&str]) -> Vec<String> {
+        let defaults = || default.iter().map(|&item| item.to_owned()).collect();
+        let Some(entry) = self.take(key) else { return defaults() };
+        let Some(items) = set_items(&entry.value) else {
+            self.note(key, entry.line, NoteKind::WithoutBraces);
+            return Vec::new();
+        };
+        items.map(str::to_owned).collect()
+    }
+
+    pub(super) fn addresses(
+        &mut self,
+        key: &'static str,
+        default: &[&str],
+    ) -> Result<Vec<ZonedAddress>, Rejected> {
+        let items = self.set(key, default);
+        let parsed = items.iter().map(|item| ZonedAddress::parse(item)).collect::<Option<Vec<_>>>();
+        parsed.ok_or_else(|| self.wrong(key, ValueError::Address))
+    }
+
+    pub(super) fn address(&mut self, key: &'static str) -> Result<Option<ZonedAddress>, Rejected> {
+        self.read(key, None, |text| {
+            ZonedAddress::parse(text).map(|address| (Some(address), None)).ok_or(ValueError::Address)
+        })
+    }
+
+    /// The error that `key` has a wrong value.
+    pub(super) fn wrong(&self, key: &'static str, error: ValueError) -> Rejected {
+        (self.ini.entry(key).map_or(0, |entry| entry.line), key, error)
+    }
+
+    /// The notes collected, with one for each key that nothing asked for, in the order of lines.
+    pub(super) fn finish(mut self, raw_sections: &[&str]) -> Vec<Note> {
+        for (key, entry) in self.ini.entries() {
+            let raw = raw_sections.iter().any(|section| key.split('.').next() == Some(section));
+            if !raw && !self.known.contains(key) {
+                let kind = NoteKind::UnknownKey;
+                self.notes.push(Note { line: entry.line, key: key.to_owned(), kind });
+            }
+        }
+        self.notes.sort_by_key(|note| note.line);
+        self.notes
+    }
+
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        parse: impl FnOnce(&str) -> Result<(T, Option<NoteKind>), ValueError>,
+    ) -> Result<T, Rejected> {
+        let Some(entry) = self.take(key) else { return Ok(default) };
+        let (value, note) = parse(&entry.value).map_err(|error| (entry.line, key, error))?;
+        if let Some(kind) = note {
+            self.note(key, entry.line, kind);
+        }
+        Ok(value)
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&'a Entry> {
+        self.known.insert(key);
+        self.ini.entry(key)
+    }
+
+    fn note(&mut self, key: &str, line: usize, kind: NoteKind) {
+        self.notes.push(Note { line, key: key.to_owned(), kind });
+    }
+}
+
+impl ZonedAddress {
+    /// Parses an IPv4 or IPv6 address with an optional `%zone`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, zone) = match text.split_once('%') {
+            Some((address, zone)) if !zone.is_empty() => (address, Some(zone.to_owned())),
+            Some(_) => return None,
+            None => (text, None),
+        };
+        let ip: IpAddr = address.parse().ok()?;
+        (zone.is_none() || ip.is_ipv6()).then_some(Self { ip, zone })
+    }
+}
+
+/// The items of `{a, b}`; `None` without the braces.
+fn set_items(text: &str) -> Option<impl Iterator<Item = &str>> {
+    let inner = text.strip_prefix('{')?.strip_suffix('}')?;
+    Some(inner.split(',').map(|item| item.trim_matches(WHITE)).filter(|item| !item.is_empty()))
+}
+
+/// The decimal integer at the start of `text`, and what follows it.
+fn leading_integer(text: &str) -> Option<(i64, &str)> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let digits = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
+    let (number, rest) = text.split_at(text.len() - unsigned.len() + digits);
+    Some((number.parse().ok()?, rest))
+}
+
+/// The longest decimal number at the start of `text`, and what follows it.
+fn leading_number(text: &str) -> Option<(f64, &str)> {
+    let allowed = text.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
+    let longest = allowed.unwrap_or(text.len());
+    let (value, rest) = (1..=longest).rev().find_map(|end| {
+        let (number, rest) = text.split_at(end);
+        Some((number.parse::<f64>().ok()?, rest))
+    })?;
+    value.is_finite().then_some((value, rest))
+}
+
+/// Longest accepted time, in seconds: what liblsl calls "forever" (`LSL_FOREVER`).
+const MAX_SECONDS: i64 = 32_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_leading_part() {
+        for (text, expected) in [
+            ("17000", Some((17000, ""))),
+            ("17000xyz", Some((17000, "xyz"))),
+            ("-1", Some((-1, ""))),
+            ("+5 ", Some((5, " "))),
+            ("0x10", Some((0, "x10"))),
+            ("abc", None),
+            ("-", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(leading_integer(text), expected, "{text:?}");
+        }
+        for (text, expected) in [
+            ("0.5", Some((0.5, ""))),
+            ("1e-3s", Some((1e-3, "s"))),
+            ("15e", Some((15.0, "e"))),
+            (".5", Some((0.5, ""))),
+            ("inf", None),
+            ("nan", None),
+            ("1e999", None),
+            ("e5", None),
+        ] {
+            assert_eq!(leading_number(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sets_are_braced_lists() {
+        let items = |text| set_items(text).map(|items| items.collect::<Vec<_>>());
+        assert_eq!(items("{a, b ,,c}"), Some(vec!["a", "b", "c"]));
+        assert_eq!(items("{}"), Some(vec![]));
+        assert_eq!(items("a, b"), None);
+        assert_eq!(items("{a"), None);
+        assert_eq!(items("{"), None);
+    }
+
+    #[test]
+    fn zones_belong_to_ipv6() {
+        let zoned = ZonedAddress::parse("fe80::1%eth0").expect("valid");
+        assert_eq!((zoned.ip.to_string().as_str(), zoned.zone.as_deref()), ("fe80::1", Some("eth0")));
+        for wrong in ["10.0.0.1%2", "fe80::1%", "eth0", "", "1.2.3"] {
+            assert_eq!(ZonedAddress::parse(wrong), None, "{wrong:?}");
+        }
+    }
+}

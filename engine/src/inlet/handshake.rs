@@ -1,0 +1,340 @@
+//! From a stream's address to its first sample.
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io;
+use std::net::TcpStream;
+use std::time::Instant;
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+use schwann_proto::stream::PROTOCOL_VERSION;
+use schwann_proto::stream_info::StreamInfo;
+use schwann_proto::wire::archive::Archive;
+use schwann_proto::wire::feed::{DataProtocol, Expected, FeedRequest, ResponseError, ResponseReader};
+use schwann_proto::wire::sample::Layout;
+use schwann_proto::wire::test_pattern::{self, Mismatch};
+use schwann_session::{Initiator, Progress, Refusal, Suite};
+
+use crate::net::link::Link;
+use crate::net::sealing::{Flow, Opener};
+use crate::security;
+use crate::trust::Member;
+
+/// How long connecting and shaking hands may take before it is tried again.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes read at a time.
+const READ_LEN: usize = 4096;
+/// Most bytes of a handshake: a response, a description and a test pattern of many channels.
+const HANDSHAKE_LIMIT: usize = 64 << 20;
+
+/// Why no stream could be opened; it is tried again.
+#[derive(Debug)]
+pub(crate) enum HandshakeError {
+    /// The outlet's archive describes another stream, or nothing.
+    Archive,
+    /// The stream was closed meanwhile.
+    Cancelled,
+    /// No connection, or it broke.
+    Connection(io::Error),
+    /// The outlet's samples cannot be decoded.
+    Malformed,
+    /// It is not known where the stream is.
+    NoAddress,
+    /// The outlet encodes its values otherwise than we do.
+    Pattern(Mismatch),
+    /// There is no secure session with the outlet.
+    Refused(Refusal),
+    /// The outlet's answer.
+    Response(ResponseError),
+    /// The outlet did not answer in time.
+    Slow,
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Archive => out.write_str("the outlet describes another stream than the one asked for"),
+            Self::Cancelled => out.write_str("the stream was closed"),
+            Self::Connection(error) => write!(out, "no connection: {error}"),
+            Self::Malformed => out.write_str("the outlet sends something that is not samples"),
+            Self::NoAddress => out.write_str("the stream's address is not known yet"),
+            Self::Pattern(mismatch) => write!(out, "the test pattern: {mismatch}"),
+            Self::Refused(refusal) => write!(out, "no secure session: {refusal}"),
+            Self::Response(error) => error.fmt(out),
+            Self::Slow => out.write_str("the outlet did not answer in time"),
+        }
+    }
+}
+
+impl HandshakeError {
+    /// Whether this computer, not the outlet, is the reason: it has no descriptors or memory left.
+    pub(crate) fn is_shortage(&self) -> bool {
+        let Self::Connection(error) = self else { return false };
+        let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+        shortages.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+    }
+}
+
+impl From<Errno> for HandshakeError {
+    fn from(errno: Errno) -> Self {
+        Self::Connection(errno.into())
+    }
+}
+
+/// What an inlet asks an outlet for.
+pub(crate) struct Wanted<'a> {
+    pub(crate) info: &'a StreamInfo,
+    /// The newest protocol that the configuration permits, times 100.
+    pub(crate) version: i32,
+    /// Samples to be kept for this inlet.
+    pub(crate) buffer_samples: i32,
+    /// Samples to be sent at a time.
+    pub(crate) chunk_samples: i32,
+}
+
+/// What both ends agreed on.
+pub(crate) struct Agreed {
+    /// How samples are laid out once they are in the queue.
+    pub(crate) layout: Layout,
+    /// Set if samples arrive as an archive and have to be translated.
+    pub(crate) archive: Option<Archive>,
+    /// What arrived behind the test pattern already.
+    pub(crate) early: Vec<u8>,
+    /// What arrived and cannot be opened yet.
+    pub(crate) opener: Opener,
+}
+
+/// Begins to connect; the socket becomes writable when that is done.
+pub(crate) fn start_connecting(address: SocketAddr) -> Result<TcpStream, HandshakeError> {
+    use socket2::{Domain, Socket, Type};
+    let connect = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
+            _ => Ok(socket.into()),
+        }
+    };
+    connect().map_err(HandshakeError::Connection)
+}
+
+/// Waits for the connection, sends the request and checks answer and test pattern.
+///
+/// Whoever shuts the link down ends this.
+pub(crate) fn shake_hands(
+    link: &Link,
+    wanted: &Wanted<'_>,
+    member: Option<&Member>,
+) -> Result<Agreed, HandshakeError> {
+    let deadline = Instant::now() + PATIENCE;
+    finish_connecting(link, deadline)?;
+    let mut conversation = Conversation { link, received: Vec::new(), opener: Opener::default(), deadline };
+    if let Some(member) = member {
+        conversation.secure(member, wanted.info)?;
+    }
+    let uid = wanted.info.uid().to_string();
+    let version = wanted.version.min(wanted.info.version());
+    send_request(link, wanted, &uid, version, deadline)?;
+    if DataProtocol::from_version(version) == DataProtocol::Archive {
+        return begin_archive(conversation, 0, wanted, &uid);
+    }
+    let expected = Expected { version: PROTOCOL_VERSION, uid: &uid, format: wanted.info.channel_format() };
+    let mut reader = ResponseReader::new(expected);
+    let response = loop {
+        match reader.read(&conversation.received).map_err(HandshakeError::Response)? {
+            Some(response) => break response,
+            None if conversation.hear()? == 0 => {
+                return Err(HandshakeError::Response(reader.finish(&conversation.received)));
+            }
+            None => {}
+        }
+    };
+    if response.data_protocol == DataProtocol::Archive {
+        return begin_archive(conversation, response.len, wanted, &uid);
+    }
+    let channel_count = wanted.info.channel_count() as usize;
+    let layout = response.layout(wanted.info.channel_format(), channel_count);
+    let len = conversation
+        .until(response.len, |bytes| test_pattern::verify(&layout, bytes).map_err(HandshakeError::Pattern))?;
+    let early = conversation.received.split_off(response.len + len);
+    Ok(Agreed { layout, archive: None, early, opener: conversation.opener })
+}
+
+fn finish_connecting(link: &Link, deadline: Instant) -> Result<(), HandshakeError> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if !link.wait_ready(PollFlags::OUT, left) {
+        return Err(HandshakeError::Slow);
+    }
+    let socket = link.socket();
+    match socket.take_error().and_then(|error| error.map_or(Ok(()), Err)) {
+        Ok(()) => socket.set_nonblocking(false).map_err(HandshakeError::Connection),
+        Err(error) => Err(HandshakeError::Connection(error)),
+    }
+}
+
+fn send_request(
+    link: &Link,
+    wanted: &Wanted<'_>,
+    uid: &str,
+    version: i32,
+    deadline: Instant,
+) -> Result<(), HandshakeError> {
+    let info = wanted.info;
+    let (hostname, source_id, session_id) =
+        (info.hostname().to_string(), info.source_id().to_string(), info.session_id().to_string());
+    let format = info.channel_format();
+    let request = FeedRequest {
+        hostname: &hostname,
+        source_id: &source_id,
+        session_id: &session_id,
+        ..FeedRequest::new(version, uid, format, wanted.buffer_samples, wanted.chunk_samples)
+    };
+    let mut bytes = Vec::new();
+    // A vector takes whatever it is given.
+    let _ = request.encode(&mut bytes);
+    match link.send_until(&bytes, deadline).failed {
+        true => Err(HandshakeError::Slow),
+        false => Ok(()),
+    }
+}
+
+/// Reads an archive's header and test pattern behind the first `start` bytes.
+fn begin_archive(
+    mut conversation: Conversation<'_>,
+    start: usize,
+    wanted: &Wanted<'_>,
+    uid: &str,
+) -> Result<Agreed, HandshakeError> {
+    let header_len = conversation.until(start, |bytes| {
+        let header = Archive::decode_header(bytes).map_err(|_| HandshakeError::Malformed)?;
+        let Some(header) = header else { return Ok(None) };
+        let info = StreamInfo::parse(header.shortinfo).map_err(|_| HandshakeError::Archive)?;
+        if *info.uid() == uid { Ok(Some(header.len)) } else { Err(HandshakeError::Archive) }
+    })?;
+    let start = start + header_len;
+    let archive = Archive::new(wanted.info.channel_format(), wanted.info.channel_count() as usize);
+    let len = conversation.until(start, |bytes| {
+        test_pattern::verify_archive(&archive, bytes).map_err(HandshakeError::Pattern)
+    })?;
+    let early = conversation.received.split_off(start + len);
+    Ok(Agreed { layout: archive.plain_layout(), archive: Some(archive), early, opener: conversation.opener })
+}
+
+/// Connects and, if a member is given, makes a secure session, for a request of another kind.
+pub(crate) fn prepare(
+    link: &Link,
+    info: &StreamInfo,
+    member: Option<&Member>,
+    deadline: Instant,
+) -> Result<Opener, HandshakeError> {
+    finish_connecting(link, deadline)?;
+    let mut conversation = Conversation { link, received: Vec::new(), opener: Opener::default(), deadline };
+    if let Some(member) = member {
+        conversation.secure(member, info)?;
+    }
+    Ok(conversation.opener)
+}
+
+/// What the outlet said so far.
+struct Conversation<'a> {
+    link: &'a Link,
+    received: Vec<u8>,
+    opener: Opener,
+    deadline: Instant,
+}
+
+impl Conversation<'_> {
+    /// Makes a secure session; from then on everything is sealed.
+    fn secure(&mut self, member: &Member, info: &StreamInfo) -> Result<(), HandshakeError> {
+        let mut initiator = member
+            .with_context(|context| Initiator::new(Suite::Hybrid, context))
+            .map_err(HandshakeError::Refused)?;
+        let mut used = 0;
+        loop {
+            let output = initiator.poll_output();
+            let len = output.len();
+            if len > 0 && self.link.send_until(output, self.deadline).failed {
+                return Err(HandshakeError::Slow);
+            }
+            initiator.sent(len);
+            match self.hear() {
+                // A peer that closes before it has read everything resets the connection.
+                Ok(0) | Err(HandshakeError::Connection(_)) => {
+                    return Err(HandshakeError::Refused(initiator.closed()));
+                }
+                heard => heard?,
+            };
+            let input = self.received.get(used..).unwrap_or_default();
+            let step = member.with_context(|context| initiator.handle(input, context));
+            match step {
+                Ok(Progress::NeedsMore) => used = self.received.len(),
+                Ok(Progress::Done { consumed }) => {
+                    used += consumed;
+                    break;
+                }
+                Err(refusal) => {
+                    let alert = initiator.poll_output();
+                    self.link.send_until(alert, self.deadline);
+                    security::refused(info, self.link.socket().peer_addr().ok(), refusal);
+                    return Err(HandshakeError::Refused(refusal));
+                }
+            }
+        }
+        let output = initiator.poll_output();
+        let len = output.len();
+        if self.link.send_until(output, self.deadline).failed {
+            return Err(HandshakeError::Slow);
+        }
+        initiator.sent(len);
+        let established = initiator.finish().ok_or(HandshakeError::Malformed)?;
+        security::connected(info, self.link.socket().peer_addr().ok(), &established.peer);
+        self.link.seal_with(Box::new(established.session));
+        let early = self.received.split_off(used);
+        self.received.clear();
+        self.open(&early).map(|_| ())
+    }
+
+    /// Files what arrived; says whether more may follow.
+    fn open(&mut self, arrived: &[u8]) -> Result<Flow, HandshakeError> {
+        self.opener.open(self.link, arrived, &mut self.received).map_err(|_| HandshakeError::Malformed)
+    }
+
+    /// Reads until `parse` finds what it looks for behind the first `start` bytes.
+    fn until(
+        &mut self,
+        start: usize,
+        mut parse: impl FnMut(&[u8]) -> Result<Option<usize>, HandshakeError>,
+    ) -> Result<usize, HandshakeError> {
+        loop {
+            if let Some(len) = parse(self.received.get(start..).unwrap_or_default())? {
+                return Ok(len);
+            }
+            if self.hear()? == 0 {
+                return Err(HandshakeError::Response(ResponseError::Ended));
+            }
+        }
+    }
+
+    /// Reads once; 0 bytes mean that the outlet has ended.
+    fn hear(&mut self) -> Result<usize, HandshakeError> {
+        if self.received.len() > HANDSHAKE_LIMIT {
+            return Err(HandshakeError::Malformed);
+        }
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || !self.link.wait_ready(PollFlags::IN, left) {
+            return Err(HandshakeError::Slow);
+        }
+        let mut buffer = [0; READ_LEN];
+        match rustix::net::recv(self.link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
+            Ok((_, count)) => {
+                let flow = self.open(buffer.get(..count).unwrap_or_default())?;
+                Ok(if flow == Flow::Ended { 0 } else { count })
+            }
+            Err(Errno::AGAIN | Errno::INTR) => self.hear(),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The receiving end of a data connection, used by whichever thread needs the samples.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::time::Instant;
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+use rustix::net::sockopt::Timeout;
+
+use schwann_proto::wire::archive::Archive;
+
+use super::queue::Block;
+use crate::log;
+use crate::net::link::Link;
+use crate::net::sealing::{Flow, Opener};
+
+/// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
+/// timer tick, so the last stretch is waited for with `poll`.
+const SHORTEST_BLOCKING_WAIT: Duration = Duration::from_millis(64);
+
+/// How a receive ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Received {
+    /// Bytes were added to the block.
+    Bytes(usize),
+    /// Nothing arrived in time.
+    Nothing,
+    /// The connection is over.
+    Broken,
+}
+
+/// How long a receive may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wait {
+    /// Not at all.
+    No,
+    /// Until this moment.
+    Until(Instant),
+    /// As long as it takes.
+    Forever,
+}
+
+impl Wait {
+    /// The wait of an operation that was given `timeout` seconds.
+    ///
+    /// - Source: spec lsl-wire §1: [`FOREVER`](schwann_proto::stream::FOREVER) and above wait without limit.
+    pub(crate) fn seconds(timeout: f64) -> Self {
+        if timeout >= schwann_proto::stream::FOREVER {
+            return Self::Forever;
+        }
+        match Duration::try_from_secs_f64(timeout) {
+            Ok(timeout) if !timeout.is_zero() => Self::Until(Instant::now() + timeout),
+            // Zero, negative or not a number.
+            _ => Self::No,
+        }
+    }
+
+    /// Time left, without a limit for [`Self::Forever`].
+    pub(crate) fn left(self) -> Option<Duration> {
+        match self {
+            Self::No => Some(Duration::ZERO),
+            Self::Until(deadline) => Some(deadline.saturating_duration_since(Instant::now())),
+            Self::Forever => None,
+        }
+    }
+
+    /// The wait that also ends at `moment`.
+    pub(crate) fn no_later_than(self, moment: Instant) -> Self {
+        match self {
+            Self::No => Self::No,
+            Self::Until(deadline) => Self::Until(deadline.min(moment)),
+            Self::Forever => Self::Until(moment),
+        }
+    }
+
+    pub(crate) fn is_over(self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
+    }
+}
+
+/// Bytes that need more than a copy on their way to the queue: they are sealed, or an archive, or both.
+struct Staging {
+    opener: Opener,
+    archive: Option<Archive>,
+    buffer: Box<[u8]>,
+    /// What was opened and, if it is an archive, not translated yet.
+    opened: Vec<u8>,
+    /// What was translated and did not fit into the block.
+    plain: Vec<u8>,
+    /// The sender has said that nothing follows.
+    has_ended: bool,
+}
+
+/// Owner of the right to receive.
+pub(crate) struct Receiver {
+    link: Arc<Link>,
+    staging: Option<Staging>,
+    /// Which connection of the inlet this is.
+    pub(crate) epoch: u64,
+    /// The receive timeout that the socket has now.
+    socket_timeout: Option<Duration>,
+}
+
+impl Receiver {
+    pub(crate) fn new(link: Arc<Link>, epoch: u64, opener: Opener, archive: Option<Archive>) -> Self {
+        let staged = archive.is_some() || link.sealing().is_some();
+        let staging = staged.then(|| Staging {
+            opener,
+            archive,
+            buffer: vec![0; STAGING_LEN].into(),
+            opened: Vec::new(),
+            plain: Vec::new(),
+            has_ended: false,
+        });
+        Self { link, staging, epoch, socket_timeout: None }
+    }
+
+    /// Takes bytes that were opened before this receiver was made.
+    pub(crate) fn accept(&mut self, early: &[u8], block: &mut Block) -> Received {
+        match &mut self.staging {
+            None => block.fill(early),
+            Some(staging) => {
+                staging.opened.extend_from_slice(early);
+                return staging.fill(block);
+            }
+        };
+        Received::Bytes(early.len())
+    }
+
+    /// Receives once into `block`, waiting for the first byte as long as `wait` says.
+    pub(crate) fn receive(&mut self, block: &mut Block, wait: Wait) -> Received {
+        let Some(mut staging) = self.staging.take() else {
+            let received = self.receive_into(block.room(), wait);
+            if let Received::Bytes(count) = received {
+                block.add(count);
+            }
+            return received;
+        };
+        let received = if !staging.plain.is_empty() {
+            staging.fill(block)
+        } else if staging.has_ended {
+            Received::Broken
+        } else {
+            match self.receive_into(&mut staging.buffer, wait) {
+                Received::Bytes(count) => staging.accept(&self.link, count, block),
+                Received::Broken => {
+                    if let Some(truncated) = self.link.truncation() {
+                        log::warning!("a sealed stream was broken off: {truncated}");
+                    }
+                    Received::Broken
+                }
+                Received::Nothing => Received::Nothing,
+            }
+        };
+        self.staging = Some(staging);
+        received
+    }
+
+    fn receive_into(&mut self, room: &mut [u8], wait: Wait) -> Received {
+        loop {
+            let left = wait.left();
+            let flags = match left {
+                Some(left) if left < SHORTEST_BLOCKING_WAIT => {
+                    if !left.is_zero() && !self.link.wait_ready(PollFlags::IN, left) {
+                        return Received::Nothing;
+                    }
+                    RecvFlags::DONTWAIT
+                }
+                left => {
+                    self.set_socket_timeout(left);
+                    RecvFlags::empty()
+                }
+            };
+            match rustix::net::recv(self.link.socket(), &mut *room, flags) {
+                Ok((_, 0)) => return Received::Broken,
+                Ok((_, count)) => return Received::Bytes(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if wait.is_over() => return Received::Nothing,
+                Err(Errno::AGAIN) => {}
+                Err(_) => return Received::Broken,
+            }
+        }
+    }
+
+    /// Lets a blocking receive return no later than after `left`; a coarse value serves, because the
+    /// rest is waited for again, and saves a system call when the next wait is alike.
+    fn set_socket_timeout(&mut self, left: Option<Duration>) {
+        let wanted = left.map(|left| {
+            let exponent = left.as_millis().max(1).ilog2();
+            Duration::from_millis(1 << (exponent - 1).min(30))
+        });
+        if wanted != self.socket_timeout
+            && rustix::net::sockopt::set_socket_timeout(self.link.socket(), Timeout::Recv, wanted).is_ok()
+        {
+            self.socket_timeout = wanted;
+        }
+    }
+}
+
+impl Staging {
+    /// Opens the first `count` bytes of the buffer and fills `block` with what they are.
+    fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
+        let arrived = self.buffer.get(..count).unwrap_or_default();
+        match self.opener.open(link, arrived, &mut self.opened) {
+            Ok(Flow::Goes) => self.fill(block),
+            Ok(Flow::Ended) => {
+                self.has_ended = true;
+                self.fill(block)
+            }
+            Err(reason) => {
+                log::error!("a sealed stream was broken off: {reason:?}");
+                Received::Broken
+            }
+        }
+    }
+
+    /// Translates what it can and fills `block` with it.
+    fn fill(&mut self, block: &mut Block) -> Received {
+        if let Some(archive) = self.archive {
+            let mut done = 0;
+            loop {
+                match archive.decode(self.opened.get(done..).unwrap_or_default(), &mut self.plain) {
+                    Ok(Some(len)) => done += len,
+                    Ok(None) => break,
+                    Err(_) => return Received::Broken,
+                }
+            }
+            self.opened.drain(..done);
+        } else if self.plain.is_empty() {
+            core::mem::swap(&mut self.plain, &mut self.opened);
+        } else {
+            self.plain.append(&mut self.opened);
+        }
+        let count = block.fill(&self.plain);
+        self.plain.drain(..count);
+        Received::Bytes(count)
+    }
+}
+
+/// Bytes of a staged connection read at a time.
+const STAGING_LEN: usize = 64 * 1024;

@@ -1,0 +1,407 @@
+//! One stream as an inlet knows it: what it is, where it is, and how to find it again.
+
+use core::net::{IpAddr, SocketAddr, SocketAddrV6};
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use schwann_proto::inlet::{Watchdog, WatchdogSettings};
+use schwann_proto::resolver::condition::Identity;
+use schwann_proto::resolver::{Recovery as Decision, recovery_search_time};
+use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
+use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
+use schwann_session::{Refusal, Roles};
+
+use super::events::{Events, StreamEvent};
+use super::handshake::{HandshakeError, Wanted};
+use super::receiver::Wait;
+use super::shared::{Phase, Shared};
+use super::stamps::Stamps;
+use super::{BYTE_LIMIT, InletOptions, Recover};
+use crate::clock::{ClockOffset, Estimate};
+use crate::config::{Config, ZonedAddress};
+use crate::net::interfaces;
+use crate::net::interrupt::Interrupt;
+use crate::net::link::Link;
+use crate::net::sealing::Sealing;
+use crate::resolver::{self, Request, ResolveError};
+use crate::trust::{Member, Policy, Trust};
+use crate::{Error, local_clock, log, security};
+
+/// What became of a search for a lost stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Recovery {
+    /// The system did not permit to look for it now.
+    Failed,
+    /// It must not be looked for.
+    Impossible,
+    /// The inlet was closed, or the time was over.
+    Interrupted,
+    /// It is somewhere else now.
+    Moved,
+    /// It is where it was.
+    Unchanged,
+}
+
+/// Everything that an inlet and its threads know of the stream.
+pub(crate) struct Stream {
+    pub(crate) shared: Shared,
+    pub(crate) events: Events,
+    pub(crate) stamps: Stamps,
+    pub(crate) config: Arc<Config>,
+    pub(crate) channel_count: usize,
+    pub(crate) format: ChannelFormat,
+    /// Samples that the queue keeps.
+    pub(crate) capacity: i32,
+    pub(crate) byte_limit: usize,
+    chunk_samples: i32,
+    recover: Recover,
+    info: Mutex<StreamInfo>,
+    full_info: Mutex<Option<StreamInfo>>,
+    clock: ClockOffset,
+    trust: Arc<Trust>,
+    /// The UID of an outlet that speaks plain LSL alone, where that is permitted.
+    plain_peer: Mutex<String>,
+    interrupt: Interrupt,
+}
+
+impl Stream {
+    pub(crate) fn new(info: &StreamInfo, options: &InletOptions, config: Arc<Config>) -> Result<Self, Error> {
+        let recover = check(info, options.recover)?;
+        let trust = security::trust_for(&config, Roles::SUBSCRIBE)?;
+        let stream = Self {
+            shared: Shared::new(),
+            events: Events::new(),
+            stamps: Stamps::new(info.nominal_rate(), config.tuning.smoothing_halftime),
+            channel_count: info.channel_count() as usize,
+            format: info.channel_format(),
+            capacity: options.buffer_unit.samples(options.buffer_length, info.nominal_rate()),
+            byte_limit: BYTE_LIMIT,
+            chunk_samples: i32::try_from(options.chunk_samples).unwrap_or(i32::MAX),
+            recover,
+            clock: ClockOffset::new(&config),
+            info: Mutex::new(info.clone()),
+            full_info: Mutex::new(None),
+            trust,
+            plain_peer: Mutex::new(String::new()),
+            interrupt: Interrupt::default(),
+            config,
+        };
+        stream.clock.set_endpoint(stream.service_address());
+        if stream.member(info).is_some() {
+            stream.clock.wait_for_keys();
+        }
+        Ok(stream)
+    }
+
+    /// The present description.
+    pub(crate) fn info(&self) -> StreamInfo {
+        self.info.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What to ask the outlet for.
+    pub(crate) fn wanted<'a>(&self, info: &'a StreamInfo) -> Wanted<'a> {
+        Wanted {
+            info,
+            version: self.config.tuning.protocol_version,
+            buffer_samples: self.capacity,
+            chunk_samples: self.chunk_samples,
+        }
+    }
+
+    /// With what to seal a connection to the outlet that `info` describes; nothing if it is plain.
+    pub(crate) fn member(&self, info: &StreamInfo) -> Option<&Member> {
+        let plain = *info.uid() == *self.plain_peer.lock().unwrap_or_else(PoisonError::into_inner).as_str();
+        let member = self.trust.member().filter(|_| self.trust.policy() != Policy::Off);
+        member.filter(|_| self.trust.policy() == Policy::Require || !plain)
+    }
+
+    /// Whether the connection may be tried again in the clear: the outlet does not seal, and need not.
+    pub(crate) fn permits_plain(&self, error: &HandshakeError) -> bool {
+        let plain = matches!(error, HandshakeError::Refused(Refusal::PlainPeer));
+        if !plain || self.trust.policy() != Policy::Prefer {
+            return false;
+        }
+        let info = self.info();
+        log::warning!("{} is received in the clear: its outlet does not seal", info.name());
+        *self.plain_peer.lock().unwrap_or_else(PoisonError::into_inner) = info.uid().to_string();
+        self.clock.permit_plain();
+        true
+    }
+
+    /// Where samples and descriptions are served.
+    pub(crate) fn data_address(&self, info: &StreamInfo) -> Option<SocketAddr> {
+        let (endpoint, address) = self.endpoint(info)?;
+        Some(with_port(&address, endpoint.data_port))
+    }
+
+    fn service_address(&self) -> Option<SocketAddr> {
+        let info = self.info();
+        let (endpoint, address) = self.endpoint(&info)?;
+        Some(with_port(&address, endpoint.service_port))
+    }
+
+    /// IPv4 if it is permitted and complete, else IPv6 (spec: lsl-wire §17.1).
+    fn endpoint<'a>(&self, info: &'a StreamInfo) -> Option<(&'a Endpoint, ZonedAddress)> {
+        [IpVersion::V4, IpVersion::V6].into_iter().find_map(|version| {
+            let endpoint = info.endpoint(version);
+            let address = ZonedAddress::parse(&endpoint.address.to_string())?;
+            let complete = endpoint.data_port != 0 && endpoint.service_port != 0;
+            (complete && self.config.ports.ip.allows(address.ip)).then_some((endpoint, address))
+        })
+    }
+
+    /// Disconnects, forgets what was not pulled, and ends the waits for it.
+    pub(crate) fn close(&self) {
+        self.shut(|state| state.closings += 1);
+    }
+
+    /// Ends everything for good.
+    pub(crate) fn end(&self) {
+        self.shut(|state| {
+            state.closings += 1;
+            state.ending = true;
+        });
+        self.clock.end();
+    }
+
+    fn shut(&self, note: impl FnOnce(&mut super::shared::State)) {
+        let mut state = self.shared.lock();
+        note(&mut state);
+        if state.phase != Phase::Lost {
+            state.phase = Phase::Closed;
+        }
+        state.epoch += 1;
+        state.receiver = None;
+        state.discard();
+        let link = state.link.take();
+        drop(state);
+        if let Some(link) = link {
+            link.shut_down();
+        }
+        self.interrupt.raise();
+        self.shared.notify_all();
+    }
+
+    /// The stream is gone for good.
+    pub(crate) fn lose(&self) {
+        let before = core::mem::replace(&mut self.shared.lock().phase, Phase::Lost);
+        if before == Phase::Lost {
+            return;
+        }
+        self.clock.lose();
+        self.events.push(StreamEvent::Lost);
+        self.shared.notify_all();
+    }
+
+    /// Whether nothing will come any more.
+    pub(crate) fn is_lost(&self) -> bool {
+        let state = self.shared.lock();
+        state.ending || state.phase == Phase::Lost
+    }
+
+    /// Waits, but no longer than until the stream is closed once more.
+    pub(crate) fn pause(&self, closings: u64, wait: Wait) {
+        let mut state = self.shared.lock();
+        while !wait.is_over() && state.closings == closings {
+            state = self.shared.wait_changed(state, wait);
+        }
+    }
+
+    /// Looks for the stream until it is found, it was closed more often than `closings`, or `wait` is over.
+    ///
+    /// One thread looks at a time; others wait for it here, as long as they may.
+    /// - Source: spec lsl-wire §18.
+    pub(crate) fn find_again(&self, closings: u64, wait: Wait) -> Recovery {
+        if self.recover == Recover::No {
+            return Recovery::Impossible;
+        }
+        if !self.begin_search(closings, wait) {
+            return Recovery::Interrupted;
+        }
+        let recovery = self.look(closings, wait);
+        self.shared.lock().searching = false;
+        self.shared.notify_all();
+        recovery
+    }
+
+    fn begin_search(&self, closings: u64, wait: Wait) -> bool {
+        let mut state = self.shared.lock();
+        while state.searching && state.closings == closings && !wait.is_over() {
+            state = self.shared.wait_changed(state, wait);
+        }
+        if state.searching || state.closings != closings {
+            return false;
+        }
+        state.searching = true;
+        // Under the lock: whoever closes counts first and raises afterwards, so this undoes no newer closing.
+        self.interrupt.lower();
+        true
+    }
+
+    fn look(&self, closings: u64, wait: Wait) -> Recovery {
+        let mut round = 0;
+        while !wait.is_over() && self.closings() == closings {
+            match self.search(Duration::from_secs_f64(recovery_search_time(round)), wait) {
+                Err(ResolveError::Interrupted) => return Recovery::Interrupted,
+                Err(error) => {
+                    log::error!("a lost stream cannot be looked for: {error}");
+                    return Recovery::Failed;
+                }
+                Ok(found) => {
+                    if let Some(recovery) = self.choose(found) {
+                        return recovery;
+                    }
+                }
+            }
+            round += 1;
+        }
+        Recovery::Interrupted
+    }
+
+    /// How often the stream was closed, the inlet's end included.
+    pub(crate) fn closings(&self) -> u64 {
+        self.shared.lock().closings
+    }
+
+    fn search(&self, shortest: Duration, wait: Wait) -> Result<Vec<StreamInfo>, ResolveError> {
+        let query = recovery_query(&self.info());
+        Request {
+            config: &self.config,
+            query: &query,
+            minimum: 1,
+            minimum_time: shortest.min(wait.left().unwrap_or(Duration::MAX)),
+            timeout: wait.left(),
+            interrupt: &self.interrupt,
+        }
+        .run()
+    }
+
+    /// Decides which of the streams found takes the place of the lost one, if any.
+    fn choose(&self, found: Vec<StreamInfo>) -> Option<Recovery> {
+        let present = self.info();
+        let address_known = self.data_address(&present).is_some();
+        let candidates = found.into_iter().map(|info| (info.uid().to_string(), info));
+        match Decision::decide(&present.uid().to_string(), address_known, candidates) {
+            Decision::Unchanged => Some(Recovery::Unchanged),
+            Decision::Replace(info) => {
+                self.move_to(info);
+                Some(Recovery::Moved)
+            }
+            Decision::NotFound => None,
+            Decision::Ambiguous => {
+                log::warning!(
+                    "several streams could take the place of {}; none is chosen. Give each its own source id.",
+                    present.name()
+                );
+                None
+            }
+        }
+    }
+
+    fn move_to(&self, info: StreamInfo) {
+        let had_address = self.service_address().is_some();
+        self.stamps.set_nominal_rate(info.nominal_rate());
+        *self.info.lock().unwrap_or_else(PoisonError::into_inner) = info;
+        self.clock.set_endpoint(self.service_address());
+        if had_address {
+            self.clock.reset();
+            self.events.push(StreamEvent::ClockReset);
+        }
+    }
+
+    /// What notices that the stream is silent although its connection stands; nothing if a lost stream
+    /// stays lost.
+    pub(crate) fn watchdog(&self) -> Option<Watchdog> {
+        let tuning = &self.config.tuning;
+        let settings = WatchdogSettings {
+            check_interval: tuning.watchdog_check_interval.as_secs_f64(),
+            threshold: tuning.watchdog_time_threshold.as_secs_f64(),
+        };
+        (self.recover == Recover::BySourceId).then(|| Watchdog::new(settings, local_clock()))
+    }
+
+    /// Measures the clock offset, or returns the newest estimate.
+    pub(crate) fn clock_offset(&self, wait: Wait) -> Result<Estimate, Error> {
+        if self.is_lost() {
+            return Err(Error::Lost);
+        }
+        if self.clock.waits_for_keys() {
+            self.shared.ask_to_open(&mut self.shared.lock());
+        }
+        self.clock.estimate(wait.left())
+    }
+
+    /// Takes over the keys for clock probes that a new connection brought.
+    pub(crate) fn take_keys(&self, link: &Link) {
+        if let Some(datagrams) = link.sealing().and_then(Sealing::take_datagrams) {
+            self.clock.seal_with(datagrams);
+        }
+    }
+
+    /// The newest estimate, if there is one.
+    pub(crate) fn known_clock_offset(&self) -> Option<f64> {
+        self.clock.known().map(|estimate| estimate.offset)
+    }
+
+    pub(crate) fn was_clock_reset(&self) -> bool {
+        self.clock.was_reset()
+    }
+
+    /// The whole description, if it was fetched before.
+    pub(crate) fn known_full_info(&self) -> Option<StreamInfo> {
+        self.full_info.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn remember_full_info(&self, info: &StreamInfo) {
+        *self.full_info.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.clone());
+    }
+}
+
+/// Checks that the stream can be received, and says whether it can be recovered.
+///
+/// - Source: spec lsl-wire §17.1.
+fn check(info: &StreamInfo, recover: Recover) -> Result<Recover, Error> {
+    let has_address =
+        [IpVersion::V4, IpVersion::V6].iter().any(|version| !info.endpoint(*version).address.is_empty());
+    if has_address {
+        if info.version() / 100 > PROTOCOL_VERSION / 100 {
+            return Err(Error::Argument("The stream speaks a newer protocol than this library."));
+        }
+        if recover == Recover::BySourceId && info.source_id().is_empty() {
+            log::info!("{} has no source id, so it cannot be recovered after a loss", info.name());
+            return Ok(Recover::No);
+        }
+        return Ok(recover);
+    }
+    let is_known = !info.name().is_empty() || !info.stream_type().is_empty() || !info.source_id().is_empty();
+    if !is_known || info.channel_count() == 0 || info.channel_format() == ChannelFormat::Undefined {
+        return Err(Error::Argument(
+            "A stream that was not resolved needs a name, type or source id, a channel count and a format.",
+        ));
+    }
+    Ok(Recover::BySourceId)
+}
+
+/// The query that finds a stream's successor.
+fn recovery_query(info: &StreamInfo) -> String {
+    let (name, content_type, source_id) = (
+        info.name().to_string_lossy(),
+        info.stream_type().to_string_lossy(),
+        info.source_id().to_string_lossy(),
+    );
+    let identity = Identity {
+        channel_count: info.channel_count() as usize,
+        name: &name,
+        content_type: &content_type,
+        source_id: &source_id,
+        format: info.channel_format(),
+    };
+    resolver::query(|out| identity.condition(out))
+}
+
+fn with_port(address: &ZonedAddress, port: u16) -> SocketAddr {
+    match address.ip {
+        IpAddr::V4(ip) => SocketAddr::new(ip.into(), port),
+        IpAddr::V6(ip) => SocketAddrV6::new(ip, port, 0, interfaces::zone_index(address)).into(),
+    }
+}

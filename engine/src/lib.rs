@@ -1,0 +1,81 @@
+//! Lab Streaming Layer outlets, inlets, resolver and clock.
+//!
+//! A program that measures makes an [`Outlet`] and pushes samples; programs on the same network find it with
+//! [`resolve`], make an [`Inlet`] and pull them. Both ends work with every other LSL program.
+//!
+//! Stamps are in seconds on the clock of the sending computer, [`local_clock`] there; an inlet says how far
+//! that clock is from its own.
+//!
+//! ```no_run
+//! use core::time::Duration;
+//! use schwann::{ChannelFormat, Flush, Inlet, InletOptions, Outlet, OutletOptions, StreamInfo, resolve};
+//!
+//! # fn main() -> Result<(), Box<dyn core::error::Error>> {
+//! // Two channels at 100 Hz. The source id lets inlets find the stream again after a restart.
+//! let info = StreamInfo::new("Sine", "EEG", 2, 100.0, ChannelFormat::Float32, "my-device-1234")?;
+//! let outlet = Outlet::new(&info, &OutletOptions::default())?;
+//!
+//! // Usually in another program, on another computer.
+//! let found = resolve("type='EEG'", 1, Duration::from_secs(5))?;
+//! let inlet = Inlet::new(&found[0], &InletOptions::default())?;
+//! inlet.open_stream(5.0)?;
+//!
+//! outlet.push_sample(&[0.5_f32, -0.5], 0.0, Flush::Now)?;
+//! for sample in inlet.samples::<f32>() {
+//!     let sample = sample?;
+//!     println!("{:.6} {:?}", sample.stamp, sample.values);
+//! #   break;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/` has the same as programs: `send`, `receive` and `markers`.
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod clock;
+mod codec;
+pub mod config;
+mod error;
+pub mod inlet;
+pub mod log;
+mod net;
+pub mod outlet;
+mod process;
+pub mod resolver;
+pub mod security;
+mod time;
+pub mod trust;
+
+pub use crate::{
+    config::{Config, load_report, set_config_content, set_config_filename},
+    time::local_clock,
+};
+
+pub use crate::{
+    error::Error,
+    inlet::{Inlet, InletOptions},
+    outlet::{Flush, Outlet, OutletOptions},
+    resolver::ResolveError,
+};
+pub use schwann_proto::{
+    stream::{ChannelFormat, FOREVER},
+    stream_info::StreamInfo,
+};
+
+/// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`, with
+/// the process's configuration.
+///
+/// Returns when `minimum` streams are found; 0 uses the whole `timeout`. [`resolver`] has more ways to search.
+/// - Shape: by ascending UID; may be more than `minimum`, and fewer when the time is over.
+/// - Errors: [`ResolveError`].
+/// - Source: equals liblsl `lsl_resolve_bypred`.
+pub fn resolve(
+    predicate: &str,
+    minimum: usize,
+    timeout: core::time::Duration,
+) -> Result<Vec<StreamInfo>, ResolveError> {
+    resolver::resolve_bypred(Config::get(), predicate, minimum, timeout)
+}

@@ -1,0 +1,271 @@
+//! Messages to the standard error stream or to `log.file`, for people who look for a fault.
+//!
+//! A message that is below the level costs one relaxed atomic read and formats nothing. Before
+//! the configuration is loaded the level is "warning" and messages go to the standard error stream. Logging never fails and
+//! never blocks on anything but the stream itself. There is no filtering by module.
+//!
+//! Line format: `date time ( uptime s) [thread] file:line LEVEL| message`, with the date and time in UTC.
+//! Source: LSL protocol reference §23.
+
+use core::{
+    fmt,
+    sync::atomic::{AtomicI8, AtomicU32, AtomicU64, Ordering},
+};
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::Path,
+    sync::{Mutex, OnceLock, PoisonError},
+    thread,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use crate::config::LogConfig;
+
+/// Levels that have names; 1 to 9 are more and more verbose.
+pub mod level {
+    /// The program cannot go on.
+    pub const FATAL: i8 = -3;
+    /// Something did not work.
+    pub const ERROR: i8 = -2;
+    /// Something may not work as its user expects.
+    pub const WARNING: i8 = -1;
+    /// Something worth knowing happened.
+    pub const INFO: i8 = 0;
+}
+
+/// Begins to log as the configuration says.
+pub(crate) fn start(config: &LogConfig) {
+    START.get_or_init(Instant::now);
+    LEVEL.store(config.level, Ordering::Relaxed);
+    let Some(path) = &config.file else { return };
+    match OpenOptions::new().append(true).create(true).open(path) {
+        Ok(file) => *SINK.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
+        Err(error) => announce(format_args!("log.file {} cannot be opened: {error}", Path::display(path))),
+    }
+}
+
+/// Whether messages of `level` are printed.
+#[inline]
+pub fn enabled(level: i8) -> bool {
+    level <= LEVEL.load(Ordering::Relaxed)
+}
+
+/// Prints a message; whoever calls it checks [`enabled`] before.
+pub fn write(level: i8, file: &str, line: u32, message: fmt::Arguments<'_>) {
+    let text = Line { level, file, line, message, now: SystemTime::now() }.to_string();
+    emit(&text);
+}
+
+/// Prints an error whatever the level is, on the standard error stream as well as in `log.file`.
+pub(crate) fn announce(message: fmt::Arguments<'_>) {
+    let now = SystemTime::now();
+    let text = Line { level: level::ERROR, file: file!(), line: line!(), message, now }.to_string();
+    if emit(&text) == Sink::File {
+        to_stderr(&text);
+    }
+}
+
+/// Lets a limited number of messages per second through, so that a peer cannot fill the disk.
+#[allow(dead_code, reason = "the responder is about to use it")]
+#[derive(Debug, Default)]
+pub(crate) struct Throttle {
+    second: AtomicU64,
+    printed: AtomicU32,
+}
+
+#[allow(dead_code, reason = "the responder is about to use it")]
+impl Throttle {
+    /// Whether one more message may be printed in the present second.
+    pub(crate) fn allows(&self) -> bool {
+        let second = START.get_or_init(Instant::now).elapsed().as_secs() + 1;
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.printed.store(0, Ordering::Relaxed);
+        }
+        self.printed.fetch_add(1, Ordering::Relaxed) < MESSAGES_PER_SECOND
+    }
+}
+
+/// One line of the log.
+struct Line<'a> {
+    level: i8,
+    file: &'a str,
+    line: u32,
+    message: fmt::Arguments<'a>,
+    now: SystemTime,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since_1970 = self.now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (year, month, day) = civil_date(since_1970.as_secs() / 86_400);
+        let second = since_1970.as_secs() % 86_400;
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        let uptime = START.get_or_init(Instant::now).elapsed().as_secs_f64();
+        let thread = thread::current();
+        let thread = thread.name().unwrap_or("unnamed");
+        let file = self.file.rsplit(['/', '\\']).next().unwrap_or(self.file);
+        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")?;
+        write!(f, ".{:03}Z ({uptime:8.3}s) [{thread:<16}] ", since_1970.subsec_millis())?;
+        write!(f, "{file:>23}:{:<5} {:>4}| {}", self.line, LevelName(self.level), Plain(self.message))
+    }
+}
+
+struct LevelName(i8);
+
+impl fmt::Display for LevelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ..=level::FATAL => f.pad("FATL"),
+            level::ERROR => f.pad("ERR"),
+            level::WARNING => f.pad("WARN"),
+            level::INFO => f.pad("INFO"),
+            verbose => f.pad(&verbose.to_string()),
+        }
+    }
+}
+
+/// A message without control characters: names from the network cannot forge lines or drive a terminal.
+struct Plain<'a>(fmt::Arguments<'a>);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut escaped = Escaped(f);
+        fmt::Write::write_fmt(&mut escaped, self.0)
+    }
+}
+
+struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for Escaped<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for part in text.split_inclusive(char::is_control) {
+            match part.char_indices().next_back() {
+                Some((at, last)) if last.is_control() => {
+                    self.0.write_str(&part[..at])?;
+                    write!(self.0, "{}", last.escape_default())?;
+                }
+                _ => self.0.write_str(part)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a line went.
+#[derive(Eq, PartialEq)]
+enum Sink {
+    File,
+    Stderr,
+}
+
+fn emit(text: &str) -> Sink {
+    if let Some(file) = &mut *SINK.lock().unwrap_or_else(PoisonError::into_inner) {
+        // One write per line, so that processes which share the file do not mix their lines.
+        if file.write_all(format!("{text}\n").as_bytes()).is_ok() {
+            return Sink::File;
+        }
+    }
+    to_stderr(text);
+    Sink::Stderr
+}
+
+fn to_stderr(text: &str) {
+    // A closed standard error stream is nobody's fault that could be reported.
+    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Year, month and day of the day counted from 1970-01-01 in the Gregorian calendar.
+///
+/// Counts in eras of 400 years that start on 1 March, so that the leap day is the last one of a year.
+fn civil_date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+macro_rules! at_level {
+    ($level:expr, $($message:tt)*) => {
+        if $crate::log::enabled($level) {
+            $crate::log::write($level, file!(), line!(), format_args!($($message)*));
+        }
+    };
+}
+#[allow(unused_macros, reason = "not every level has a message yet")]
+macro_rules! error {
+    ($($message:tt)*) => { $crate::log::at_level!($crate::log::level::ERROR, $($message)*) };
+}
+macro_rules! warning {
+    ($($message:tt)*) => { $crate::log::at_level!($crate::log::level::WARNING, $($message)*) };
+}
+macro_rules! info {
+    ($($message:tt)*) => { $crate::log::at_level!($crate::log::level::INFO, $($message)*) };
+}
+macro_rules! verbose {
+    ($level:literal, $($message:tt)*) => { $crate::log::at_level!($level, $($message)*) };
+}
+#[allow(unused_imports, reason = "not every level has a message yet")]
+pub(crate) use {at_level, error, info, verbose, warning};
+
+#[allow(dead_code, reason = "the responder is about to use it")]
+const MESSAGES_PER_SECOND: u32 = 10;
+
+static LEVEL: AtomicI8 = AtomicI8::new(level::WARNING);
+static SINK: Mutex<Option<File>> = Mutex::new(None);
+static START: OnceLock<Instant> = OnceLock::new();
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    fn line(message: fmt::Arguments<'_>) -> String {
+        let now = UNIX_EPOCH + Duration::from_millis(1_709_164_799_042);
+        Line { level: level::WARNING, file: "engine/src/log.rs", line: 7, message, now }.to_string()
+    }
+
+    #[test]
+    fn a_line_has_the_format_of_the_original() {
+        let line = line(format_args!("three {}", 3));
+        let (date, rest) = line.split_once(" (").expect("an uptime follows");
+        assert_eq!(date, "2024-02-28 23:59:59.042Z");
+        let (uptime, rest) = rest.split_once("s) [").expect("a thread follows");
+        assert!(uptime.trim().parse::<f64>().expect("a number") >= 0.0);
+        let (_, rest) = rest.split_once("] ").expect("a place follows");
+        assert_eq!(rest.trim_start(), "log.rs:7     WARN| three 3");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert!(line(format_args!("a\nb\x1b[2Jc{}", "\r")).ends_with("| a\\nb\\u{1b}[2Jc\\r"));
+    }
+
+    #[test]
+    fn days_become_dates() {
+        for (days, date) in [
+            (0, (1970, 1, 1)),
+            (11_016, (2000, 2, 29)),
+            (11_017, (2000, 3, 1)),
+            (19_782, (2024, 2, 29)),
+            (20_778, (2026, 11, 21)),
+            (47_540, (2100, 2, 28)),
+            (47_541, (2100, 3, 1)),
+        ] {
+            assert_eq!(civil_date(days), date);
+        }
+    }
+
+    #[test]
+    fn a_flood_of_messages_is_cut() {
+        let throttle = Throttle::default();
+        let printed = (0..1000).filter(|_| throttle.allows()).count();
+        // The flood may straddle the end of a second.
+        assert!((10..=20).contains(&printed), "{printed}");
+    }
+}

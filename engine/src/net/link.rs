@@ -1,0 +1,297 @@
+//! One connected stream socket with the layer that its bytes go through.
+//!
+//! Sends never block and never raise a signal.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io::IoSlice;
+use std::net::{Shutdown, TcpStream};
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags};
+use schwann_session::Truncated;
+
+use super::sealing::{Outgoing, Sealing, Transport};
+
+/// Slices handed to the kernel in one call; well below any system's limit.
+const SLICES_PER_SEND: usize = 32;
+
+/// Room for the authenticated end of a stream.
+const END_LEN: usize = 64;
+
+/// What a send did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Progress {
+    /// Bytes, before sealing, that need not be given again.
+    pub(crate) taken: usize,
+    /// The socket is full: wait until it is writable, then go on.
+    pub(crate) blocked: bool,
+    /// The connection is broken.
+    pub(crate) failed: bool,
+}
+
+impl Progress {
+    pub(crate) const NOTHING: Self = Self { taken: 0, blocked: false, failed: false };
+}
+
+/// A connected socket, and the layer that its bytes go through, if they do not go as they are.
+pub(crate) struct Link {
+    socket: TcpStream,
+    sealing: OnceLock<Sealing>,
+    /// Sealed bytes wait for the socket.
+    unsent: AtomicBool,
+}
+
+impl Link {
+    /// A link whose bytes go as they are.
+    pub(crate) fn plain(socket: TcpStream) -> Self {
+        Self { socket, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
+    }
+
+    /// Lets all further bytes go through `layer`.
+    pub(crate) fn seal_with(&self, layer: Box<dyn Transport>) {
+        // A link gets its layer once, right after the handshake.
+        let _ = self.sealing.set(Sealing::new(layer));
+    }
+
+    /// Whether the bytes go through a layer.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.sealing.get().is_some()
+    }
+
+    pub(crate) fn sealing(&self) -> Option<&Sealing> {
+        self.sealing.get()
+    }
+
+    /// Whether sealed bytes wait for the socket.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.unsent.load(Ordering::Relaxed)
+    }
+
+    /// The socket, for readiness and shutdown.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Ends the connection; whoever waits on the socket returns.
+    pub(crate) fn shut_down(&self) {
+        // Fails only if the peer was faster.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    /// Sends as much of `slices`, one after the other, as the socket takes at once.
+    pub(crate) fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> Progress {
+        match self.sealing.get() {
+            None => self.send_plain(slices),
+            Some(sealing) => self.send_sealed(sealing, slices),
+        }
+    }
+
+    fn send_plain<'a>(&self, mut slices: impl Iterator<Item = &'a [u8]>) -> Progress {
+        let mut vector = [IoSlice::new(&[]); SLICES_PER_SEND];
+        let mut progress = Progress::NOTHING;
+        loop {
+            let (mut count, mut len) = (0, 0);
+            for (entry, slice) in vector.iter_mut().zip(slices.by_ref()) {
+                *entry = IoSlice::new(slice);
+                count += 1;
+                len += slice.len();
+            }
+            if len == 0 {
+                return progress;
+            }
+            progress.taken += self.send_vector(vector.get(..count).unwrap_or_default(), len, &mut progress);
+            if progress.blocked || progress.failed || count < SLICES_PER_SEND {
+                return progress;
+            }
+        }
+    }
+
+    fn send_sealed<'a>(&self, sealing: &Sealing, slices: impl Iterator<Item = &'a [u8]>) -> Progress {
+        let mut progress = Progress::NOTHING;
+        let mut out = sealing.take_outgoing();
+        self.send_outgoing(&mut out, &mut progress);
+        for slice in slices {
+            let mut rest = slice;
+            while !rest.is_empty() && !progress.blocked && !progress.failed {
+                match sealing.seal(rest, &mut out) {
+                    Ok(count) => {
+                        progress.taken += count;
+                        rest = rest.get(count..).unwrap_or_default();
+                        self.send_outgoing(&mut out, &mut progress);
+                    }
+                    Err(_) => progress.failed = true,
+                }
+            }
+        }
+        self.unsent.store(!out.unsent().is_empty(), Ordering::Relaxed);
+        sealing.put_back(out);
+        progress
+    }
+
+    fn send_outgoing(&self, out: &mut Outgoing, progress: &mut Progress) {
+        let len = out.unsent().len();
+        if len > 0 {
+            let sent = self.send_vector(&[IoSlice::new(out.unsent())], len, progress);
+            out.note_sent(sent);
+        }
+    }
+
+    /// Sends the authenticated end of the stream, if there is such a thing and the socket takes it at once.
+    pub(crate) fn send_end(&self) {
+        let Some(sealing) = self.sealing.get() else { return };
+        let mut end = [0; END_LEN];
+        let len = sealing.close(&mut end);
+        let bytes = end.get(..len).unwrap_or_default();
+        if len > 0 {
+            self.send_vector(&[IoSlice::new(bytes)], len, &mut { Progress::NOTHING });
+        }
+    }
+
+    /// Whether the peer's bytes ended before the authenticated end of its stream, once they have ended.
+    pub(crate) fn truncation(&self) -> Option<Truncated> {
+        self.sealing.get().and_then(Sealing::truncation)
+    }
+
+    /// Sends all of `bytes`, waiting for the socket until `deadline`; what is late counts as failed.
+    pub(crate) fn send_until(&self, bytes: &[u8], deadline: Instant) -> Progress {
+        let mut taken = 0;
+        loop {
+            let progress = self.send(core::iter::once(bytes.get(taken..).unwrap_or_default()));
+            taken += progress.taken;
+            let left = deadline.saturating_duration_since(Instant::now());
+            let late = progress.blocked && !self.wait_ready(PollFlags::OUT, left);
+            if !progress.blocked || progress.failed || late {
+                return Progress { taken, blocked: false, failed: progress.failed || late };
+            }
+        }
+    }
+
+    /// Waits until the socket is ready for `what`, or broken; says no after `left`.
+    pub(crate) fn wait_ready(&self, what: PollFlags, left: Duration) -> bool {
+        let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        let mut ready = [PollFd::new(&self.socket, what)];
+        // An interrupted wait counts as ready: the caller tries, and waits again.
+        !matches!(rustix::event::poll(&mut ready, Some(&left)), Ok(0))
+    }
+
+    /// One `send`; `MSG_NOSIGNAL` because the program around us may not ignore SIGPIPE.
+    fn send_vector(&self, vector: &[IoSlice<'_>], len: usize, progress: &mut Progress) -> usize {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let sent = loop {
+            let sent = match vector {
+                [one] => rustix::net::send(&self.socket, one, flags),
+                many => rustix::net::sendmsg(&self.socket, many, &mut SendAncillaryBuffer::default(), flags),
+            };
+            match sent {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break 0,
+                Ok(sent) => break sent,
+                Err(_) => {
+                    progress.failed = true;
+                    return 0;
+                }
+            }
+        };
+        progress.blocked = sent < len;
+        sent
+    }
+}
+
+/// Waits until at least one of the links can be sent to, or `left` is over.
+pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left: Duration) {
+    let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+    let mut sockets: Vec<_> = links.map(|link| PollFd::new(&link.socket, PollFlags::OUT)).collect();
+    // Whatever ended the wait shows when the caller tries.
+    let _ = rustix::event::poll(&mut sockets, Some(&left));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use schwann_session::{Datagrams, Layer, LayerError, Opened};
+
+    use super::*;
+    use crate::net::sealing::{Flow, Opener};
+
+    /// Records of a length byte and as many inverted bytes; length 0 ends the stream.
+    struct Inverting;
+
+    impl Layer for Inverting {
+        fn sealed_len(&self, plain_len: usize) -> usize {
+            plain_len + plain_len.div_ceil(255)
+        }
+
+        fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
+            let records = plain
+                .chunks(255)
+                .flat_map(|part| core::iter::once(part.len() as u8).chain(part.iter().map(|byte| !byte)));
+            Ok(wire.iter_mut().zip(records).map(|(to, byte)| *to = byte).count())
+        }
+
+        fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+            match wire.split_first_mut() {
+                Some((0, _)) => Ok(Opened::End { consumed: 1 }),
+                Some((len, rest)) if rest.len() >= usize::from(*len) => {
+                    let len = usize::from(*len);
+                    rest[..len].iter_mut().for_each(|byte| *byte = !*byte);
+                    Ok(Opened::Data { consumed: 1 + len, plain: 1..1 + len })
+                }
+                _ => Ok(Opened::Incomplete),
+            }
+        }
+
+        fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
+            wire[0] = 0;
+            Ok(1)
+        }
+    }
+
+    impl Transport for Inverting {
+        fn take_datagrams(&mut self) -> Option<Datagrams> {
+            None
+        }
+    }
+
+    fn pair() -> (Link, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+        let link = Link::plain(listener.accept().expect("the connection").0);
+        link.seal_with(Box::new(Inverting));
+        (link, client)
+    }
+
+    #[test]
+    fn what_a_full_socket_does_not_take_is_sent_later_and_once() {
+        let (link, mut client) = pair();
+        let plain: Vec<u8> = (0..20_000_000_u32).map(|value| value as u8).collect();
+        let mut taken = 0;
+        let mut wire = Vec::new();
+        let mut blocked = 0;
+        while taken < plain.len() || link.has_unsent() {
+            let progress = link.send(core::iter::once(&plain[taken..]));
+            taken += progress.taken;
+            assert!(!progress.failed);
+            if progress.blocked {
+                blocked += 1;
+                let mut some = vec![0; 3_000_000];
+                let count = client.read(&mut some).expect("bytes");
+                wire.extend_from_slice(&some[..count]);
+            }
+        }
+        link.send_end();
+        drop(link.socket().shutdown(Shutdown::Write));
+        client.read_to_end(&mut wire).expect("the rest");
+        let (receiving, _) = pair();
+        let (mut opener, mut opened) = (Opener::default(), Vec::new());
+        let (front, back) = wire.split_at(1_000_001);
+        assert_eq!(opener.open(&receiving, front, &mut opened), Ok(Flow::Goes));
+        assert_eq!(opener.open(&receiving, back, &mut opened), Ok(Flow::Ended));
+        assert!(blocked > 0 && opened == plain);
+    }
+}

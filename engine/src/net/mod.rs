@@ -1,0 +1,13 @@
+//! The only sockets and threads of the engine.
+
+pub(crate) mod advertisement;
+pub(crate) mod interfaces;
+pub(crate) mod interrupt;
+pub(crate) mod link;
+pub(crate) mod names;
+pub(crate) mod probes;
+pub(crate) mod responder;
+pub(crate) mod sealing;
+pub(crate) mod sockets;
+#[cfg(test)]
+pub(crate) mod testing;

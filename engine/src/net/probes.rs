@@ -1,0 +1,56 @@
+//! The sealed datagrams of one outlet: clock probes that nobody can forge, delay into the past, or repeat.
+//!
+//! Every sealed connection brings keys for datagrams with it; they are good for as long as it lasts.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use schwann_session::{DATAGRAM_OVERHEAD, Datagrams, SessionId};
+
+/// The keys of all sealed connections.
+#[derive(Default)]
+pub(crate) struct ProbeSessions(Mutex<HashMap<SessionId, Datagrams>>);
+
+impl ProbeSessions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Datagrams>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Accepts datagrams of a session from now on.
+    pub(crate) fn insert(&self, datagrams: Datagrams) -> SessionId {
+        let session = datagrams.session();
+        self.lock().insert(session, datagrams);
+        session
+    }
+
+    /// Accepts no more datagrams of a session.
+    pub(crate) fn remove(&self, session: SessionId) {
+        self.lock().remove(&session);
+    }
+
+    /// Opens a datagram in place; nothing if it is not sealed, or not for us, or was here before.
+    pub(crate) fn open<'a>(&self, datagram: &'a mut [u8]) -> Option<(SessionId, &'a [u8])> {
+        let session = SessionId::of(datagram)?;
+        let plain = self.lock().get_mut(&session)?.open(datagram).ok()?;
+        Some((session, datagram.get(plain)?))
+    }
+
+    /// Seals an answer into `sealed`; says whether that was possible.
+    pub(crate) fn seal(&self, session: SessionId, plain: &[u8], sealed: &mut Vec<u8>) -> bool {
+        let mut sessions = self.lock();
+        sessions.get_mut(&session).is_some_and(|datagrams| seal(datagrams, plain, sealed))
+    }
+}
+
+impl core::fmt::Debug for ProbeSessions {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        out.write_str("ProbeSessions")
+    }
+}
+
+/// Seals `plain` into `sealed`; says whether that was possible.
+pub(crate) fn seal(datagrams: &mut Datagrams, plain: &[u8], sealed: &mut Vec<u8>) -> bool {
+    sealed.clear();
+    sealed.resize(plain.len() + DATAGRAM_OVERHEAD, 0);
+    datagrams.seal(plain, sealed).is_ok()
+}

@@ -1,0 +1,129 @@
+//! A whole outlet as far as discovery and the clock go, for tests that search one.
+
+use core::net::SocketAddr;
+use std::{
+    net::UdpSocket,
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
+};
+
+use mio::{Events, Interest, Poll, Token, Waker};
+use schwann_proto::{
+    stream::ChannelFormat,
+    stream_info::{IpVersion, OutletIdentity, StreamInfo},
+};
+
+use crate::{
+    config::Config,
+    net::{
+        advertisement::Advertisement,
+        interrupt::Interrupt,
+        responder::{Backlog, Responder},
+        sockets::{OutletPorts, OutletSockets},
+    },
+};
+
+/// Sixteen ports that no other test uses, neither of this process nor of another one that runs at the same time.
+///
+/// The last of them is held for as long as the process lives; that is what keeps the others away.
+pub(crate) fn ports() -> u16 {
+    static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
+    let mut held = HELD.lock().expect("no test panics in here");
+    // Below the ports that systems give away by themselves.
+    let blocks = (22_000..31_000).step_by(16);
+    let (base, guard) = blocks
+        .filter_map(|base| Some((base, UdpSocket::bind(("127.0.0.1", base + 15)).ok()?)))
+        .next()
+        .expect("a free block of ports");
+    held.push(guard);
+    base
+}
+
+/// A configuration for one test: IPv4 on this computer, and ports and a session that no other test uses.
+///
+/// `more` are further lines; they replace those of the same key.
+pub(crate) fn config(more: &str) -> Arc<Config> {
+    let base = ports();
+    let text = format!(
+        "ports.IPv6=disable\nports.MulticastPort={}\nports.BasePort={base}\nports.PortRange=8\n\
+         multicast.ResolveScope=machine\nlab.SessionID=test-{base}-{}\n{more}",
+        base + 9,
+        std::process::id()
+    );
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let key = line.split('=').next();
+        lines.retain(|other| other.split('=').next() != key);
+        lines.push(line);
+    }
+    Arc::new(Config::parse(&lines.join("\n")).expect("a valid configuration"))
+}
+
+/// The description that an outlet named `name` gives, without ports.
+pub(crate) fn description(config: &Config, name: &str) -> StreamInfo {
+    let info = StreamInfo::new(name, "EEG", 3, 100.0, ChannelFormat::Float32, format!("source-{name}"));
+    let mut random = [0x5a; 16];
+    for (to, from) in random.iter_mut().zip(name.bytes().rev()) {
+        *to = from;
+    }
+    let identity = OutletIdentity {
+        session_id: config.lab.session_id.as_bytes(),
+        random,
+        created_at: 12345.6789,
+        hostname: b"test-host",
+    };
+    info.expect("a valid description").for_outlet(&identity)
+}
+
+/// Answers datagrams in a thread until it is dropped.
+pub(crate) struct TestOutlet {
+    pub(crate) info: StreamInfo,
+    pub(crate) ports: OutletPorts,
+    stop: Interrupt,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TestOutlet {
+    pub(crate) fn start(config: &Arc<Config>, name: &str) -> Self {
+        let sockets = OutletSockets::open(config).expect("free ports");
+        let ports = sockets.ports;
+        let mut info = description(config, name);
+        info.set_ports(IpVersion::V4, ports.v4_data, ports.v4_service);
+        info.set_ports(IpVersion::V6, ports.v6_data, ports.v6_service);
+        let advertisement = Arc::new(Advertisement::new(config, info.clone()));
+        let mut responder = Responder::new(config, sockets.discovery, sockets.services, advertisement);
+        let poll = Poll::new().expect("a poller");
+        let count = responder.sockets().len();
+        for (index, socket) in responder.sockets().iter_mut().enumerate() {
+            poll.registry().register(socket, Token(index), Interest::READABLE).expect("registered");
+        }
+        let waker = Arc::new(Waker::new(poll.registry(), Token(count)).expect("a waker"));
+        let stop = Interrupt::default();
+        let stopped = stop.clone();
+        let thread = thread::spawn(move || serve(poll, responder, waker, &stopped));
+        Self { info, ports, stop, thread: Some(thread) }
+    }
+
+    /// Where the time service is.
+    pub(crate) fn service(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.ports.v4_service))
+    }
+}
+
+impl Drop for TestOutlet {
+    fn drop(&mut self) {
+        self.stop.raise();
+        self.thread.take().expect("joined once").join().expect("the responder does not panic");
+    }
+}
+
+fn serve(mut poll: Poll, mut responder: Responder, waker: Arc<Waker>, stop: &Interrupt) {
+    let _listening = stop.listen(waker);
+    let mut events = Events::with_capacity(16);
+    while !stop.is_raised() {
+        poll.poll(&mut events, None).expect("polled");
+        for event in &events {
+            while responder.handle_readable(event.token().0) == Backlog::More {}
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Outlets: where samples go out.
+//!
+//! An [`Outlet`] makes a stream known on the network and sends every sample pushed into it to all inlets
+//! that are connected. A push encodes its samples once, and hands them to the kernel itself as long as
+//! everybody keeps up; what a slow consumer does not take in time waits in a bounded log, oldest dropped
+//! first, and never holds up the push.
+//!
+//! Threads: any thread may push; pushes of several threads take turns. Dropping the outlet ends the
+//! stream.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use schwann_proto::outlet::StampPolicy;
+use schwann_proto::stream::{BufferUnit, ChannelFormat};
+use schwann_proto::stream_info::StreamInfo;
+use schwann_proto::wire::sample::{ByteOrder, Layout, Value};
+
+pub use self::fanout::ConsumerStatus;
+use self::fanout::{Fanout, Route, Sending};
+use self::pending::{Numbers, Pending, Raw, Stamps, Strings, Values, first_stamp};
+use crate::codec::{Encoding, SampleCodec, outlet_codecs};
+use crate::config::Config;
+use crate::net::advertisement::Advertisement;
+use crate::net::probes::ProbeSessions;
+use crate::process::Maker;
+use crate::trust::{Policy, Trust};
+use crate::{Error, local_clock, security};
+
+/// When pushed samples are handed to the network.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Flush {
+    /// With this push.
+    #[default]
+    Now,
+    /// With a later push, or when a chunk is full.
+    Later,
+}
+
+/// How an outlet delivers.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Delivery {
+    /// A push never waits; consumers that lag too far lose the oldest samples.
+    #[default]
+    Queued,
+    /// A push returns once every consumer's kernel has the samples (`transp_sync_blocking`). A consumer
+    /// that takes nothing for `tuning.SyncSendTimeout` is disconnected.
+    Synchronous,
+}
+
+/// What an outlet may be told besides its stream's description.
+#[derive(Clone, Debug)]
+pub struct OutletOptions {
+    /// Samples sent at a time; 0 leaves it to the consumers and to [`Flush`].
+    pub chunk_samples: u32,
+    /// How far a consumer may lag, in `buffer_unit`s.
+    pub buffer_length: i32,
+    /// What `buffer_length` counts.
+    pub buffer_unit: BufferUnit,
+    /// How samples are delivered.
+    pub delivery: Delivery,
+}
+
+impl Default for OutletOptions {
+    /// Six minutes of samples are kept for consumers that lag, as liblsl does.
+    fn default() -> Self {
+        Self {
+            chunk_samples: 0,
+            buffer_length: 360,
+            buffer_unit: BufferUnit::Seconds,
+            delivery: Delivery::Queued,
+        }
+    }
+}
+
+/// A stream that others can receive.
+pub struct Outlet {
+    shared: Arc<Shared>,
+    producer: Mutex<Producer>,
+    server: Option<JoinHandle<()>>,
+    maker: Maker,
+}
+
+/// What the pushing threads and the server thread share.
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) advertisement: Arc<Advertisement>,
+    pub(crate) fanout: Fanout,
+    pub(crate) layout: Layout,
+    /// How many samples a consumer may lag at most.
+    pub(crate) capacity: u64,
+    pub(crate) delivery: Delivery,
+    pub(crate) trust: Arc<Trust>,
+    pub(crate) probes: Arc<ProbeSessions>,
+    pub(crate) ending: AtomicBool,
+}
+
+/// What the first bytes of a connection say about how it goes on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Greeting {
+    /// A request in the clear, which is permitted.
+    Plain,
+    /// A request in the clear, or a handshake, which is not permitted.
+    Refused,
+    /// A handshake.
+    Sealed,
+    /// There are too few bytes to tell.
+    Unclear,
+}
+
+impl Shared {
+    /// Decides how a connection goes on that begins with `bytes`.
+    pub(crate) fn greet(&self, bytes: &[u8]) -> Greeting {
+        let common = bytes.len().min(HANDSHAKE_PREFIX.len());
+        let handshake = bytes.get(..common) == HANDSHAKE_PREFIX.get(..common);
+        match (handshake, self.trust.policy()) {
+            (true, _) if common < HANDSHAKE_PREFIX.len() => Greeting::Unclear,
+            (true, Policy::Prefer | Policy::Require) if self.trust.member().is_some() => Greeting::Sealed,
+            (true, _) => Greeting::Refused,
+            (false, Policy::Require) => {
+                security::plain_refused(self.advertisement.info());
+                Greeting::Refused
+            }
+            (false, _) => Greeting::Plain,
+        }
+    }
+}
+
+/// How a secure session begins (spec: secure-session §3.2).
+const HANDSHAKE_PREFIX: &[u8] = b"LSL:secure/";
+
+/// The pushing side; one thread at a time.
+struct Producer {
+    codecs: [SampleCodec; Encoding::COUNT],
+    sending: Sending,
+    pending: Pending,
+    /// Samples after which pending ones are flushed in any case.
+    chunk_samples: u64,
+    last_flush: f64,
+}
+
+/// Pushes that follow each other faster than this, in seconds, are sent by the server thread, many at a
+/// time: a system call for each would cost more than it saves.
+const DIRECT_INTERVAL: f64 = 50e-6;
+/// Pending samples are flushed when they reach this many bytes, whatever the caller says.
+const PENDING_LIMIT: usize = 1 << 20;
+
+impl Outlet {
+    /// Makes a stream known and starts to serve it, with the process's configuration.
+    ///
+    /// - Errors: [`Error::System`] if no socket or thread can be had; [`Error::Argument`] for a
+    ///   synchronous outlet of strings.
+    /// - Source: equals liblsl `lsl_create_outlet_ex`.
+    pub fn new(info: &StreamInfo, options: &OutletOptions) -> Result<Self, Error> {
+        Self::with_config(info, options, Arc::clone(Config::get()))
+    }
+
+    /// Does what [`Self::new`] does, with a configuration of its own.
+    pub fn with_config(
+        info: &StreamInfo,
+        options: &OutletOptions,
+        config: Arc<Config>,
+    ) -> Result<Self, Error> {
+        if options.delivery == Delivery::Synchronous && info.channel_format() == ChannelFormat::String {
+            return Err(Error::Argument("Synchronous outlets cannot carry strings."));
+        }
+        let capacity = options.buffer_unit.samples(options.buffer_length, info.nominal_rate());
+        let capacity = u64::try_from(capacity).unwrap_or(1);
+        let layout = Layout::new(info.channel_format(), info.channel_count() as usize, ByteOrder::NATIVE);
+        let codecs = outlet_codecs(layout, info.nominal_rate());
+        let chunk_samples = if options.chunk_samples > 0 { options.chunk_samples.into() } else { capacity };
+        let producer = Producer {
+            pending: Pending::new(&codecs[Encoding::Native.index()]),
+            codecs,
+            sending: Sending::new(),
+            chunk_samples,
+            last_flush: 0.0,
+        };
+        let (shared, server) = server::start(info, config, codecs, layout, capacity, options.delivery)?;
+        Ok(Self { shared, producer: Mutex::new(producer), server: Some(server), maker: Maker::this() })
+    }
+
+    /// Pushes one sample.
+    ///
+    /// - Units: `stamp` is in seconds on the local clock; 0.0 stands for now and −1.0 for one sample
+    ///   period after the previous sample.
+    /// - Shape: one value per channel, converted to the stream's format.
+    /// - Errors: [`Error::ChunkShape`] for another number of values.
+    /// - Source: equals liblsl `lsl_push_sample_*tp`.
+    pub fn push_sample<T: Value>(&self, values: &[T], stamp: f64, flush: Flush) -> Result<(), Error> {
+        self.push(&Numbers(values), Shape::Sample, StampArgument::Last(stamp), flush)
+    }
+
+    /// Pushes one sample as this machine stores it.
+    ///
+    /// - Shape: the values of all channels one after the other, in the stream's format.
+    /// - Errors: [`Error::Argument`] for a stream of strings, [`Error::ChunkShape`] for another length.
+    /// - Source: equals liblsl `lsl_push_sample_vtp`.
+    pub fn push_raw_sample(&self, native: &[u8], stamp: f64, flush: Flush) -> Result<(), Error> {
+        self.push(&Raw(native), Shape::Sample, StampArgument::Last(stamp), flush)
+    }
+
+    /// Pushes one sample of strings; a numeric stream reads them as numbers.
+    ///
+    /// - Source: equals liblsl `lsl_push_sample_buftp`. Otherwise as [`Self::push_sample`].
+    pub fn push_strings(&self, strings: &[&[u8]], stamp: f64, flush: Flush) -> Result<(), Error> {
+        self.push(&Strings(strings), Shape::Sample, StampArgument::Last(stamp), flush)
+    }
+
+    /// Pushes many samples.
+    ///
+    /// - Units: `stamp` is that of the *last* sample, in seconds on the local clock; 0.0 stands for now.
+    ///   The others precede it at the stream's rate.
+    /// - Shape: samples × channels, one row per sample; none at all is permitted.
+    /// - Errors: [`Error::ChunkShape`] if the last row is incomplete.
+    /// - Source: equals liblsl `lsl_push_chunk_*tp`.
+    pub fn push_chunk<T: Value>(&self, values: &[T], stamp: f64, flush: Flush) -> Result<(), Error> {
+        self.push(&Numbers(values), Shape::Chunk, StampArgument::Last(stamp), flush)
+    }
+
+    /// Pushes many samples with a stamp each.
+    ///
+    /// - Shape: `values` is samples × channels; `stamps` has one entry per row.
+    /// - Source: equals liblsl `lsl_push_chunk_*tnp`. Otherwise as [`Self::push_chunk`].
+    pub fn push_chunk_stamped<T: Value>(
+        &self,
+        values: &[T],
+        stamps: &[f64],
+        flush: Flush,
+    ) -> Result<(), Error> {
+        self.push(&Numbers(values), Shape::Chunk, StampArgument::Each(stamps), flush)
+    }
+
+    /// Pushes many samples of strings, as [`Self::push_chunk`] does numbers.
+    pub fn push_string_chunk(&self, strings: &[&[u8]], stamp: f64, flush: Flush) -> Result<(), Error> {
+        self.push(&Strings(strings), Shape::Chunk, StampArgument::Last(stamp), flush)
+    }
+
+    /// Pushes many samples of strings, as [`Self::push_chunk_stamped`] does numbers.
+    pub fn push_string_chunk_stamped(
+        &self,
+        strings: &[&[u8]],
+        stamps: &[f64],
+        flush: Flush,
+    ) -> Result<(), Error> {
+        self.push(&Strings(strings), Shape::Chunk, StampArgument::Each(stamps), flush)
+    }
+
+    fn push(
+        &self,
+        values: &impl Values,
+        shape: Shape,
+        stamps: StampArgument<'_>,
+        flush: Flush,
+    ) -> Result<(), Error> {
+        let producer = &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = values.sample_count(&producer.codecs[Encoding::Native.index()])?;
+        match (shape, stamps) {
+            (Shape::Sample, _) if count != 1 => return Err(Error::ChunkShape),
+            (_, StampArgument::Each(stamps)) if stamps.len() != count => return Err(Error::ChunkShape),
+            _ if count == 0 => return Ok(()),
+            _ => {}
+        }
+        producer.push(&self.shared, values, stamps, count, flush)
+    }
+
+    /// Whether anybody receives the stream.
+    ///
+    /// - Source: equals liblsl `lsl_have_consumers`.
+    pub fn have_consumers(&self) -> bool {
+        self.consumer_count() > 0
+    }
+
+    /// Number of inlets that receive the stream.
+    pub fn consumer_count(&self) -> usize {
+        self.shared.fanout.count()
+    }
+
+    /// Waits until `count` inlets receive the stream, and says whether they do.
+    ///
+    /// - Units: no `timeout` waits without limit.
+    /// - Source: with a `count` of 1 equals liblsl `lsl_wait_for_consumers`.
+    pub fn wait_for_consumers(&self, count: usize, timeout: Option<Duration>) -> bool {
+        self.shared.fanout.wait_for(count, timeout)
+    }
+
+    /// Flushes what was pushed with [`Flush::Later`] and waits until the kernel has all of it.
+    ///
+    /// - Errors: [`Error::Timeout`] if some consumer has not taken its part by then; nothing is lost.
+    pub fn flush(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        {
+            let producer = &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner);
+            producer.flush(&self.shared, Route::Direct);
+        }
+        if self.shared.fanout.wait_until_sent(timeout) { Ok(()) } else { Err(Error::Timeout) }
+    }
+
+    /// The description of the stream as it is on the network: with uid, host name and ports.
+    ///
+    /// - Source: equals liblsl `lsl_get_info`.
+    pub fn info(&self) -> &StreamInfo {
+        self.shared.advertisement.info()
+    }
+
+    /// One entry per connected inlet.
+    pub fn consumers(&self) -> Vec<ConsumerStatus> {
+        self.shared.fanout.status()
+    }
+
+    /// Samples that consumers, also those that are gone, were too slow for.
+    pub fn dropped_samples(&self) -> u64 {
+        self.shared.fanout.totals().0
+    }
+
+    /// Bytes that wait for consumers that lag.
+    pub fn buffered_bytes(&self) -> usize {
+        self.shared.fanout.totals().1
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        if self.maker.is_another() {
+            core::mem::forget(self.server.take());
+            return;
+        }
+        {
+            let producer = &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner);
+            producer.flush(&self.shared, Route::Direct);
+        }
+        self.shared.ending.store(true, Ordering::Release);
+        self.shared.fanout.call_server();
+        if let Some(server) = self.server.take() {
+            // A panic of the server thread was reported when it happened.
+            let _ = server.join();
+        }
+    }
+}
+
+impl core::fmt::Debug for Outlet {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        out.debug_struct("Outlet")
+            .field("name", &self.shared.advertisement.info().name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How many samples a push must have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Shape {
+    Sample,
+    Chunk,
+}
+
+/// The stamps as the caller gave them.
+#[derive(Clone, Copy, Debug)]
+enum StampArgument<'a> {
+    /// Of the last sample.
+    Last(f64),
+    /// Of each sample.
+    Each(&'a [f64]),
+}
+
+impl Producer {
+    fn push(
+        &mut self,
+        shared: &Shared,
+        values: &impl Values,
+        stamps: StampArgument<'_>,
+        count: usize,
+        flush: Flush,
+    ) -> Result<(), Error> {
+        if self.sending.is_stale(&shared.fanout) {
+            // What is pending was pushed before the newcomers came.
+            self.flush(shared, Route::Direct);
+            self.sending.renew(&shared.fanout);
+        }
+        if self.sending.encodings.is_empty() {
+            return Ok(());
+        }
+        let now = local_clock();
+        let rate = shared.advertisement.info().nominal_rate();
+        let own_clock = shared.config.tuning.force_default_timestamps;
+        let policy = if own_clock { StampPolicy::OwnClock } else { StampPolicy::Caller };
+        let or_now = |stamp| policy.seconds(stamp, || now);
+        let spelt_out: Vec<f64>;
+        let stamps = match stamps {
+            StampArgument::Last(last) => Stamps::First(first_stamp(or_now(last), count, rate)),
+            StampArgument::Each(stamps) if own_clock || stamps.contains(&0.0) => {
+                spelt_out = stamps.iter().copied().map(or_now).collect();
+                Stamps::Each(&spelt_out)
+            }
+            StampArgument::Each(stamps) => Stamps::Each(stamps),
+        };
+        self.pending.add(&self.codecs, self.sending.encodings, values, &stamps, count)?;
+        let wanted = self.sending.chunk_samples.unwrap_or(self.chunk_samples).min(self.chunk_samples);
+        if flush == Flush::Now || self.pending.samples() >= wanted || self.pending.len() > PENDING_LIMIT {
+            let direct = now - self.last_flush >= DIRECT_INTERVAL;
+            self.last_flush = now;
+            self.flush(shared, if direct { Route::Direct } else { Route::Server });
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, shared: &Shared, route: Route) {
+        if self.pending.samples() == 0 {
+            return;
+        }
+        match shared.delivery {
+            Delivery::Queued => shared.fanout.flush(&mut self.sending, &mut self.pending, route),
+            Delivery::Synchronous => shared.fanout.flush_blocking(
+                &mut self.sending,
+                &mut self.pending,
+                shared.config.tuning.sync_send_timeout,
+            ),
+        }
+    }
+}
+
+mod fanout;
+mod log;
+mod pending;
+mod server;

@@ -1,0 +1,339 @@
+//! Who receives an outlet's samples, and how the bytes get to them.
+//!
+//! Two threads send: the one that pushes, and the outlet's server thread. The pushing thread sends
+//! directly to every consumer that has taken all earlier bytes; for the others it appends to the
+//! [`Log`], and the server thread sends from there as their sockets permit. A member's [`Turn`] says
+//! which of the two may touch its socket, so that no lock is held while the kernel works.
+//!
+//! Before working here, read `docs/decisions/latency-path.md`.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::log::{Block, Log};
+use super::pending::Pending;
+use crate::codec::{Encoding, EncodingSet, SampleCodec};
+use crate::net::link::{Link, Progress};
+
+/// Bytes that all logs of one outlet may hold for consumers that lag.
+const STORED_BYTES_LIMIT: usize = 1 << 30;
+/// Blocks handed to the kernel in one call.
+const BLOCKS_PER_SEND: usize = 16;
+
+/// Who may use a member's socket just now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Turn {
+    Free,
+    Taken,
+}
+
+/// One consumer's feed.
+pub(crate) struct Member {
+    pub(crate) id: u64,
+    pub(crate) link: Arc<Link>,
+    pub(crate) encoding: Encoding,
+    /// How many samples this consumer may lag.
+    pub(crate) capacity: u64,
+    /// How many samples are held back before they are sent, if the consumer asked for that.
+    pub(crate) chunk_samples: Option<u64>,
+    joined: u64,
+    turn: Turn,
+    /// Bytes that go before those at `cursor`: the handshake's answer, or what bridges a gap.
+    bridge: Vec<u8>,
+    /// How much of the bridge must go out whole; the rest may still be replaced.
+    bridge_fixed: usize,
+    bridge_sent: usize,
+    cursor: u64,
+    /// The socket took less than it was given: wait until it is writable.
+    blocked: bool,
+    /// The socket became writable while somebody was sending: the send's own finding is out of date.
+    became_writable: bool,
+    failed: bool,
+    dropped: u64,
+}
+
+impl Member {
+    fn has_bridge(&self) -> bool {
+        self.bridge_sent < self.bridge.len()
+    }
+
+    fn is_idle(&self, log: &Log) -> bool {
+        self.turn == Turn::Free
+            && !self.failed
+            && !self.blocked
+            && !self.has_bridge()
+            && self.cursor == log.end()
+    }
+
+    fn wants_service(&self, log: &Log) -> bool {
+        let waits = self.has_bridge() || self.cursor < log.end() || self.link.has_unsent();
+        self.turn == Turn::Free && !self.failed && !self.blocked && waits
+    }
+
+    fn take_turn(&mut self) {
+        self.turn = Turn::Taken;
+        self.became_writable = false;
+    }
+
+    fn end_turn(&mut self, progress: Progress) {
+        self.turn = Turn::Free;
+        self.blocked = progress.blocked && !self.became_writable;
+        self.failed |= progress.failed;
+    }
+
+    /// Moves the cursor past samples that this consumer is too late for.
+    fn drop_oldest(&mut self, log: &Log, capacity: u64) {
+        let Some(skip) = log.skip(self.cursor, capacity) else { return };
+        self.dropped += skip.dropped;
+        if self.bridge_sent <= self.bridge_fixed && self.bridge.len() > self.bridge_fixed {
+            // The sample after the last gap has not been begun: it is too late as well.
+            self.bridge.truncate(self.bridge_fixed);
+            self.dropped += 1;
+        }
+        self.bridge.extend_from_slice(&skip.begun);
+        self.bridge_fixed = self.bridge.len();
+        self.bridge.extend_from_slice(&skip.first);
+        self.cursor = skip.position;
+    }
+
+    /// Notes that `bytes` more bytes have gone out, first of the bridge, then of the log.
+    fn advance(&mut self, bytes: usize) {
+        let of_bridge = bytes.min(self.bridge.len() - self.bridge_sent);
+        self.bridge_sent += of_bridge;
+        self.cursor += (bytes - of_bridge) as u64;
+        if !self.has_bridge() {
+            self.bridge = Vec::new();
+            self.bridge_sent = 0;
+            self.bridge_fixed = 0;
+        }
+    }
+}
+
+/// What a new consumer asked for.
+pub(crate) struct Joining {
+    pub(crate) link: Arc<Link>,
+    pub(crate) encoding: Encoding,
+    pub(crate) capacity: u64,
+    pub(crate) chunk_samples: Option<u64>,
+    /// The handshake's answer with the test pattern.
+    pub(crate) answer: Vec<u8>,
+}
+
+/// A consumer as its operator sees it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ConsumerStatus {
+    /// Samples that this consumer was too slow for.
+    pub dropped_samples: u64,
+    /// Bytes waiting for it.
+    pub waiting_bytes: u64,
+}
+
+struct State {
+    logs: [Log; Encoding::COUNT],
+    members: Vec<Member>,
+    next_id: u64,
+    /// The server thread was woken and has not looked yet.
+    server_called: bool,
+    /// Samples dropped for consumers that are gone.
+    dropped_before: u64,
+}
+
+/// All consumers of one outlet.
+pub(crate) struct Fanout {
+    state: Mutex<State>,
+    /// Members come or go.
+    changed: Condvar,
+    /// Counts the changes of the member list.
+    generation: AtomicU64,
+    call_server: Box<dyn Fn() + Send + Sync>,
+}
+
+/// The pushing thread's view of the members; its buffers are reused.
+pub(crate) struct Sending {
+    generation: u64,
+    pub(crate) encodings: EncodingSet,
+    /// The smallest number of samples that any consumer wants to be held back.
+    pub(crate) chunk_samples: Option<u64>,
+    direct: Vec<Direct>,
+}
+
+/// One send from the pushing thread.
+struct Direct {
+    id: u64,
+    encoding: Encoding,
+    link: Arc<Link>,
+    progress: Progress,
+}
+
+/// How a flush treats consumers that could take the bytes at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Route {
+    /// Send from this thread to all that keep up.
+    Direct,
+    /// Leave all sending to the server thread, which takes many samples at a time.
+    Server,
+}
+
+impl Fanout {
+    pub(crate) fn new(
+        codecs: [SampleCodec; Encoding::COUNT],
+        call_server: Box<dyn Fn() + Send + Sync>,
+    ) -> Self {
+        let state = State {
+            logs: codecs.map(Log::new),
+            members: Vec::new(),
+            next_id: 0,
+            server_called: false,
+            dropped_before: 0,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), generation: AtomicU64::new(0), call_server }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a consumer; it receives every sample that is pushed from now on.
+    pub(crate) fn join(&self, joining: Joining) -> u64 {
+        let mut state = self.lock();
+        let id = state.next_id;
+        state.next_id += 1;
+        let generation = self.generation.load(Ordering::Relaxed) + 1;
+        let cursor = state.logs[joining.encoding.index()].end();
+        state.members.push(Member {
+            id,
+            link: joining.link,
+            encoding: joining.encoding,
+            capacity: joining.capacity,
+            chunk_samples: joining.chunk_samples,
+            joined: generation,
+            turn: Turn::Free,
+            bridge_fixed: joining.answer.len(),
+            bridge: joining.answer,
+            bridge_sent: 0,
+            cursor,
+            blocked: false,
+            became_writable: false,
+            failed: false,
+            dropped: 0,
+        });
+        self.generation.store(generation, Ordering::Release);
+        drop(state);
+        self.changed.notify_all();
+        id
+    }
+
+    /// Removes a consumer.
+    pub(crate) fn leave(&self, id: u64) {
+        let mut state = self.lock();
+        let Some(index) = state.members.iter().position(|member| member.id == id) else { return };
+        let member = state.members.swap_remove(index);
+        state.dropped_before += member.dropped;
+        state.release(member.encoding);
+        self.generation.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Makes the server thread look at what there is to do.
+    pub(crate) fn call_server(&self) {
+        (self.call_server)();
+    }
+
+    /// Number of consumers.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().members.len()
+    }
+
+    /// Waits until there are at least `count` consumers, and says whether there are.
+    pub(crate) fn wait_for(&self, count: usize, timeout: Option<Duration>) -> bool {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        self.wait_until(deadline, |state| state.members.len() >= count)
+    }
+
+    /// Waits until every byte pushed so far is with the kernel, and says whether it is.
+    pub(crate) fn wait_until_sent(&self, timeout: Option<Duration>) -> bool {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        self.wait_until(deadline, |state| {
+            state.members.iter().all(|member| {
+                let log = &state.logs[member.encoding.index()];
+                member.failed
+                    || (!member.has_bridge() && member.cursor == log.end() && !member.link.has_unsent())
+            })
+        })
+    }
+
+    fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(&State) -> bool) -> bool {
+        let mut state = self.lock();
+        loop {
+            if done(&state) {
+                return true;
+            }
+            state = match deadline {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return false;
+                    }
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// One entry per consumer.
+    pub(crate) fn status(&self) -> Vec<ConsumerStatus> {
+        let state = self.lock();
+        let status = |member: &Member| ConsumerStatus {
+            dropped_samples: member.dropped,
+            waiting_bytes: state.logs[member.encoding.index()].end() - member.cursor
+                + (member.bridge.len() - member.bridge_sent) as u64,
+        };
+        state.members.iter().map(status).collect()
+    }
+
+    /// Samples dropped for all consumers that ever were, and bytes stored for those that lag.
+    pub(crate) fn totals(&self) -> (u64, usize) {
+        let state = self.lock();
+        let dropped = state.members.iter().map(|member| member.dropped).sum::<u64>();
+        (state.dropped_before + dropped, state.logs.iter().map(Log::stored_bytes).sum())
+    }
+}
+
+impl State {
+    /// Forgets what every member of an encoding has taken.
+    fn release(&mut self, encoding: Encoding) {
+        let log = &mut self.logs[encoding.index()];
+        let members = self.members.iter().filter(|member| member.encoding == encoding);
+        let slowest = members.map(|member| member.cursor).min().unwrap_or(log.end());
+        log.release(slowest);
+    }
+
+    /// Keeps a log within what its slowest consumer may lag.
+    fn limit(&mut self, encoding: Encoding) {
+        let log = &self.logs[encoding.index()];
+        let of_encoding = |member: &&mut Member| member.encoding == encoding && member.turn == Turn::Free;
+        let most = self.members.iter().filter(|member| member.encoding == encoding);
+        let most = most.map(|member| member.capacity).max().unwrap_or(0);
+        if !log.is_over(most, STORED_BYTES_LIMIT) {
+            return;
+        }
+        let by_bytes = log.samples_in(STORED_BYTES_LIMIT);
+        for member in self.members.iter_mut().filter(of_encoding) {
+            member.drop_oldest(log, member.capacity.min(by_bytes));
+        }
+        self.release(encoding);
+    }
+}
+
+mod drain;
+mod flush;
+
+pub(crate) use self::drain::Draining;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! The thread that serves an outlet: discovery, time, requests, and the consumers that lag.
+//!
+//! Everything it does is driven by readiness; nothing it does blocks. The pushing threads call it
+//! through a waker when there is work for it.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
+use schwann_proto::stream_info::{IpVersion, OutletIdentity, StreamInfo};
+use schwann_proto::wire::sample::Layout;
+use schwann_session::Roles;
+
+use self::conversation::{Conversation, Next};
+use super::fanout::{Draining, Fanout};
+use super::{Delivery, Shared};
+use crate::codec::{Encoding, SampleCodec};
+use crate::config::Config;
+use crate::net::advertisement::Advertisement;
+use crate::net::responder::{Backlog, Responder, TimeService};
+use crate::net::sockets::OutletSockets;
+use crate::trust::Policy;
+use crate::{Error, local_clock, log, security};
+
+/// The waker's token; listeners, responder sockets and connections follow.
+const WAKE: Token = Token(0);
+/// First token of the listeners.
+const LISTENERS: usize = 1;
+/// First token of the responder's sockets.
+const RESPONDER: usize = 16;
+/// First token of the connections, which are numbered on and on.
+const CONNECTIONS: usize = 1024;
+/// Pause before clients are let in again after the system refused to.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections that have not said yet what they want; more are turned away.
+const STRANGERS_LIMIT: usize = 512;
+
+/// Opens the sockets, completes the description, and starts the thread.
+pub(super) fn start(
+    info: &StreamInfo,
+    config: Arc<Config>,
+    codecs: [SampleCodec; Encoding::COUNT],
+    layout: Layout,
+    capacity: u64,
+    delivery: Delivery,
+) -> Result<(Arc<Shared>, JoinHandle<()>), Error> {
+    let trust = security::trust_for(&config, Roles::PUBLISH)?;
+    let sockets = OutletSockets::open(&config)
+        .map_err(|_| Error::System("the sockets of an outlet: no port could be opened"))?;
+    let info = describe(info, &config, &sockets)?;
+    let advertisement = Arc::new(Advertisement::new(&config, info));
+    let poll = Poll::new().map_err(|_| Error::System("a readiness queue"))?;
+    let waker = Waker::new(poll.registry(), WAKE).map_err(|_| Error::System("a waker"))?;
+    // A wake-up that the system refuses is made good by the next one.
+    let call_server = Box::new(move || drop(waker.wake()));
+    let shared = Arc::new(Shared {
+        fanout: Fanout::new(codecs, call_server),
+        config,
+        advertisement,
+        layout,
+        capacity,
+        delivery,
+        trust,
+        probes: Arc::default(),
+        ending: AtomicBool::new(false),
+    });
+    let server = Server::new(Arc::clone(&shared), poll, sockets)?;
+    let thread = std::thread::Builder::new()
+        .name(String::from("lsl-outlet"))
+        .spawn(move || server.run())
+        .map_err(|_| Error::System("a thread"))?;
+    Ok((shared, thread))
+}
+
+/// The description of the stream as it is served.
+fn describe(info: &StreamInfo, config: &Config, sockets: &OutletSockets) -> Result<StreamInfo, Error> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|_| Error::System("random numbers"))?;
+    let hostname = rustix::system::uname();
+    let mut info = info.for_outlet(&OutletIdentity {
+        session_id: config.lab.session_id.as_bytes(),
+        random,
+        created_at: local_clock(),
+        hostname: hostname.nodename().to_bytes(),
+    });
+    info.set_version(config.tuning.protocol_version);
+    info.set_ports(IpVersion::V4, sockets.ports.v4_data, sockets.ports.v4_service);
+    info.set_ports(IpVersion::V6, sockets.ports.v6_data, sockets.ports.v6_service);
+    Ok(info)
+}
+
+struct Server {
+    shared: Arc<Shared>,
+    poll: Poll,
+    listeners: Vec<mio::net::TcpListener>,
+    responder: Responder,
+    /// Sockets of the responder that may have more datagrams.
+    unanswered: Vec<usize>,
+    conversations: HashMap<usize, Conversation>,
+    next_connection: usize,
+    /// When to look for clients again after the system refused to let one in.
+    accept_again: Option<Instant>,
+    draining: Draining,
+}
+
+impl Server {
+    fn new(shared: Arc<Shared>, poll: Poll, sockets: OutletSockets) -> Result<Self, Error> {
+        let refused = |_| Error::System("the registration of a socket");
+        let OutletSockets { services, listeners, discovery, .. } = sockets;
+        for (index, listener) in listeners.iter().enumerate() {
+            let source = &mut SourceFd(&listener.as_raw_fd());
+            poll.registry()
+                .register(source, Token(LISTENERS + index), Interest::READABLE)
+                .map_err(refused)?;
+        }
+        let mut responder =
+            Responder::new(&shared.config, discovery, services, Arc::clone(&shared.advertisement));
+        let time_service = match shared.trust.policy() {
+            Policy::Require => TimeService::Sealed,
+            Policy::Off | Policy::Prefer => TimeService::Open,
+        };
+        responder.serve_sealed(Arc::clone(&shared.probes), time_service);
+        for (index, socket) in responder.sockets().iter_mut().enumerate() {
+            poll.registry()
+                .register(socket, Token(RESPONDER + index), Interest::READABLE)
+                .map_err(refused)?;
+        }
+        Ok(Self {
+            shared,
+            poll,
+            listeners,
+            responder,
+            unanswered: Vec::new(),
+            conversations: HashMap::new(),
+            next_connection: CONNECTIONS,
+            accept_again: None,
+            draining: Draining::default(),
+        })
+    }
+
+    fn run(mut self) {
+        let mut events = Events::with_capacity(64);
+        while !self.shared.ending.load(Ordering::Acquire) {
+            let deadline = self.conversations.values().filter_map(Conversation::deadline).min();
+            let timeout = match self.unanswered.is_empty() {
+                true => {
+                    let checks = [Some(self.responder.next_check()), self.accept_again];
+                    let next = deadline.into_iter().chain(checks.into_iter().flatten()).min();
+                    next.map(|at| at.saturating_duration_since(Instant::now()))
+                }
+                false => Some(Duration::ZERO),
+            };
+            // An interrupted wait is begun anew.
+            let _ = self.poll.poll(&mut events, timeout);
+            for event in &events {
+                match event.token().0 {
+                    0 => {}
+                    token @ LISTENERS..RESPONDER => self.accept(token - LISTENERS),
+                    token @ RESPONDER..CONNECTIONS => self.unanswered.push(token - RESPONDER),
+                    token => self.converse(token, event.is_writable()),
+                }
+            }
+            let responder = &mut self.responder;
+            responder.check_interfaces(Instant::now());
+            self.unanswered.retain(|index| responder.handle_readable(*index) == Backlog::More);
+            self.shared.fanout.drain(&mut self.draining);
+            self.part_from_broken();
+            if self.accept_again.is_some_and(|at| at <= Instant::now()) {
+                self.accept_again = None;
+                (0..self.listeners.len()).for_each(|index| self.accept(index));
+            }
+            if deadline.is_some() {
+                self.part_from_silent(Instant::now());
+            }
+        }
+        self.finish();
+    }
+
+    /// Sends what can still be sent at once, then ends all connections.
+    fn finish(&mut self) {
+        self.shared.fanout.drain(&mut self.draining);
+        for conversation in self.conversations.values() {
+            conversation.say_goodbye();
+            conversation.end();
+        }
+    }
+
+    fn accept(&mut self, index: usize) {
+        let Some(listener) = self.listeners.get(index) else { return };
+        loop {
+            let socket = match listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    // Usually there are no more descriptors. Nobody tells when there are some again.
+                    log::warning!("a client cannot be served yet: {error}");
+                    self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
+                    return;
+                }
+            };
+            let strangers = self.conversations.values().filter(|one| one.deadline().is_some()).count();
+            if strangers >= STRANGERS_LIMIT {
+                continue;
+            }
+            let token = self.next_connection;
+            self.next_connection += 1;
+            let conversation = Conversation::new(socket.into(), &self.shared.config);
+            if register(self.poll.registry(), &conversation, token) {
+                self.conversations.insert(token, conversation);
+            }
+        }
+    }
+
+    fn converse(&mut self, token: usize, writable: bool) {
+        let Some(conversation) = self.conversations.get_mut(&token) else { return };
+        if conversation.advance(&self.shared, writable) == Next::Part {
+            self.part(token);
+        }
+    }
+
+    fn part(&mut self, token: usize) {
+        let Some(conversation) = self.conversations.remove(&token) else { return };
+        if let Some(member) = conversation.member() {
+            self.shared.fanout.leave(member);
+        }
+        if let Some(session) = conversation.session() {
+            self.shared.probes.remove(session);
+        }
+        let fd = conversation.socket().as_raw_fd();
+        // The descriptor is closed next, which unregisters it as well.
+        let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
+        conversation.end();
+    }
+
+    fn part_from_broken(&mut self) {
+        for member in self.shared.fanout.failed() {
+            let token = self.conversations.iter().find(|(_, one)| one.member() == Some(member));
+            if let Some(token) = token.map(|(token, _)| *token) {
+                self.part(token);
+            }
+        }
+    }
+
+    fn part_from_silent(&mut self, now: Instant) {
+        let late = |one: &Conversation| one.deadline().is_some_and(|deadline| deadline <= now);
+        let silent: Vec<_> =
+            self.conversations.iter().filter(|(_, one)| late(one)).map(|(token, _)| *token).collect();
+        for token in silent {
+            self.part(token);
+        }
+    }
+}
+
+fn register(registry: &Registry, conversation: &Conversation, token: usize) -> bool {
+    let fd = conversation.socket().as_raw_fd();
+    registry.register(&mut SourceFd(&fd), Token(token), Interest::READABLE | Interest::WRITABLE).is_ok()
+}
+
+mod conversation;

@@ -1,0 +1,360 @@
+//! One connection to an outlet's TCP port, from the request to the last sample.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
+
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+use schwann_proto::wire::archive::Archive;
+use schwann_proto::wire::feed::{
+    Agreement, Command, DataProtocol, FeedRequest, Offer, REQUEST_LIMIT, RequestReader,
+};
+use schwann_proto::wire::sample::ByteOrder;
+use schwann_proto::wire::test_pattern;
+use schwann_session::{HANDSHAKE_LIMIT, Progress, Responder, SessionId};
+
+use crate::codec::Encoding;
+use crate::config::Config;
+use crate::net::link::Link;
+use crate::net::sealing::{Flow, Opener};
+use crate::outlet::fanout::Joining;
+use crate::outlet::{Delivery, Greeting, Shared};
+use crate::{log, security};
+
+/// How long a client may take to say what it wants, or to take a short answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes read at a time while a request arrives.
+const READ_LEN: usize = 4096;
+
+/// What the server does with the connection after an event.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Next {
+    Keep,
+    Part,
+}
+
+/// A connection and what it is for.
+pub(super) struct Conversation {
+    link: Arc<Link>,
+    opener: Opener,
+    /// The session whose clock probes are answered while the connection lasts.
+    session: Option<SessionId>,
+    role: Role,
+}
+
+enum Role {
+    /// The client shakes hands; what it wants comes sealed.
+    Securing { responder: Box<Responder>, deadline: Instant },
+    /// The request has not arrived completely.
+    Asking { reader: RequestReader, received: Vec<u8>, deadline: Instant },
+    /// A short answer is on its way; the connection ends behind it.
+    Answering { answer: Vec<u8>, sent: usize, deadline: Instant },
+    /// The answer is sent; the client has yet to close.
+    Closing { deadline: Instant },
+    /// A consumer of samples.
+    Feeding { member: u64 },
+}
+
+impl Conversation {
+    pub(super) fn new(socket: TcpStream, config: &Config) -> Self {
+        // All of these make things faster or larger at most; without them the connection works as well.
+        let _ = socket.set_nodelay(true);
+        let socket_buffers = socket2::SockRef::from(&socket);
+        if config.tuning.send_socket_buffer_size > 0 {
+            let _ = socket_buffers.set_send_buffer_size(config.tuning.send_socket_buffer_size);
+        }
+        if config.tuning.receive_socket_buffer_size > 0 {
+            let _ = socket_buffers.set_recv_buffer_size(config.tuning.receive_socket_buffer_size);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
+        Self { link: Arc::new(Link::plain(socket)), opener: Opener::default(), session: None, role }
+    }
+
+    pub(super) fn socket(&self) -> &TcpStream {
+        self.link.socket()
+    }
+
+    /// The consumer that this connection feeds, if any.
+    pub(super) fn member(&self) -> Option<u64> {
+        match self.role {
+            Role::Feeding { member } => Some(member),
+            _ => None,
+        }
+    }
+
+    /// The session whose clock probes are answered, if any.
+    pub(super) fn session(&self) -> Option<SessionId> {
+        self.session
+    }
+
+    /// When the client's time is up, unless it is a consumer.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.role {
+            Role::Securing { deadline, .. }
+            | Role::Asking { deadline, .. }
+            | Role::Answering { deadline, .. }
+            | Role::Closing { deadline } => Some(*deadline),
+            Role::Feeding { .. } => None,
+        }
+    }
+
+    /// Proves the end of a sealed stream to its consumer, if everything before has gone out.
+    pub(super) fn say_goodbye(&self) {
+        if self.member().is_some() && !self.link.has_unsent() {
+            self.link.send_end();
+        }
+    }
+
+    /// Ends the connection.
+    pub(super) fn end(&self) {
+        self.link.shut_down();
+    }
+
+    /// Does what the socket permits now.
+    pub(super) fn advance(&mut self, shared: &Shared, writable: bool) -> Next {
+        match &mut self.role {
+            Role::Asking { .. } => self.listen(shared),
+            Role::Securing { .. } => self.secure(shared),
+            Role::Answering { .. } => self.answer(),
+            Role::Closing { .. } => match self.hear(&mut Vec::new()) {
+                Heard::Nothing => Next::Keep,
+                Heard::End => Next::Part,
+            },
+            Role::Feeding { member } => {
+                if writable {
+                    shared.fanout.writable(*member);
+                }
+                // A client has nothing to say any more: an end, or any byte, ends the feed
+                // (spec: lsl-wire §15.4).
+                let mut said = Vec::new();
+                match self.hear(&mut said) {
+                    Heard::Nothing if said.is_empty() => Next::Keep,
+                    Heard::Nothing | Heard::End => Next::Part,
+                }
+            }
+        }
+    }
+
+    /// Opens everything that has arrived and appends it to `plain`, up to what a request may have.
+    fn hear(&mut self, plain: &mut Vec<u8>) -> Heard {
+        let mut buffer = [0; READ_LEN];
+        while plain.len() <= REQUEST_LIMIT {
+            let count = match rustix::net::recv(self.link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
+                Ok((_, count)) if count > 0 => count,
+                Err(Errno::AGAIN) => return Heard::Nothing,
+                Err(Errno::INTR) => continue,
+                Ok(_) | Err(_) => return Heard::End,
+            };
+            match self.opener.open(&self.link, buffer.get(..count).unwrap_or_default(), plain) {
+                Ok(Flow::Goes) => {}
+                Ok(Flow::Ended) => return Heard::End,
+                Err(reason) => {
+                    log::error!("a client's sealed bytes were refused: {reason:?}");
+                    return Heard::End;
+                }
+            }
+        }
+        Heard::End
+    }
+
+    fn listen(&mut self, shared: &Shared) -> Next {
+        let Role::Asking { received, .. } = &mut self.role else { return Next::Keep };
+        let mut received = core::mem::take(received);
+        let heard = self.hear(&mut received);
+        if !self.link.is_sealed() && !received.is_empty() {
+            match shared.greet(&received) {
+                Greeting::Plain => {}
+                Greeting::Sealed => return self.begin_securing(shared, &received),
+                Greeting::Unclear if heard == Heard::Nothing => return self.keep(received),
+                Greeting::Refused | Greeting::Unclear => return Next::Part,
+            }
+        }
+        let Role::Asking { reader, .. } = &mut self.role else { return Next::Keep };
+        let reply = match reader.read(&received) {
+            Ok(None) if heard == Heard::Nothing => return self.keep(received),
+            Ok(None) => return Next::Part,
+            Ok(Some(command)) => reply_to(&command, shared),
+            Err(reason) => {
+                log::warning!("a client of {}: {reason}", shared.advertisement.info().name());
+                return Next::Part;
+            }
+        };
+        match reply {
+            Reply::Short(answer) => {
+                let deadline = Instant::now() + PATIENCE;
+                self.role = Role::Answering { answer, sent: 0, deadline };
+                self.answer()
+            }
+            Reply::Feed { answer, encoding, agreement } => self.feed(shared, answer, encoding, &agreement),
+        }
+    }
+
+    /// Waits for more of a request.
+    fn keep(&mut self, so_far: Vec<u8>) -> Next {
+        if let Role::Asking { received, .. } = &mut self.role {
+            *received = so_far;
+        }
+        Next::Keep
+    }
+
+    fn begin_securing(&mut self, shared: &Shared, received: &[u8]) -> Next {
+        let deadline = Instant::now() + HANDSHAKE_LIMIT;
+        self.role = Role::Securing { responder: Box::new(Responder::new()), deadline };
+        self.shake_hands(shared, received)
+    }
+
+    /// Goes on with a handshake.
+    fn secure(&mut self, shared: &Shared) -> Next {
+        let mut received = Vec::new();
+        let heard = self.hear(&mut received);
+        match self.shake_hands(shared, &received) {
+            Next::Keep if heard == Heard::End => Next::Part,
+            next => next,
+        }
+    }
+
+    fn shake_hands(&mut self, shared: &Shared, received: &[u8]) -> Next {
+        let Role::Securing { responder, .. } = &mut self.role else { return Next::Keep };
+        let Some(member) = shared.trust.member() else { return Next::Part };
+        let step = member.with_context(|context| responder.handle(received, context));
+        // A handshake's messages are far smaller than a socket's buffer: what does not go out now will not.
+        let progress = self.link.send(core::iter::once(responder.poll_output()));
+        let all_sent = progress.taken == responder.poll_output().len();
+        responder.sent(progress.taken);
+        match step {
+            Ok(Progress::NeedsMore) if all_sent => Next::Keep,
+            Ok(Progress::Done { consumed }) if all_sent => {
+                self.begin_sealed(shared, received.get(consumed..).unwrap_or_default())
+            }
+            Ok(_) => Next::Part,
+            Err(refusal) => {
+                security::refused(shared.advertisement.info(), self.socket().peer_addr().ok(), refusal);
+                Next::Part
+            }
+        }
+    }
+
+    /// From here on everything is sealed; what the client wants comes next.
+    fn begin_sealed(&mut self, shared: &Shared, received: &[u8]) -> Next {
+        let asking = Role::Asking {
+            reader: RequestReader::new(),
+            received: Vec::new(),
+            deadline: Instant::now() + PATIENCE,
+        };
+        let Role::Securing { responder, .. } = core::mem::replace(&mut self.role, asking) else {
+            return Next::Part;
+        };
+        let Some(mut established) = responder.finish() else { return Next::Part };
+        let datagrams = established.session.take_datagrams();
+        self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
+        security::connected(shared.advertisement.info(), self.socket().peer_addr().ok(), &established.peer);
+        self.link.seal_with(Box::new(established.session));
+        let mut plain = Vec::new();
+        match self.opener.open(&self.link, received, &mut plain) {
+            Ok(Flow::Goes) => {}
+            Ok(Flow::Ended) | Err(_) => return Next::Part,
+        }
+        self.keep(plain);
+        self.listen(shared)
+    }
+
+    fn answer(&mut self) -> Next {
+        let Role::Answering { answer, sent, deadline } = &mut self.role else { return Next::Keep };
+        let progress = self.link.send(core::iter::once(answer.get(*sent..).unwrap_or_default()));
+        *sent += progress.taken;
+        if progress.failed {
+            return Next::Part;
+        }
+        if *sent == answer.len() && !self.link.has_unsent() {
+            let deadline = *deadline;
+            self.link.send_end();
+            // The client may be gone already.
+            let _ = self.socket().shutdown(Shutdown::Write);
+            self.role = Role::Closing { deadline };
+        }
+        Next::Keep
+    }
+
+    /// Makes the client a consumer; the samples it is to receive begin behind the answer.
+    fn feed(&mut self, shared: &Shared, answer: Vec<u8>, encoding: Encoding, agreement: &Agreement) -> Next {
+        let capacity = u64::try_from(agreement.max_buffer_length).unwrap_or(0).min(shared.capacity);
+        let chunk = u64::try_from(agreement.max_chunk_length).ok().filter(|samples| *samples > 0);
+        let link = Arc::clone(&self.link);
+        let member = shared.fanout.join(Joining { link, encoding, capacity, chunk_samples: chunk, answer });
+        self.role = Role::Feeding { member };
+        Next::Keep
+    }
+}
+
+/// How far a client's bytes go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Heard {
+    End,
+    Nothing,
+}
+
+/// What a request gets.
+enum Reply {
+    /// These bytes, then the end.
+    Short(Vec<u8>),
+    /// These bytes, then samples.
+    Feed { answer: Vec<u8>, encoding: Encoding, agreement: Agreement },
+}
+
+fn reply_to(command: &Command<'_>, shared: &Shared) -> Reply {
+    match command {
+        Command::FullInfo => Reply::Short(shared.advertisement.fullinfo().to_vec()),
+        Command::ShortInfo { query } if shared.advertisement.matches(query) => {
+            Reply::Short(shared.advertisement.shortinfo().to_vec())
+        }
+        Command::Feed(request) => reply_to_feed(request, shared),
+        _ => Reply::Short(Vec::new()),
+    }
+}
+
+fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
+    let uid = shared.advertisement.info().uid().to_string();
+    let offer = Offer {
+        version: shared.config.tuning.protocol_version,
+        uid: &uid,
+        format: shared.advertisement.info().channel_format(),
+        // Turning bytes around costs less than waiting for it to be done by a device.
+        swap_performance: f64::INFINITY,
+        synchronous: shared.delivery == Delivery::Synchronous,
+    };
+    let mut answer = Vec::new();
+    // A vector takes whatever it is given.
+    match offer.negotiate(request) {
+        Err(refusal) => {
+            let _ = refusal.encode(&offer, &mut answer);
+            Reply::Short(answer)
+        }
+        Ok(agreement) => {
+            let _ = agreement.encode_response(&offer, &mut answer);
+            let encoding = begin_feed(&agreement, shared, &mut answer);
+            if agreement.max_buffer_length > 0 {
+                Reply::Feed { answer, encoding, agreement }
+            } else {
+                Reply::Short(answer)
+            }
+        }
+    }
+}
+
+/// Appends what precedes the first sample, and says in which encoding samples follow.
+fn begin_feed(agreement: &Agreement, shared: &Shared, answer: &mut Vec<u8>) -> Encoding {
+    let (format, channel_count) = (shared.layout.format, shared.layout.channel_count);
+    // A vector takes whatever it is given, and the layouts are the stream's own.
+    if agreement.data_protocol == DataProtocol::Archive {
+        let archive = Archive::new(format, channel_count);
+        let description = String::from_utf8_lossy(shared.advertisement.shortinfo());
+        let _ = Archive::encode_header(&description, answer);
+        let _ = test_pattern::encode_archive(&archive, answer);
+        return Encoding::Archive;
+    }
+    let _ = test_pattern::encode(&agreement.layout(format, channel_count), answer);
+    if agreement.byte_order == ByteOrder::NATIVE { Encoding::Native } else { Encoding::Swapped }
+}

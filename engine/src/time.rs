@@ -1,0 +1,59 @@
+//! The local clock: the one that every LSL program on this computer reads.
+
+/// Time of the local clock.
+///
+/// - Units: seconds; the epoch is that of the system's steady clock (usually the last start of the
+///   computer), equal to the one of liblsl, so that programs with either library can compare stamps.
+/// - Source: equals liblsl `lsl_local_clock`. Linux and other Unix: `CLOCK_MONOTONIC`. macOS:
+///   `CLOCK_MONOTONIC_RAW`, which goes on during sleep, unlike [`std::time::Instant`]. Elsewhere: a steady
+///   clock that starts at the first call, whose stamps are comparable within one process alone.
+#[inline]
+pub fn local_clock() -> f64 {
+    let (seconds, nanoseconds) = read();
+    seconds as f64 + nanoseconds as f64 / 1e9
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+#[inline]
+fn read() -> (i64, i64) {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    (now.tv_sec, now.tv_nsec)
+}
+
+#[cfg(target_os = "macos")]
+#[inline]
+fn read() -> (i64, i64) {
+    let raw = nix::time::ClockId::from_raw(nix::libc::CLOCK_MONOTONIC_RAW);
+    let now = nix::time::clock_gettime(raw).expect("every macOS since 10.12 has this clock");
+    (now.tv_sec(), now.tv_nsec())
+}
+
+#[cfg(not(unix))]
+fn read() -> (i64, i64) {
+    use std::{sync::OnceLock, time::Instant};
+    static START: OnceLock<Instant> = OnceLock::new();
+    let elapsed = START.get_or_init(Instant::now).elapsed();
+    (elapsed.as_secs() as i64, i64::from(elapsed.subsec_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_never_goes_back() {
+        let stamps: Vec<f64> = (0..1000).map(|_| local_clock()).collect();
+        assert!(stamps.is_sorted());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_epoch_is_that_of_the_steady_clock() {
+        // The uptime in /proc counts from the boot clock, which equals the steady clock unless the computer slept;
+        // it is never behind the latter.
+        let uptime = std::fs::read_to_string("/proc/uptime").expect("Linux has it");
+        let uptime: f64 = uptime.split(' ').next().expect("two numbers").parse().expect("a number");
+        let now = local_clock();
+        assert!(now > 0.0 && now < uptime + 1.0, "{now} {uptime}");
+    }
+}

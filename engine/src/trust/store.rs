@@ -1,0 +1,285 @@
+//! The keys on disk: which files there are, and how they become a [`Trust`].
+
+use std::path::{Path, PathBuf};
+
+use std::io::Write as _;
+
+use schwann_session::keystore::{self, Bundle, Cost, Kind};
+use schwann_session::{Certificate, Credentials, DeviceKey, Lab, RevocationList, SystemEntropy};
+use zeroize::Zeroizing;
+
+use super::{Member, Policy, Trust, TrustError};
+use crate::config::Config;
+
+/// This device's private key.
+pub const DEVICE_KEY: &str = "device.key";
+/// What the lab's authority says about this device.
+pub const CERTIFICATE: &str = "device.certificate";
+/// The public key of the lab's authority.
+pub const LAB: &str = "lab.public";
+/// The signed list of devices that are out.
+pub const REVOKED: &str = "lab.revoked";
+/// The key under which the lab's streams are found.
+pub const DISCOVERY: &str = "lab.discovery";
+/// The private key of the lab's authority, where it is kept.
+pub const AUTHORITY: &str = "authority.key";
+/// How a private key begins that no passphrase protects; its seed follows.
+pub const UNPROTECTED: &[u8] = b"schwann key, unprotected\n";
+
+/// The folder of this user's keys: `$SCHWANN_KEYS`, else `schwann` in the user's configuration folder.
+pub fn folder() -> PathBuf {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("SCHWANN_KEYS")
+        .or_else(|| set("XDG_CONFIG_HOME").map(|folder| folder.join("schwann")))
+        .or_else(|| set("HOME").map(|folder| folder.join(".config").join("schwann")))
+        .unwrap_or_else(|| PathBuf::from("/etc/schwann"))
+}
+
+/// Reads the policy and, unless it is [`Policy::Off`], the keys.
+///
+/// - Errors: why streams cannot be sealed although they must be.
+pub fn load(config: &Config) -> Result<Trust, TrustError> {
+    let folder = folder();
+    let installed = folder.join(DEVICE_KEY).exists();
+    let policy = policy(config, installed);
+    if policy == Policy::Off || (!installed && policy == Policy::Prefer) {
+        return Ok(Trust::new(policy, None));
+    }
+    if !installed {
+        return Err(TrustError::NoKey(folder));
+    }
+    member(&folder).map(|member| Trust::new(policy, Some(member)))
+}
+
+/// What may go in the clear: `$SCHWANN_SECURITY`, else `[security]` of the configuration, else `require` once
+/// a key is installed.
+///
+/// What cannot be read means `require`.
+fn policy(config: &Config, installed: bool) -> Policy {
+    let environment = std::env::var("SCHWANN_SECURITY").ok().filter(|word| !word.is_empty());
+    let enabled = config.raw("security", "enabled");
+    let word = environment.as_deref().or_else(|| config.raw("security", "policy"));
+    match (word, enabled) {
+        (Some("off"), _) => Policy::Off,
+        (Some("prefer"), _) if !is_false(enabled) => Policy::Prefer,
+        (None, Some(_)) | (Some("require"), _) if is_false(enabled) && environment.is_none() => Policy::Off,
+        (None, None) if !installed => Policy::Off,
+        _ => Policy::Require,
+    }
+}
+
+fn is_false(word: Option<&str>) -> bool {
+    matches!(word, Some("0" | "false" | "no" | "off"))
+}
+
+/// Reads this device's membership.
+fn member(folder: &Path) -> Result<Member, TrustError> {
+    let lab = read_array::<32>(&folder.join(LAB))?;
+    let lab = Lab::new(&lab).ok_or_else(|| damaged(&folder.join(LAB)))?;
+    let key = device_key(&folder.join(DEVICE_KEY))?;
+    let path = folder.join(CERTIFICATE);
+    let certificate = Certificate::parse(&read_array(&path)?).map_err(|_| damaged(&path))?;
+    let credentials = Credentials::new(key, certificate, &mut SystemEntropy).map_err(|error| {
+        TrustError::File(path, format!("{error}; run `schwann keys issue` for this device"))
+    })?;
+    let path = folder.join(REVOKED);
+    let revoked = RevocationList::parse(read(&path)?, &lab).map_err(|_| damaged(&path))?;
+    Ok(Member::new(lab, credentials, revoked))
+}
+
+fn device_key(path: &Path) -> Result<DeviceKey, TrustError> {
+    let seed = private(path, Kind::Device)?;
+    seed.as_slice().try_into().map(DeviceKey::from_seed).map_err(|_| damaged(path))
+}
+
+/// Reads a private key: unprotected, unlocked for this session, or with the passphrase of the environment.
+///
+/// - Errors: [`TrustError::Locked`] without a passphrase; what is wrong with the file.
+pub fn private(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, TrustError> {
+    check_mode(path)?;
+    let bytes = Zeroizing::new(read(path)?);
+    if let Some(seed) = bytes.strip_prefix(UNPROTECTED) {
+        return Ok(Zeroizing::new(seed.to_vec()));
+    }
+    if let Some(seed) = unlocked(path) {
+        return Ok(seed);
+    }
+    let passphrase = passphrase()?.ok_or_else(|| TrustError::Locked(path.to_path_buf()))?;
+    open(path, &bytes, kind, &passphrase)
+}
+
+/// Opens a protected file.
+///
+/// - Errors: a wrong passphrase, or a damaged file.
+pub fn open(
+    path: &Path,
+    bytes: &[u8],
+    kind: Kind,
+    passphrase: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, TrustError> {
+    match keystore::open(bytes, passphrase) {
+        Ok((found, content)) if found == kind => Ok(content),
+        Ok(_) => Err(damaged(path)),
+        Err(error) => Err(TrustError::File(path.to_path_buf(), error.to_string())),
+    }
+}
+
+/// The passphrase of an unattended machine: `$SCHWANN_PASSPHRASE`, else the file that
+/// `$SCHWANN_PASSPHRASE_FILE` names.
+///
+/// The variable can be read by this user's other processes; the file by whoever may read it.
+/// - Errors: the file cannot be read.
+pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
+    if let Some(text) = std::env::var_os("SCHWANN_PASSPHRASE") {
+        return Ok(Some(Zeroizing::new(text.into_encoded_bytes())));
+    }
+    let Some(path) = std::env::var_os("SCHWANN_PASSPHRASE_FILE").map(PathBuf::from) else { return Ok(None) };
+    check_mode(&path)?;
+    let text = Zeroizing::new(read(&path)?);
+    Ok(Some(Zeroizing::new(text.trim_ascii_end().to_vec())))
+}
+
+/// Where an unlocked key lies until the computer is switched off: in memory, for this user alone.
+fn unlocked_path(path: &Path) -> Option<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
+    // One per key folder: the name follows from its path.
+    let name: String =
+        path.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    Some(runtime.join("schwann").join(name))
+}
+
+fn unlocked(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
+    let unlocked = unlocked_path(path)?;
+    check_mode(&unlocked).ok()?;
+    std::fs::read(unlocked).ok().map(Zeroizing::new)
+}
+
+/// Keeps an opened key in memory for this user's programs, until the computer is switched off.
+///
+/// - Errors: there is no such place on this system, or it cannot be written.
+pub fn unlock(path: &Path, seed: &[u8]) -> Result<(), TrustError> {
+    let no_place = || TrustError::File(path.to_path_buf(), String::from("XDG_RUNTIME_DIR is not set"));
+    write_private(&unlocked_path(path).ok_or_else(no_place)?, seed)
+}
+
+/// Writes a private key, protected by a passphrase or, without one, by the file's mode alone.
+///
+/// - Errors: the file cannot be written, or the passphrase is empty.
+pub fn write_key(path: &Path, seed: &[u8], kind: Kind, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
+    let bytes = Zeroizing::new(match passphrase {
+        None => [UNPROTECTED, seed].concat(),
+        Some(passphrase) => keystore::seal(kind, seed, passphrase, Cost::default(), &mut SystemEntropy)
+            .map_err(|error| TrustError::File(path.to_path_buf(), error.to_string()))?,
+    });
+    write_private(path, &bytes)
+}
+
+/// Installs a membership: everything but the private key lies open.
+///
+/// - Errors: a file cannot be written.
+pub fn install(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
+    write_private(&folder.join(LAB), &bundle.lab.authority().0)?;
+    write_private(&folder.join(CERTIFICATE), &bundle.certificate.encode())?;
+    write_private(&folder.join(REVOKED), bundle.revoked.as_bytes())?;
+    write_private(&folder.join(DISCOVERY), &*bundle.discovery)?;
+    write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)
+}
+
+/// Writes a file that only this user can read, all or nothing.
+///
+/// - Errors: the file cannot be written.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
+    let write = || {
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder)?;
+        }
+        let fresh = path.with_extension("new");
+        let _ = std::fs::remove_file(&fresh);
+        let mut file = private_file(&fresh)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&fresh, path)
+    };
+    write().map_err(|error| TrustError::File(path.to_path_buf(), format!("cannot be written: {error}")))
+}
+
+#[cfg(unix)]
+fn create_private_folder(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn create_private_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Refuses a private key that others can read.
+#[cfg(unix)]
+fn check_mode(path: &Path) -> Result<(), TrustError> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let reason = format!("others can read this private key; run `chmod 600 {}`", path.display());
+    Err(TrustError::File(path.to_path_buf(), reason))
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path) -> Result<(), TrustError> {
+    Ok(())
+}
+
+/// Reads a file of the key folder.
+///
+/// - Errors: why it cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>, TrustError> {
+    std::fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+fn read_array<const LEN: usize>(path: &Path) -> Result<[u8; LEN], TrustError> {
+    read(path)?.try_into().map_err(|_| damaged(path))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> TrustError {
+    TrustError::File(path.to_path_buf(), format!("{error}; run `schwann keys status`"))
+}
+
+fn damaged(path: &Path) -> TrustError {
+    let reason =
+        String::from("the file is damaged; import the lab's bundle again with `schwann keys import`");
+    TrustError::File(path.to_path_buf(), reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy_of(text: &str, installed: bool) -> Policy {
+        policy(&Config::parse(text).expect("valid"), installed)
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_read_opens_nothing() {
+        assert_eq!(policy_of("", false), Policy::Off);
+        assert_eq!(policy_of("", true), Policy::Require);
+        assert_eq!(policy_of("[security]\nenabled=true\n", false), Policy::Require);
+        assert_eq!(policy_of("[security]\nenabled=0\n", true), Policy::Off);
+        assert_eq!(policy_of("[security]\npolicy=prefer\n", true), Policy::Prefer);
+        assert_eq!(policy_of("[security]\npolicy=off\n", true), Policy::Off);
+        assert_eq!(policy_of("[security]\npolicy=prefre\n", true), Policy::Require);
+        assert_eq!(policy_of("[security]\nenabled=maybe\n", true), Policy::Require);
+    }
+}
