@@ -1,0 +1,182 @@
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use super::{Client, ClientError};
+use crate::block::Block;
+use crate::wire::{Event, Header, Totals};
+
+/// Follows an acquisition: each sample and each event once, through restarts of the acquisition and of the server.
+#[derive(Debug)]
+pub struct Follower {
+    client: Client,
+    start: Start,
+    header: Option<Header>,
+    next: Totals,
+    longest_block: u32,
+}
+
+/// Where to begin when an acquisition is already under way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Start {
+    /// With its first sample and event, as far as they are still in the ring.
+    Oldest,
+    /// With what comes from now on, so that nobody is swamped by what was before.
+    Newest,
+}
+
+/// What is new.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Update {
+    /// An acquisition began, or was found under way. Sample and event numbers are its own.
+    Header(Header),
+    /// Samples arrived, in order and without a gap since the last update that says otherwise.
+    Samples(Block),
+    /// Events arrived; the first has this number.
+    Events {
+        /// Number of the first.
+        first: u32,
+        /// The events, in order of arrival.
+        events: Vec<Event>,
+    },
+    /// The ring has overwritten what this client was too slow to read; it goes on with the newest.
+    Lost {
+        /// Samples that were missed.
+        samples: u32,
+        /// Events that were missed.
+        events: u32,
+    },
+}
+
+impl Follower {
+    /// Follows the buffer that `client` talks to.
+    pub fn new(client: Client, start: Start) -> Self {
+        Self { client, start, header: None, next: Totals::default(), longest_block: u32::MAX }
+    }
+
+    /// Makes blocks of at most so many samples.
+    #[must_use]
+    pub fn with_longest_block(mut self, samples: u32) -> Self {
+        self.longest_block = samples.max(1);
+        self
+    }
+
+    /// The client, for requests of other kinds.
+    pub fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// Waits for what is new; `None` if there was nothing in time.
+    ///
+    /// - Errors: those of the client. Calling again goes on where it stopped, over a new connection if need be.
+    pub fn next_update(&mut self, timeout: Duration) -> Result<Option<Update>, ClientError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let update = match &self.header {
+                None => self.find_header()?,
+                Some(_) => self.find_news(left)?,
+            };
+            if update.is_some() || left.is_zero() {
+                return Ok(update);
+            }
+            if self.header.is_none() {
+                thread::sleep(left.min(BETWEEN_LOOKS));
+            }
+        }
+    }
+
+    fn find_header(&mut self) -> Result<Option<Update>, ClientError> {
+        let (header, totals) = match self.client.header() {
+            Ok(found) => found,
+            Err(ClientError::Refused(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        self.next = match self.start {
+            Start::Oldest => Totals::default(),
+            Start::Newest => totals,
+        };
+        // An acquisition that begins later is followed from its beginning.
+        self.start = Start::Oldest;
+        self.header = Some(header.clone());
+        Ok(Some(Update::Header(header)))
+    }
+
+    fn find_news(&mut self, left: Duration) -> Result<Option<Update>, ClientError> {
+        let totals = match self.client.wait(self.next, left) {
+            Ok(totals) => totals,
+            // Without a header there is nothing to wait for.
+            Err(ClientError::Refused(_)) => {
+                self.header = None;
+                return Ok(None);
+            }
+            Err(error) => {
+                self.check_header_later(error);
+                return Err(error);
+            }
+        };
+        if totals.samples < self.next.samples || totals.events < self.next.events {
+            self.header = None;
+            return Ok(None);
+        }
+        // Events first: they belong to samples that are here or yet to come.
+        if totals.events > self.next.events {
+            return self.read_events(totals).map(Some);
+        }
+        if totals.samples > self.next.samples {
+            return self.read_samples(totals).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// After a broken connection the server may be another one, whose totals say nothing.
+    fn check_header_later(&mut self, error: ClientError) {
+        if !matches!(error, ClientError::Disconnected(_) | ClientError::Unreachable(_)) {
+            return;
+        }
+        if let Ok((header, totals)) = self.client.header() {
+            let is_same = Some(&header) == self.header.as_ref();
+            if !is_same || totals.samples < self.next.samples || totals.events < self.next.events {
+                self.header = None;
+            }
+        }
+    }
+
+    fn read_samples(&mut self, totals: Totals) -> Result<Update, ClientError> {
+        let first = self.next.samples;
+        let count = (totals.samples - first).min(self.longest_block);
+        match self.client.samples(first, first + (count - 1)) {
+            Ok(block) => {
+                self.next.samples = first + count;
+                Ok(Update::Samples(block))
+            }
+            Err(ClientError::Refused(_)) => {
+                self.next.samples = totals.samples;
+                Ok(Update::Lost { samples: totals.samples - first, events: 0 })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read_events(&mut self, totals: Totals) -> Result<Update, ClientError> {
+        let first = self.next.events;
+        match self.client.events(first, totals.events - 1) {
+            Ok(events) => {
+                self.next.events = totals.events;
+                Ok(Update::Events { first, events })
+            }
+            Err(ClientError::Refused(_)) => {
+                // Those that are kept are the last ones, but how many is not known: half as many, and again.
+                let mut lost = (totals.events - first).div_ceil(2);
+                lost = lost.max(1);
+                self.next.events = first + lost;
+                Ok(Update::Lost { samples: 0, events: lost })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Between two looks for a header.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);

@@ -1,0 +1,467 @@
+//! The client: blocking, with time-outs, one request at a time or many in a row.
+
+mod follow;
+mod inbox;
+mod pipeline;
+
+use core::fmt;
+use core::time::Duration;
+use std::io::{self, IoSlice};
+use std::thread;
+use std::time::Instant;
+
+pub use follow::{Follower, Start, Update};
+use inbox::Inbox;
+pub use pipeline::{Answer, Pipeline};
+
+use crate::address::Address;
+use crate::block::Block;
+use crate::buffer::Sample;
+use crate::socket::{Socket, is_timeout};
+use crate::wire::{
+    ByteOrder, Command, Definition, Event, EventIter, Family, Header, SamplesDefinition, Selection, Totals,
+    WaitRequest, swap_chunks,
+};
+
+/// How a client behaves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Options {
+    /// How long to keep trying to connect, for a server that is about to start.
+    pub patience: Duration,
+    /// Longest time for a reply, besides what a wait takes.
+    pub timeout: Duration,
+    /// Whether the connection is kept between requests.
+    pub style: Style,
+    /// Byte order of the requests, and so of the replies. All servers know little-endian.
+    pub order: ByteOrder,
+    /// Largest reply, in bytes; more counts as [`ClientError::Confused`].
+    pub reply_bytes: u32,
+}
+
+/// Whether the connection is kept between requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Style {
+    /// One connection for all requests. If it breaks, the next request makes a new one.
+    Stateful,
+    /// A connection for each request.
+    Stateless,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            patience: Duration::from_secs(1),
+            timeout: Duration::from_secs(10),
+            style: Style::Stateful,
+            order: ByteOrder::Little,
+            reply_bytes: u32::MAX,
+        }
+    }
+}
+
+/// Why a request has no result.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// What the server sent is no reply to the request: it speaks another protocol or another version.
+    Confused,
+    /// The connection broke. Whether the request was carried out is not known.
+    Disconnected(io::ErrorKind),
+    /// The request is too large for the protocol, or contradicts itself.
+    Invalid,
+    /// The server refused, with this reply code: 261 put, 517 get, 773 flush, 1029 wait. The most frequent
+    /// reasons: no header yet, no events yet, or samples that are not in the ring any more.
+    Refused(u16),
+    /// There was no reply in time. Whether the request was carried out is not known.
+    TimedOut,
+    /// No connection could be made.
+    Unreachable(io::ErrorKind),
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Confused => f.write_str("the server does not speak this protocol"),
+            Self::Disconnected(kind) => write!(f, "the connection broke: {kind}"),
+            Self::Invalid => f.write_str("the request is too large or contradicts itself"),
+            // The text that scripts know.
+            Self::Refused(code) => write!(f, "the buffer returned an error ({code})"),
+            Self::TimedOut => f.write_str("no reply in time"),
+            Self::Unreachable(kind) => write!(f, "no connection: {kind}"),
+        }
+    }
+}
+
+impl core::error::Error for ClientError {}
+
+/// Talks to a server.
+#[derive(Debug)]
+pub struct Client {
+    address: Address,
+    options: Options,
+    connection: Option<Connection>,
+    /// Bytes of one sample, as the last samples had it: where to put the next ones before they are here.
+    stride: usize,
+}
+
+#[derive(Debug)]
+struct Connection {
+    socket: Socket,
+    inbox: Inbox,
+    read_timeout: Duration,
+}
+
+/// A reply without its definition.
+type Payload = Vec<u8>;
+
+impl Client {
+    /// A client of the server at `address`. It connects with the first request.
+    pub fn new(address: Address, options: Options) -> Self {
+        Self { address, options, connection: None, stride: 0 }
+    }
+
+    /// Connects now.
+    ///
+    /// - Errors: [`ClientError::Unreachable`] if there is no server within [`Options::patience`].
+    pub fn connect(address: Address, options: Options) -> Result<Self, ClientError> {
+        let mut client = Self::new(address, options);
+        client.connection()?;
+        Ok(client)
+    }
+
+    /// Where the server is.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Replaces the header; drops all samples and events.
+    pub fn put_header(&mut self, header: &Header) -> Result<(), ClientError> {
+        let (fixed, chunks) = self.encode_header(header);
+        self.request(Command::PutHeader, &[&fixed, &chunks]).map(drop)
+    }
+
+    /// As [`Client::put_header`], without a reply. Old servers do not know this: see the crate's documentation.
+    pub fn put_header_unanswered(&mut self, header: &Header) -> Result<(), ClientError> {
+        let (fixed, chunks) = self.encode_header(header);
+        self.send_only(Command::PutHeaderUnanswered, &[&fixed, &chunks])
+    }
+
+    /// Appends samples.
+    ///
+    /// - Shape: samples × channels, one row per sample.
+    pub fn put_samples<T: Sample>(&mut self, channel_count: u32, values: &[T]) -> Result<(), ClientError> {
+        let block =
+            crate::buffer::definition::<T>(channel_count, values.len()).map_err(|_| ClientError::Invalid)?;
+        self.put_sample_bytes(block, bytemuck::cast_slice(values))
+    }
+
+    /// Appends samples given as bytes in the machine's order, of any type.
+    pub fn put_sample_bytes(&mut self, block: SamplesDefinition, values: &[u8]) -> Result<(), ClientError> {
+        let values = self.in_order(block, values);
+        self.request(Command::PutSamples, &[&block.encode(self.options.order), &values]).map(drop)
+    }
+
+    /// As [`Client::put_sample_bytes`], without a reply. Old servers do not know this.
+    pub fn put_sample_bytes_unanswered(
+        &mut self,
+        block: SamplesDefinition,
+        values: &[u8],
+    ) -> Result<(), ClientError> {
+        let values = self.in_order(block, values);
+        self.send_only(Command::PutSamplesUnanswered, &[&block.encode(self.options.order), &values])
+    }
+
+    /// Appends events.
+    pub fn put_events(&mut self, events: &[Event]) -> Result<(), ClientError> {
+        let payload = self.encode_events(events);
+        self.request(Command::PutEvents, &[&payload]).map(drop)
+    }
+
+    /// As [`Client::put_events`], without a reply. Old servers do not know this.
+    pub fn put_events_unanswered(&mut self, events: &[Event]) -> Result<(), ClientError> {
+        let payload = self.encode_events(events);
+        self.send_only(Command::PutEventsUnanswered, &[&payload])
+    }
+
+    /// Reads the header and the totals.
+    ///
+    /// - Errors: [`ClientError::Refused`] if nobody acquires.
+    pub fn header(&mut self) -> Result<(Header, Totals), ClientError> {
+        let payload = self.request(Command::GetHeader, &[])?;
+        let (header, totals) =
+            Header::parse(self.options.order, &payload).map_err(|_| ClientError::Confused)?;
+        Ok((header, totals))
+    }
+
+    /// Reads samples `first..=last`.
+    ///
+    /// - Errors: [`ClientError::Refused`] if any is not in the ring, not yet or not any more.
+    pub fn samples(&mut self, first: u32, last: u32) -> Result<Block, ClientError> {
+        let mut values = Vec::new();
+        let definition = self.samples_into(first, last, &mut values)?;
+        Ok(Block { first, definition, values })
+    }
+
+    /// Reads samples `first..=last` into memory that is used again; see [`Client::samples`].
+    pub fn samples_into(
+        &mut self,
+        first: u32,
+        last: u32,
+        values: &mut Vec<u8>,
+    ) -> Result<SamplesDefinition, ClientError> {
+        let order = self.options.order;
+        let count = last.wrapping_sub(first).wrapping_add(1);
+        let expected = usize::try_from(count).unwrap_or(0).saturating_mul(self.stride).min(MOST_EXPECTED);
+        let selection = Selection { begin: first, end: last };
+        let definition = self.retrying(|client| {
+            client.send(Command::GetSamples, &[&selection.encode(order)])?;
+            let limit = client.options.reply_bytes;
+            let deadline = Instant::now() + client.options.timeout;
+            client.established()?.receive_samples(order, expected, values, limit, deadline)
+        })?;
+        let data_type = crate::wire::DataType::parse(definition.data_type).ok_or(ClientError::Confused)?;
+        self.stride = data_type.size().saturating_mul(definition.channel_count as usize);
+        order.convert(data_type.size(), values);
+        Ok(definition)
+    }
+
+    /// Reads events `first..=last`.
+    ///
+    /// - Errors: [`ClientError::Refused`] if any is not kept, not yet or not any more.
+    pub fn events(&mut self, first: u32, last: u32) -> Result<Vec<Event>, ClientError> {
+        let selection = Selection { begin: first, end: last }.encode(self.options.order);
+        let payload = self.request(Command::GetEvents, &[&selection])?;
+        self.decode_events(&payload)
+    }
+
+    /// Reads all events that the server keeps; none if there are none, or no header.
+    pub fn all_events(&mut self) -> Result<Vec<Event>, ClientError> {
+        match self.request(Command::GetEvents, &[]) {
+            Ok(payload) => self.decode_events(&payload),
+            Err(ClientError::Refused(_)) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes header, samples and events.
+    pub fn flush_header(&mut self) -> Result<(), ClientError> {
+        self.request(Command::FlushHeader, &[]).map(drop)
+    }
+
+    /// Removes the samples; their numbering starts again at 0.
+    pub fn flush_samples(&mut self) -> Result<(), ClientError> {
+        self.request(Command::FlushSamples, &[]).map(drop)
+    }
+
+    /// Removes the events; their numbering starts again at 0.
+    pub fn flush_events(&mut self) -> Result<(), ClientError> {
+        self.request(Command::FlushEvents, &[]).map(drop)
+    }
+
+    /// Waits until there are more samples or more events than `threshold`, or the time is over; returns the
+    /// totals then. No time asks for the totals.
+    ///
+    /// - Errors: [`ClientError::Refused`] if there is no header.
+    pub fn wait(&mut self, threshold: Totals, timeout: Duration) -> Result<Totals, ClientError> {
+        let timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+        let wait = WaitRequest { threshold, timeout_ms }.encode(self.options.order);
+        let patience = self.options.timeout + Duration::from_millis(timeout_ms.into());
+        match self.request_within(Command::Wait, &[&wait], patience) {
+            Ok(payload) => Totals::parse(self.options.order, &payload).map_err(|_| ClientError::Confused),
+            // One server says this at every time-out; with a header it means no more than that.
+            Err(refused @ ClientError::Refused(_)) => {
+                self.header().map(|(_, totals)| totals).map_err(|_| refused)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins a row of requests that do not wait for each other's replies.
+    pub fn pipeline(&mut self) -> Pipeline<'_> {
+        Pipeline::new(self)
+    }
+
+    fn request(&mut self, command: Command, payload: &[&[u8]]) -> Result<Payload, ClientError> {
+        self.request_within(command, payload, self.options.timeout)
+    }
+
+    fn request_within(
+        &mut self,
+        command: Command,
+        payload: &[&[u8]],
+        timeout: Duration,
+    ) -> Result<Payload, ClientError> {
+        let exchange = |client: &mut Self| {
+            client.send(command, payload)?;
+            let (order, limit) = (client.options.order, client.options.reply_bytes);
+            let deadline = Instant::now() + timeout;
+            let (definition, payload) = client.established()?.receive(order, limit, timeout, deadline)?;
+            check_code(command.family(), definition.code)?;
+            Ok(payload)
+        };
+        if command.is_writing() { self.settling(exchange) } else { self.retrying(exchange) }
+    }
+
+    fn send_only(&mut self, command: Command, payload: &[&[u8]]) -> Result<(), ClientError> {
+        self.settling(|client| client.send(command, payload))
+    }
+
+    /// Runs an exchange that may run again if a kept connection turns out to be closed: it only reads.
+    fn retrying<R>(
+        &mut self,
+        mut exchange: impl FnMut(&mut Self) -> Result<R, ClientError>,
+    ) -> Result<R, ClientError> {
+        let was_connected = self.connection.is_some();
+        match self.settling(&mut exchange) {
+            Err(ClientError::Disconnected(_)) if was_connected => self.settling(exchange),
+            outcome => outcome,
+        }
+    }
+
+    /// Runs an exchange and lets go of the connection if it cannot be used again.
+    fn settling<R>(
+        &mut self,
+        exchange: impl FnOnce(&mut Self) -> Result<R, ClientError>,
+    ) -> Result<R, ClientError> {
+        let outcome = exchange(self);
+        let is_usable = matches!(outcome, Ok(_) | Err(ClientError::Refused(_) | ClientError::Invalid));
+        if !is_usable || self.options.style == Style::Stateless {
+            self.connection = None;
+        }
+        outcome
+    }
+
+    fn send(&mut self, command: Command, payload: &[&[u8]]) -> Result<(), ClientError> {
+        let length: usize = payload.iter().map(|part| part.len()).sum();
+        let payload_bytes = u32::try_from(length).map_err(|_| ClientError::Invalid)?;
+        let definition =
+            Definition { code: command.code(), order: self.options.order, payload_bytes }.encode();
+        let mut parts = [IoSlice::new(&definition), IoSlice::new(&[]), IoSlice::new(&[])];
+        for (part, bytes) in parts.iter_mut().skip(1).zip(payload) {
+            *part = IoSlice::new(bytes);
+        }
+        let count = parts.iter().position(|part| part.is_empty()).unwrap_or(parts.len());
+        let socket = &self.connection()?.socket;
+        socket.write_parts(parts.get_mut(..count).unwrap_or_default()).map_err(broken)
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, ClientError> {
+        if self.connection.is_none() {
+            self.connection = Some(Connection::open(&self.address, self.options)?);
+        }
+        self.established()
+    }
+
+    fn established(&mut self) -> Result<&mut Connection, ClientError> {
+        self.connection.as_mut().ok_or(ClientError::Disconnected(io::ErrorKind::NotConnected))
+    }
+
+    fn encode_header(&self, header: &Header) -> ([u8; crate::wire::HEADER_BYTES], Vec<u8>) {
+        let order = self.options.order;
+        let mut chunks = header.chunk_bytes.to_vec();
+        swap_chunks(header.channel_count, ByteOrder::NATIVE, order, &mut chunks);
+        // Some servers take the totals of a request for the values to start from.
+        (header.encode(order, Totals::default()), chunks)
+    }
+
+    fn encode_events(&self, events: &[Event]) -> Vec<u8> {
+        let mut payload = Vec::new();
+        events.iter().for_each(|event| event.encode(self.options.order, &mut payload));
+        payload
+    }
+
+    fn decode_events(&self, payload: &[u8]) -> Result<Vec<Event>, ClientError> {
+        EventIter::new(self.options.order, payload)
+            .map(|event| event.map(|event| event.to_event()).map_err(|_| ClientError::Confused))
+            .collect()
+    }
+
+    fn in_order<'a>(&self, block: SamplesDefinition, values: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+        if self.options.order.is_native() {
+            return values.into();
+        }
+        let mut values = values.to_vec();
+        let word = crate::wire::DataType::parse(block.data_type).map_or(1, crate::wire::DataType::size);
+        self.options.order.convert(word, &mut values);
+        values.into()
+    }
+}
+
+impl Connection {
+    fn open(address: &Address, options: Options) -> Result<Self, ClientError> {
+        let deadline = Instant::now() + options.patience;
+        loop {
+            match Socket::connect(address, options.timeout) {
+                Ok(socket) => {
+                    let timeouts = socket.set_timeouts(Some(options.timeout), Some(options.timeout));
+                    timeouts.map_err(|error| ClientError::Unreachable(error.kind()))?;
+                    return Ok(Self { socket, inbox: Inbox::default(), read_timeout: options.timeout });
+                }
+                Err(error) if Instant::now() >= deadline => {
+                    return Err(ClientError::Unreachable(error.kind()));
+                }
+                Err(_) => thread::sleep(BETWEEN_TRIES),
+            }
+        }
+    }
+
+    /// Receives a reply of any kind.
+    fn receive(
+        &mut self,
+        order: ByteOrder,
+        limit: u32,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Result<(Definition, Payload), ClientError> {
+        if self.read_timeout != timeout {
+            self.socket.set_timeouts(Some(timeout), Some(timeout)).map_err(broken)?;
+            self.read_timeout = timeout;
+        }
+        let definition = self.inbox.definition(&self.socket, deadline)?;
+        if definition.order != order || definition.payload_bytes > limit {
+            return Err(ClientError::Confused);
+        }
+        let payload = self.inbox.payload(&self.socket, definition.payload_bytes, deadline)?;
+        Ok((definition, payload))
+    }
+
+    /// Receives samples, straight into `values` as far as `expected` was right.
+    fn receive_samples(
+        &mut self,
+        order: ByteOrder,
+        expected: usize,
+        values: &mut Vec<u8>,
+        limit: u32,
+        deadline: Instant,
+    ) -> Result<SamplesDefinition, ClientError> {
+        let (definition, block) = self.inbox.samples(&self.socket, expected, values, limit, deadline)?;
+        check_code(Family::Get, definition.code)?;
+        if definition.order != order {
+            return Err(ClientError::Confused);
+        }
+        block.ok_or(ClientError::Confused)
+    }
+}
+
+fn check_code(family: Family, code: u16) -> Result<(), ClientError> {
+    if code == family.ok() {
+        return Ok(());
+    }
+    // One server answers refused puts with the code of a refused get.
+    let is_refusal =
+        [Family::Put, Family::Get, Family::Flush, Family::Wait].iter().any(|f| f.refused() == code);
+    Err(if is_refusal { ClientError::Refused(code) } else { ClientError::Confused })
+}
+
+fn broken(error: io::Error) -> ClientError {
+    if is_timeout(&error) { ClientError::TimedOut } else { ClientError::Disconnected(error.kind()) }
+}
+
+/// Between two tries to connect.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+
+/// Largest block for which memory is made ready before its reply begins.
+const MOST_EXPECTED: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests;

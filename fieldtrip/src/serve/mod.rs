@@ -1,0 +1,270 @@
+//! Servers: a session for each client, on a thread of its own.
+
+mod listen;
+
+use core::time::Duration;
+use std::io::{self, IoSlice};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+pub use listen::{Server, Stats};
+
+use crate::buffer::Begun;
+use crate::session::{Progress, Session, Step};
+use crate::socket::{Input, Socket};
+use crate::store::Refused;
+use crate::wait::{Signal, Sink, WaitEnd};
+use crate::wire::{ByteOrder, Definition, Family, WaitRequest};
+
+/// A byte stream to a client: a socket, or a tunnel through something else.
+///
+/// The optional methods make waits end sooner when the client goes; without them everything works.
+pub trait Stream {
+    /// Reads some bytes; none means that the client has gone.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes all of `parts`, in this order.
+    fn write(&mut self, parts: &mut [IoSlice<'_>]) -> io::Result<()>;
+
+    /// Is called when the first part of a request has arrived and the rest is awaited.
+    fn hurry(&mut self) {}
+
+    /// Whether the client has gone, as far as can be known without reading.
+    fn is_gone(&mut self) -> bool {
+        false
+    }
+}
+
+/// Serves one client over any byte stream until it goes.
+///
+/// - Errors: those of the stream. A client that breaks the protocol is not an error; its service ends.
+pub fn serve_stream<S: Stream>(stream: &mut S, mut session: Session) -> io::Result<()> {
+    converse(stream, &mut session, |stream, session, wait| wait_asleep(stream, session, wait))
+}
+
+/// Serves one client over a socket until it goes.
+pub(crate) fn serve_socket(socket: &Arc<Socket>, session: &mut Session) -> io::Result<()> {
+    let mut stream = SocketStream(Arc::clone(socket));
+    converse(&mut stream, session, wait_watching)
+}
+
+/// Whether the conversation goes on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Client {
+    Gone,
+    Here,
+}
+
+fn converse<S: Stream>(
+    stream: &mut S,
+    session: &mut Session,
+    mut wait_for: impl FnMut(&mut S, &mut Session, WaitRequest) -> io::Result<Client>,
+) -> io::Result<()> {
+    let mut is_drained = false;
+    loop {
+        match session.poll() {
+            Step::Close => return Ok(()),
+            Step::Read(progress) => {
+                // Asked for only when the rest is not there yet: on every read it would halve the throughput of
+                // big blocks.
+                if progress == Progress::Within && is_drained {
+                    stream.hurry();
+                }
+                let space = session.space();
+                let room = space.len();
+                let count = stream.read(space)?;
+                if count == 0 {
+                    return Ok(());
+                }
+                is_drained = count < room;
+                session.filled(count);
+            }
+            Step::Send => {
+                stream.write(&mut session.parts())?;
+                session.sent();
+            }
+            Step::Wait(wait) => {
+                if wait_for(stream, session, wait)? == Client::Gone {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Waits without looking at the stream more than now and then.
+fn wait_asleep<S: Stream>(stream: &mut S, session: &mut Session, wait: WaitRequest) -> io::Result<Client> {
+    let told = Arc::new(Told::new(None));
+    let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
+    loop {
+        if let Some(end) = told.end.get() {
+            session.finish_wait(*end);
+            return Ok(Client::Here);
+        }
+        let left = waiting.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            time_out(session, &told, &waiting);
+            return Ok(Client::Here);
+        }
+        if !told.signal.sleep(left.min(LOOK_EVERY)) && stream.is_gone() {
+            let _told_or_not = session.buffer().cancel_wait(waiting.id);
+            return Ok(Client::Gone);
+        }
+    }
+}
+
+/// Waits with an eye on the socket, so that the wait ends with the client. Whoever puts the data that end the
+/// wait sends the reply, straight from its own thread.
+fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitRequest) -> io::Result<Client> {
+    // Where sending could block, this thread has to do it.
+    if session.has_input() || !stream.can_be_answered_by_others() {
+        return wait_asleep(stream, session, wait);
+    }
+    let told = Arc::new(Told::new(Some((Arc::clone(&stream.0), session.wait_order()))));
+    let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
+    loop {
+        let left = waiting.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            time_out(session, &told, &waiting);
+            return Ok(Client::Here);
+        }
+        if stream.0.await_input(Some(left))? == Input::TimedOut {
+            continue;
+        }
+        let count = stream.0.read(session.space())?;
+        if count == 0 {
+            let _told_or_not = session.buffer().cancel_wait(waiting.id);
+            return Ok(Client::Gone);
+        }
+        session.filled(count);
+        // Either the client has its reply and goes on, or it sends on without waiting for it.
+        while !told.signal.sleep(waiting.deadline.saturating_duration_since(Instant::now()).min(LOOK_EVERY)) {
+            if stream.is_gone() {
+                let _told_or_not = session.buffer().cancel_wait(waiting.id);
+                return Ok(Client::Gone);
+            }
+            if Instant::now() >= waiting.deadline {
+                time_out(session, &told, &waiting);
+                return Ok(Client::Here);
+            }
+        }
+        session.wait_was_told();
+        return Ok(Client::Here);
+    }
+}
+
+/// A wait that is under way.
+struct Waiting {
+    id: crate::wait::WaitId,
+    deadline: Instant,
+}
+
+fn begin(session: &mut Session, wait: WaitRequest, told: &Arc<Told>) -> Option<Waiting> {
+    let deadline = Instant::now() + Duration::from_millis(wait.timeout_ms.into());
+    let begun = session.buffer().begin_wait(wait, || Arc::clone(told));
+    match begun {
+        Ok(Begun::Waiting(id)) => Some(Waiting { id, deadline }),
+        Ok(Begun::Over(totals)) => {
+            session.finish_wait(Ok(totals));
+            None
+        }
+        Err(refused) => {
+            session.finish_wait(Err(refused));
+            None
+        }
+    }
+}
+
+fn time_out(session: &mut Session, told: &Told, waiting: &Waiting) {
+    let cancelled = session.buffer().cancel_wait(waiting.id);
+    if let Some(end) = cancelled {
+        session.finish_wait(end);
+        return;
+    }
+    // Somebody is telling it at this moment.
+    while !told.signal.sleep(LOOK_EVERY) {}
+    match told.end.get() {
+        Some(end) if told.courier.is_none() => session.finish_wait(*end),
+        _ => session.wait_was_told(),
+    }
+}
+
+/// Is told the end of a client's wait; with a courier it sends the reply itself.
+struct Told {
+    signal: Signal,
+    end: OnceLock<WaitEnd>,
+    courier: Option<(Arc<Socket>, ByteOrder)>,
+}
+
+impl Told {
+    fn new(courier: Option<(Arc<Socket>, ByteOrder)>) -> Self {
+        Self { signal: Signal::for_current_thread(), end: OnceLock::new(), courier }
+    }
+}
+
+impl Sink for Told {
+    fn finished(&self, end: WaitEnd) {
+        if let Some((socket, order)) = &self.courier {
+            send_wait_reply(socket, *order, end);
+        }
+        // A wait is in its set once and taken out once, so this is the first and only end.
+        let _first = self.end.set(end);
+        self.signal.raise();
+    }
+}
+
+#[cfg(unix)]
+fn send_wait_reply(socket: &Socket, order: ByteOrder, end: Result<crate::wire::Totals, Refused>) {
+    match end {
+        Ok(totals) => {
+            let mut reply = [0; 16];
+            let (definition, payload) = reply.split_at_mut(8);
+            definition
+                .copy_from_slice(&Definition { code: Family::Wait.ok(), order, payload_bytes: 8 }.encode());
+            payload.copy_from_slice(&totals.encode(order));
+            socket.send_or_shut(&reply);
+        }
+        Err(_) => {
+            let reply = Definition { code: Family::Wait.refused(), order, payload_bytes: 0 };
+            socket.send_or_shut(&reply.encode());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn send_wait_reply(_: &Socket, _: ByteOrder, _: Result<crate::wire::Totals, Refused>) {}
+
+struct SocketStream(Arc<Socket>);
+
+impl SocketStream {
+    #[cfg(unix)]
+    fn can_be_answered_by_others(&self) -> bool {
+        self.0.is_writable()
+    }
+
+    #[cfg(not(unix))]
+    fn can_be_answered_by_others(&self) -> bool {
+        false
+    }
+}
+
+impl Stream for SocketStream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out)
+    }
+
+    fn write(&mut self, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+        self.0.write_parts(parts)
+    }
+
+    fn hurry(&mut self) {
+        self.0.acknowledge();
+    }
+
+    fn is_gone(&mut self) -> bool {
+        self.0.is_peer_gone()
+    }
+}
+
+/// How often a wait that cannot watch its client looks whether it is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(50);

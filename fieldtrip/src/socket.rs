@@ -1,0 +1,220 @@
+//! TCP and UNIX sockets, and what the protocol needs of them beyond reading and writing.
+
+use core::time::Duration;
+use std::io::{self, IoSlice, IoSliceMut, Read};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
+
+use crate::address::Address;
+
+/// A connected socket; reading and writing need no exclusive access, so that it can be shared.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+/// What became of waiting for input.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Input {
+    /// There is some, or the peer has gone: reading does not block.
+    Ready,
+    TimedOut,
+}
+
+impl Socket {
+    /// Connects within the time given, trying every address that the host has.
+    pub(crate) fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
+        match address {
+            Address::Tcp { host, port } => {
+                let deadline = Instant::now().checked_add(timeout);
+                let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+                for resolved in (host.as_str(), *port).to_socket_addrs()? {
+                    let left = deadline.map_or(timeout, |end| end.saturating_duration_since(Instant::now()));
+                    match TcpStream::connect_timeout(&resolved, left.max(Duration::from_millis(1))) {
+                        Ok(stream) => {
+                            stream.set_nodelay(true)?;
+                            return Ok(Self::Tcp(stream));
+                        }
+                        Err(error) => failure = error,
+                    }
+                }
+                Err(failure)
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    pub(crate) fn read(&self, out: &mut [u8]) -> io::Result<usize> {
+        retry(|| match self {
+            Self::Tcp(stream) => (&mut &*stream).read(out),
+            #[cfg(unix)]
+            Self::Unix(stream) => (&mut &*stream).read(out),
+        })
+    }
+
+    pub(crate) fn read_parts(&self, out: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        retry(|| match self {
+            Self::Tcp(stream) => (&mut &*stream).read_vectored(out),
+            #[cfg(unix)]
+            Self::Unix(stream) => (&mut &*stream).read_vectored(out),
+        })
+    }
+
+    /// Writes all parts, in one system call as long as the peer keeps up.
+    pub(crate) fn write_parts(&self, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+        while !parts.is_empty() {
+            let batch = parts.get(..MOST_PARTS).unwrap_or(parts);
+            let count = retry(|| self.write_some(batch))?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            IoSlice::advance_slices(&mut parts, count);
+        }
+        Ok(())
+    }
+
+    /// Sends a few bytes if that is possible at once, whoever else uses the socket; otherwise ends the
+    /// connection, which then has more to read than it should.
+    #[cfg(unix)]
+    pub(crate) fn send_or_shut(&self, bytes: &[u8]) {
+        use rustix::net::{SendFlags, send};
+        let flags = SendFlags::DONTWAIT | NO_SIGNAL;
+        let sent = match self {
+            Self::Tcp(stream) => send(stream, bytes, flags),
+            Self::Unix(stream) => send(stream, bytes, flags),
+        };
+        if sent != Ok(bytes.len()) {
+            self.shut();
+        }
+    }
+
+    /// Whether a few bytes can be sent without blocking.
+    #[cfg(unix)]
+    pub(crate) fn is_writable(&self) -> bool {
+        self.poll(rustix::event::PollFlags::OUT, Some(Duration::ZERO)).unwrap_or(false)
+    }
+
+    /// Waits for something to read; no timeout means for ever.
+    #[cfg(unix)]
+    pub(crate) fn await_input(&self, timeout: Option<Duration>) -> io::Result<Input> {
+        let ready = self.poll(rustix::event::PollFlags::IN, timeout)?;
+        Ok(if ready { Input::Ready } else { Input::TimedOut })
+    }
+
+    /// Waits for something to read; no timeout means for ever.
+    #[cfg(not(unix))]
+    pub(crate) fn await_input(&self, timeout: Option<Duration>) -> io::Result<Input> {
+        let Self::Tcp(stream) = self;
+        let before = stream.read_timeout()?;
+        stream.set_read_timeout(timeout.map(|timeout| timeout.max(Duration::from_millis(1))))?;
+        let peeked = stream.peek(&mut [0]);
+        stream.set_read_timeout(before)?;
+        match peeked {
+            Ok(_) => Ok(Input::Ready),
+            Err(error) if is_timeout(&error) => Ok(Input::TimedOut),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the peer has closed its end, even if input is left to read.
+    pub(crate) fn is_peer_gone(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let gone = self.poll(rustix::event::PollFlags::RDHUP, Some(Duration::ZERO)).unwrap_or(true);
+        #[cfg(not(target_os = "linux"))]
+        let gone = false;
+        gone
+    }
+
+    /// Acknowledges what has arrived now instead of in 40 ms.
+    ///
+    /// A client that sends a request in two writes with Nagle's algorithm on holds the second back until the first is
+    /// acknowledged, and the system delays that in the hope of a reply to send it with. The option lasts for a
+    /// moment only, so this is called each time (spec: fieldtrip §16.2).
+    pub(crate) fn acknowledge(&self) {
+        #[cfg(target_os = "linux")]
+        if let Self::Tcp(stream) = self {
+            // If it fails, the client is slow but served.
+            let _slower = rustix::net::sockopt::set_tcp_quickack(stream, true);
+        }
+    }
+
+    pub(crate) fn shut(&self) {
+        // Already closed by the peer is what an error means.
+        let _closed = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    pub(crate) fn set_timeouts(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(read).and_then(|()| stream.set_write_timeout(write)),
+            #[cfg(unix)]
+            Self::Unix(stream) => {
+                stream.set_read_timeout(read).and_then(|()| stream.set_write_timeout(write))
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    fn write_some(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        use rustix::net::{SendAncillaryBuffer, sendmsg};
+        // Not `write_vectored`: in a program that is not Rust's, writing to a closed connection would end it.
+        let mut nothing = SendAncillaryBuffer::default();
+        Ok(match self {
+            Self::Tcp(stream) => sendmsg(stream, parts, &mut nothing, NO_SIGNAL),
+            Self::Unix(stream) => sendmsg(stream, parts, &mut nothing, NO_SIGNAL),
+        }?)
+    }
+
+    #[cfg(not(unix))]
+    fn write_some(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let Self::Tcp(stream) = self;
+        (&mut &*stream).write_vectored(parts)
+    }
+
+    #[cfg(unix)]
+    fn poll(&self, events: rustix::event::PollFlags, timeout: Option<Duration>) -> io::Result<bool> {
+        use rustix::event::{PollFd, Timespec, poll};
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let mut fds = [match self {
+            Self::Tcp(stream) => PollFd::new(stream, events),
+            Self::Unix(stream) => PollFd::new(stream, events),
+        }];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(count) => Ok(count > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Parts that one system call takes, on every system.
+const MOST_PARTS: usize = 512;
+
+#[cfg(all(unix, not(target_vendor = "apple")))]
+const NO_SIGNAL: rustix::net::SendFlags = rustix::net::SendFlags::NOSIGNAL;
+/// The standard library asks for no signal when it makes the socket.
+#[cfg(target_vendor = "apple")]
+const NO_SIGNAL: rustix::net::SendFlags = rustix::net::SendFlags::empty();
