@@ -1,0 +1,211 @@
+//! Functions of `lsl/resolver.h`.
+
+use core::ffi::c_char;
+use core::ptr;
+use core::time::Duration;
+
+use schwann::resolver::{self, ContinuousResolver, ResolveError};
+use schwann::{Config, StreamInfo};
+
+use crate::chunk;
+use crate::guard::{ARGUMENT, INTERNAL, guard, record};
+use crate::outlet::time_limit;
+use crate::streaminfo::Info;
+use crate::strings;
+
+/// Most results that one call returns: `lsl_cpp.h` announces its array of 1,024 handles with its size in
+/// bytes.
+const RESULTS_LIMIT: usize = 1024;
+
+/// Searches all streams for `wait_time` seconds; returns how many were found, or an error.
+///
+/// # Safety
+///
+/// - `buffer` is null or points to `buffer_elements` handles, which are overwritten.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_resolve_all(
+    buffer: *mut *mut Info,
+    buffer_elements: u32,
+    wait_time: f64,
+) -> i32 {
+    let search = || resolver::resolve_all(Config::get(), timeout(wait_time));
+    // SAFETY: as this function's own contract.
+    unsafe { deliver(buffer, buffer_elements as usize, "", search) }
+}
+
+/// Searches streams whose property has a value, until `minimum` are found or `timeout` is over.
+///
+/// # Safety
+///
+/// - `buffer` is null or points to `buffer_elements` handles, which are overwritten; the strings are null or
+///   NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_resolve_byprop(
+    buffer: *mut *mut Info,
+    buffer_elements: u32,
+    prop: *const c_char,
+    value: *const c_char,
+    minimum: i32,
+    time_out: f64,
+) -> i32 {
+    // SAFETY: as this function's own contract.
+    let (Some(prop), Some(value)) = (unsafe { text(prop) }, unsafe { text(value) }) else { return ARGUMENT };
+    let search = || resolver::resolve_byprop(Config::get(), &prop, &value, count(minimum), timeout(time_out));
+    let query = format!("{prop}='{value}'");
+    // SAFETY: as this function's own contract.
+    unsafe { deliver(buffer, buffer_elements as usize, &query, search) }
+}
+
+/// Searches streams that fulfil an XPath predicate, until `minimum` are found or `timeout` is over.
+///
+/// # Safety
+///
+/// - `buffer` is null or points to `buffer_elements` handles, which are overwritten; `pred` is null or
+///   NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_resolve_bypred(
+    buffer: *mut *mut Info,
+    buffer_elements: u32,
+    pred: *const c_char,
+    minimum: i32,
+    time_out: f64,
+) -> i32 {
+    // SAFETY: as this function's own contract.
+    let Some(pred) = (unsafe { text(pred) }) else { return ARGUMENT };
+    let search = || resolver::resolve_bypred(Config::get(), &pred, count(minimum), timeout(time_out));
+    // SAFETY: as this function's own contract.
+    unsafe { deliver(buffer, buffer_elements as usize, &pred, search) }
+}
+
+/// Searches all the time.
+#[unsafe(no_mangle)]
+pub extern "C" fn lsl_create_continuous_resolver(forget_after: f64) -> *mut ContinuousResolver {
+    start(|config| ContinuousResolver::all(config, timeout(forget_after)))
+}
+
+/// Searches streams whose property has a value, all the time.
+///
+/// # Safety
+///
+/// - The strings are null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_create_continuous_resolver_byprop(
+    prop: *const c_char,
+    value: *const c_char,
+    forget_after: f64,
+) -> *mut ContinuousResolver {
+    // SAFETY: as this function's own contract.
+    let (Some(prop), Some(value)) = (unsafe { text(prop) }, unsafe { text(value) }) else {
+        return ptr::null_mut();
+    };
+    start(|config| ContinuousResolver::by_property(config, &prop, &value, timeout(forget_after)))
+}
+
+/// Searches streams that fulfil an XPath predicate, all the time.
+///
+/// # Safety
+///
+/// - `pred` is null or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_create_continuous_resolver_bypred(
+    pred: *const c_char,
+    forget_after: f64,
+) -> *mut ContinuousResolver {
+    // SAFETY: as this function's own contract.
+    let Some(pred) = (unsafe { text(pred) }) else { return ptr::null_mut() };
+    start(|config| ContinuousResolver::by_predicate(config, &pred, timeout(forget_after)))
+}
+
+/// The streams that were there lately.
+///
+/// # Safety
+///
+/// - `resolver` is null or a live handle; `buffer` is null or points to `buffer_elements` handles (or to
+///   1,024, if that is less), which are overwritten.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_resolver_results(
+    resolver: *mut ContinuousResolver,
+    buffer: *mut *mut Info,
+    buffer_elements: u32,
+) -> i32 {
+    // SAFETY: as this function's own contract.
+    let Some(resolver) = (unsafe { resolver.as_ref() }) else { return ARGUMENT };
+    let len = (buffer_elements as usize).min(RESULTS_LIMIT);
+    // SAFETY: as this function's own contract.
+    unsafe { deliver(buffer, len, "", || Ok(resolver.results())) }
+}
+
+/// Ends a search.
+///
+/// # Safety
+///
+/// - `resolver` is null or a handle that was not given back and that no other thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lsl_destroy_continuous_resolver(resolver: *mut ContinuousResolver) {
+    if !resolver.is_null() {
+        // SAFETY: handles come from `Box::into_raw`, and this one was not given back.
+        let resolver = unsafe { Box::from_raw(resolver) };
+        guard((), || drop(resolver));
+    }
+}
+
+fn start(
+    create: impl FnOnce(std::sync::Arc<Config>) -> Result<ContinuousResolver, ResolveError>,
+) -> *mut ContinuousResolver {
+    guard(ptr::null_mut(), || match create(std::sync::Arc::clone(Config::get())) {
+        Ok(resolver) => Box::into_raw(Box::new(resolver)),
+        Err(error) => {
+            eprintln!("no continuous resolver: {error}");
+            ptr::null_mut()
+        }
+    })
+}
+
+/// Runs a search for `query` and writes handles of what it finds; returns how many, or an error code.
+///
+/// # Safety
+///
+/// - `buffer` is null or points to `len` handles.
+unsafe fn deliver(
+    buffer: *mut *mut Info,
+    len: usize,
+    query: &str,
+    search: impl FnOnce() -> Result<Vec<StreamInfo>, ResolveError>,
+) -> i32 {
+    guard(INTERNAL, || {
+        let found = match search() {
+            Ok(found) => found,
+            Err(ResolveError::Query(error)) => {
+                record(&error.describe(query));
+                return ARGUMENT;
+            }
+            Err(error) => {
+                record(&error);
+                return INTERNAL;
+            }
+        };
+        // SAFETY: as the caller promises.
+        let places = unsafe { chunk::write(buffer, len) };
+        let count = found.len().min(places.len());
+        for (place, info) in places.iter_mut().zip(found) {
+            *place = Info::into_handle(info);
+        }
+        i32::try_from(count).unwrap_or(i32::MAX)
+    })
+}
+
+/// # Safety
+///
+/// - `text` is null or NUL-terminated.
+unsafe fn text(text: *const c_char) -> Option<String> {
+    // SAFETY: as the caller promises.
+    unsafe { strings::bytes(text) }.map(|text| String::from_utf8_lossy(text).into_owned())
+}
+
+fn count(minimum: i32) -> usize {
+    usize::try_from(minimum).unwrap_or(0)
+}
+
+fn timeout(seconds: f64) -> Duration {
+    time_limit(seconds).unwrap_or(resolver::FOREVER)
+}
