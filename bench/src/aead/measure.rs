@@ -1,0 +1,113 @@
+//! Turns, gates and medians.
+
+use std::time::Instant;
+
+use super::{Contender, Probe, Workload};
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Turns each contender gets.
+    pub rounds: usize,
+    /// Timed passes of sealing, and of opening, in a turn.
+    pub passes: usize,
+}
+
+/// What one contender needed, in nanoseconds per message.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Name of the contender.
+    pub name: String,
+    /// Median over the accepted passes of sealing.
+    pub seal: f64,
+    /// Median over the accepted passes of opening.
+    pub open: f64,
+    /// Half the interquartile range of sealing, as a share of its median.
+    pub spread: f64,
+    /// Accepted passes, and all passes.
+    pub accepted: (usize, usize),
+}
+
+/// Measures all contenders on one workload, in turns.
+///
+/// # Panics
+///
+/// If a contender's result is wrong: its time would mean nothing.
+pub fn measure(
+    contenders: &mut [Box<dyn Contender>],
+    work: &mut Workload,
+    plan: Plan,
+    probe: &mut Probe,
+) -> Vec<Figure> {
+    let mut samples = vec![Samples::default(); contenders.len()];
+    for round in 0..plan.rounds {
+        for turn in 0..contenders.len() {
+            let index = (turn + round) % contenders.len();
+            samples[index].turn(contenders[index].as_mut(), work, plan, probe);
+        }
+    }
+    let count = work.places.len() as f64;
+    contenders
+        .iter()
+        .zip(samples)
+        .map(|(contender, samples)| samples.figure(contender.name(), count))
+        .collect()
+}
+
+/// Accepted times of one contender, in seconds per pass.
+#[derive(Clone, Default)]
+struct Samples {
+    seal: Vec<f64>,
+    open: Vec<f64>,
+    all: usize,
+}
+
+impl Samples {
+    /// Warms up, then times sealing and opening pass by pass.
+    fn turn(&mut self, contender: &mut dyn Contender, work: &mut Workload, plan: Plan, probe: &mut Probe) {
+        let warm_up = Instant::now();
+        while warm_up.elapsed().as_micros() < WARM_UP_US {
+            contender.seal(work);
+            assert!(contender.open(work), "{} did not open what it sealed", contender.name());
+        }
+        for _ in 0..plan.passes {
+            let before = probe.quiet();
+            let start = Instant::now();
+            contender.seal(work);
+            let sealed = start.elapsed();
+            let between = probe.quiet();
+            let start = Instant::now();
+            let verified = contender.open(work);
+            let opened = start.elapsed();
+            let after = probe.quiet();
+            assert!(verified, "{} did not open what it sealed", contender.name());
+            if before && between {
+                self.seal.push(sealed.as_secs_f64());
+            }
+            if between && after {
+                self.open.push(opened.as_secs_f64());
+            }
+            self.all += 2;
+        }
+        assert!(work.is_plain(), "{} does not give back the plaintext", contender.name());
+    }
+
+    fn figure(mut self, name: String, count: f64) -> Figure {
+        let accepted = (self.seal.len() + self.open.len(), self.all);
+        self.seal.sort_by(f64::total_cmp);
+        self.open.sort_by(f64::total_cmp);
+        let seal = quantile(&self.seal, 0.5);
+        let spread = (quantile(&self.seal, 0.75) - quantile(&self.seal, 0.25)) / 2.0 / seal;
+        let open = quantile(&self.open, 0.5);
+        Figure { name, seal: seal * 1e9 / count, open: open * 1e9 / count, spread, accepted }
+    }
+}
+
+/// The value below which `share` of the sorted samples lie; NaN if there are none.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let index = (sorted.len() as f64 * share) as usize;
+    sorted.get(index).copied().unwrap_or(f64::NAN)
+}
+
+/// Wide vector units change the clock for about this long after their first use.
+const WARM_UP_US: u128 = 300;

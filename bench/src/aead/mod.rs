@@ -1,0 +1,23 @@
+//! How fast ChaCha20-Poly1305 is here, against the other libraries, in one run.
+//!
+//! Every contender seals and opens the same [`Workload`] in place, in turns of a few milliseconds whose
+//! order changes every round. A [`Probe`] before and after each timed pass tells whether the core was
+//! ours and at full clock; other passes are thrown away. Every opened pass is compared with the plaintext.
+
+mod agree;
+mod contender;
+mod measure;
+#[cfg(feature = "peers")]
+mod peers;
+mod probe;
+pub mod sweep;
+pub mod workers;
+mod workload;
+
+pub use agree::agree;
+pub use contender::{Contender, Engine};
+pub use measure::{Figure, Plan, measure};
+#[cfg(feature = "peers")]
+pub use peers::peers;
+pub use probe::Probe;
+pub use workload::{KEY, Workload};

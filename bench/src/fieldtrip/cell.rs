@@ -1,0 +1,177 @@
+//! One cell of the tables: a path, a direction and a block shape, run for a while and checked.
+
+use core::error::Error;
+use core::time::Duration;
+use std::time::Instant;
+
+use super::{original, ours, raw};
+
+/// What a cell runs over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Path {
+    /// A copy into, or out of, a ring that was touched before.
+    RawMemory,
+    /// One write, one small answer (or the reverse), over TCP on this machine.
+    RawTcp,
+    /// The same over a UNIX socket.
+    RawUnix,
+    /// Our client, our server, one connection.
+    Tcp,
+    /// Our client, our server, a connection for each request.
+    TcpStateless,
+    /// Our client, our server.
+    Unix,
+    /// Our buffer in this process.
+    Memory,
+    /// The original's client, our server, one connection.
+    OldClientTcp,
+    /// The original's client, our server, a connection for each request.
+    OldClientStateless,
+    /// The original's client and server, one connection.
+    OriginalTcp,
+    /// The original's client and server, a connection for each request.
+    OriginalStateless,
+    /// The original's client and second server, which waits in accept.
+    OriginalUnix,
+}
+
+pub(crate) const PATHS: [Path; 12] = [
+    Path::RawMemory,
+    Path::RawTcp,
+    Path::RawUnix,
+    Path::Tcp,
+    Path::TcpStateless,
+    Path::Unix,
+    Path::Memory,
+    Path::OldClientTcp,
+    Path::OldClientStateless,
+    Path::OriginalTcp,
+    Path::OriginalStateless,
+    Path::OriginalUnix,
+];
+
+/// Which way the samples go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Direction {
+    Put,
+    Get,
+}
+
+pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::Put, Direction::Get];
+
+/// Channels × samples of a block of float32.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) channels: u32,
+    pub(crate) samples: u32,
+}
+
+impl Shape {
+    pub(crate) fn values(self) -> usize {
+        self.channels as usize * self.samples as usize
+    }
+
+    pub(crate) fn bytes(self) -> usize {
+        self.values() * 4
+    }
+
+    /// Samples that the ring of the original holds.
+    pub(crate) fn ring_samples(self) -> usize {
+        if self.channels <= 256 { 600_000 } else { (512 << 20) / (self.channels as usize * 4) }
+    }
+
+    /// Values of a block that can be recognised.
+    pub(crate) fn block(self, seed: u32) -> Vec<f32> {
+        (0..self.values() as u32).map(|n| (n.wrapping_mul(31).wrapping_add(seed) % 65_521) as f32).collect()
+    }
+}
+
+/// A cell to run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) path: Path,
+    pub(crate) direction: Direction,
+    pub(crate) shape: Shape,
+}
+
+/// What a cell measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) blocks: u64,
+    pub(crate) elapsed: Duration,
+    pub(crate) median: Duration,
+    pub(crate) slowest: Duration,
+}
+
+impl Plan {
+    pub(crate) fn name(&self) -> String {
+        format!("{:?}-{:?}-{}x{}", self.direction, self.path, self.shape.channels, self.shape.samples)
+    }
+
+    pub(crate) fn run(&self, time: Duration) -> Result<Cell, Box<dyn Error>> {
+        let (shape, direction) = (self.shape, self.direction);
+        match self.path {
+            Path::RawMemory => raw::memory(shape, direction, time),
+            Path::RawTcp => raw::tcp(shape, direction, time),
+            Path::RawUnix => raw::unix(shape, direction, time),
+            Path::Tcp => ours::tcp(shape, direction, time),
+            Path::TcpStateless => ours::tcp_stateless(shape, direction, time),
+            Path::Unix => ours::unix(shape, direction, time),
+            Path::Memory => ours::memory(shape, direction, time),
+            Path::OldClientTcp => original::client_to_ours(shape, direction, original::Style::Stateful, time),
+            Path::OldClientStateless => {
+                original::client_to_ours(shape, direction, original::Style::Stateless, time)
+            }
+            Path::OriginalTcp => original::tcp(shape, direction, original::Style::Stateful, time),
+            Path::OriginalStateless => original::tcp(shape, direction, original::Style::Stateless, time),
+            Path::OriginalUnix => original::unix(shape, direction, time),
+        }
+    }
+}
+
+impl Cell {
+    pub(crate) fn values_per_second(&self, shape: Shape) -> f64 {
+        self.blocks as f64 * shape.values() as f64 / self.elapsed.as_secs_f64()
+    }
+
+    /// Seconds that a block takes: the median, which a busy machine disturbs less than the mean.
+    pub(crate) fn typical(&self) -> f64 {
+        self.median.as_secs_f64()
+    }
+
+    pub(crate) fn line(&self, shape: Shape) -> String {
+        format!(
+            "{:.3e} values/s, median {:?}, slowest {:?}",
+            self.values_per_second(shape),
+            self.median,
+            self.slowest
+        )
+    }
+}
+
+/// Runs `block` for a while, after a few times that do not count, and keeps how long each took.
+pub(crate) fn repeat(
+    time: Duration,
+    mut block: impl FnMut() -> Result<(), Box<dyn Error>>,
+) -> Result<Cell, Box<dyn Error>> {
+    for _ in 0..3 {
+        block()?;
+    }
+    let mut each = Vec::with_capacity(1 << 20);
+    let started = Instant::now();
+    let mut last = started;
+    while last - started < time && each.len() < MOST_BLOCKS {
+        block()?;
+        let now = Instant::now();
+        each.push(now - last);
+        last = now;
+    }
+    let elapsed = last - started;
+    let blocks = each.len() as u64;
+    each.sort_unstable();
+    let median = each.get(each.len() / 2).copied().ok_or("no block in time")?;
+    let slowest = each.last().copied().unwrap_or_default();
+    Ok(Cell { blocks, elapsed, median, slowest })
+}
+
+const MOST_BLOCKS: usize = 20_000_000;

@@ -1,0 +1,109 @@
+//! Measures MSE: handshakes, ciphers, transfers, memory and success, each against a stated criterion.
+//!
+//! ```text
+//! mse-bench [--quick] [--json FILE] [SCENARIO...]      cipher handshake transfer shaped success memory
+//! ```
+//!
+//! Both ends of a connection are processes of their own on real sockets, every byte is verified, variants are
+//! interleaved within one run, and the medians come with their spread. OpenSSL is measured in the same process,
+//! round by round, when built with the feature `openssl`. What libtorrent does on the same machine is measured
+//! by `bench/src/mse/against_libtorrent.py`.
+
+mod cipher;
+mod handshake;
+mod memory;
+mod outcome;
+mod success;
+mod transfer;
+mod worker;
+
+use std::process::ExitCode;
+
+pub use outcome::{Outcome, Verdict};
+pub use worker::run_if_worker;
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Effort {
+    /// A minute or two, for a figure to be quoted.
+    Full,
+    /// Seconds, to see that everything works.
+    Quick,
+}
+
+impl Effort {
+    /// `full`, or a tenth of it but one at least.
+    fn count(self, full: usize) -> usize {
+        match self {
+            Self::Full => full,
+            Self::Quick => (full / 10).max(1),
+        }
+    }
+}
+
+/// Why a measurement does not exist.
+pub type Error = Box<dyn core::error::Error + Send + Sync>;
+
+type Scenario = fn(Effort) -> Result<Vec<Outcome>, Error>;
+
+const SCENARIOS: [(&str, Scenario); 6] = [
+    ("cipher", cipher::run),
+    ("handshake", handshake::run),
+    ("transfer", transfer::run),
+    ("shaped", transfer::run_shaped),
+    ("success", success::run),
+    ("memory", memory::run),
+];
+
+/// The scenarios' names, without `memory`, which needs a program that counts its allocations.
+pub fn scenarios() -> impl Iterator<Item = &'static str> {
+    SCENARIOS.iter().map(|(name, _)| *name).filter(|name| *name != "memory")
+}
+
+/// Runs one scenario and gives its figures as `--json` writes them.
+///
+/// # Errors
+///
+/// When it cannot be run, or its result is wrong.
+pub fn measure(wanted: &str, effort: Effort) -> Result<Vec<serde_json::Value>, Error> {
+    let scenario = SCENARIOS.iter().find(|(name, _)| *name == wanted).ok_or("no such scenario")?;
+    Ok(scenario.1(effort)?.iter().map(|outcome| outcome.to_json(wanted)).collect())
+}
+
+/// Runs the program with these arguments.
+pub fn run(arguments: impl IntoIterator<Item = String>) -> ExitCode {
+    match try_run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mse-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_run(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
+    let (mut effort, mut json, mut wanted) = (Effort::Full, None, Vec::new());
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--quick" => effort = Effort::Quick,
+            "--json" => json = Some(arguments.next().ok_or("--json needs a file")?),
+            name if SCENARIOS.iter().any(|(scenario, _)| *scenario == name) => wanted.push(argument),
+            _ => return Err(format!("no such option or scenario: {argument}").into()),
+        }
+    }
+    let mut records = String::new();
+    for (name, scenario) in SCENARIOS {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        println!("== {name} (load {:.1})", crate::record::load());
+        for outcome in scenario(effort)? {
+            println!("{outcome}");
+            records += &outcome.to_json(name).to_string();
+            records.push('\n');
+        }
+    }
+    json.map_or(Ok(()), |path| std::fs::write(path, records))?;
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! The other end of every measured connection: this program, started again.
+
+use core::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use schwann_mse::net::{Acceptor, Gate};
+use schwann_mse::policy::Policy;
+use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
+
+use super::{Error, success, transfer};
+use crate::clock;
+
+/// Names the worker's task; only [`Worker::start`] sets it.
+const TASK: &str = "SCHWANN_MSE_BENCH_WORKER";
+
+pub(super) const TORRENT: InfoHash = InfoHash([0x53; 20]);
+
+/// Every method and no MSE at all: what a variant of a connection may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Variant {
+    Mse(Group, Method),
+    Plain,
+}
+
+impl Variant {
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Mse(Group::Oakley1024, method) => format!("MSE 1,024 bit, {method}"),
+            Self::Mse(_, method) => format!("MSE 768 bit, {method}"),
+            Self::Plain => "plain".into(),
+        }
+    }
+
+    pub(super) fn policy(self) -> Policy {
+        match self {
+            Self::Mse(..) => Policy::Required,
+            Self::Plain => Policy::Disabled,
+        }
+    }
+
+    pub(super) fn group(self) -> Group {
+        match self {
+            Self::Mse(group, _) => group,
+            Self::Plain => Group::Mse768,
+        }
+    }
+
+    pub(super) fn methods(self) -> Methods {
+        match self {
+            Self::Mse(_, method) => Methods::of(&[method]),
+            Self::Plain => Methods::from_bits(0),
+        }
+    }
+
+    fn acceptor(self) -> Acceptor<InfoHash> {
+        let mut gate = Gate::default();
+        gate.attempts_max = u32::MAX;
+        let mut acceptor = Acceptor::new(TORRENT, self.policy()).with_gate(gate);
+        acceptor.group = self.group();
+        if let Self::Mse(_, method) = self {
+            acceptor.accept.methods = self.methods();
+            acceptor.accept.preferred = method;
+        }
+        acceptor
+    }
+
+    fn to_word(self) -> String {
+        match self {
+            Self::Mse(group, method) => format!("{}:{:x}", group.key_len(), method.bit()),
+            Self::Plain => "plain".into(),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        let Some((group, bit)) = word.split_once(':') else { return Some(Self::Plain) };
+        let group = if group == "128" { Group::Oakley1024 } else { Group::Mse768 };
+        Some(Self::Mse(group, Method::from_bit(u32::from_str_radix(bit, 16).ok()?)?))
+    }
+}
+
+/// What the other process does with each connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    /// Answers our BitTorrent handshake with its own.
+    Answer(Variant),
+    /// Takes part in a handshake in pieces.
+    Shake,
+    /// Receives and verifies bytes; answers with the processor time it took.
+    Sink(Variant),
+}
+
+/// A running worker; killed when dropped.
+pub(super) struct Worker {
+    child: Child,
+    pub(super) address: SocketAddr,
+}
+
+impl Worker {
+    pub(super) fn start(task: Task) -> Result<Self, Error> {
+        let word = match task {
+            Task::Answer(variant) => format!("answer {}", variant.to_word()),
+            Task::Shake => "shake plain".into(),
+            Task::Sink(variant) => format!("sink {}", variant.to_word()),
+        };
+        let mut child = Command::new(std::env::current_exe()?)
+            .env(TASK, word)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+        Ok(Self { child, address: line.trim().parse()? })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Becomes a worker and never returns, if this process was started as one.
+pub fn run_if_worker() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    if let Err(error) = work(&task) {
+        eprintln!("mse-bench worker, {task}: {error}");
+        std::process::exit(1);
+    }
+    std::process::exit(0);
+}
+
+fn work(task: &str) -> Result<(), Error> {
+    let (task, variant) = task.split_once(' ').ok_or("a task and a variant")?;
+    let acceptor = Variant::parse(variant).ok_or("a variant")?.acceptor();
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    println!("{}", listener.local_addr()?);
+    loop {
+        let (socket, _) = listener.accept()?;
+        match task {
+            "answer" => answer(socket, &acceptor)?,
+            "shake" => success::respond(&socket)?,
+            _ => sink(socket, &acceptor)?,
+        }
+    }
+}
+
+pub(super) fn bt_handshake(name: u8) -> BtHandshake {
+    BtHandshake { reserved: [0; 8], info_hash: TORRENT, peer_id: [name; 20] }
+}
+
+fn answer(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Error> {
+    socket.set_nodelay(true)?;
+    let mut stream = acceptor.accept(socket)?.stream;
+    let mut theirs = [0; BtHandshake::LEN];
+    stream.read_exact(&mut theirs)?;
+    if BtHandshake::parse(&theirs) != Some(bt_handshake(b'a')) {
+        return Err("the handshake arrived changed".into());
+    }
+    stream.write_all(&bt_handshake(b'b').encode())?;
+    // The measuring side closes first, so that no port of ours lingers.
+    _ = stream.read(&mut [0]);
+    Ok(())
+}
+
+fn sink(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Error> {
+    socket.set_nodelay(true)?;
+    let mut stream = acceptor.accept(socket)?.stream;
+    stream.read_exact(&mut [0; BtHandshake::LEN])?;
+    stream.write_all(&bt_handshake(b'b').encode())?;
+    let mut len = [0; 8];
+    stream.read_exact(&mut len)?;
+    let began = clock::cpu_ns();
+    transfer::receive(&mut stream, u64::from_le_bytes(len))?;
+    stream.write_all(&(clock::cpu_ns() - began).to_le_bytes())?;
+    _ = stream.read(&mut [0]);
+    Ok(())
+}

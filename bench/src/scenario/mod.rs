@@ -1,0 +1,268 @@
+//! What is measured: a scenario is a workload and the figures that are taken from it.
+//!
+//! A scenario checks its own result. A run whose samples are damaged, out of order, or lost where the
+//! workload allows no loss gives no figures at all.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::transfer::Outcome;
+use crate::workload::{Pacing, Workload};
+
+pub mod drift;
+pub mod latency;
+pub mod memory;
+pub mod sensitivity;
+pub mod throughput;
+
+/// One cell of a suite's table.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Unique within the suite, `a-z0-9-`; part of the records.
+    pub name: String,
+    /// What it measures, for the reader of the table.
+    pub about: String,
+    /// The sweeps that it is a point of.
+    pub points: Vec<Point>,
+    /// What the processes do.
+    pub workload: Workload,
+    /// How figures are taken from it.
+    pub take: fn(&Workload, &Outcome) -> Figures,
+    /// The figures that the table shows, in its order.
+    pub metrics: &'static [Metric],
+    /// Whether the same transfer over a raw socket says anything.
+    pub raw_baseline: RawBaseline,
+    /// Whether the opponent also runs against itself here.
+    pub null: NullRuns,
+}
+
+/// Whether a cell shows what a difference between equals looks like.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NullRuns {
+    /// Its comparisons use the widest null among the suite's cells.
+    Borrowed,
+    /// It has its own.
+    Measured,
+}
+
+/// A place on the axis of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// What is varied.
+    pub axis: Axis,
+    /// Where on it, in the axis' unit.
+    pub at: f64,
+}
+
+/// What a sweep varies.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Axis {
+    /// Channels per sample.
+    Channels,
+    /// Samples per push.
+    Chunk,
+    /// Receiving processes.
+    Inlets,
+    /// Samples per second.
+    Rate,
+}
+
+impl Axis {
+    /// The axis' name with its unit, as a plot shows it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Channels => "channels",
+            Self::Chunk => "samples per chunk",
+            Self::Inlets => "inlets",
+            Self::Rate => "rate, Hz",
+        }
+    }
+}
+
+/// Whether a raw socket is measured beside the libraries.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RawBaseline {
+    /// It shows what the machine permits.
+    Measured,
+    /// It has nothing to compare.
+    Meaningless,
+}
+
+/// A figure's name, meaning and goal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metric {
+    /// Key in [`Figures::values`]; ends in its unit.
+    pub name: &'static str,
+    /// Which way is better.
+    pub better: Better,
+    /// The project's goal for its ratio to the opponent.
+    pub goal: Option<f64>,
+    /// The project's goal for its ratio to the raw socket.
+    pub goal_raw: Option<f64>,
+}
+
+impl Metric {
+    pub(crate) const fn lower(name: &'static str) -> Self {
+        Self { name, better: Better::Lower, goal: None, goal_raw: None }
+    }
+
+    pub(crate) const fn higher(name: &'static str) -> Self {
+        Self { name, better: Better::Higher, goal: None, goal_raw: None }
+    }
+
+    const fn goal(self, ratio: f64) -> Self {
+        Self { goal: Some(ratio), ..self }
+    }
+
+    const fn goal_raw(self, ratio: f64) -> Self {
+        Self { goal_raw: Some(ratio), ..self }
+    }
+}
+
+/// Which way a figure is better.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+impl Better {
+    /// Says whether `ratio` reaches `goal`.
+    #[must_use]
+    pub fn reaches(self, ratio: f64, goal: f64) -> bool {
+        match self {
+            Self::Higher => ratio >= goal,
+            Self::Lower => ratio <= goal,
+        }
+    }
+}
+
+/// What one run gave.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Figures {
+    /// By metric name, in the unit that the name ends in.
+    pub values: BTreeMap<String, f64>,
+    /// Distributions behind them: pairs of a bucket's upper end, ns, and its count.
+    pub histograms: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Medians over stretches of time: seconds since the first, and the value, us.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+/// Why the result of a run is not believed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CheckFailure {
+    /// Values were wrong in so many samples.
+    Corrupt(u64),
+    /// So many samples came twice or too late.
+    Disordered(u64),
+    /// Latency changed by so many per cent from the run's beginning to its end.
+    Drifted(i64),
+    /// So many samples never came, in a workload that gives no excuse.
+    Lost(u64),
+    /// The receiver got nothing.
+    Nothing,
+}
+
+impl fmt::Display for CheckFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt(count) => write!(formatter, "{count} samples with wrong values"),
+            Self::Disordered(count) => write!(formatter, "{count} samples twice or out of order"),
+            Self::Drifted(percent) => write!(formatter, "latency drifted by {percent} % during the run"),
+            Self::Lost(count) => write!(formatter, "{count} samples lost"),
+            Self::Nothing => formatter.write_str("nothing was received"),
+        }
+    }
+}
+
+impl core::error::Error for CheckFailure {}
+
+/// Leaves the null to the ends of every sweep, and to cells that are in several: a machine's restlessness depends on
+/// the load, which is least and greatest there.
+fn borrow_nulls(cells: &mut [Cell]) {
+    let ends: Vec<(Axis, f64, f64)> = [Axis::Channels, Axis::Chunk, Axis::Inlets, Axis::Rate]
+        .into_iter()
+        .map(|axis| {
+            let on = cells.iter().flat_map(|cell| &cell.points).filter(|point| point.axis == axis);
+            let (low, high) = on.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
+                (low.min(point.at), high.max(point.at))
+            });
+            (axis, low, high)
+        })
+        .collect();
+    for cell in cells {
+        let at_end = |point: &Point| {
+            ends.iter().any(|&(axis, low, high)| axis == point.axis && (point.at == low || point.at == high))
+        };
+        if cell.points.len() < 2 && !cell.points.iter().any(at_end) {
+            cell.null = NullRuns::Borrowed;
+        }
+    }
+}
+
+/// Checks that what was received is what was sent.
+///
+/// # Errors
+///
+/// [`CheckFailure`]: the run proves a fault, and its timing means nothing.
+pub fn check(workload: &Workload, outcome: &Outcome) -> Result<(), CheckFailure> {
+    for receiver in &outcome.receivers {
+        let tally = receiver.tally;
+        if tally.received == 0 {
+            return Err(CheckFailure::Nothing);
+        }
+        if tally.corrupt > 0 {
+            return Err(CheckFailure::Corrupt(tally.corrupt));
+        }
+        if tally.disordered > 0 {
+            return Err(CheckFailure::Disordered(tally.disordered));
+        }
+        let unread = outcome.sender.sent.saturating_sub(tally.received);
+        match workload.pacing {
+            // More was pushed than any receiver can take; what is dropped is a figure, not a fault.
+            Pacing::Unpaced => {}
+            // Who pulls slowly on purpose leaves samples unread, but sees no gap.
+            _ if workload.pauses() && tally.lost == 0 => {}
+            _ if unread == 0 => {}
+            _ => return Err(CheckFailure::Lost(unread)),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the latency of a run stood still: what changes while one looks has no one value.
+///
+/// # Errors
+///
+/// [`CheckFailure::Drifted`]: the run is made again.
+pub fn check_drift(figures: &Figures) -> Result<(), CheckFailure> {
+    let value = |name| figures.values.get(name).copied().unwrap_or(0.0_f64);
+    let (percent, t) = (value("drift_percent"), value("drift_t"));
+    if percent.abs() > DRIFT_LIMIT_PERCENT && t.abs() > DRIFT_LIMIT_T {
+        return Err(CheckFailure::Drifted(percent as i64));
+    }
+    Ok(())
+}
+
+/// More than this between a run's beginning and its end, of the run's median, is drift.
+const DRIFT_LIMIT_PERCENT: f64 = 25.0;
+/// The slope must be beyond chance, too: p < 0.001 at 18 degrees of freedom.
+const DRIFT_LIMIT_T: f64 = 3.92;
+
+/// Processor seconds of sender and receivers per million samples delivered.
+fn cpu_seconds_per_million(outcome: &Outcome) -> f64 {
+    let cpu_ns: u64 = outcome.sender.cpu_ns + outcome.receivers.iter().map(|r| r.cpu_ns).sum::<u64>();
+    let delivered: u64 = outcome.receivers.iter().map(|r| r.tally.received).sum();
+    cpu_ns as f64 * 1e-9 / delivered as f64 * 1e6
+}
+
+fn largest(values: impl Iterator<Item = u64>) -> f64 {
+    values.max().unwrap_or(0) as f64
+}

@@ -1,0 +1,176 @@
+//! Suites whose measurements compare within themselves, cut into steps that can be resumed.
+
+use core::time::Duration;
+use std::io::Write;
+use std::time::Instant;
+
+use crate::aead::{Contender, Engine, Plan, Probe, Workload, measure};
+use crate::campaign::CampaignError;
+use crate::record::{Reading, Records};
+use crate::statistics::median;
+use crate::suite::{Depth, Effort};
+use crate::transfer::interrupted;
+use crate::{fieldtrip, mse};
+
+/// A part of a suite that is done as a whole or not at all.
+pub struct Step {
+    /// Unique within the suite; part of the records.
+    pub name: String,
+    /// Measures. Says what went wrong in words.
+    pub run: Box<Measure>,
+}
+
+/// Takes the step's name and gives its figures.
+pub type Measure = dyn Fn(&str) -> Result<Vec<Reading>, String>;
+
+/// Runs every step that `records` does not hold yet.
+///
+/// # Errors
+///
+/// [`CampaignError`]; what is done is in the records.
+pub fn run(steps: &[Step], records: &mut Records, progress: &mut dyn Write) -> Result<(), CampaignError> {
+    let done = |records: &Records, step: &Step| records.readings.iter().any(|r| r.step == step.name);
+    let todo: Vec<&Step> = steps.iter().filter(|step| !done(records, step)).collect();
+    let started = Instant::now();
+    for (number, step) in todo.iter().enumerate() {
+        if interrupted() {
+            return Err(CampaignError::Interrupted);
+        }
+        let left =
+            started.elapsed().checked_div(number as u32).map(|each| each * (todo.len() - number) as u32);
+        let left = left.map_or_else(String::new, |left| format!(", {} s left", left.as_secs()));
+        // Progress is a courtesy; the records are what counts.
+        let _ = writeln!(progress, "[{}/{}{left}] {}", number + 1, todo.len(), step.name);
+        let readings = (step.run)(&step.name)
+            .map_err(|reason| CampaignError::Subject("the step".to_owned(), step.name.clone(), reason))?;
+        records.add_readings(readings).map_err(CampaignError::Records)?;
+    }
+    Ok(())
+}
+
+/// Sealing and opening, a step per message size.
+pub(crate) fn aead(effort: Effort) -> Vec<Step> {
+    let sizes: &[usize] = match effort.depth {
+        Depth::Full => &[64, 264, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
+        Depth::Quick => &[264, 4096, 65_536],
+    };
+    let rounds = match effort.depth {
+        Depth::Full => 15,
+        Depth::Quick => 3,
+    };
+    let step = |&size: &usize| Step {
+        name: format!("{size} B"),
+        run: Box::new(move |name| Ok(aead_at(name, size, rounds))),
+    };
+    sizes.iter().map(step).collect()
+}
+
+fn aead_at(step: &str, size: usize, rounds: usize) -> Vec<Reading> {
+    let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
+    #[cfg(feature = "peers")]
+    contenders.extend(crate::aead::peers());
+    for kernel in schwann_aead::Kernel::available() {
+        contenders.extend([1, 16].map(|batch| Box::new(Engine::new(kernel, batch)) as Box<dyn Contender>));
+    }
+    let mut work = Workload::new((0..(131_072 / size).clamp(16, 256)).map(|_| size), 0);
+    let figures = measure(&mut contenders, &mut work, Plan { rounds, passes: 8 }, &mut Probe::new());
+    let reading = |name: &str, subject: &str, ns: f64, spread: f64, samples: usize| {
+        let rate = size as f64 * 1e3 / ns;
+        Reading {
+            step: step.to_owned(),
+            subject: subject.to_owned(),
+            name: name.to_owned(),
+            unit: "MB/s".to_owned(),
+            at: Some(size as f64),
+            median: rate,
+            low: rate * (1.0 - spread),
+            high: rate * (1.0 + spread),
+            samples: samples as u64,
+            criterion: None,
+            met: None,
+        }
+    };
+    let both = figures.iter().flat_map(|figure| {
+        let accepted = figure.accepted.0 / 2;
+        [("seal", figure.seal), ("open", figure.open)]
+            .map(|(name, ns)| reading(name, &figure.name, ns, figure.spread, accepted))
+    });
+    // A machine that was never quiet gives no figure.
+    both.filter(|reading| reading.median.is_finite()).collect()
+}
+
+/// A step per scenario of MSE.
+pub(crate) fn mse(effort: Effort) -> Vec<Step> {
+    let effort = match effort.depth {
+        Depth::Full => mse::Effort::Full,
+        Depth::Quick => mse::Effort::Quick,
+    };
+    let step = |name: &'static str| Step {
+        name: name.to_owned(),
+        run: Box::new(move |step| {
+            let outcomes = mse::measure(name, effort).map_err(|error| error.to_string())?;
+            Ok(outcomes.iter().map(|outcome| mse_reading(step, outcome)).collect())
+        }),
+    };
+    mse::scenarios().map(step).collect()
+}
+
+fn mse_reading(step: &str, outcome: &serde_json::Value) -> Reading {
+    let text = |name: &str| outcome[name].as_str().map(str::to_owned);
+    let number = |name: &str| outcome[name].as_f64().unwrap_or(f64::NAN);
+    Reading {
+        step: step.to_owned(),
+        subject: "MSE".to_owned(),
+        name: text("name").unwrap_or_default(),
+        unit: text("unit").unwrap_or_default(),
+        at: None,
+        median: number("median"),
+        low: number("min"),
+        high: number("max"),
+        samples: outcome["samples"].as_u64().unwrap_or(0),
+        criterion: text("criterion"),
+        met: outcome["met"].as_bool(),
+    }
+}
+
+/// A step per shape of a block.
+pub(crate) fn fieldtrip(effort: Effort) -> Vec<Step> {
+    let shapes: &[(u32, u32)] = match effort.depth {
+        Depth::Full => {
+            &[(32, 1), (32, 16), (32, 32), (32, 64), (32, 128), (32, 256), (64, 256), (128, 256), (256, 256)]
+        }
+        Depth::Quick => &[(32, 16), (256, 256)],
+    };
+    let (rounds, time) = match effort.depth {
+        Depth::Full => (3, Duration::from_millis(100)),
+        Depth::Quick => (1, Duration::from_millis(50)),
+    };
+    let step = |&(channels, samples): &(u32, u32)| Step {
+        name: format!("{channels} x {samples}"),
+        run: Box::new(move |step| {
+            let timings =
+                fieldtrip::measure((channels, samples), rounds, time).map_err(|error| error.to_string())?;
+            Ok(timings.iter().map(|timing| fieldtrip_reading(step, timing)).collect())
+        }),
+    };
+    shapes.iter().map(step).collect()
+}
+
+fn fieldtrip_reading(step: &str, timing: &fieldtrip::Timing) -> Reading {
+    let values = f64::from(timing.channels * timing.samples);
+    let mut rates: Vec<f64> = timing.seconds.iter().map(|seconds| values / seconds / 1e6).collect();
+    rates.sort_by(f64::total_cmp);
+    Reading {
+        step: step.to_owned(),
+        subject: timing.path.clone(),
+        name: timing.direction.to_lowercase(),
+        unit: "million values/s".to_owned(),
+        at: Some(values),
+        median: median(&rates),
+        low: rates.first().copied().unwrap_or(f64::NAN),
+        high: rates.last().copied().unwrap_or(f64::NAN),
+        samples: rates.len() as u64,
+        criterion: None,
+        met: None,
+    }
+}

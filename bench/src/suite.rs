@@ -1,0 +1,183 @@
+//! The suites that can be run, by name.
+
+use core::time::Duration;
+
+use crate::scenario::{Cell, latency, memory, sensitivity, throughput};
+use crate::step::{self, Step};
+
+/// A named set of measurements.
+pub struct Suite {
+    /// What the user types, with a dash for the space.
+    pub name: &'static str,
+    /// One line for the list of suites.
+    pub about: &'static str,
+    /// What it does.
+    pub kind: Kind,
+    /// Its share of the time when all suites run.
+    pub weight: f64,
+}
+
+/// How a suite measures.
+pub enum Kind {
+    /// Every subject carries the same samples, in processes of its own.
+    Transfers(fn(Effort) -> Vec<Cell>),
+    /// Steps that compare within themselves.
+    Steps(fn(Effort) -> Vec<Step>),
+}
+
+/// How thoroughly a suite runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// How many cells there are, and how long their runs.
+    pub depth: Depth,
+    /// The share of its full time that a run takes, not below the quick form's.
+    pub scale: f64,
+}
+
+/// Whether the machine's time or the answer is worth more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Depth {
+    /// Long enough to decide.
+    Full,
+    /// Short enough for every change: it proves that everything works and what the order of magnitude is.
+    Quick,
+}
+
+impl Effort {
+    /// Short enough for every change.
+    pub const QUICK: Self = Self { depth: Depth::Quick, scale: 1.0 };
+
+    /// Blocks per cell unless the user says otherwise; every subject runs twice per block.
+    #[must_use]
+    pub fn blocks(self) -> u32 {
+        match self.depth {
+            Depth::Full => 3,
+            Depth::Quick => 1,
+        }
+    }
+
+    fn time(self, full_s: f64, quick_s: f64) -> Duration {
+        let seconds = match self.depth {
+            Depth::Full => (full_s * self.scale).max(quick_s),
+            Depth::Quick => quick_s,
+        };
+        Duration::from_millis((seconds * 1e3) as u64)
+    }
+
+    fn points<T: Copy>(self, full: &[T], quick: &[T]) -> Vec<T> {
+        match self.depth {
+            Depth::Full => full.to_vec(),
+            Depth::Quick => quick.to_vec(),
+        }
+    }
+}
+
+/// Every suite.
+pub const SUITES: &[Suite] = &[
+    Suite {
+        name: "lsl",
+        about: "the project's goals against liblsl: latency, push cost, throughput, processor time, memory",
+        kind: Kind::Transfers(goals),
+        weight: 3.0,
+    },
+    Suite {
+        name: "lsl-latency",
+        about: "64 channels at 1 kHz, and sweeps over channels, rate and inlets: latency, push, jitter, delivery",
+        kind: Kind::Transfers(latencies),
+        weight: 5.0,
+    },
+    Suite {
+        name: "lsl-throughput",
+        about: "samples and bytes per second by chunk size and channel count, and streams of 30 kHz",
+        kind: Kind::Transfers(throughputs),
+        weight: 4.0,
+    },
+    Suite {
+        name: "sensitivity",
+        about: "whether this machine finds a push that is 5 % slower on purpose, and finds nothing where nothing is",
+        kind: Kind::Transfers(sensitivities),
+        weight: 1.0,
+    },
+    Suite {
+        name: "aead",
+        about: "sealing and opening by message size, every kernel, against the other libraries that are built in",
+        kind: Kind::Steps(step::aead),
+        weight: 1.0,
+    },
+    Suite {
+        name: "mse",
+        about: "MSE's handshake, ciphers, transfer and success, each against its limit",
+        kind: Kind::Steps(step::mse),
+        weight: 1.0,
+    },
+    Suite {
+        name: "fieldtrip",
+        about: "the FieldTrip buffer: writing and reading blocks, against the raw path and the original's way",
+        kind: Kind::Steps(step::fieldtrip),
+        weight: 1.0,
+    },
+];
+
+/// Finds a suite by name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().find(|suite| suite.name == name)
+}
+
+fn goals(effort: Effort) -> Vec<Cell> {
+    let timed = effort.time(10.0, 2.0);
+    let flat_out = effort.time(3.0, 0.4);
+    let filling = effort.time(8.0, 2.0);
+    vec![
+        latency::one_kilohertz(timed),
+        throughput::chunks_in_a_window(flat_out),
+        throughput::chunks_unpaced(flat_out),
+        throughput::singles_in_a_window(flat_out),
+        throughput::singles_unpaced(flat_out),
+        memory::prompt(filling),
+        memory::slow(filling),
+    ]
+}
+
+fn latencies(effort: Effort) -> Vec<Cell> {
+    latency::sweep(
+        &effort.points(&[8, 32, 64, 128, 256], &[8, 64]),
+        &effort.points(&[250.0, 500.0, 1000.0, 2000.0], &[250.0, 1000.0]),
+        &effort.points(&[1, 2, 4, 16, 64], &[1, 4]),
+        effort.time(30.0, 2.0),
+        effort.time(10.0, 1.5),
+    )
+}
+
+fn throughputs(effort: Effort) -> Vec<Cell> {
+    let mut cells = throughput::sweep(
+        &effort.points(&[1, 4, 16, 64, 256, 1024, 4096], &[1, 256]),
+        &effort.points(&[1, 8, 64, 256, 1000, 5000], &[1, 64, 1000]),
+        effort.time(2.0, 0.3),
+    );
+    for channel_count in effort.points(&[64, 384, 1000], &[384]) {
+        cells.push(throughput::thirty_kilohertz(channel_count, effort.time(4.0, 1.0)));
+    }
+    cells
+}
+
+fn sensitivities(effort: Effort) -> Vec<Cell> {
+    vec![sensitivity::pushes(effort.time(1.0, 0.5))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cell_names_are_unique_because_records_refer_to_them() {
+        for suite in SUITES {
+            let Kind::Transfers(cells) = &suite.kind else { continue };
+            let cells = cells(Effort { depth: Depth::Full, scale: 1.0 });
+            let mut names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), cells.len(), "{}", suite.name);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The measuring processes: a program re-executes itself as sender and as receivers.
+//!
+//! A worker reads its [`Task`] from the first line of standard input and orders from the lines after; it
+//! writes [`Event`]s, one JSON object per line, to standard output. It ends when its input ends, so no worker
+//! outlives the program that started it.
+
+use core::net::Ipv4Addr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::io::{BufRead, Write};
+use std::sync::{Arc, mpsc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::payload::Tally;
+use crate::workload::{Format, Transport, Workload};
+
+mod link;
+mod receiver;
+mod sender;
+
+/// Turns this process into a worker if it was started as one, and then does not return.
+///
+/// Call it first in `main` of every program that runs scenarios.
+pub fn run_if_worker() {
+    if std::env::var_os(MARK).is_none() {
+        return;
+    }
+    let outcome = run();
+    if let Err(reason) = &outcome {
+        emit(&Event::Failed { reason: reason.to_string() });
+    }
+    // No destructors: the measurement is over, and a library that hangs on exit must not hang the run.
+    std::process::exit(i32::from(outcome.is_err()));
+}
+
+/// The environment variable that makes a process a worker.
+pub const MARK: &str = "SCHWANN_BENCH_WORKER";
+
+/// What a worker is to do.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Task {
+    /// Which end it is.
+    pub side: Side,
+    /// What carries the samples.
+    pub transport: Transport,
+    /// What both ends do.
+    pub workload: Workload,
+    /// Identifies the stream on this machine.
+    pub source_id: String,
+    /// Where the sender is.
+    pub host: Ipv4Addr,
+    /// Every push is made longer by this share of itself, in a spin: an effect of known size.
+    pub handicap: f64,
+    /// The library must say that it seals its streams.
+    pub sealed: bool,
+}
+
+/// The end of the transfer.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Side {
+    /// Takes samples.
+    Receiver {
+        /// Where the sender listens.
+        ports: Ports,
+    },
+    /// Makes samples.
+    Sender,
+}
+
+/// Loopback ports on which the sender listens.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Ports {
+    /// For data, when the transport is a raw socket.
+    pub data: Option<u16>,
+    /// For acknowledgements, when the sender keeps a window.
+    pub window: Option<u16>,
+}
+
+/// What a worker reports.
+#[derive(Debug, Deserialize, Serialize)]
+pub enum Event {
+    /// The worker cannot go on.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// The sender can be connected to.
+    Ready {
+        /// Where.
+        ports: Ports,
+    },
+    /// The receiver is connected.
+    Open,
+    /// The sender pushed its last sample.
+    Sent {
+        /// Samples pushed.
+        total: u64,
+    },
+    /// The receiver has finished.
+    Received(ReceiverReport),
+    /// The sender has finished.
+    Finished(SenderReport),
+}
+
+/// What the sender measured.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct SenderReport {
+    /// Samples pushed.
+    pub sent: u64,
+    /// From the first push to the last, ns.
+    pub active_ns: u64,
+    /// Processor time of the whole transfer, ns.
+    pub cpu_ns: u64,
+    /// Peak resident memory, bytes.
+    pub peak_bytes: u64,
+    /// Per push, if timed.
+    pub pushes: Vec<Push>,
+}
+
+/// One push on the monotonic clock, ns.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Push {
+    /// When it was due.
+    pub due: u64,
+    /// When the call began.
+    pub begun: u64,
+    /// When the call returned.
+    pub done: u64,
+}
+
+/// What a receiver measured.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct ReceiverReport {
+    /// Counts of samples.
+    pub tally: Tally,
+    /// From the first pull that gave samples to the last that gave a full measure, ns.
+    pub active_ns: u64,
+    /// Samples in that time, without those of its first pull.
+    pub active_samples: u64,
+    /// Processor time of the whole transfer, ns.
+    pub cpu_ns: u64,
+    /// Peak resident memory before the library was loaded, bytes.
+    pub baseline_bytes: u64,
+    /// Peak resident memory, bytes.
+    pub peak_bytes: u64,
+    /// Sample number and time of return of the pull that gave it, ns, if timed.
+    pub arrivals: Vec<(u64, u64)>,
+}
+
+/// What the coordinating process says to a worker.
+#[derive(Debug, Deserialize, Serialize)]
+pub enum Order {
+    /// Sender: begin.
+    Go,
+    /// Receiver: this many samples were sent in all.
+    Sent {
+        /// Samples.
+        total: u64,
+    },
+    /// Sender: report and end.
+    Finish,
+}
+
+type Failure = Box<dyn core::error::Error + Send + Sync>;
+
+fn run() -> Result<(), Failure> {
+    let mut first = String::new();
+    std::io::stdin().lock().read_line(&mut first)?;
+    let task: Task = serde_json::from_str(&first)?;
+    let orders = Orders::listen();
+    match (task.side, task.workload.format) {
+        (Side::Sender, Format::Float32) => sender::run::<f32>(&task, &orders),
+        (Side::Sender, Format::Int16) => sender::run::<i16>(&task, &orders),
+        (Side::Receiver { ports }, Format::Float32) => receiver::run::<f32>(&task, ports, &orders),
+        (Side::Receiver { ports }, Format::Int16) => receiver::run::<i16>(&task, ports, &orders),
+    }
+}
+
+fn emit(event: &Event) {
+    let line = serde_json::to_string(event).expect("events are plain data");
+    let mut out = std::io::stdout().lock();
+    // When nobody reads any more, the run is over and there is nobody to tell.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// Orders from the coordinating process, read by a thread of their own.
+struct Orders {
+    /// Samples sent in all; `u64::MAX` until known.
+    total: Arc<AtomicU64>,
+    queue: mpsc::Receiver<Order>,
+}
+
+impl Orders {
+    fn listen() -> Self {
+        let total = Arc::new(AtomicU64::new(u64::MAX));
+        let (sender, queue) = mpsc::channel();
+        let shared = Arc::clone(&total);
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Some(order) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
+                if let Order::Sent { total } = order {
+                    shared.store(total, Ordering::Release);
+                }
+                if sender.send(order).is_err() {
+                    break;
+                }
+            }
+            // The coordinator is gone, or speaks nonsense: nothing measured now will be read.
+            std::process::exit(3);
+        });
+        Self { total, queue }
+    }
+
+    /// Returns the number of samples sent, once the sender has finished.
+    fn total(&self) -> Option<u64> {
+        let total = self.total.load(Ordering::Acquire);
+        (total != u64::MAX).then_some(total)
+    }
+
+    fn wait(&self) -> Result<Order, Failure> {
+        Ok(self.queue.recv()?)
+    }
+}
+
+/// Returns the peak resident memory of this process, bytes.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) * 1024
+}

@@ -1,0 +1,132 @@
+//! The sending process.
+
+use core::num::NonZeroU64;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+
+use super::link::{Listening, Sending};
+use super::{Event, Failure, Order, Orders, Ports, Push, SenderReport, Task, emit, peak_bytes};
+use crate::clock::{cpu_ns, now_ns, ns, sleep_until};
+use crate::payload::{Chunk, Payload};
+use crate::workload::{Pacing, Workload};
+
+pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Failure> {
+    let listening = Listening::start::<T>(task)?;
+    let window = match task.workload.pacing {
+        Pacing::Window { .. } => Some(TcpListener::bind((task.host, 0))?),
+        Pacing::Schedule { .. } | Pacing::Unpaced => None,
+    };
+    let window_port = window.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| address.port());
+    emit(&Event::Ready { ports: Ports { data: listening.port()?, window: window_port } });
+    let Order::Go = orders.wait()? else { return Err("expected the order to go".into()) };
+
+    let mut sending = listening.connected(&task.workload)?;
+    let mut acknowledged = window.map(|listener| Acknowledged::accept(&listener)).transpose()?;
+    // Otherwise the kernel may wake this thread 50 us late to save power, which is not the library's doing.
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+    let cpu_before = cpu_ns();
+    let mut report = match task.workload.pacing {
+        Pacing::Schedule { rate } => scheduled::<T>(task, rate, &mut sending)?,
+        Pacing::Unpaced => flat_out::<T>(task, &mut sending, |_| Ok(()))?,
+        Pacing::Window { ahead } => flat_out::<T>(task, &mut sending, |sent| match &mut acknowledged {
+            Some(acknowledged) => acknowledged.wait_until_within(ahead, sent),
+            None => Ok(()),
+        })?,
+    };
+    sending.end()?;
+    emit(&Event::Sent { total: report.sent });
+    let Order::Finish = orders.wait()? else { return Err("expected the order to finish".into()) };
+    report.cpu_ns = cpu_ns() - cpu_before;
+    report.peak_bytes = peak_bytes();
+    emit(&Event::Finished(report));
+    Ok(())
+}
+
+/// Pushes on an open-loop schedule: a late push does not move those after it.
+fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Result<SenderReport, Failure> {
+    let workload = &task.workload;
+    let period_ns = workload.chunk as f64 * 1e9 / rate;
+    let count = (ns(workload.duration) as f64 / period_ns) as u64;
+    let mut source = Chunk::<T>::new(workload.channel_count, workload.chunk);
+    let mut pushes = Vec::with_capacity(if workload.timed { count as usize } else { 0 });
+    let start = now_ns() + LEAD_IN_NS;
+    for index in 0..count {
+        let values = source.at(index * workload.chunk as u64);
+        let due = start + (index as f64 * period_ns) as u64;
+        sleep_until(due);
+        let begun = now_ns();
+        push(sending, workload, values)?;
+        spin(begun, task.handicap);
+        if workload.timed {
+            pushes.push(Push { due, begun, done: now_ns() });
+        }
+    }
+    Ok(SenderReport {
+        sent: count * workload.chunk as u64,
+        active_ns: now_ns() - start,
+        pushes,
+        ..Default::default()
+    })
+}
+
+/// Pushes without pause for the workload's duration; `admit` may wait before each push.
+fn flat_out<T: Payload>(
+    task: &Task,
+    sending: &mut Sending,
+    mut admit: impl FnMut(u64) -> Result<(), Failure>,
+) -> Result<SenderReport, Failure> {
+    let workload = &task.workload;
+    let mut source = Chunk::<T>::new(workload.channel_count, workload.chunk);
+    let mut sent = 0;
+    let start = now_ns();
+    let end = start + ns(workload.duration);
+    while now_ns() < end {
+        admit(sent)?;
+        let begun = now_ns();
+        push(sending, workload, source.at(sent))?;
+        spin(begun, task.handicap);
+        sent += workload.chunk as u64;
+    }
+    Ok(SenderReport { sent, active_ns: now_ns() - start, ..Default::default() })
+}
+
+fn push<T: Payload>(sending: &mut Sending, workload: &Workload, values: &[T]) -> Result<(), Failure> {
+    if workload.chunk == 1 { sending.push_sample(values) } else { sending.push_chunk(values, workload.chunk) }
+}
+
+/// Holds a push that began at `begun` up by a share of what it took.
+fn spin(begun: u64, share: f64) {
+    if share > 0.0 {
+        let now = now_ns();
+        let until = now + ((now - begun) as f64 * share) as u64;
+        while now_ns() < until {
+            core::hint::spin_loop();
+        }
+    }
+}
+
+/// How far the receiver says that it is.
+struct Acknowledged {
+    stream: TcpStream,
+    samples: u64,
+}
+
+impl Acknowledged {
+    fn accept(listener: &TcpListener) -> Result<Self, Failure> {
+        Ok(Self { stream: listener.accept()?.0, samples: 0 })
+    }
+
+    /// Waits until at most `ahead` of the `sent` samples are not acknowledged.
+    fn wait_until_within(&mut self, ahead: u64, sent: u64) -> Result<(), Failure> {
+        while sent - self.samples > ahead {
+            let mut message = [0; 8];
+            self.stream.read_exact(&mut message)?;
+            self.samples = u64::from_le_bytes(message);
+        }
+        Ok(())
+    }
+}
+
+/// The schedule begins so long after the order, ns: an old liblsl registers a consumer only a little after
+/// the consumer's `open_stream` has returned.
+const LEAD_IN_NS: u64 = 100_000_000;

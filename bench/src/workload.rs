@@ -1,0 +1,103 @@
+//! What the two ends of a run do, as data that both are given.
+
+use core::time::Duration;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// One measured transfer: what is sent, when, and how it is taken.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Workload {
+    /// Type of the values.
+    pub format: Format,
+    /// Channels per sample.
+    pub channel_count: usize,
+    /// The rate that the stream announces, Hz.
+    pub nominal_rate: f64,
+    /// Samples per push; 1 pushes single samples.
+    pub chunk: usize,
+    /// When pushes happen.
+    pub pacing: Pacing,
+    /// How long the sender sends.
+    pub duration: Duration,
+    /// Results of this first part are not counted.
+    pub warmup: Duration,
+    /// Seconds of data that either end may buffer, as given to the library.
+    pub buffer: i32,
+    /// Receiving processes.
+    pub consumers: usize,
+    /// How the receiver takes samples.
+    pub pull: Pull,
+    /// Keep the time of every push and every arrival.
+    pub timed: bool,
+}
+
+impl Workload {
+    /// Bytes of one sample's values.
+    #[must_use]
+    pub fn sample_bytes(&self) -> usize {
+        self.channel_count
+            * match self.format {
+                Format::Float32 => 4,
+                Format::Int16 => 2,
+            }
+    }
+
+    /// Says whether the receiver pulls slowly on purpose.
+    #[must_use]
+    pub fn pauses(&self) -> bool {
+        matches!(self.pull, Pull::Chunk { pause, .. } if !pause.is_zero())
+    }
+}
+
+/// The element types that the scenarios use.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Format {
+    /// IEEE single precision.
+    Float32,
+    /// 16-bit signed.
+    Int16,
+}
+
+/// When the sender pushes.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub enum Pacing {
+    /// At fixed times that do not wait for anyone: push `n` is due at `start + n * chunk / rate`.
+    Schedule {
+        /// Samples per second.
+        rate: f64,
+    },
+    /// One after the other, as fast as the library takes them.
+    Unpaced,
+    /// As fast as possible, but never more than this many samples ahead of the receiver.
+    Window {
+        /// Samples.
+        ahead: u64,
+    },
+}
+
+/// How the receiver takes samples.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Pull {
+    /// One by one, waiting for each.
+    Sample,
+    /// In chunks of up to `samples`, waiting until the chunk is full, with a pause after each.
+    Chunk {
+        /// Samples per call.
+        samples: usize,
+        /// Time asleep after each call.
+        pause: Duration,
+    },
+}
+
+/// What carries the samples.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Transport {
+    /// A library with liblsl's C ABI.
+    Lsl {
+        /// The shared library.
+        library: PathBuf,
+    },
+    /// A raw TCP connection over loopback that carries the same bytes: what the machine permits.
+    Tcp,
+}
