@@ -1,0 +1,69 @@
+//! `schwann dash`: the streams of the lab in the browser.
+
+use core::{
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
+use std::io::{self, Write as _};
+
+use crate::{
+    dash::{self, Opened, Options},
+    exit::{Exit, Outcome},
+    stop::Stop,
+};
+
+/// Show the streams of the lab in the browser: rates, lag, gaps, traces, events.
+///
+/// The dashboard is served by this program, to this computer alone, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann dash
+  schwann dash --no-browser --port 8000
+  schwann dash --session pilot --session main
+  ssh -L 16570:127.0.0.1:16570 lab-pc schwann dash --no-browser
+
+What the dashboard does never costs a recorder a sample: it receives on connections of its own.
+
+With --bind other computers can reach it, if they know the token that is part of the address that is printed.
+The connection is not encrypted: on a network that you do not trust, use ssh as above instead.")]
+pub(crate) struct Arguments {
+    /// Port to serve at [default: 16570, or any if that is taken].
+    #[arg(long)]
+    port: Option<u16>,
+    /// Session to show; may be given several times [default: that of the configuration].
+    #[arg(long = "session", value_name = "ID")]
+    sessions: Vec<String>,
+    /// Do not open a browser.
+    #[arg(long)]
+    no_browser: bool,
+    /// Address to serve at; beyond this computer a token is needed.
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    bind: IpAddr,
+}
+
+/// Serves the dashboard until the program is ended.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let options = Options {
+        bind: arguments.bind,
+        port: arguments.port,
+        sessions: arguments.sessions.clone(),
+        config: None,
+    };
+    let stop = Stop::on_signals()?;
+    let dashboard = dash::serve(&options)?;
+    let url = dashboard.url();
+    let mut out = io::stdout().lock();
+    writeln!(out, "dashboard: {url}")?;
+    if !arguments.bind.is_loopback() {
+        writeln!(out, "Whoever has this address sees every stream, and the connection is not encrypted.")?;
+    }
+    if !arguments.no_browser && dash::open_browser(&url) == Opened::No {
+        writeln!(out, "Open this address in a browser.")?;
+    }
+    writeln!(out, "Ctrl-C ends it.")?;
+    out.flush()?;
+    drop(out);
+    while !stop.wait(Duration::from_secs(3600)) {}
+    Ok(Exit::Good)
+}

@@ -1,0 +1,63 @@
+//! `schwann doctor`: why a stream is not seen.
+
+use std::io::{self, Write as _};
+
+use serde_json::json;
+
+use crate::{
+    doctor::{self, Finding, Weight},
+    exit::{Exit, Outcome},
+};
+
+/// Find out why a stream is not seen, and what to do about it.
+///
+/// It looks at the configuration, tries every network of this computer, searches streams of all sessions in several
+/// ways, and knocks at their ports. It changes nothing. Each finding is one sentence and one command.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann doctor
+  schwann doctor eeg-pc
+  schwann doctor 10.0.0.7 --json | jq -r '.findings[].code'")]
+pub(crate) struct Arguments {
+    /// The computer whose streams are missing: a name or an address.
+    host: Option<String>,
+    /// Print JSON for scripts.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks, and prints what was found.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let facts = doctor::look(arguments.host.as_deref());
+    let findings = doctor::judge(&facts);
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", json!({ "streams": facts.stream_count(), "findings": findings }))?;
+    } else {
+        print(&mut out, &findings, facts.stream_count())?;
+    }
+    Ok(if findings.iter().any(|finding| finding.weight == Weight::Fault) { Exit::Found } else { Exit::Good })
+}
+
+fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize) -> io::Result<()> {
+    for (number, finding) in findings.iter().enumerate() {
+        let mark = match finding.weight {
+            Weight::Fault => "FAULT  ",
+            Weight::Warning => "warning",
+        };
+        let before = if number > 0 { "\n" } else { "" };
+        writeln!(out, "{before}{mark}  {}\n         $ {}", finding.what, finding.fix)?;
+    }
+    let plural = if streams == 1 { "" } else { "s" };
+    match (findings.len(), streams) {
+        (0, 0) => writeln!(
+            out,
+            "Nothing is wrong here, and no stream was found: is one being sent? Name its computer: schwann doctor HOST"
+        ),
+        (0, _) => {
+            writeln!(out, "All is well: {streams} stream{plural} found, and every one can be received.")
+        }
+        (_, _) => writeln!(out, "\n{streams} stream{plural} found."),
+    }
+}

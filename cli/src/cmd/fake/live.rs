@@ -1,0 +1,168 @@
+//! Made-up streams on the network.
+
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use schwann::outlet::{Flush, Outlet, OutletOptions};
+use schwann::{Config, StreamInfo, local_clock};
+
+use super::{Arguments, ClockStep};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::live::describe;
+use crate::signal::{Kind, Source, Spec};
+use crate::stop::Stop;
+use crate::terminal::{Place, Screen, thousands};
+
+/// Sends until the time is over, or Ctrl-C.
+pub(super) fn send(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let config = lab::config();
+    let mut fakes = Vec::new();
+    for (place, &spec) in (0_u64..).zip(&arguments.streams) {
+        fakes.push(Fake::new(spec, arguments, place, &config)?);
+    }
+    let mut screen = Screen::new(io::stdout());
+    let began = local_clock();
+    let mut painted: Option<Instant> = None;
+    loop {
+        let now = local_clock();
+        let is_over = arguments.seconds.is_some_and(|seconds| now - began >= f64::from(seconds));
+        let mut next = f64::INFINITY;
+        for fake in &mut fakes {
+            fake.send_until(now, began)?;
+            next = next.min(began + fake.due());
+        }
+        let every = if screen.place() == Place::Terminal { PAINT_EVERY } else { LINE_EVERY };
+        if is_over || painted.is_none_or(|painted| painted.elapsed() >= every) {
+            painted = Some(Instant::now());
+            screen.paint(&text(&fakes, now - began))?;
+        }
+        let wait = (next - local_clock()).clamp(SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
+        if is_over || stop.wait(Duration::from_secs_f64(wait)) {
+            return Ok(Exit::Good);
+        }
+    }
+}
+
+fn text(fakes: &[Fake], elapsed: f64) -> String {
+    let mut out = format!("sending {} streams, {elapsed:.0} s, Ctrl-C ends it\n", fakes.len());
+    for fake in fakes {
+        out.push_str(&format!(
+            "  {}: {} samples, {} left out, {} receivers\n",
+            fake.signal.info().name(),
+            thousands(fake.sent),
+            thousands(fake.dropped),
+            fake.signal.consumer_count()
+        ));
+    }
+    out
+}
+
+/// One made-up stream, with its markers if it has any.
+struct Fake {
+    spec: Spec,
+    source: Source,
+    signal: Outlet,
+    markers: Option<Outlet>,
+    /// Samples per second as they really come.
+    true_rate: f64,
+    dropout: f64,
+    clock_step: Option<ClockStep>,
+    chance: u64,
+    made: u64,
+    sent: u64,
+    dropped: u64,
+}
+
+impl Fake {
+    fn new(spec: Spec, arguments: &Arguments, place: u64, config: &Arc<Config>) -> Result<Self, Problem> {
+        let seed = arguments.seed.wrapping_add(place);
+        let source = Source::new(spec, seed);
+        let name = if place == 0 { format!("Fake {spec}") } else { format!("Fake {spec} #{}", place + 1) };
+        let info = describe::signal(&name, spec, source.labels())?;
+        let outlet = |info: &StreamInfo| {
+            Outlet::with_config(info, &OutletOptions::default(), Arc::clone(config))
+                .map_err(|error| Problem::with(&name, error))
+        };
+        let markers = match spec.kind {
+            Kind::Eeg => Some(outlet(&describe::markers(&format!("{name} markers"))?)?),
+            Kind::Counter | Kind::Sine => None,
+        };
+        Ok(Self {
+            spec,
+            source,
+            signal: outlet(&info)?,
+            markers,
+            true_rate: spec.rate * (1.0 + arguments.drift_ppm * 1e-6),
+            dropout: arguments.dropout,
+            clock_step: arguments.clock_step,
+            chance: seed,
+            made: 0,
+            sent: 0,
+            dropped: 0,
+        })
+    }
+
+    /// When the next sample is due, in seconds from the beginning.
+    fn due(&self) -> f64 {
+        self.made as f64 / self.true_rate
+    }
+
+    /// Sends every sample whose time has come.
+    fn send_until(&mut self, now: f64, began: f64) -> Result<(), Problem> {
+        let block = ((self.spec.rate / 10.0) as u64).max(1);
+        while self.due() <= now - began {
+            // A piece ends where the next decision about leaving out is due.
+            let due = ((now - began) * self.true_rate) as u64 + 1;
+            let end = due.min((self.made / block + 1) * block);
+            if self.made.is_multiple_of(block) {
+                self.chance = next_random(self.chance);
+            }
+            self.send_piece(end, began)?;
+        }
+        Ok(())
+    }
+
+    fn send_piece(&mut self, end: u64, began: f64) -> Result<(), Problem> {
+        let stamps: Vec<_> = (self.made..end).map(|sample| self.stamp(sample, began)).collect();
+        let mut values = vec![0.0; stamps.len() * self.spec.channel_count];
+        self.source.fill(&mut values);
+        self.made = end;
+        let wrong = |error| Problem::with(self.signal.info().name(), error);
+        if (self.chance >> 11) as f64 / (1_u64 << 53) as f64 >= self.dropout {
+            self.signal.push_chunk_stamped(&values, &stamps, Flush::Now).map_err(wrong)?;
+            self.sent += stamps.len() as u64;
+        } else {
+            self.dropped += stamps.len() as u64;
+        }
+        for moment in self.source.take_moments() {
+            let stamp = self.stamp(moment.sample, began);
+            if let Some(markers) = &self.markers {
+                markers.push_strings(&[moment.what.as_bytes()], stamp, Flush::Now).map_err(wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stamp(&self, sample: u64, began: f64) -> f64 {
+        let time = sample as f64 / self.true_rate;
+        let step = self.clock_step.filter(|step| time >= step.after).map_or(0.0, |step| step.by);
+        began + time + step
+    }
+}
+
+/// Source: Sebastiano Vigna, splitmix64 (public domain), one step.
+fn next_random(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Fast streams are sent this often, in seconds.
+const SHORTEST_WAIT: f64 = 0.5e-3;
+const PAINT_EVERY: Duration = Duration::from_millis(200);
+const LINE_EVERY: Duration = Duration::from_secs(10);

@@ -1,0 +1,97 @@
+//! `schwann fake`: made-up streams, for trying things out without an amplifier.
+
+mod live;
+mod recording;
+
+use std::path::PathBuf;
+
+use crate::exit::Outcome;
+use crate::signal::Spec;
+
+/// Make up streams: realistic EEG with markers, sines, or counters; live, or as a recording.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann fake eeg:64@1000                                  live, until Ctrl-C
+  schwann fake eeg:8@250 counter:2@100 --seconds 60
+  schwann fake eeg --dropout 0.01 --drift-ppm 50            a bad amplifier
+  schwann fake eeg --clock-step 2.5@30                      stamps jump by 2.5 s after 30 s
+  schwann fake eeg:32@500 --seconds 600 --seed 7 -o fake.xdf
+
+A stream is KIND[:CHANNELS][@RATE]; the kinds are eeg, sine and counter. EEG has an alpha rhythm that
+wakes when the eyes close, blinks, mains hum, drift and electrode pops; a marker stream says when.
+The same seed gives the same samples.")]
+pub(crate) struct Arguments {
+    /// The streams, such as eeg:64@1000.
+    #[arg(value_name = "STREAM", required = true)]
+    streams: Vec<Spec>,
+    /// Write a recording instead; it must not exist yet.
+    #[arg(long, short, value_name = "FILE.xdf", conflicts_with_all = ["dropout", "drift_ppm", "clock_step"])]
+    output: Option<PathBuf>,
+    /// How long to send [default: until Ctrl-C], or how long the recording is to be [default: 60].
+    #[arg(long, value_name = "S")]
+    seconds: Option<u32>,
+    /// What the randomness begins with.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Share of the samples that are not sent, a tenth of a second at a time.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    dropout: f64,
+    /// How much faster than said the samples come, in parts per million; slower if negative.
+    #[arg(long, value_name = "PPM", default_value_t = 0.0, allow_negative_numbers = true, value_parser = ppm)]
+    drift_ppm: f64,
+    /// Let stamps jump by so many seconds after so many.
+    #[arg(long, value_name = "SECONDS@AFTER", allow_hyphen_values = true)]
+    clock_step: Option<ClockStep>,
+}
+
+/// Sends, or writes the recording.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.output {
+        Some(output) => recording::write(arguments, output),
+        None => live::send(arguments),
+    }
+}
+
+/// A jump of the sender's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ClockStep {
+    /// How far it jumps, in seconds.
+    by: f64,
+    /// When it jumps, in seconds from the beginning.
+    after: f64,
+}
+
+impl core::str::FromStr for ClockStep {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
+        text.split_once('@')
+            .and_then(|(by, after)| Some(Self { by: number(by)?, after: number(after)? }))
+            .ok_or("two numbers, as in 2.5@30")
+    }
+}
+
+fn share(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|share| (0.0..1.0).contains(share)).ok_or("a number from 0 to less than 1")
+}
+
+fn ppm(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|ppm: &f64| ppm.abs() <= PPM_MAX).ok_or("a number from -100000 to 100000")
+}
+
+const PPM_MAX: f64 = 100_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::ClockStep;
+
+    #[test]
+    fn a_clock_step_is_two_numbers() {
+        assert_eq!("-2.5@30".parse(), Ok(ClockStep { by: -2.5, after: 30.0 }));
+        for wrong in ["", "5", "a@b", "1@inf", "NaN@1"] {
+            assert!(wrong.parse::<ClockStep>().is_err(), "{wrong}");
+        }
+    }
+}

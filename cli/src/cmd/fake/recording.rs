@@ -1,0 +1,111 @@
+//! Made-up recordings.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use schwann_xdf::{Options, PushError, StreamWriter, Writer};
+
+use super::Arguments;
+use crate::cmd::survey::{Progress, bytes};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::signal::{Kind, Source, Spec};
+
+/// Writes the recording.
+pub(super) fn write(arguments: &Arguments, output: &Path) -> Outcome {
+    let seconds = arguments.seconds.unwrap_or(USUAL_SECONDS);
+    let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
+    let writer = Writer::create(output, Options::default()).map_err(|error| wrong(&error))?;
+    let mut fakes = Vec::new();
+    for (place, &spec) in (0_u64..).zip(&arguments.streams) {
+        fakes.push(
+            Fake::new(&writer, spec, arguments.seed.wrapping_add(place)).map_err(|error| wrong(&error))?,
+        );
+    }
+    let mut progress = Progress::new("writing");
+    let per_second: u64 =
+        arguments.streams.iter().map(|spec| spec.rate as u64 * spec.channel_count as u64 * 4).sum();
+    for second in 0..seconds {
+        for fake in &mut fakes {
+            fake.add_second(second).map_err(|error| wrong(&error))?;
+        }
+        progress.show(per_second * u64::from(second), per_second * u64::from(seconds));
+    }
+    let summary = writer.finish().map_err(|error| wrong(&error))?;
+    progress.clear();
+    writeln!(io::stdout(), "{}: {}", output.display(), bytes(summary.file_bytes))?;
+    Ok(Exit::Good)
+}
+
+/// One made-up stream, with its markers if it has any.
+struct Fake {
+    spec: Spec,
+    source: Source,
+    signal: StreamWriter,
+    markers: Option<StreamWriter>,
+    made: u64,
+}
+
+impl Fake {
+    fn new(writer: &Writer, spec: Spec, seed: u64) -> Result<Self, schwann_xdf::AddStreamError> {
+        let source = Source::new(spec, seed);
+        let signal = writer.add_stream(&signal_xml(spec, source.labels()))?;
+        let markers = match spec.kind {
+            Kind::Eeg => Some(writer.add_stream(MARKERS_XML)?),
+            Kind::Counter | Kind::Sine => None,
+        };
+        Ok(Self { spec, source, signal, markers, made: 0 })
+    }
+
+    /// Adds the samples of one second.
+    fn add_second(&mut self, second: u32) -> Result<(), PushError> {
+        let until = ((f64::from(second) + 1.0) * self.spec.rate).round() as u64;
+        let stamps: Vec<_> = (self.made..until).map(|sample| self.stamp(sample)).collect();
+        let mut values = vec![0.0; stamps.len() * self.spec.channel_count];
+        self.source.fill(&mut values);
+        self.made = until;
+        patiently(|| self.signal.push(&stamps, &values))?;
+        self.signal.clock_offset(f64::from(second), 0.0)?;
+        for moment in self.source.take_moments() {
+            if let Some(markers) = &self.markers {
+                patiently(|| markers.push_text(&[self.stamp(moment.sample)], &[moment.what]))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stamp(&self, sample: u64) -> f64 {
+        sample as f64 / self.spec.rate
+    }
+}
+
+/// Waits for the disk, which a generator outruns.
+fn patiently(mut push: impl FnMut() -> Result<(), PushError>) -> Result<(), PushError> {
+    loop {
+        match push() {
+            Err(PushError::Backlogged) => std::thread::yield_now(),
+            done => return done,
+        }
+    }
+}
+
+fn signal_xml(spec: Spec, labels: &[String]) -> String {
+    let unit = if spec.kind == Kind::Eeg { "<unit>microvolts</unit><type>EEG</type>" } else { "" };
+    let channels: String =
+        labels.iter().map(|label| format!("<channel><label>{label}</label>{unit}</channel>")).collect();
+    format!(
+        "<?xml version=\"1.0\"?>\n<info><name>Fake {spec}</name><type>{}</type><channel_count>{}</channel_count>\
+         <nominal_srate>{}</nominal_srate><channel_format>float32</channel_format>\
+         <source_id>schwann-fake-{spec}</source_id><created_at>0</created_at>\
+         <desc><channels>{channels}</channels></desc></info>",
+        spec.content_type(),
+        spec.channel_count,
+        spec.rate
+    )
+}
+
+const MARKERS_XML: &str = "<?xml version=\"1.0\"?>\n<info><name>Fake markers</name><type>Markers</type>\
+    <channel_count>1</channel_count><nominal_srate>0</nominal_srate><channel_format>string</channel_format>\
+    <source_id>schwann-fake-markers</source_id><created_at>0</created_at><desc/></info>";
+
+/// How long a recording is unless said otherwise.
+const USUAL_SECONDS: u32 = 60;

@@ -1,0 +1,59 @@
+//! `schwann ft get`: what is in a buffer.
+
+use std::io::{self, Write as _};
+
+use schwann_fieldtrip::wire::DataType;
+
+use super::place::{Place, write_rows};
+use crate::exit::{Exit, Outcome, Problem};
+
+/// Print the header of a buffer, or samples of it.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft get                                  the header, and how much there is
+  schwann ft get --samples 0:99                   the first hundred samples, a line each, tabs between channels
+  schwann ft get --samples 0:99 --raw > x.bin     as bytes, in this machine's order
+
+Samples and events are counted from 0, as the protocol counts them.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Which samples, both included.
+    #[arg(long, value_name = "FIRST:LAST", value_parser = range)]
+    samples: Option<(u32, u32)>,
+    /// Write bytes instead of text.
+    #[arg(long, requires = "samples")]
+    raw: bool,
+}
+
+/// Reads and prints.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let mut client = arguments.place.connect()?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let Some((first, last)) = arguments.samples else {
+        let (header, totals) = client.header().map_err(|error| arguments.place.problem(error))?;
+        writeln!(out, "{header}\n{} samples, {} events", totals.samples, totals.events)?;
+        out.flush()?;
+        return Ok(Exit::Good);
+    };
+    let block = client.samples(first, last).map_err(|error| arguments.place.problem(error))?;
+    if arguments.raw {
+        out.write_all(&block.values)?;
+    } else {
+        let data_type = DataType::parse(block.definition.data_type);
+        let data_type = data_type.ok_or_else(|| {
+            Problem::with(&arguments.place.address, "samples of a type that does not exist")
+        })?;
+        write_rows(&mut out, data_type, block.definition.channel_count, &block.values)?;
+    }
+    out.flush()?;
+    Ok(Exit::Good)
+}
+
+fn range(text: &str) -> Result<(u32, u32), &'static str> {
+    let wanted = "FIRST:LAST, two whole numbers from 0, the second not below the first";
+    let (first, last) = text.split_once(':').ok_or(wanted)?;
+    let parsed = first.parse().ok().zip(last.parse().ok());
+    parsed.filter(|(first, last)| first <= last).ok_or(wanted)
+}

@@ -1,0 +1,237 @@
+//! `schwann ft mirror`: a live stream as a FieldTrip buffer.
+
+mod sink;
+mod source;
+mod timeline;
+
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Instant;
+
+use schwann::inlet::StreamEvent;
+use schwann::{Config, Error};
+use schwann_fieldtrip::Address;
+use schwann_fieldtrip::wire::{Event, Header};
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::live::query::Selector;
+use crate::stop::Stop;
+use sink::Sink;
+use source::{Lab, Marker, MarkerSource, Signal};
+use timeline::Timeline;
+
+/// Show a live stream as a FieldTrip buffer, markers as events, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft mirror BioSemi                          at buffer://localhost:1972
+  schwann ft mirror \"type='EEG'\" localhost:1973      another stream beside it
+  schwann ft mirror BioSemi --markers Triggers       events from the stream Triggers alone
+  schwann ft mirror BioSemi meg:1972 --into          into a server that runs already
+
+Samples have the stream's own type, and the header has its labels. A marker becomes an event at the sample whose
+stamp is nearest to its own, also from another computer with another clock; it waits until that sample is here.
+The type of the event is the name of the marker stream, its value the text of the marker. Markers that
+`schwann ft publish` sends are left out: they are events of a buffer already.
+
+A stream that went away is waited for and goes on where it stopped: the buffer has every sample that arrived,
+once, and events keep to their samples. Sealed streams are opened like any other.
+
+Exit code 0 if every sample that arrived is in the buffer, 1 if not.")]
+pub(crate) struct Arguments {
+    /// The stream: its name, type or source id, or a condition.
+    #[arg(value_name = "NAME")]
+    stream: Selector,
+    /// Where to serve the buffer.
+    #[arg(value_name = "ADDRESS", default_value_t)]
+    address: Address,
+    /// Write to a server that runs at ADDRESS, instead of serving.
+    #[arg(long)]
+    into: bool,
+    /// Streams that become events.
+    #[arg(long, value_name = "QUERY", default_value = "type='Markers'")]
+    markers: Vec<Selector>,
+    /// Leave markers out.
+    #[arg(long, conflicts_with = "markers")]
+    no_markers: bool,
+}
+
+/// Mirrors.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let sink =
+        if arguments.into { Sink::connect(&arguments.address)? } else { Sink::serve(&arguments.address)? };
+    writeln!(io::stdout(), "{}", sink.address())?;
+    let markers = if arguments.no_markers { &[][..] } else { &arguments.markers[..] };
+    let mut mirror = Mirror::new(&arguments.stream, markers, lab::config(), sink)?;
+    while !stop.is_raised() {
+        mirror.step(&stop)?;
+    }
+    mirror.finish(&stop)
+}
+
+/// A stream on its way into a buffer.
+struct Mirror {
+    lab: Lab,
+    signal: Option<Signal>,
+    header: Option<Header>,
+    markers: Vec<MarkerSource>,
+    timeline: Timeline,
+    pending: Vec<Pending>,
+    sink: Sink,
+    sample_count: u64,
+    event_count: u64,
+    dropped: u64,
+    looked: Option<Instant>,
+}
+
+/// A marker whose sample is not known yet.
+struct Pending {
+    marker: Marker,
+    /// Which of the marker streams it is from.
+    source: usize,
+    arrived: Instant,
+}
+
+impl Mirror {
+    fn new(
+        stream: &Selector,
+        markers: &[Selector],
+        config: Arc<Config>,
+        sink: Sink,
+    ) -> Result<Self, Problem> {
+        Ok(Self {
+            lab: Lab::search(stream, markers, config)?,
+            signal: None,
+            header: None,
+            markers: Vec::new(),
+            timeline: Timeline::default(),
+            pending: Vec::new(),
+            sink,
+            sample_count: 0,
+            event_count: 0,
+            dropped: 0,
+            looked: None,
+        })
+    }
+
+    /// Takes in what has arrived, waiting a little for it.
+    fn step(&mut self, stop: &Stop) -> Result<(), Problem> {
+        if self.looked.is_none_or(|looked| looked.elapsed() > LOOK_EVERY) {
+            self.looked = Some(Instant::now());
+            self.lab.add_markers(&mut self.markers)?;
+            if self.signal.is_none() {
+                self.find_signal(stop)?;
+            }
+        }
+        if self.signal.is_none() {
+            stop.wait(PATIENCE);
+        }
+        self.take_samples(stop)?;
+        self.take_markers();
+        self.place_markers(GRACE, stop)
+    }
+
+    /// Takes in the rest, and says how much there was.
+    fn finish(mut self, stop: &Stop) -> Outcome {
+        self.take_samples(stop)?;
+        self.take_markers();
+        self.place_markers(Duration::ZERO, stop)?;
+        self.dropped += self.signal.as_ref().map_or(0, Signal::dropped);
+        writeln!(io::stdout(), "{} samples, {} events", self.sample_count, self.event_count)?;
+        if self.dropped == 0 {
+            return Ok(Exit::Good);
+        }
+        eprintln!("schwann: {} samples arrived faster than they could be written", self.dropped);
+        Ok(Exit::Found)
+    }
+
+    fn find_signal(&mut self, stop: &Stop) -> Result<(), Problem> {
+        let Some(signal) = self.lab.find_signal(stop)? else { return Ok(()) };
+        // The same stream again goes on in the same acquisition; anything else begins one.
+        if self.header.as_ref() != Some(signal.header()) {
+            self.place_markers(Duration::ZERO, stop)?;
+            self.sink.put_header(signal.header(), stop)?;
+            self.timeline = Timeline::default();
+            self.header = Some(signal.header().clone());
+        }
+        writeln!(io::stdout(), "{}: {}", signal.name(), signal.header())?;
+        self.signal = Some(signal);
+        Ok(())
+    }
+
+    fn take_samples(&mut self, stop: &Stop) -> Result<(), Problem> {
+        let Some(signal) = &mut self.signal else { return Ok(()) };
+        let pulled = signal.pull(PATIENCE);
+        if signal.count() > 0 {
+            signal.put_into(&mut self.sink, stop)?;
+            self.timeline.append(signal.stamps());
+            self.sample_count += signal.count() as u64;
+        }
+        let mut is_another_clock = false;
+        while let Some(event) = signal.next_event() {
+            match event {
+                StreamEvent::ClockReset => is_another_clock = true,
+                StreamEvent::Recovering => eprintln!("schwann: {} went away; looking for it", signal.name()),
+                _ => {}
+            }
+        }
+        if is_another_clock {
+            // Markers of before belong to samples of before, whatever the new clock says.
+            self.place_markers(Duration::ZERO, stop)?;
+            self.timeline.begin_again();
+        }
+        match pulled {
+            Ok(()) => Ok(()),
+            Err(Error::Lost) => {
+                if let Some(lost) = self.signal.take() {
+                    eprintln!("schwann: {} is gone; waiting for another", lost.name());
+                    self.dropped += lost.dropped();
+                }
+                Ok(())
+            }
+            Err(error) => Err(Problem::with("stream", error)),
+        }
+    }
+
+    fn take_markers(&mut self) {
+        let pending = &mut self.pending;
+        for (source, stream) in self.markers.iter_mut().enumerate() {
+            stream.pull(|marker| pending.push(Pending { marker, source, arrived: Instant::now() }));
+        }
+    }
+
+    /// Writes the markers whose samples are known, and those that have waited longer than `grace` for theirs.
+    fn place_markers(&mut self, grace: Duration, stop: &Stop) -> Result<(), Problem> {
+        // Without a header there is no buffer to write to.
+        if self.header.is_none() || self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        let (signal, markers, timeline) = (&self.signal, &self.markers, &self.timeline);
+        self.pending.retain(|pending| {
+            let shift = signal.as_ref().zip(markers.get(pending.source)).and_then(|(s, m)| m.shift_to(s));
+            let place = shift.and_then(|shift| timeline.sample_at(pending.marker.stamp + shift));
+            let is_late = pending.arrived.elapsed() >= grace;
+            if let Some(sample) = place.or(is_late.then(|| timeline.next_sample())) {
+                events.push((sample, pending.marker.event.clone()));
+                return false;
+            }
+            true
+        });
+        self.event_count += events.len() as u64;
+        self.sink.put_events(events, stop)
+    }
+}
+
+/// An event at a sample of the acquisition.
+type Placed = (u64, Event);
+
+/// Longest wait for samples before markers are looked at.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// Between two looks at which streams there are.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long a marker waits for a sample that is as new. A stream that is silent for longer is interrupted.
+const GRACE: Duration = Duration::from_secs(5);

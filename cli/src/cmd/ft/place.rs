@@ -1,0 +1,51 @@
+//! Where a buffer is on the command line, and what the commands do with it in the same way.
+
+use std::io::Write;
+
+use schwann_fieldtrip::wire::DataType;
+use schwann_fieldtrip::{Address, Client, ClientError, Options, to_f64};
+
+use crate::exit::Problem;
+
+/// The buffer that a command talks to.
+#[derive(clap::Args, Debug)]
+pub(super) struct Place {
+    /// The buffer.
+    #[arg(value_name = "ADDRESS", default_value_t)]
+    pub(super) address: Address,
+}
+
+impl Place {
+    /// Connects.
+    pub(super) fn connect(&self) -> Result<Client, Problem> {
+        Client::connect(self.address.clone(), Options::default()).map_err(|error| self.problem(error))
+    }
+
+    /// Says that `error` happened at this buffer.
+    pub(super) fn problem(&self, error: ClientError) -> Problem {
+        Problem::with(&self.address, error)
+    }
+}
+
+/// Writes samples as text: a line per sample, a tab between channels.
+///
+/// - Shape: `values` is samples × channels, in the machine's byte order.
+pub(super) fn write_rows(
+    out: &mut impl Write,
+    data_type: DataType,
+    channel_count: u32,
+    values: &[u8],
+) -> std::io::Result<()> {
+    let row = usize::try_from(channel_count).unwrap_or(usize::MAX).max(1);
+    for sample in to_f64(data_type, values).chunks(row) {
+        let numbers: Vec<_> = sample.iter().map(|&number| shortest(data_type, number)).collect();
+        writeln!(out, "{}", numbers.join("\t"))?;
+    }
+    Ok(())
+}
+
+/// The shortest text that reads back as the same number of this type.
+fn shortest(data_type: DataType, number: f64) -> String {
+    // A float32 printed as the float64 it was widened to shows digits that it never had.
+    if data_type == DataType::Float32 { (number as f32).to_string() } else { number.to_string() }
+}

@@ -1,0 +1,56 @@
+//! `schwann ft playback`: a recording folder into a buffer.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use schwann_fieldtrip::recording::{RecordedSession, play, sessions};
+
+use super::place::Place;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::stop::Stop;
+
+/// Play a recording folder into a buffer, with its timing and events.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft playback session1                      every acquisition in it, as it was
+  schwann ft playback session1/0002 --speed 10      the second, ten times as fast
+  schwann ft playback session1 --speed inf          at once")]
+pub(crate) struct Arguments {
+    /// The folder, or that of one acquisition in it.
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    /// How many times as fast as it came; inf for at once.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+}
+
+/// Plays.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let wrong = |error| Problem::Failed(format!("{error}"));
+    let folders = sessions(&arguments.folder).map_err(wrong)?;
+    let mut client = arguments.place.connect()?;
+    for folder in folders {
+        let mut session = RecordedSession::open(&folder).map_err(wrong)?;
+        let (samples, events) = (session.sample_count(), session.events().len());
+        writeln!(
+            io::stdout(),
+            "{}: {}; {samples} samples, {events} events",
+            folder.display(),
+            session.header()
+        )?;
+        let played = play(&mut session, &mut client, arguments.speed, stop.flag()).map_err(wrong)?;
+        played.map_err(|error| arguments.place.problem(error))?;
+        if stop.is_raised() {
+            break;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn speed(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|speed: &f64| *speed > 0.0).ok_or("a number above 0, or inf")
+}

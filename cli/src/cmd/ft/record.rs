@@ -1,0 +1,51 @@
+//! `schwann ft record`: a buffer into a recording folder.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use schwann_fieldtrip::recording::{Recording, record_follower};
+use schwann_fieldtrip::{Follower, Start};
+
+use super::place::Place;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::stop::Stop;
+
+/// Record what a buffer gets to a folder, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft record session1
+  schwann ft record session1 buffer://meg:1972 --newest
+
+The folder is in the format of the original's recorder: MATLAB and `schwann ft playback` read it. What was
+written survives if the recorder is killed. A server that goes away is waited for. `schwann ft serve --record`
+misses nothing, however busy the computer is.
+
+Exit code 0 if everything is in the folder, 1 if the buffer had overwritten some of it before it was read.")]
+pub(crate) struct Arguments {
+    /// The folder to write; it must not exist yet.
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    /// Leave out what the buffer holds already.
+    #[arg(long)]
+    newest: bool,
+}
+
+/// Records.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let start = if arguments.newest { Start::Newest } else { Start::Oldest };
+    let mut follower = Follower::new(arguments.place.connect()?, start);
+    let wrong = |error| Problem::Failed(format!("{error}"));
+    let mut recording = Recording::create(&arguments.folder).map_err(wrong)?;
+    writeln!(io::stdout(), "recording to {}", arguments.folder.display())?;
+    let (samples, events) = record_follower(&mut follower, &mut recording, stop.flag()).map_err(wrong)?;
+    recording.finish().map_err(wrong)?;
+    if (samples, events) == (0, 0) {
+        return Ok(Exit::Good);
+    }
+    eprintln!("schwann: {samples} samples and {events} events were overwritten before they were read");
+    Ok(Exit::Found)
+}

@@ -1,0 +1,305 @@
+//! `schwann` without a command: is everything there, and is it good right now?
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Instant;
+
+use schwann::inlet::Protection;
+use schwann::resolver::ContinuousResolver;
+use schwann::{Config, local_clock, security};
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::live::probe::{Condition, Probe, Reach};
+use crate::live::table::{Align, Cell, Table};
+use crate::stop::Stop;
+use crate::terminal::{Look, Palette, Place, Screen, short_time, thousands};
+
+/// How to look at the lab.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// Look once, for two seconds at most, and end; 1 if there is no stream or one is not well.
+    #[arg(long)]
+    once: bool,
+    /// Print JSON for scripts, once.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows every stream there is.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let mut screen = Screen::new(io::stdout());
+    let again = screen.place() == Place::Terminal && !arguments.once && !arguments.json;
+    let stop = Stop::on_signals()?;
+    let mut lab = Lab::open(lab::config())?;
+    let palette = Palette::of(screen.place());
+    loop {
+        lab.update();
+        let conditions = lab.conditions();
+        if again {
+            screen.paint(&lab.page(&conditions, palette))?;
+        } else if lab.is_complete(&conditions) || stop.is_raised() {
+            if arguments.json {
+                writeln!(io::stdout(), "{:#}", lab.json(&conditions))?;
+            } else {
+                screen.paint(&lab.page(&conditions, palette))?;
+            }
+            let well = !conditions.is_empty() && conditions.iter().all(is_well);
+            return Ok(if well { Exit::Good } else { Exit::Found });
+        }
+        if stop.wait(PAINT_EVERY) && again {
+            return Ok(Exit::Good);
+        }
+    }
+}
+
+/// The streams of the lab.
+struct Lab {
+    config: Arc<Config>,
+    resolver: ContinuousResolver,
+    opened: Instant,
+    /// By UID.
+    probes: BTreeMap<String, Probe>,
+    /// When a stream was no longer found, by UID.
+    missed: BTreeMap<String, Instant>,
+    problems: Vec<String>,
+}
+
+impl Lab {
+    fn open(config: Arc<Config>) -> Result<Self, Problem> {
+        let resolver = ContinuousResolver::all(Arc::clone(&config), FORGET_AFTER)
+            .map_err(|error| Problem::with("search", error))?;
+        Ok(Self {
+            config,
+            resolver,
+            opened: Instant::now(),
+            probes: BTreeMap::new(),
+            missed: BTreeMap::new(),
+            problems: Vec::new(),
+        })
+    }
+
+    /// Takes in what was found, and lets go of what has been away for long.
+    fn update(&mut self) {
+        let found = self.resolver.results();
+        for info in &found {
+            let uid = info.uid().to_string_lossy().into_owned();
+            self.missed.remove(&uid);
+            // A stream that came back under another UID is looked at already.
+            let is_known = self.probes.values().any(|probe| probe.condition().info.uid() == info.uid());
+            if is_known || self.probes.contains_key(&uid) {
+                continue;
+            }
+            match Probe::start(info, Arc::clone(&self.config)) {
+                Ok(probe) => drop(self.probes.insert(uid, probe)),
+                Err(error) => {
+                    let problem = format!("{}: {error}", info.name());
+                    if !self.problems.contains(&problem) {
+                        self.problems.push(problem);
+                    }
+                }
+            }
+        }
+        let now = Instant::now();
+        let (missed, probes) = (&mut self.missed, &mut self.probes);
+        probes.retain(|uid, probe| {
+            let condition = probe.condition();
+            let is_there = condition.reach == Reach::Connected
+                || found.iter().any(|info| info.uid() == condition.info.uid());
+            if is_there {
+                missed.remove(uid);
+                return true;
+            }
+            now - *missed.entry(uid.clone()).or_insert(now) < SHOWN_AFTER_END
+        });
+    }
+
+    /// How every stream is, by name.
+    fn conditions(&self) -> Vec<Condition> {
+        let mut conditions: Vec<_> = self.probes.values().map(Probe::condition).collect();
+        conditions.sort_by_cached_key(|condition| {
+            (condition.info.name().to_string_lossy().into_owned(), condition.info.uid().to_string())
+        });
+        conditions
+    }
+
+    /// Whether all there is to know is known, or it is time to say what is known.
+    fn is_complete(&self, conditions: &[Condition]) -> bool {
+        let elapsed = self.opened.elapsed();
+        let is_known = |condition: &Condition| {
+            let has_rate = condition.info.nominal_rate() == 0.0 || condition.reading.rate.is_some();
+            condition.clock.is_some() && has_rate && condition.reach == Reach::Connected
+        };
+        elapsed >= COMPLETE_AT_LAST
+            || (elapsed >= COMPLETE_AT_FIRST && !conditions.is_empty() && conditions.iter().all(is_known))
+    }
+
+    fn page(&self, conditions: &[Condition], palette: Palette) -> String {
+        let troubled = conditions.iter().filter(|condition| !is_well(condition)).count();
+        let verdict = match (conditions.len(), troubled) {
+            (0, _) if self.opened.elapsed() < COMPLETE_AT_LAST => {
+                palette.paint(Look::Faint, "looking for streams".to_owned())
+            }
+            (0, _) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
+            (all, 0) => palette.paint(Look::Good, format!("{all} streams, all well")),
+            (all, n) => palette.paint(Look::Wrong, format!("{all} streams, {n} NOT WELL")),
+        };
+        let mut out = format!(
+            "{}  {verdict}  {}\n",
+            palette.paint(Look::Strong, "schwann"),
+            palette.paint(
+                Look::Faint,
+                format!(
+                    "session {}; encryption {}",
+                    self.config.lab.session_id,
+                    security::summary(&self.config)
+                )
+            ),
+        );
+        if !conditions.is_empty() {
+            let mut table = Table::new(&COLUMNS);
+            for condition in conditions {
+                table.push(row(condition));
+            }
+            out.push('\n');
+            out.push_str(&table.text(palette));
+        }
+        for problem in &self.problems {
+            out.push_str(&format!("  {problem}\n"));
+        }
+        out
+    }
+
+    fn json(&self, conditions: &[Condition]) -> Value {
+        json!({
+            "session": self.config.lab.session_id,
+            "seconds": self.opened.elapsed().as_secs_f64(),
+            "streams": conditions.iter().map(condition_json).collect::<Vec<_>>(),
+            "problems": self.problems,
+        })
+    }
+}
+
+/// Whether a stream is as it should be.
+fn is_well(condition: &Condition) -> bool {
+    trouble(condition).is_none()
+}
+
+/// What is wrong with a stream, if anything is.
+fn trouble(condition: &Condition) -> Option<String> {
+    let reading = &condition.reading;
+    let nominal = condition.info.nominal_rate();
+    match condition.reach {
+        Reach::Connecting => return Some("no connection yet".to_owned()),
+        Reach::Away => return Some("CONNECTION LOST".to_owned()),
+        Reach::Gone => return Some("GONE".to_owned()),
+        Reach::Connected => {}
+    }
+    if nominal > 0.0 {
+        // Nothing for as long as a slow stream may need for two samples, or for a second.
+        let silence = (2.0 / nominal).max(1.0);
+        match reading.last_arrival {
+            None => return Some("NO SAMPLES".to_owned()),
+            Some(last) if local_clock() - last > silence => return Some("STOPPED".to_owned()),
+            Some(_) => {}
+        }
+        let off = reading.rate.map_or(0.0, |rate| rate / nominal - 1.0);
+        // Over the first moments the jitter of stamps weighs much.
+        if off.abs() > RATE_TOLERANCE && reading.sample_count as f64 > 2.0 * nominal {
+            return Some(format!("RATE {:+.1} %", off * 100.0));
+        }
+    }
+    (reading.gap_count > 0).then(|| "GAPS".to_owned())
+}
+
+fn row(condition: &Condition) -> Vec<Cell> {
+    let (info, reading) = (&condition.info, &condition.reading);
+    let text = |text: &schwann_proto::wire::xml::Text| Cell::from(text.to_string_lossy());
+    let rate = match (reading.rate, info.nominal_rate()) {
+        (None, 0.0) => "irregular".to_owned(),
+        (None, nominal) => format!("? of {nominal} Hz"),
+        (Some(rate), 0.0) => format!("{rate:.1} Hz, irregular"),
+        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
+    };
+    let gaps = match reading.gap_count {
+        0 => Cell::from(if info.nominal_rate() == 0.0 { "-" } else { "none" }),
+        count => Cell::looking(Look::Wrong, format!("{count} ({})", thousands(reading.missing))),
+    };
+    // The error of an offset is half of the round trip at most.
+    let clock = condition.clock.map_or_else(
+        || "-".to_owned(),
+        |clock| format!("{} ± {}", short_time(clock.offset), short_time(clock.uncertainty / 2.0)),
+    );
+    let protection = match condition.protection {
+        Some(Protection::Sealed) => Cell::looking(Look::Good, "sealed"),
+        Some(Protection::Plain) => Cell::from("plain"),
+        None => Cell::from("-"),
+    };
+    let state = match trouble(condition) {
+        None => Cell::looking(Look::Good, "well"),
+        Some(trouble) => Cell::looking(Look::Wrong, trouble),
+    };
+    vec![
+        text(info.name()),
+        text(info.stream_type()),
+        format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
+        rate.into(),
+        text(info.hostname()),
+        reading.lag_p50.map_or_else(|| "-".to_owned(), short_time).into(),
+        gaps,
+        clock.into(),
+        protection,
+        state,
+    ]
+}
+
+fn condition_json(condition: &Condition) -> Value {
+    let (info, reading) = (&condition.info, &condition.reading);
+    json!({
+        "name": info.name().to_string_lossy(),
+        "type": info.stream_type().to_string_lossy(),
+        "source_id": info.source_id().to_string_lossy(),
+        "uid": info.uid().to_string_lossy(),
+        "hostname": info.hostname().to_string_lossy(),
+        "channel_count": info.channel_count(),
+        "channel_format": info.channel_format().name(),
+        "nominal_rate": info.nominal_rate(),
+        "rate": reading.rate,
+        "sample_count": reading.sample_count,
+        "lag_p50": reading.lag_p50,
+        "lag_p99": reading.lag_p99,
+        "gap_count": reading.gap_count,
+        "missing": reading.missing,
+        "clock_offset": condition.clock.map(|clock| clock.offset),
+        "clock_uncertainty": condition.clock.map(|clock| clock.uncertainty / 2.0),
+        "sealed": condition.protection.map(|protection| protection == Protection::Sealed),
+        "connection_breaks": condition.breaks,
+        "trouble": trouble(condition),
+    })
+}
+
+const COLUMNS: [(&str, Align); 10] = [
+    ("stream", Align::Left),
+    ("type", Align::Left),
+    ("channels", Align::Left),
+    ("rate", Align::Right),
+    ("host", Align::Left),
+    ("lag", Align::Right),
+    ("gaps", Align::Right),
+    ("clock offset", Align::Right),
+    ("travels", Align::Left),
+    ("", Align::Left),
+];
+const PAINT_EVERY: Duration = Duration::from_millis(100);
+/// Streams answer a search within this time, unless the network is very slow.
+const COMPLETE_AT_FIRST: Duration = Duration::from_millis(1200);
+const COMPLETE_AT_LAST: Duration = Duration::from_millis(1900);
+/// Source: liblsl's default of a continuous resolver.
+const FORGET_AFTER: Duration = Duration::from_secs(5);
+/// A stream that ended is shown as lost for so long.
+const SHOWN_AFTER_END: Duration = Duration::from_secs(30);
+/// What the rate may differ from the nominal one.
+const RATE_TOLERANCE: f64 = 0.05;

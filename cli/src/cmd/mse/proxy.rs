@@ -1,0 +1,95 @@
+//! `schwann mse proxy`: MSE for a client that has none.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use schwann_mse::net::Acceptor;
+use schwann_mse::policy::Policy;
+use schwann_mse::proxy::{Carry, Event, Inward, Outward, serve};
+use schwann_mse::{InfoHash, SkeyIndex};
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::stop::Stop;
+
+/// Give MSE to a BitTorrent client that has none: SOCKS5 for its way out, a relay for its way in.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann mse proxy --outward 127.0.0.1:1080
+  schwann mse proxy --inward 0.0.0.0:6881 --client 127.0.0.1:6882 --torrent INFOHASH
+  schwann mse proxy --outward 127.0.0.1:1080 --policy preferred
+
+Point the client's SOCKS5 setting at the outward address, and announce the inward one. Each address that is
+bound is printed on a line of its own, so that port 0 may be asked for; it runs until Ctrl-C.
+
+Anyone who reaches the outward address can reach the world through it: keep it on this machine. MSE is
+obfuscation: it hides the protocol, it does not protect the content.")]
+pub(crate) struct Arguments {
+    /// Where the client finds its SOCKS5 proxy.
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "inward")]
+    outward: Option<SocketAddr>,
+    /// Where peers find the client.
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "client", requires = "torrents")]
+    inward: Option<SocketAddr>,
+    /// Where the client itself listens.
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "inward")]
+    client: Option<SocketAddr>,
+    /// A torrent that peers may ask for; give one or more.
+    #[arg(long = "torrent", id = "torrents", value_name = "INFOHASH", value_parser = super::info_hash)]
+    torrents: Vec<InfoHash>,
+    /// Which connections to make and to accept: allowed, disabled, preferred or required.
+    #[arg(long, default_value = "required", value_parser = policy)]
+    policy: Policy,
+}
+
+/// Carries connections until Ctrl-C.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let mut servers = Vec::new();
+    if let Some(address) = arguments.outward {
+        servers.push(start("outward", address, Outward::new(arguments.policy))?);
+    }
+    if let (Some(address), Some(client)) = (arguments.inward, arguments.client) {
+        let torrents: SkeyIndex = arguments.torrents.iter().copied().collect();
+        servers.push(start(
+            "inward",
+            address,
+            Inward::new(Acceptor::new(torrents, arguments.policy), client),
+        )?);
+    }
+    while !stop.wait(LOOK_EVERY) {
+        if let Some(ended) = servers.iter().position(JoinHandle::is_finished) {
+            // A panic of the thread was reported when it happened.
+            let outcome = servers.swap_remove(ended).join().unwrap_or(Ok(()));
+            let error = outcome.err().unwrap_or_else(|| io::ErrorKind::Other.into());
+            return Err(Problem::with("a listener", error));
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn start(
+    name: &'static str,
+    address: SocketAddr,
+    sidecar: impl Carry,
+) -> Result<JoinHandle<io::Result<()>>, Problem> {
+    let listener = TcpListener::bind(address).map_err(|error| Problem::with(address, error))?;
+    let bound = listener.local_addr().map_err(|error| Problem::with(address, error))?;
+    writeln!(io::stdout(), "{name} {bound}")?;
+    let log = move |event: Event| eprintln!("{name}: {event}");
+    let served = move || serve(&listener, Arc::new(sidecar), log);
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(served)
+        .map_err(|error| Problem::with("a thread", error))
+}
+
+fn policy(text: &str) -> Result<Policy, &'static str> {
+    Policy::parse(text).ok_or("allowed, disabled, preferred or required")
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(200);

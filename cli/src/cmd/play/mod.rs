@@ -1,0 +1,153 @@
+//! `schwann play`: the streams of a recording, live again.
+
+mod stage;
+
+use core::time::Duration;
+use std::io;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use schwann::local_clock;
+use schwann_xdf::{Clocks, Jitter, Recording};
+
+use super::survey::seconds;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::stop::Stop;
+use crate::terminal::{Look, Palette, Place, Screen, thousands};
+use stage::Player;
+
+/// Play a recording: its streams live again, with their timing, metadata and markers.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann play session.xdf                      once, as it was recorded
+  schwann play session.xdf --loop --speed 4     again and again, four times as fast
+  schwann play session.xdf --as Rehearsal       under another name
+  schwann play session.xdf --wait 2             not before every stream has two receivers
+
+Stamps are those of the recording on the recorder's clock, moved to now: their distances stay, also between
+streams. The recording is held in memory while it plays.")]
+pub(crate) struct Arguments {
+    /// The recording.
+    #[arg(value_name = "FILE.xdf")]
+    file: PathBuf,
+    /// How many times as fast as it was recorded.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+    /// Begin again at the end, until Ctrl-C.
+    #[arg(long = "loop")]
+    again: bool,
+    /// Name of the stream; with several streams, what their names begin with.
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Wait until every stream has a receiver, or so many.
+    #[arg(long, value_name = "RECEIVERS", num_args = 0..=1, default_value_t = 0, default_missing_value = "1")]
+    wait: usize,
+}
+
+/// Plays.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let file = &arguments.file;
+    let recording = Recording::load(file, Clocks::Synchronised, Jitter::AsRecorded)
+        .map_err(|error| Problem::with(file.display(), error))?;
+    for damage in &recording.damage {
+        eprintln!("schwann: {}: damaged at byte {}: {}", file.display(), damage.at, damage.kind);
+    }
+    let mut player = Player::new(recording, arguments.name.as_deref(), arguments.speed, &lab::config())?;
+    let mut view = View::new();
+    while !player.all_have_receivers(arguments.wait) {
+        view.show(&player, 0.0, "waiting for receivers of")?;
+        if stop.wait(PAINT_EVERY / 5) {
+            return Ok(Exit::Good);
+        }
+    }
+    loop {
+        let began = local_clock();
+        player.begin(began);
+        while let Some(due) = player.push_until(local_clock())? {
+            view.show(&player, local_clock() - began, "playing")?;
+            let wait = (due - local_clock()).clamp(SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
+            if stop.wait(Duration::from_secs_f64(wait)) {
+                view.conclude(&player, local_clock() - began)?;
+                return Ok(Exit::Good);
+            }
+        }
+        if !arguments.again {
+            view.conclude(&player, local_clock() - began)?;
+            player.flush()?;
+            return Ok(Exit::Good);
+        }
+    }
+}
+
+/// What playing shows.
+struct View {
+    screen: Screen<io::Stdout>,
+    palette: Palette,
+    shown: Option<Instant>,
+}
+
+impl View {
+    fn new() -> Self {
+        let screen = Screen::new(io::stdout());
+        Self { palette: Palette::of(screen.place()), screen, shown: None }
+    }
+
+    fn show(&mut self, player: &Player, elapsed: f64, what: &str) -> io::Result<()> {
+        let every = if self.screen.place() == Place::Terminal { PAINT_EVERY } else { LINE_EVERY };
+        if self.shown.is_some_and(|shown| shown.elapsed() < every) {
+            return Ok(());
+        }
+        self.shown = Some(Instant::now());
+        self.screen.paint(&self.text(player, elapsed, what))
+    }
+
+    fn conclude(&mut self, player: &Player, elapsed: f64) -> io::Result<()> {
+        let text = self.text(player, elapsed, "played");
+        self.screen.paint(&text)?;
+        self.screen.keep();
+        Ok(())
+    }
+
+    fn text(&self, player: &Player, elapsed: f64, what: &str) -> String {
+        let streams: Vec<_> = player.streams().collect();
+        let sent: usize = streams.iter().map(|stream| stream.sent).sum();
+        let all: usize = streams.iter().map(|stream| stream.sample_count).sum();
+        let receivers: usize = streams.iter().map(|stream| stream.receivers).sum();
+        let mut out = format!(
+            "{} {} streams: {} of {}, {} of {} samples, {receivers} receivers\n",
+            self.palette.paint(Look::Strong, what),
+            streams.len(),
+            seconds(elapsed.floor()),
+            seconds(player.duration().ceil()),
+            thousands(sent as u64),
+            thousands(all as u64),
+        );
+        if self.screen.place() == Place::Terminal || self.shown.is_none() {
+            for stream in streams {
+                out.push_str(&format!(
+                    "  {}: {} of {} samples, {} receivers\n",
+                    stream.name,
+                    thousands(stream.sent as u64),
+                    thousands(stream.sample_count as u64),
+                    stream.receivers
+                ));
+            }
+        }
+        out
+    }
+}
+
+fn speed(text: &str) -> Result<f64, &'static str> {
+    let speed = text.parse().ok().filter(|speed: &f64| (SPEED_MIN..=SPEED_MAX).contains(speed));
+    speed.ok_or("a number from 0.001 to 1000")
+}
+
+const SPEED_MIN: f64 = 0.001;
+const SPEED_MAX: f64 = 1000.0;
+/// Fast streams are sent this often, in seconds: as often as a person can notice, and no more.
+const SHORTEST_WAIT: f64 = 0.5e-3;
+const PAINT_EVERY: Duration = Duration::from_millis(100);
+const LINE_EVERY: Duration = Duration::from_secs(10);

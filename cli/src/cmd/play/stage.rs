@@ -1,0 +1,234 @@
+//! Pushes the samples of a recording when their time has come.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use schwann::outlet::{Flush, Outlet, OutletOptions};
+use schwann::{Config, StreamInfo};
+use schwann_proto::stream::ChannelFormat;
+use schwann_proto::wire::xml::Document;
+use schwann_xdf::{RecordedStream, Recording, StreamHeader, Values};
+
+use crate::exit::Problem;
+
+/// Plays all streams of a recording.
+pub(super) struct Player {
+    streams: Vec<Stream>,
+    speed: f64,
+    /// Earliest stamp of the recording, in seconds on its clock.
+    first: f64,
+    /// Latest stamp of the recording, in seconds on its clock.
+    last: f64,
+    /// When playing began, in seconds on the local clock.
+    began: f64,
+}
+
+/// What a player says about one stream.
+pub(super) struct StreamProgress {
+    /// Its name.
+    pub(super) name: String,
+    /// Samples sent in this round.
+    pub(super) sent: usize,
+    /// Samples of the recording.
+    pub(super) sample_count: usize,
+    /// Inlets that receive it.
+    pub(super) receivers: usize,
+}
+
+impl Player {
+    /// Makes the streams known on the network.
+    pub(super) fn new(
+        recording: Recording,
+        name: Option<&str>,
+        speed: f64,
+        config: &Arc<Config>,
+    ) -> Result<Self, Problem> {
+        if recording.streams.is_empty() {
+            return Err(Problem::Failed("the recording has no streams".to_owned()));
+        }
+        let stamps = || recording.streams.iter().flat_map(|stream| &stream.stamps).copied();
+        let (first, last) = stamps()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), stamp| (from.min(stamp), to.max(stamp)));
+        let alone = recording.streams.len() == 1;
+        let streams = recording
+            .streams
+            .into_iter()
+            .map(|stream| Stream::new(stream, name, alone, speed, config))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { streams, speed, first, last, began: 0.0 })
+    }
+
+    /// Begins at the first sample; `now` in seconds on the local clock.
+    pub(super) fn begin(&mut self, now: f64) {
+        self.began = now;
+        for stream in &mut self.streams {
+            stream.next = 0;
+        }
+    }
+
+    /// Pushes every sample whose time has come by `now`; returns when the next one is due, or nothing at the end.
+    ///
+    /// - Units: seconds on the local clock.
+    pub(super) fn push_until(&mut self, now: f64) -> Result<Option<f64>, Problem> {
+        let until = self.first + (now - self.began) * self.speed;
+        let mut next = f64::INFINITY;
+        for stream in &mut self.streams {
+            stream.push_until(until, |stamp| self.began + (stamp - self.first) / self.speed)?;
+            next = next.min(stream.due());
+        }
+        Ok(next.is_finite().then(|| self.began + (next - self.first) / self.speed))
+    }
+
+    /// Waits until everything is on its way to those that receive it.
+    pub(super) fn flush(&self) -> Result<(), Problem> {
+        for stream in &self.streams {
+            let flushed = stream.outlet.flush(Some(FLUSH_PATIENCE));
+            flushed.map_err(|error| Problem::with(&stream.name, error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether every stream has so many receivers.
+    pub(super) fn all_have_receivers(&self, count: usize) -> bool {
+        self.streams.iter().all(|stream| stream.outlet.consumer_count() >= count)
+    }
+
+    /// How long a round takes, in seconds.
+    pub(super) fn duration(&self) -> f64 {
+        (self.last - self.first).max(0.0) / self.speed
+    }
+
+    /// Where each stream is.
+    pub(super) fn streams(&self) -> impl Iterator<Item = StreamProgress> + '_ {
+        self.streams.iter().map(|stream| StreamProgress {
+            name: stream.name.clone(),
+            sent: stream.next,
+            sample_count: stream.stamps.len(),
+            receivers: stream.outlet.consumer_count(),
+        })
+    }
+}
+
+/// One stream of the recording.
+struct Stream {
+    name: String,
+    outlet: Outlet,
+    channel_count: usize,
+    stamps: Vec<f64>,
+    /// When each sample is due, on the clock of the stamps: samples stay in the order of the file, even where a
+    /// stamp goes back.
+    dues: Vec<f64>,
+    values: Values,
+    /// The first sample that was not sent yet.
+    next: usize,
+}
+
+impl Stream {
+    fn new(
+        stream: RecordedStream,
+        name: Option<&str>,
+        alone: bool,
+        speed: f64,
+        config: &Arc<Config>,
+    ) -> Result<Self, Problem> {
+        let recorded = match stream.header.name.as_str() {
+            "" => format!("stream {}", stream.header.id),
+            name => name.to_owned(),
+        };
+        let name = match name {
+            None => recorded,
+            Some(name) if alone => name.to_owned(),
+            Some(name) => format!("{name} {recorded}"),
+        };
+        let info = describe(&stream.header, &name, speed)?;
+        let outlet = Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(config))
+            .map_err(|error| Problem::with(&name, error))?;
+        let mut latest = f64::NEG_INFINITY;
+        let dues = stream.stamps.iter().map(|&stamp| {
+            latest = latest.max(stamp);
+            latest
+        });
+        Ok(Self {
+            name,
+            outlet,
+            channel_count: stream.header.channel_count,
+            dues: dues.collect(),
+            stamps: stream.stamps,
+            values: stream.values,
+            next: 0,
+        })
+    }
+
+    /// When the next sample is due, on the clock of the stamps; infinity after the last.
+    fn due(&self) -> f64 {
+        self.dues.get(self.next).copied().unwrap_or(f64::INFINITY)
+    }
+
+    fn push_until(&mut self, until: f64, place: impl Fn(f64) -> f64) -> Result<(), Problem> {
+        let waiting = self.dues.get(self.next..).unwrap_or_default();
+        let count = waiting.partition_point(|&due| due <= until).min(ROWS_MAX);
+        if count == 0 {
+            return Ok(());
+        }
+        let rows = self.next..self.next + count;
+        let stamps: Vec<_> =
+            self.stamps.get(rows.clone()).unwrap_or_default().iter().map(|&stamp| place(stamp)).collect();
+        let all = rows.start * self.channel_count..rows.end * self.channel_count;
+        push(&self.outlet, &self.values, all, &stamps).map_err(|error| Problem::with(&self.name, error))?;
+        self.next = rows.end;
+        Ok(())
+    }
+}
+
+fn push(
+    outlet: &Outlet,
+    values: &Values,
+    all: core::ops::Range<usize>,
+    stamps: &[f64],
+) -> Result<(), schwann::Error> {
+    macro_rules! numbers {
+        ($values:expr) => {
+            outlet.push_chunk_stamped($values.get(all).unwrap_or_default(), stamps, Flush::Now)
+        };
+    }
+    match values {
+        Values::Double64(values) => numbers!(values),
+        Values::Float32(values) => numbers!(values),
+        Values::Int16(values) => numbers!(values),
+        Values::Int32(values) => numbers!(values),
+        Values::Int64(values) => numbers!(values),
+        Values::Int8(values) => numbers!(values),
+        Values::String(texts) => {
+            let texts: Vec<_> = texts.get(all).unwrap_or_default().iter().map(String::as_bytes).collect();
+            outlet.push_string_chunk_stamped(&texts, stamps, Flush::Now)
+        }
+    }
+}
+
+/// Describes the stream as it was, under its name and with the rate at which it is played.
+fn describe(header: &StreamHeader, name: &str, speed: f64) -> Result<StreamInfo, Problem> {
+    let format = ChannelFormat::from_name(header.format.name()).unwrap_or_default();
+    let channel_count = i32::try_from(header.channel_count).unwrap_or(i32::MAX);
+    let mut info = StreamInfo::new(
+        name,
+        header.content_type.as_str(),
+        channel_count,
+        header.nominal_rate * speed,
+        format,
+        header.source_id.as_str(),
+    )
+    .map_err(|error| Problem::with(name, error))?;
+    let recorded = Document::parse(header.xml.as_bytes()).document;
+    let from = recorded.document_element().and_then(|root| recorded.child(root, "desc"));
+    if let (Some(from), Some(to)) = (from, info.desc()) {
+        for child in recorded.children(from) {
+            let fragment = recorded.copy_of(child);
+            info.document_mut().append_copy(to, &fragment);
+        }
+    }
+    Ok(info)
+}
+
+/// The most samples of one push.
+const ROWS_MAX: usize = 4096;
+const FLUSH_PATIENCE: Duration = Duration::from_secs(10);

@@ -1,0 +1,75 @@
+//! `schwann repair`: salvages every whole sample of a damaged recording.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use schwann_xdf::RepairError;
+use serde_json::json;
+
+use super::survey::{Progress, bytes};
+use crate::exit::{Exit, Outcome, Problem};
+
+/// Write every whole sample of a damaged recording into a new one.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann repair session.xdf                 writes session-repaired.xdf
+  schwann repair session.xdf -o rescued.xdf
+
+The damaged file is not touched. Samples, stamps, clock offsets and headers are copied bit by bit; what
+cannot be read is left out, and footers are written anew where they are missing or do not agree.
+Exit code 0 if nothing was damaged, 1 if something was.")]
+pub(crate) struct Arguments {
+    /// The damaged recording.
+    #[arg(value_name = "FILE.xdf")]
+    file: PathBuf,
+    /// The new recording; it must not exist yet. By default FILE-repaired.xdf.
+    #[arg(long, short, value_name = "FILE.xdf")]
+    output: Option<PathBuf>,
+    /// Print JSON for scripts.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Repairs the recording and says what was salvaged.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let output = arguments.output.clone().unwrap_or_else(|| beside(&arguments.file));
+    let mut progress = Progress::new("repairing");
+    let done = schwann_xdf::repair(&arguments.file, &output, |at, all| progress.show(at, all));
+    progress.clear();
+    let done = done.map_err(|error| match error {
+        RepairError::Read(error) => Problem::with(arguments.file.display(), error),
+        RepairError::Write(error) => Problem::with(output.display(), error),
+        other => Problem::with(arguments.file.display(), other),
+    })?;
+    let exit = if done.damage_count == 0 && done.footer_count == 0 { Exit::Good } else { Exit::Found };
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        let json = json!({
+            "output": output.display().to_string(),
+            "stream_count": done.stream_count,
+            "sample_count": done.sample_count,
+            "footer_count": done.footer_count,
+            "damage_count": done.damage_count,
+            "damaged_bytes": done.damaged_bytes,
+        });
+        writeln!(out, "{json}")?;
+        return Ok(exit);
+    }
+    writeln!(
+        out,
+        "{}: {} samples of {} streams salvaged; {} damaged place(s), {} left out, {} footer(s) written anew",
+        output.display(),
+        done.sample_count,
+        done.stream_count,
+        done.damage_count,
+        bytes(done.damaged_bytes),
+        done.footer_count
+    )?;
+    Ok(exit)
+}
+
+fn beside(file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    file.with_file_name(format!("{stem}-repaired.xdf"))
+}

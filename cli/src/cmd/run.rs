@@ -1,0 +1,140 @@
+//! `schwann run`: any program that uses liblsl, on our library.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::exit::{Outcome, Problem};
+
+/// Run any program that uses LSL on Schwann's library instead of its own.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann run -- python experiment.py
+  schwann run -- LabRecorder
+
+Sets PYLSL_LIB (pylsl), MNE_LSL_LIB (mne-lsl) and the loader's path, and becomes the program: its exit code is
+that of the program. A program that has liblsl built in, or loads it by a full path, keeps its own.")]
+pub(crate) struct Arguments {
+    /// Our library, if it is not beside this program.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// Becomes the program.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let library = match &arguments.library {
+        Some(library) => library.clone(),
+        None => find()?,
+    };
+    let library = fs::canonicalize(&library).map_err(|error| Problem::with(library.display(), error))?;
+    let folder = links_to(&library)?;
+    let Some((program, rest)) = arguments.program.split_first() else {
+        return Err(Problem::Failed("no program was named".to_owned()));
+    };
+    let mut command = Command::new(program);
+    command.args(rest).env("PYLSL_LIB", &library).env("MNE_LSL_LIB", &library);
+    command.env(LOADER_PATH, joined(&folder, env::var_os(LOADER_PATH).as_deref())?);
+    become_it(command, program)
+}
+
+/// Finds our library beside this program, where packages put it, or where it was built.
+fn find() -> Result<PathBuf, Problem> {
+    let program = env::current_exe().map_err(|error| Problem::with("this program", error))?;
+    let here = program.parent().unwrap_or(Path::new("."));
+    let places =
+        [here.to_owned(), here.join("../lib"), here.join("../release"), PathBuf::from("target/release")];
+    places.iter().map(|place| place.join(LIBRARY)).find(|path| path.exists()).ok_or_else(|| {
+        Problem::Failed(format!(
+            "{LIBRARY} is not beside {}; build it with `cargo build --release -p schwann-capi`, or say where it is \
+             with --library",
+            program.display()
+        ))
+    })
+}
+
+/// Returns a folder with nothing in it but our library, under the names that programs load it by: a loader's path
+/// with more in it would change more than the one library.
+fn links_to(library: &Path) -> Result<PathBuf, Problem> {
+    // One folder for each place of the library, so that two versions do not disturb each other.
+    let place: String = library
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
+        .collect();
+    let folder = cache().join("schwann").join("lib").join(place);
+    let made = fs::create_dir_all(&folder)
+        .and_then(|()| NAMES.iter().try_for_each(|name| link(library, &folder.join(name))));
+    made.map_err(|error| Problem::with(folder.display(), error))?;
+    Ok(folder)
+}
+
+fn cache() -> PathBuf {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| env::home_dir().map(|home| home.join(".cache")))
+        .unwrap_or_else(env::temp_dir)
+}
+
+#[cfg(unix)]
+fn link(library: &Path, name: &Path) -> std::io::Result<()> {
+    if fs::read_link(name).is_ok_and(|to| to == library) {
+        return Ok(());
+    }
+    // In place of an older one; another process of ours may do the same at this moment.
+    let new = name.with_extension(format!("new-{}", std::process::id()));
+    std::os::unix::fs::symlink(library, &new)?;
+    fs::rename(&new, name)
+}
+
+#[cfg(not(unix))]
+fn link(library: &Path, name: &Path) -> std::io::Result<()> {
+    fs::copy(library, name).map(drop)
+}
+
+/// Puts `folder` before what the loader's path says already.
+fn joined(folder: &Path, before: Option<&OsStr>) -> Result<OsString, Problem> {
+    let others = before.map(|path| env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+    env::join_paths(core::iter::once(folder.to_owned()).chain(others))
+        .map_err(|error| Problem::with(folder.display(), error))
+}
+
+#[cfg(unix)]
+fn become_it(mut command: Command, program: &OsStr) -> Outcome {
+    use std::os::unix::process::CommandExt as _;
+    // Returns only if there is no such program.
+    Err(Problem::with(program.display(), command.exec()))
+}
+
+#[cfg(not(unix))]
+fn become_it(mut command: Command, program: &OsStr) -> Outcome {
+    let status = command.status().map_err(|error| Problem::with(program.display(), error))?;
+    std::process::exit(status.code().unwrap_or(1))
+}
+
+#[cfg(target_os = "macos")]
+const LOADER_PATH: &str = "DYLD_LIBRARY_PATH";
+#[cfg(windows)]
+const LOADER_PATH: &str = "PATH";
+#[cfg(not(any(target_os = "macos", windows)))]
+const LOADER_PATH: &str = "LD_LIBRARY_PATH";
+
+#[cfg(target_os = "macos")]
+const LIBRARY: &str = "liblsl.dylib";
+#[cfg(windows)]
+const LIBRARY: &str = "lsl.dll";
+#[cfg(not(any(target_os = "macos", windows)))]
+const LIBRARY: &str = "liblsl.so";
+
+/// The names that programs load the library by.
+#[cfg(target_os = "macos")]
+const NAMES: [&str; 2] = ["liblsl.dylib", "liblsl.2.dylib"];
+#[cfg(windows)]
+const NAMES: [&str; 2] = ["lsl.dll", "liblsl64.dll"];
+#[cfg(not(any(target_os = "macos", windows)))]
+const NAMES: [&str; 2] = ["liblsl.so", "liblsl.so.2"];

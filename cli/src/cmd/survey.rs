@@ -1,0 +1,165 @@
+//! What `info`, `verify` and `repair` share: reading a recording with progress, and saying what is in it.
+
+use core::time::Duration;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Instant;
+
+use schwann_xdf::{StreamSurvey, Survey};
+use serde_json::{Value, json};
+
+use crate::exit::Problem;
+
+/// Surveys the file at `path`.
+pub(crate) fn of(path: &Path, progress: &mut Progress) -> Result<Survey, Problem> {
+    let survey = Survey::of(path, |done, all| progress.show(done, all));
+    progress.clear();
+    survey.map_err(|error| Problem::with(path.display(), error))
+}
+
+/// Returns what is wrong with a stream's footer, if anything is.
+pub(crate) fn footer_complaint(stream: &StreamSurvey) -> Option<String> {
+    match stream.footer_agrees() {
+        Some(true) => None,
+        Some(false) => {
+            let counted = stream.footer.as_ref().and_then(|footer| footer.sample_count).unwrap_or_default();
+            Some(format!(
+                "FOOTER DISAGREES: it counts {counted} samples, the file has {}",
+                stream.sample_count
+            ))
+        }
+        None if stream.footer.is_some() => Some("FOOTER says no sample count".to_owned()),
+        None => Some("NO FOOTER: the recording did not end in an orderly way".to_owned()),
+    }
+}
+
+/// Returns a survey as JSON. Times are in seconds on each stream's own clock.
+pub(crate) fn json(survey: &Survey) -> Value {
+    json!({
+        "file_bytes": survey.file_bytes,
+        "datetime": survey.datetime,
+        "sound": survey.is_sound(),
+        "truncated": survey.is_truncated(),
+        "boundary_count": survey.boundary_count,
+        "damage_count": survey.damage_count,
+        "damaged_bytes": survey.damaged_bytes,
+        "damage": survey.damage.iter().map(|damage| json!({
+            "at": damage.at,
+            "bytes": damage.bytes,
+            "what": damage.kind.to_string(),
+        })).collect::<Vec<_>>(),
+        "streams": survey.streams.iter().map(stream_json).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns a number of bytes for people.
+pub(crate) fn bytes(count: u64) -> String {
+    let mut scaled = count as f64;
+    for unit in ["bytes", "kB", "MB", "GB"] {
+        if scaled < 1000.0 {
+            return if unit == "bytes" { format!("{count} bytes") } else { format!("{scaled:.1} {unit}") };
+        }
+        scaled /= 1000.0;
+    }
+    format!("{scaled:.1} TB")
+}
+
+/// Returns a duration for people.
+pub(crate) fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.1 => format!("{:.1} ms", s * 1e3),
+        s if s < 60.0 => format!("{s:.3} s"),
+        s if s < 3600.0 => format!("{} min {:04.1} s", (s / 60.0) as u64, s % 60.0),
+        s => format!("{} h {:02} min", (s / 3600.0) as u64, (s / 60.0) as u64 % 60),
+    }
+}
+
+/// One line on the terminal that says how far a long task has come; nothing where there is no terminal.
+pub(crate) struct Progress {
+    task: &'static str,
+    began: Instant,
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    /// Begins a task, named by what is being done, such as `reading`.
+    pub(crate) fn new(task: &'static str) -> Self {
+        Self { task, began: Instant::now(), shown: None }
+    }
+
+    /// Says how far the task has come, in bytes; now and then at most.
+    pub(crate) fn show(&mut self, done: u64, all: u64) {
+        let now = Instant::now();
+        let due = self.shown.map_or(self.began + FIRST_SHOWN, |shown| shown + SHOWN_EVERY);
+        if now < due || !io::stderr().is_terminal() {
+            return;
+        }
+        self.shown = Some(now);
+        let percent = done as f64 / all.max(1) as f64 * 100.0;
+        // A terminal that cannot be written to needs no progress.
+        let _unseen =
+            write!(io::stderr(), "\r\x1b[K{} {} of {}, {percent:.0} %", self.task, bytes(done), bytes(all));
+    }
+
+    /// Removes the line.
+    pub(crate) fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            let _unseen = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn stream_json(stream: &StreamSurvey) -> Value {
+    let header = &stream.header;
+    json!({
+        "id": header.id,
+        "name": header.name,
+        "type": header.content_type,
+        "source_id": header.source_id,
+        "hostname": header.hostname,
+        "channel_count": header.channel_count,
+        "channel_format": header.format.name(),
+        "nominal_rate": header.nominal_rate,
+        "effective_rate": stream.effective_rate,
+        "sample_count": stream.sample_count,
+        "first_stamp": stream.first_stamp,
+        "last_stamp": stream.last_stamp,
+        "gap_count": stream.gap_count,
+        "gap_seconds": stream.gap_seconds,
+        "gaps": stream.gaps.iter().map(|gap| json!({
+            "after": gap.after,
+            "seconds": gap.seconds,
+            "missing": gap.missing,
+        })).collect::<Vec<_>>(),
+        "backward_count": stream.backward_count,
+        "clock": {
+            "offset_count": stream.clock.offset_count,
+            "last_offset": stream.clock.last_offset,
+            "reset_count": stream.clock.reset_count,
+            "drift_ppm": stream.clock.drift_ppm,
+            "residual": stream.clock.residual,
+        },
+        "footer_sample_count": stream.footer.as_ref().and_then(|footer| footer.sample_count),
+    })
+}
+
+/// Tasks shorter than this need no progress.
+const FIRST_SHOWN: Duration = Duration::from_millis(500);
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_said_as_people_do() {
+        assert_eq!(
+            [bytes(0), bytes(999), bytes(1_181_143), bytes(u64::MAX)],
+            ["0 bytes", "999 bytes", "1.2 MB", "18446744.1 TB"]
+        );
+        assert_eq!(
+            [seconds(0.0), seconds(1.5), seconds(278.14), seconds(7_260.0)],
+            ["0.0 ms", "1.500 s", "4 min 38.1 s", "2 h 01 min"]
+        );
+    }
+}

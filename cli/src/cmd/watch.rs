@@ -1,0 +1,184 @@
+//! `schwann watch`: the samples of a stream as text.
+
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use schwann::inlet::InletOptions;
+use schwann::resolver::resolve_bypred;
+use schwann::{Config, Error, Inlet, StreamInfo};
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::live::chunk::{Chunk, Values, on_values};
+use crate::live::query::{Selector, any_of};
+use crate::stop::Stop;
+
+/// Print the samples of a stream as they come, as text or CSV.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann watch Markers
+  schwann watch EEG --csv > eeg.csv
+  schwann watch \"type='EEG' and hostname='amp-pc'\" --count 10
+
+Stamps are in seconds on the sender's clock; with --clock local on that of this computer.")]
+pub(crate) struct Arguments {
+    /// The stream: its name, type, source id, or a condition.
+    #[arg(value_name = "NAME")]
+    query: Selector,
+    /// Print CSV with a line of titles.
+    #[arg(long)]
+    csv: bool,
+    /// End after so many samples.
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// Whose clock the stamps are on.
+    #[arg(long, value_enum, default_value_t = Clock::Sender)]
+    clock: Clock,
+    /// How long to look for the stream.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    wait: f64,
+}
+
+/// Whose clock stamps are on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum Clock {
+    /// This computer's.
+    Local,
+    /// The sender's.
+    Sender,
+}
+
+/// Prints samples until Ctrl-C, or until the stream is gone.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let stop = Stop::on_signals()?;
+    let config = lab::config();
+    let info = find(arguments, &config)?;
+    let wrong = |error| Problem::with(info.name(), error);
+    let inlet = Inlet::with_config(&info, &InletOptions::default(), config).map_err(wrong)?;
+    let Some(mut chunk) = Chunk::for_stream(&info) else {
+        return Err(Problem::with(info.name(), "it has no channels"));
+    };
+    if arguments.clock == Clock::Local {
+        inlet.set_post_processing(schwann_proto::postproc::CLOCKSYNC);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    if arguments.csv {
+        let full = inlet.full_info(PATIENCE).unwrap_or_else(|_| info.clone());
+        out.write_all(titles(&full).as_bytes())?;
+    }
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    let mut line = String::new();
+    while left > 0 && !stop.is_raised() {
+        match chunk.pull(&inlet, WAIT) {
+            Ok(()) => {}
+            Err(Error::Lost) => return Err(wrong(Error::Lost)),
+            // The clock offset is not known yet; the next pull asks again.
+            Err(Error::Timeout) => continue,
+            Err(error) => return Err(wrong(error)),
+        }
+        let rows = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.count());
+        for row in 0..rows {
+            line.clear();
+            put_row(&mut line, &chunk, row, arguments.csv);
+            out.write_all(line.as_bytes())?;
+        }
+        out.flush()?;
+        left -= rows as u64;
+    }
+    Ok(Exit::Good)
+}
+
+fn find(arguments: &Arguments, config: &Arc<Config>) -> Result<StreamInfo, Problem> {
+    let query = any_of([&arguments.query]).unwrap_or_default();
+    let wait = Duration::try_from_secs_f64(arguments.wait).unwrap_or_default();
+    let found = resolve_bypred(config, &query, 1, wait).map_err(|error| Problem::with("search", error))?;
+    if found.len() > 1 {
+        eprintln!("schwann: {} streams fit {}; watching the first", found.len(), arguments.query);
+    }
+    found.into_iter().next().ok_or_else(|| {
+        Problem::Failed(format!(
+            "no stream {} within {} s; why: schwann doctor",
+            arguments.query, arguments.wait
+        ))
+    })
+}
+
+/// The titles of a CSV file: the labels of the channels if there are any, else their numbers.
+fn titles(info: &StreamInfo) -> String {
+    let document = info.document();
+    let channels = info.desc().and_then(|desc| document.child(desc, "channels"));
+    let labels: Vec<_> = channels
+        .map(|channels| document.children(channels).collect::<Vec<_>>())
+        .unwrap_or_default()
+        .into_iter()
+        .map(|channel| document.child_value_named(channel, "label").to_string_lossy().into_owned())
+        .collect();
+    let mut out = String::from("time");
+    for channel in 0..info.channel_count() as usize {
+        out.push(',');
+        match labels.get(channel).filter(|label| !label.is_empty()) {
+            Some(label) => put_csv(&mut out, label),
+            None => out.push_str(&format!("channel {}", channel + 1)),
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn put_row(out: &mut String, chunk: &Chunk, row: usize, csv: bool) {
+    let stamp = chunk.stamps().get(row).copied().unwrap_or_default();
+    write!(out, "{stamp:.6}").expect("a string takes any text");
+    let channels = chunk.channel_count();
+    let all = row * channels..(row + 1) * channels;
+    on_values!(chunk.values(),
+        numbers => for number in numbers.get(all).unwrap_or_default() {
+            out.push(if csv { ',' } else { ' ' });
+            write!(out, "{number}").expect("a string takes any text");
+        },
+        texts => for text in texts.get(all).unwrap_or_default() {
+            let text = String::from_utf8_lossy(text);
+            if csv {
+                out.push(',');
+                put_csv(out, &text);
+            } else {
+                // What a stranger sends must not steer our terminal.
+                write!(out, " {}", text.escape_debug()).expect("a string takes any text");
+            }
+        }
+    );
+    out.push('\n');
+}
+
+/// Appends a field of a CSV file. Source: RFC 4180 §2.
+fn put_csv(out: &mut String, text: &str) {
+    if text.contains([',', '"', '\n', '\r']) {
+        out.push('"');
+        out.push_str(&text.replace('"', "\"\""));
+        out.push('"');
+    } else {
+        out.push_str(text);
+    }
+}
+
+/// For the whole description, in seconds.
+const PATIENCE: f64 = 5.0;
+/// Longest wait before looking whether to stop, in seconds.
+const WAIT: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::put_csv;
+
+    #[test]
+    fn fields_of_csv_are_quoted_where_they_must_be() {
+        let cases = [("Fp1", "Fp1"), ("a,b", "\"a,b\""), ("say \"go\"", "\"say \"\"go\"\"\"")];
+        for (text, expected) in cases {
+            let mut out = String::new();
+            put_csv(&mut out, text);
+            assert_eq!(out, expected);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The dashboard: what the streams of the lab do right now, in the browser.
+//!
+//! [`serve`] starts it in this process and returns where it is. A browser gets one page, all of which is in the program,
+//! and then live data over one WebSocket.
+//!
+//! ```text
+//!  lab ── one ── monitor ── inlet, a connection of its own
+//!   │     per       ├─ gauge     rate, lag, gaps
+//!   │    stream     ├─ history   the last seconds, for a view that was just chosen
+//!   │               └─ decimate  minimum and maximum per pixel column of the chosen channels; filter
+//!   │                     ▲ asked for what is new
+//!  server ── one ───── browser ── list, markers, columns
+//!   └─ request, guard
+//! ```
+//!
+//! It does not record, and it never sends to a stream's sender anything but what every inlet sends.
+
+mod browser;
+mod decimate;
+mod filter;
+mod gauge;
+mod guard;
+mod history;
+mod lab;
+mod labels;
+mod marker;
+mod monitor;
+mod open;
+mod request;
+mod server;
+
+use core::net::{IpAddr, Ipv4Addr};
+use std::{io, net::TcpListener, sync::Arc};
+
+use schwann::Config;
+
+pub(crate) use self::open::{Opened, open_browser};
+use self::{lab::Lab, server::Server};
+use crate::exit::Problem;
+
+/// How the dashboard is served.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// Where it is served. Beyond loopback a token is needed, which is part of the URL.
+    pub(crate) bind: IpAddr,
+    /// Port; nothing takes the usual one, or any if that is taken.
+    pub(crate) port: Option<u16>,
+    /// Sessions that are shown; none shows that of the configuration.
+    pub(crate) sessions: Vec<String>,
+    /// Where streams are looked for; nothing takes the configuration of the process.
+    pub(crate) config: Option<Arc<Config>>,
+}
+
+impl Default for Options {
+    /// On loopback, at the usual port, for the session of the configuration.
+    fn default() -> Self {
+        Self { bind: Ipv4Addr::LOCALHOST.into(), port: None, sessions: Vec::new(), config: None }
+    }
+}
+
+/// A dashboard that is served until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Dashboard {
+    server: Server,
+}
+
+impl Dashboard {
+    /// Where a browser finds it, with the token if one is needed.
+    pub(crate) fn url(&self) -> String {
+        self.server.url()
+    }
+}
+
+/// Starts the dashboard.
+///
+/// - Errors: the port is taken, or the system refuses threads.
+pub(crate) fn serve(options: &Options) -> Result<Dashboard, Problem> {
+    let listener = listen(options).map_err(|error| {
+        let port = options.port.unwrap_or(USUAL_PORT);
+        Problem::with(format_args!("the dashboard cannot be served at {} port {port}", options.bind), error)
+    })?;
+    let config = options.config.as_ref().unwrap_or_else(|| Config::get());
+    let lab = Lab::open(config, &options.sessions).map_err(|error| Problem::with("search", error))?;
+    let server = Server::start(listener, lab).map_err(|error| Problem::with("dashboard", error))?;
+    Ok(Dashboard { server })
+}
+
+fn listen(options: &Options) -> io::Result<TcpListener> {
+    match options.port {
+        Some(port) => TcpListener::bind((options.bind, port)),
+        None => TcpListener::bind((options.bind, USUAL_PORT)).or_else(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => TcpListener::bind((options.bind, 0)),
+            _ => Err(error),
+        }),
+    }
+}
+
+/// Below the ports of LSL, which begin at 16571.
+pub(crate) const USUAL_PORT: u16 = 16570;

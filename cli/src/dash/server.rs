@@ -1,0 +1,155 @@
+//! Accepts browsers: hands out the page, and gives each page its live connection.
+
+use core::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
+};
+use std::{
+    io::{self, Write},
+    net::{TcpListener, TcpStream},
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use tungstenite::handshake::derive_accept_key;
+
+use super::{
+    browser,
+    guard::{Admission, Guard},
+    lab::Lab,
+    request::{self, Refusal, Request},
+};
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    guard: Guard,
+    lab: Lab,
+    connections: AtomicUsize,
+    stopping: AtomicBool,
+}
+
+impl Server {
+    /// Serves what comes to `listener`.
+    ///
+    /// - Errors: those of the system: no thread, no random numbers.
+    pub(super) fn start(listener: TcpListener, lab: Lab) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let guard = Guard::new(address).map_err(io::Error::other)?;
+        let (connections, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let shared = Arc::new(Shared { guard, lab, connections, stopping });
+        let for_thread = Arc::clone(&shared);
+        let run = move || for_thread.accept(&listener);
+        let thread = thread::Builder::new().name("dash-server".to_owned()).spawn(run)?;
+        Ok(Self { shared, address, thread: Some(thread) })
+    }
+
+    /// The address of the page, for a person.
+    pub(super) fn url(&self) -> String {
+        self.shared.guard.url()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        // Accepting cannot be ended, but answered.
+        let ip =
+            if self.address.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { self.address.ip() };
+        let woken = TcpStream::connect_timeout(&SocketAddr::new(ip, self.address.port()), WAKE_TIME);
+        if let (Some(thread), Ok(_)) = (self.thread.take(), woken) {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        while !self.stopping.load(Ordering::Relaxed) {
+            let Ok((stream, _)) = listener.accept() else {
+                // Out of descriptors, most likely; others will close theirs.
+                thread::sleep(RETRY_TIME);
+                continue;
+            };
+            if self.connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
+                self.connections.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let shared = Arc::clone(self);
+            let serve = move || {
+                // Whoever broke the connection knows, and nobody else needs to.
+                let _ = shared.serve(stream);
+                shared.connections.fetch_sub(1, Ordering::Relaxed);
+            };
+            if thread::Builder::new().name("dash-browser".to_owned()).spawn(serve).is_err() {
+                self.connections.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_write_timeout(Some(WRITE_TIME))?;
+        stream.set_nodelay(true)?;
+        let outcome = request::read(&mut stream).and_then(|request| {
+            let admission = self.guard.admit(&request)?;
+            Ok((request, admission))
+        });
+        match outcome {
+            Err(refusal) => request::refuse(&mut stream, refusal),
+            Ok((_, Admission::Welcome)) => {
+                let headers = format!("{}Location: /\r\n", self.guard.cookie());
+                request::respond(&mut stream, "303 See Other", TEXT, &headers, b"")
+            }
+            Ok((request, Admission::Granted)) => self.answer(stream, request),
+        }
+    }
+
+    fn answer(&self, mut stream: TcpStream, request: Request) -> io::Result<()> {
+        if let ("/live", Some(key)) = (request.path.as_str(), &request.web_socket_key) {
+            let accept = derive_accept_key(key.as_bytes());
+            write!(
+                stream,
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Accept: {accept}\r\n\r\n"
+            )?;
+            return browser::attend(stream, request.rest, &self.lab, &self.stopping);
+        }
+        match PARTS.iter().find(|(path, _, _)| *path == request.path) {
+            Some((_, content_type, body)) => {
+                request::respond(&mut stream, "200 OK", content_type, "", body.as_bytes())
+            }
+            None => request::refuse(&mut stream, Refusal::NotFound),
+        }
+    }
+}
+
+/// The page, as it is in the program.
+const PARTS: [(&str, &str, &str); 10] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+    ("/app.js", SCRIPT, include_str!("page/app.js")),
+    ("/colors.js", SCRIPT, include_str!("page/colors.js")),
+    ("/format.js", SCRIPT, include_str!("page/format.js")),
+    ("/link.js", SCRIPT, include_str!("page/link.js")),
+    ("/channels.js", SCRIPT, include_str!("page/channels.js")),
+    ("/streams.js", SCRIPT, include_str!("page/streams.js")),
+    ("/traces.js", SCRIPT, include_str!("page/traces.js")),
+];
+
+const MAX_CONNECTIONS: usize = 64;
+const RETRY_TIME: Duration = Duration::from_millis(100);
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+const WAKE_TIME: Duration = Duration::from_secs(1);
+/// A browser that takes nothing for this long is gone.
+const WRITE_TIME: Duration = Duration::from_secs(5);

@@ -1,0 +1,247 @@
+//! What is so: gathered by looking and by trying, all of it within a few seconds.
+
+use core::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+use std::{
+    net::{ToSocketAddrs as _, UdpSocket},
+    sync::Arc,
+    thread,
+};
+
+use getifaddrs::{Address, InterfaceFlags};
+use schwann::{
+    Config, Inlet, StreamInfo,
+    config::{IpVersions, LoadReport, load_report},
+    inlet::InletOptions,
+    resolver,
+};
+use schwann_proto::stream_info::IpVersion;
+
+use super::{
+    ports::{Knock, knock, taken_ports},
+    probe::{Echo, echo},
+};
+
+/// All that is known.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(super) config: Arc<Config>,
+    pub(super) report: &'static LoadReport,
+    pub(super) interfaces: Vec<Interface>,
+    /// Whether a program that does not choose an interface can send multicast.
+    pub(super) has_multicast_route: bool,
+    /// Ports of the service range that other programs of this computer have.
+    pub(super) taken_ports: usize,
+    /// Known peers whose names nobody knows.
+    pub(super) unknown_peers: Vec<String>,
+    /// Every stream that was found, of all sessions.
+    pub(super) streams: Vec<Stream>,
+    pub(super) host: Option<Host>,
+}
+
+/// An IPv4 address of an interface that is up.
+#[derive(Clone, Debug)]
+pub(super) struct Interface {
+    pub(super) name: String,
+    pub(super) ip: IpAddr,
+    pub(super) netmask: Option<IpAddr>,
+    pub(super) has_multicast: bool,
+    /// What became of multicast that we sent ourselves through it; nothing for loopback and without multicast.
+    pub(super) echo: Option<Echo>,
+}
+
+/// A stream and how well it can be reached.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub(super) info: StreamInfo,
+    /// Whether multicast alone found it.
+    pub(super) by_multicast: bool,
+    pub(super) data: Knock,
+    /// Round trip in seconds to its clock; none if that does not answer.
+    pub(super) round_trip: Option<f64>,
+}
+
+/// The computer that was asked about.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    pub(super) name: String,
+    pub(super) addresses: Vec<IpAddr>,
+    /// What its service range answered.
+    pub(super) knocks: Vec<Knock>,
+}
+
+/// Looks at this computer and its network, and at `host` in particular.
+pub(crate) fn look(host: Option<&str>) -> Facts {
+    let config = Arc::clone(Config::get());
+    let host = host.map(|name| look_up(name, &config));
+    let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
+    let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
+    let (multicast, all, knocks, unknown_peers) = thread::scope(|scope| {
+        let multicast = scope.spawn(|| search(&multicast_only(&config)));
+        let all = scope.spawn(|| search(&with_peers(&config, &addresses)));
+        let knocks = scope.spawn(|| knock_at(&addresses, &config));
+        let unknown = scope.spawn(|| unknown_peers(&config));
+        for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast) {
+            interface.echo = echo(interface.ip, &config);
+        }
+        // A thread that panicked has said so; the rest is still worth telling.
+        let join = |search: thread::ScopedJoinHandle<'_, Vec<StreamInfo>>| search.join().unwrap_or_default();
+        (join(multicast), join(all), knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default())
+    });
+    let host = host.map(|host| Host { knocks, ..host });
+    let streams = reach(multicast, all, &config);
+    let has_multicast_route = has_multicast_route(&config);
+    Facts {
+        report: load_report(),
+        interfaces,
+        has_multicast_route,
+        taken_ports,
+        unknown_peers,
+        streams,
+        host,
+        config,
+    }
+}
+
+fn interfaces(config: &Config) -> Vec<Interface> {
+    let Ok(all) = getifaddrs::getifaddrs() else { return Vec::new() };
+    let up = all.filter(|interface| interface.flags.contains(InterfaceFlags::UP));
+    let used = up.filter_map(|interface| {
+        let (ip, netmask): (IpAddr, Option<IpAddr>) = match &interface.address {
+            Address::V4(address) => (address.address.into(), address.netmask.map(IpAddr::from)),
+            Address::V6(address) => (address.address.into(), address.netmask.map(IpAddr::from)),
+            Address::Mac(_) => return None,
+        };
+        Some(Interface {
+            has_multicast: interface.flags.contains(InterfaceFlags::MULTICAST) && !ip.is_loopback(),
+            name: interface.name,
+            ip,
+            netmask,
+            echo: None,
+        })
+    });
+    used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
+}
+
+fn look_up(name: &str, config: &Config) -> Host {
+    let found = (name, 0).to_socket_addrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+    let mut addresses: Vec<_> = found.iter().map(SocketAddr::ip).collect();
+    addresses.retain(|&ip| config.ports.ip.allows(ip));
+    addresses.dedup();
+    Host { name: name.to_owned(), addresses, knocks: Vec::new() }
+}
+
+fn unknown_peers(config: &Config) -> Vec<String> {
+    let is_unknown = |peer: &&String| (peer.as_str(), 0).to_socket_addrs().is_err();
+    config.lab.known_peers.iter().filter(is_unknown).cloned().collect()
+}
+
+fn multicast_only(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.lab.known_peers.clear();
+    config.lab.resolve_over_tcp = false;
+    config
+}
+
+fn with_peers(config: &Config, addresses: &[IpAddr]) -> Config {
+    let mut config = config.clone();
+    config.lab.known_peers.extend(addresses.iter().map(ToString::to_string));
+    config
+}
+
+/// Searches streams of all sessions.
+fn search(config: &Config) -> Vec<StreamInfo> {
+    resolver::resolve(&Arc::new(config.clone()), "name!=''", 0, SEARCH_TIME).unwrap_or_default()
+}
+
+/// Knocks at the service ports of the first address that answers at all, or else of the first.
+fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<Knock> {
+    let mut outcomes = Vec::new();
+    for &ip in addresses {
+        let ports: Vec<_> = config.ports.service_range().collect();
+        let found = thread::scope(|scope| {
+            let knocks: Vec<_> =
+                ports.iter().map(|&port| scope.spawn(move || knock(SocketAddr::new(ip, port)))).collect();
+            knocks.into_iter().filter_map(|knock| knock.join().ok()).collect::<Vec<_>>()
+        });
+        if found.contains(&Knock::Open) {
+            return found;
+        }
+        if outcomes.is_empty() || found.contains(&Knock::Refused) {
+            outcomes = found;
+        }
+    }
+    outcomes
+}
+
+/// Tries to reach every stream.
+fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Config>) -> Vec<Stream> {
+    let is_in = |list: &[StreamInfo], info: &StreamInfo| list.iter().any(|other| other.uid() == info.uid());
+    let more = all.iter().filter(|info| !is_in(&multicast, info)).cloned().collect::<Vec<_>>();
+    let found = multicast.iter().cloned().chain(more).take(MAX_STREAMS);
+    thread::scope(|scope| {
+        let visits = found.map(|info| {
+            let by_multicast = is_in(&multicast, &info);
+            scope.spawn(move || {
+                let data = data_address(&info).map_or(Knock::Silent, knock);
+                let round_trip = round_trip(&info, config);
+                Stream { info, by_multicast, data, round_trip }
+            })
+        });
+        let visits: Vec<_> = visits.collect();
+        visits.into_iter().filter_map(|visit| visit.join().ok()).collect()
+    })
+}
+
+fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
+    [IpVersion::V4, IpVersion::V6].into_iter().find_map(|version| {
+        let endpoint = info.endpoint(version);
+        let text = endpoint.address.to_string();
+        // A zone is written with its number; the standard library reads it in brackets.
+        let text = if version == IpVersion::V6 { format!("[{text}]") } else { text };
+        format!("{text}:{}", endpoint.data_port).parse().ok().filter(|_| endpoint.data_port != 0)
+    })
+}
+
+fn round_trip(info: &StreamInfo, config: &Arc<Config>) -> Option<f64> {
+    let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)).ok()?;
+    inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty)
+}
+
+fn has_multicast_route(config: &Config) -> bool {
+    if config.ports.ip == IpVersions::V6 {
+        return true;
+    }
+    // Connecting a datagram socket looks up the route and sends nothing.
+    let group = config.multicast.discovery_addresses.iter().find(|ip| ip.is_ipv4() && ip.is_multicast());
+    let Some(&group) = group else { return true };
+    UdpSocket::bind("0.0.0.0:0").is_ok_and(|socket| socket.connect((group, config.ports.multicast)).is_ok())
+}
+
+impl Facts {
+    /// How many streams were found, of all sessions.
+    pub(crate) fn stream_count(&self) -> usize {
+        self.streams.len()
+    }
+}
+
+impl Interface {
+    /// Whether an address is in the network of this interface.
+    pub(super) fn reaches(&self, ip: IpAddr) -> bool {
+        match (self.ip, self.netmask, ip) {
+            (IpAddr::V4(own), Some(IpAddr::V4(mask)), IpAddr::V4(ip)) => {
+                own.to_bits() & mask.to_bits() == ip.to_bits() & mask.to_bits()
+            }
+            (IpAddr::V6(own), Some(IpAddr::V6(mask)), IpAddr::V6(ip)) => {
+                own.to_bits() & mask.to_bits() == ip.to_bits() & mask.to_bits()
+            }
+            _ => false,
+        }
+    }
+}
+
+const CLOCK_TIME: f64 = 2.0;
+const MAX_STREAMS: usize = 64;
+const SEARCH_TIME: Duration = Duration::from_millis(1500);

@@ -1,0 +1,68 @@
+//! How the program ends: its exit codes, and the only place that turns errors into text.
+
+use core::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// What a command ends with.
+pub(crate) type Outcome = Result<Exit, Problem>;
+
+/// How a command ended that did its work. The numbers are part of the program's interface.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Exit {
+    /// All is well.
+    Good = 0,
+    /// The command worked, and what it looked at is not well.
+    Found = 1,
+    /// The command line makes no sense; clap's own number for it.
+    Usage = 2,
+}
+
+/// Why a command could not do its work: one sentence for the person at the terminal.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// Says what, and to which file or stream it happened.
+    Failed(String),
+    /// Whoever read our output has stopped, as `head` does. Nothing to say.
+    NobodyReads,
+}
+
+impl Problem {
+    /// Says that `error` happened to `subject`, a file or a stream.
+    pub(crate) fn with(subject: impl fmt::Display, error: impl fmt::Display) -> Self {
+        Self::Failed(format!("{subject}: {error}"))
+    }
+}
+
+impl From<io::Error> for Problem {
+    /// Takes an error of writing to the terminal.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::with("output", error),
+        }
+    }
+}
+
+/// Turns what a command ended with into the program's exit code, and says what went wrong.
+pub(crate) fn conclude(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(Problem::NobodyReads) => ExitCode::SUCCESS,
+        Err(Problem::Failed(what)) => {
+            eprintln!("schwann: {what}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// The end of every command's help.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  all is well
+  1  the command worked, and what it looked at is not well
+  2  the command line makes no sense
+  3  the command could not do its work; one line says why";
+
+/// The command could not do its work.
+const FAILED: u8 = 3;

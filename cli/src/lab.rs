@@ -1,0 +1,78 @@
+//! Which network the commands work on: the lab's, as every LSL program has it, or one of our own.
+
+use core::hash::{BuildHasher as _, Hasher as _};
+use core::net::Ipv4Addr;
+use std::hash::RandomState;
+use std::net::{TcpListener, UdpSocket};
+use std::sync::Arc;
+
+use schwann::Config;
+use schwann::config::{Origin, Outcome, Search};
+
+/// Returns the configuration of the lab, read from where every LSL program reads it.
+///
+/// Says on the standard error stream what is wrong with it; a log in the middle of a painted screen would
+/// help nobody, so the library's own log is only started if the configuration asks for it.
+pub(crate) fn config() -> Arc<Config> {
+    let (config, report) = Search::from_environment().load();
+    if config.raw("log", "level").is_some() || config.raw("log", "file").is_some() {
+        return Arc::clone(Config::get());
+    }
+    for attempt in report.attempts {
+        let what = match &attempt.outcome {
+            Outcome::Loaded { .. } => continue,
+            Outcome::Invalid(invalid) => format!("{invalid}"),
+            Outcome::Unreadable(kind) => format!("{kind}"),
+            _ => String::from("not used"),
+        };
+        match &attempt.origin {
+            Origin::File(path) => eprintln!("schwann: {} is not used: {what}", path.display()),
+            _ => eprintln!("schwann: the configuration is not used: {what}"),
+        }
+    }
+    Arc::new(config)
+}
+
+/// Returns the text of a configuration that no other program shares: a session of its own on free ports of
+/// this computer alone. Works without a network, and disturbs none.
+pub(crate) fn private_config() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    let bases =
+        (0..ATTEMPTS).map(|attempt| FIRST_PORT + (random.wrapping_add(attempt) % BASES) as u16 * PORTS);
+    let base =
+        bases.clone().find(|&base| is_free(base)).or_else(|| bases.clone().next()).unwrap_or(FIRST_PORT);
+    format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange={}\nIPv6=disable\n\
+         [multicast]\nResolveScope=machine\n[lab]\nSessionID=schwann-{random:016x}\n[log]\nlevel=-1\n",
+        base + PORTS - 1,
+        PORTS - 1
+    )
+}
+
+/// Whether the ports that will be used first are free.
+fn is_free(base: u16) -> bool {
+    (base..base + 4).chain([base + PORTS - 1]).all(|port| {
+        UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+            && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+    })
+}
+
+/// Below the ports that systems hand out by themselves, and above those of well-known services.
+const FIRST_PORT: u16 = 20_000;
+/// Ports of one configuration; a search asks each of them.
+const PORTS: u16 = 12;
+const BASES: u64 = 1000;
+const ATTEMPTS: u64 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_configuration_is_valid_and_shared_with_nobody() {
+        let [one, other] = [(); 2].map(|()| Config::parse(&private_config()).expect("it is valid"));
+        assert_ne!(one.lab.session_id, other.lab.session_id);
+        assert!(one.multicast.discovery_addresses.iter().all(core::net::IpAddr::is_loopback));
+        assert!(!one.ports.service_range().any(|port| port == one.ports.multicast));
+    }
+}

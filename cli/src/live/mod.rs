@@ -1,0 +1,9 @@
+//! What the commands on live streams share: pulling, measuring and recording, one thread per stream.
+
+pub(crate) mod chunk;
+pub(crate) mod describe;
+pub(crate) mod meter;
+pub(crate) mod probe;
+pub(crate) mod query;
+pub(crate) mod recorder;
+pub(crate) mod table;

@@ -1,0 +1,156 @@
+//! Receives a stream to see how it is, and keeps nothing of it.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use schwann::clock::Estimate;
+use schwann::inlet::{InletOptions, Protection, StreamEvent};
+use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
+
+use super::chunk::Chunk;
+use super::meter::{Meter, Reading};
+
+/// A stream that is being looked at, until this is dropped.
+pub(crate) struct Probe {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How a stream is.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    /// The description of the stream.
+    pub(crate) info: StreamInfo,
+    /// Whether its sender can be reached.
+    pub(crate) reach: Reach,
+    /// What was measured.
+    pub(crate) reading: Reading,
+    /// How far the sender's clock is away, once it is known.
+    pub(crate) clock: Option<Estimate>,
+    /// How the stream travels, once it is known.
+    pub(crate) protection: Option<Protection>,
+    /// Times that the connection broke.
+    pub(crate) breaks: u64,
+}
+
+/// Whether a stream's sender can be reached.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Reach {
+    /// Not yet.
+    Connecting,
+    /// There is a connection.
+    Connected,
+    /// There was one.
+    Away,
+    /// It refuses us, or the stream is gone for good.
+    Gone,
+}
+
+impl Probe {
+    /// Begins to look at a stream.
+    ///
+    /// - Errors: [`Error`] of the inlet, or no thread.
+    pub(crate) fn start(info: &StreamInfo, config: Arc<Config>) -> Result<Self, Error> {
+        let inlet = Inlet::with_config(info, &InletOptions::default(), config)?;
+        let state = State { reach: Reach::Connecting, meter: Meter::new(info.nominal_rate()), breaks: 0 };
+        let shared = Arc::new(Shared { inlet, state: Mutex::new(state), end: AtomicBool::new(false) });
+        let pulling = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name(format!("look at {}", info.name()))
+            .spawn(move || pulling.pull())
+            .map_err(|_| Error::System("a thread"))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// How the stream is.
+    pub(crate) fn condition(&self) -> Condition {
+        let inlet = &self.shared.inlet;
+        let (info, clock, protection) = (inlet.info(), inlet.clock_offset(0.0).ok(), inlet.protection());
+        let state = self.shared.lock();
+        Condition {
+            info,
+            reach: state.reach,
+            reading: state.meter.reading(),
+            clock,
+            protection,
+            breaks: state.breaks,
+        }
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.shared.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported when it happened.
+            let _reported = thread.join();
+        }
+    }
+}
+
+struct Shared {
+    inlet: Inlet,
+    state: Mutex<State>,
+    end: AtomicBool,
+}
+
+struct State {
+    reach: Reach,
+    meter: Meter,
+    breaks: u64,
+}
+
+impl Shared {
+    fn pull(&self) {
+        let info = self.inlet.info();
+        let Some(mut chunk) = Chunk::for_stream(&info) else { return };
+        let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
+        // Everybody wants to know the clock; the first question starts the measurement.
+        let _not_known_yet = self.inlet.clock_offset(0.0);
+        while !self.end.load(Ordering::Relaxed) {
+            let pulled = chunk.pull(&self.inlet, PATIENCE);
+            let lag = self.inlet.lag();
+            let mut state = self.lock();
+            while let Some(event) = self.inlet.next_event(0.0) {
+                state.follow(event);
+            }
+            match pulled {
+                Ok(()) => state.meter.arrived(chunk.stamps(), lag, local_clock()),
+                Err(Error::Lost) => return state.reach = Reach::Gone,
+                Err(_) => {}
+            }
+            drop(state);
+            if !pause.is_zero() {
+                thread::sleep(pause);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn follow(&mut self, event: StreamEvent) {
+        match event {
+            StreamEvent::Connected => {
+                self.reach = Reach::Connected;
+                self.meter.interrupted();
+            }
+            StreamEvent::Recovering => {
+                self.reach = Reach::Away;
+                self.breaks += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Longest wait of the thread before it looks whether to end, in seconds.
+const PATIENCE: f64 = 0.1;
+/// Streams up to this rate, in Hz, are pulled as samples come, faster ones every [`BATCH`].
+const EAGER_UP_TO: f64 = 1000.0;
+const BATCH: Duration = Duration::from_millis(5);

@@ -1,0 +1,328 @@
+//! Records live streams: one thread per stream pulls and hands over to the file's own threads, so that
+//! neither the disk nor another stream can make a stream wait.
+//!
+//! What happens to a connection during the recording (a loss, a recovery, another clock at the sender) is
+//! in the file as a stream of its own, of type `RecorderEvents`, which is there if anything happened.
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use schwann::inlet::{InletOptions, Protection, StreamEvent};
+use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
+use schwann_xdf::{Failure, Health, Options, PushError, StreamWriter, Summary, Writer};
+
+use super::chunk::Chunk;
+use super::meter::{Meter, Reading};
+use crate::exit::Problem;
+use crate::stop::Stop;
+
+/// A recording in progress.
+pub(crate) struct Recorder {
+    config: Arc<Config>,
+    path: PathBuf,
+    file: Arc<File>,
+    stop: Arc<Stop>,
+    taps: Vec<Tap>,
+}
+
+/// Sees samples on their way into the file.
+pub(crate) type Inspect = Box<dyn FnMut(&Chunk) + Send>;
+
+/// Where one stream of the recording stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Phase {
+    /// Its sender is asked for the stream.
+    Connecting,
+    /// Samples arrive.
+    Recording,
+    /// Its sender went away and is looked for.
+    Recovering,
+    /// It is gone for good.
+    Lost,
+    /// Its description is of no use to a reader of the file.
+    Unreadable,
+}
+
+/// One stream of the recording.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamStatus {
+    /// The description of the stream.
+    pub(crate) info: StreamInfo,
+    /// Where it stands.
+    pub(crate) phase: Phase,
+    /// What was measured.
+    pub(crate) reading: Reading,
+    /// How the samples travel; nothing while there is no connection.
+    pub(crate) protection: Option<Protection>,
+    /// Times that it was lost and came back.
+    pub(crate) recoveries: u64,
+    /// Samples that arrived but are not in the file.
+    pub(crate) unrecorded: u64,
+}
+
+impl Recorder {
+    /// Creates the file at `path`.
+    pub(crate) fn create(path: &Path, config: Arc<Config>) -> Result<Self, Problem> {
+        let writer =
+            Writer::create(path, Options::default()).map_err(|error| Problem::with(path.display(), error))?;
+        let file = Arc::new(File { writer, events: Mutex::new(None) });
+        Ok(Self { config, path: path.to_owned(), file, stop: Arc::default(), taps: Vec::new() })
+    }
+
+    /// Begins to record a stream, measured by `meter` and seen by `inspect`.
+    pub(crate) fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), Problem> {
+        let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config))
+            .map_err(|error| Problem::with(info.name(), error))?;
+        let shared = Arc::new(Shared {
+            inlet,
+            state: Mutex::new(State { phase: Phase::Connecting, meter, recoveries: 0, unrecorded: 0 }),
+        });
+        let tap = Pulling {
+            shared: Arc::clone(&shared),
+            file: Arc::clone(&self.file),
+            stop: Arc::clone(&self.stop),
+            inspect,
+            next_offset: 0.0,
+        };
+        let thread = thread::Builder::new()
+            .name(format!("record {}", info.name()))
+            .spawn(move || tap.run())
+            .map_err(|error| Problem::with("a thread", error))?;
+        self.taps.push(Tap { shared, thread });
+        Ok(())
+    }
+
+    /// Where every stream stands, in the order in which they were added.
+    pub(crate) fn streams(&self) -> Vec<StreamStatus> {
+        self.taps.iter().map(Tap::status).collect()
+    }
+
+    /// How the file does.
+    pub(crate) fn health(&self) -> Health {
+        self.file.writer.health()
+    }
+
+    /// Where the file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes in what has arrived, ends all streams and completes the file.
+    ///
+    /// - Errors: the file lacks what was pushed last; all that is in it is readable.
+    pub(crate) fn finish(mut self) -> Result<(Summary, Vec<StreamStatus>), Failure> {
+        self.stop.raise();
+        let mut streams = Vec::new();
+        for tap in self.taps.drain(..) {
+            // A panic of a stream's thread was reported when it happened; what it wrote is in the file.
+            let _reported = tap.thread.join();
+            streams.push(tap.shared.status());
+        }
+        let file = Arc::into_inner(self.file).ok_or(Failure::Internal)?;
+        drop(file.events);
+        Ok((file.writer.finish()?, streams))
+    }
+}
+
+/// The file, and its stream of events if there is one yet.
+struct File {
+    writer: Writer,
+    events: Mutex<Option<StreamWriter>>,
+}
+
+impl File {
+    /// Records that something happened to a stream now.
+    fn event(&self, what: &str, info: &StreamInfo, id: u32) {
+        let mut events = lock(&self.events);
+        if events.is_none() {
+            *events = self.writer.add_stream(EVENTS_HEADER).ok();
+        }
+        let Some(events) = &*events else { return };
+        let now = local_clock();
+        // A file that takes no more says so by itself; see `Health::failure`.
+        let _said_elsewhere = events
+            .push_text(&[now], &[format!("{what}: {} (stream {id})", info.name())])
+            .and_then(|()| events.clock_offset(now, 0.0));
+    }
+}
+
+/// One stream, seen from outside its thread.
+struct Tap {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+impl Tap {
+    fn status(&self) -> StreamStatus {
+        self.shared.status()
+    }
+}
+
+struct Shared {
+    inlet: Inlet,
+    state: Mutex<State>,
+}
+
+struct State {
+    phase: Phase,
+    meter: Meter,
+    recoveries: u64,
+    unrecorded: u64,
+}
+
+impl Shared {
+    fn status(&self) -> StreamStatus {
+        let (info, protection) = (self.inlet.info(), self.inlet.protection());
+        let state = lock(&self.state);
+        StreamStatus {
+            info,
+            protection,
+            phase: state.phase,
+            reading: state.meter.reading(),
+            recoveries: state.recoveries,
+            unrecorded: state.unrecorded + self.inlet.dropped_samples(),
+        }
+    }
+}
+
+/// One stream, in its thread.
+struct Pulling {
+    shared: Arc<Shared>,
+    file: Arc<File>,
+    stop: Arc<Stop>,
+    inspect: Inspect,
+    /// When to record the clock offset next, in seconds on the local clock.
+    next_offset: f64,
+}
+
+impl Pulling {
+    fn run(mut self) {
+        let Some(info) = self.open() else { return };
+        let added = self.file.writer.add_stream(&String::from_utf8_lossy(&info.fullinfo()));
+        let (Some(mut chunk), Ok(writer)) = (Chunk::for_stream(&info), added) else {
+            lock(&self.shared.state).phase = Phase::Unreadable;
+            return;
+        };
+        let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
+        loop {
+            // What has arrived by the time of the stop belongs to the recording.
+            let last = self.stop.is_raised();
+            let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PATIENCE });
+            self.take_in(&chunk, &writer);
+            self.note_events(&info, &writer);
+            match pulled {
+                Err(Error::Lost) => return self.lose(&info, &writer),
+                _ if last && chunk.count() == 0 => break,
+                _ => {}
+            }
+            self.record_offset(&writer);
+            if !last && !pause.is_zero() {
+                self.stop.wait(pause);
+            }
+        }
+    }
+
+    /// Connects and asks for the whole description; none if the recording ends before that.
+    fn open(&mut self) -> Option<StreamInfo> {
+        let mut opened = false;
+        while !self.stop.is_raised() {
+            let outcome = if opened {
+                self.shared.inlet.full_info(PATIENCE).map(Some)
+            } else {
+                self.shared.inlet.open_stream(PATIENCE).map(|()| None)
+            };
+            match outcome {
+                Ok(Some(info)) => return Some(info),
+                Ok(None) => opened = true,
+                Err(Error::Lost) => {
+                    lock(&self.shared.state).phase = Phase::Lost;
+                    return None;
+                }
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    fn take_in(&mut self, chunk: &Chunk, writer: &StreamWriter) {
+        if chunk.count() == 0 {
+            return;
+        }
+        let (lag, now) = (self.shared.inlet.lag(), local_clock());
+        (self.inspect)(chunk);
+        let recorded = chunk.record(writer);
+        let mut state = lock(&self.shared.state);
+        state.phase = Phase::Recording;
+        state.meter.arrived(chunk.stamps(), lag, now);
+        if let Err(PushError::Backlogged | PushError::Failed(_)) = recorded {
+            state.unrecorded += chunk.count() as u64;
+        }
+    }
+
+    fn note_events(&mut self, info: &StreamInfo, writer: &StreamWriter) {
+        while let Some(event) = self.shared.inlet.next_event(0.0) {
+            let mut state = lock(&self.shared.state);
+            let came_back = state.phase == Phase::Recovering;
+            match event {
+                StreamEvent::Connected => {
+                    state.phase = Phase::Recording;
+                    if came_back {
+                        state.recoveries += 1;
+                        state.meter.interrupted();
+                        drop(state);
+                        self.file.event("recovered", info, writer.id());
+                    }
+                }
+                StreamEvent::Recovering => {
+                    state.phase = Phase::Recovering;
+                    drop(state);
+                    self.file.event("connection lost", info, writer.id());
+                }
+                StreamEvent::ClockReset => {
+                    drop(state);
+                    self.file.event("clock may be another", info, writer.id());
+                    self.next_offset = 0.0;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records the newest clock offset every [`OFFSET_EVERY`] seconds, as LabRecorder does.
+    fn record_offset(&mut self, writer: &StreamWriter) {
+        let now = local_clock();
+        if now < self.next_offset {
+            return;
+        }
+        // The first question starts the measurement and is answered after a while.
+        let Ok(estimate) = self.shared.inlet.clock_offset(0.0) else { return };
+        // On the sender's clock, like the stamps it is to be applied to. Source: XDF specification 1.0,
+        // "ClockOffset"; LabRecorder writes `now - offset`.
+        if writer.clock_offset(now - estimate.offset, estimate.offset).is_ok() {
+            self.next_offset = now + OFFSET_EVERY;
+        }
+    }
+
+    fn lose(&mut self, info: &StreamInfo, writer: &StreamWriter) {
+        lock(&self.shared.state).phase = Phase::Lost;
+        self.file.event("gone", info, writer.id());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Longest wait of a thread before it looks whether to stop, in seconds.
+const PATIENCE: f64 = 0.1;
+/// Streams up to this rate, in Hz, are pulled as samples come; faster ones every [`BATCH`], because a
+/// system call per sample would cost more than it tells.
+const EAGER_UP_TO: f64 = 1000.0;
+const BATCH: Duration = Duration::from_millis(5);
+/// Source: LabRecorder `recording.cpp`, `offset_interval`.
+const OFFSET_EVERY: f64 = 5.0;
+const EVENTS_HEADER: &str = "<?xml version=\"1.0\"?><info><name>Recorder</name><type>RecorderEvents</type>\
+    <channel_count>1</channel_count><nominal_srate>0</nominal_srate><channel_format>string</channel_format>\
+    <source_id>schwann-recorder</source_id><created_at>0</created_at><desc /></info>";

@@ -1,0 +1,101 @@
+//! The program `schwann`: see, record, replay and check live streams.
+//!
+//! A command is one file in `cmd/`: an `Arguments` that clap parses, with its help and examples, and a
+//! `run` that returns an [`Exit`](exit::Exit) or a [`Problem`](exit::Problem). To add one, add the file, its line in
+//! `cmd/mod.rs`, a variant of [`Command`] and an arm of [`run`].
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod cmd;
+mod dash;
+mod doctor;
+mod exit;
+mod lab;
+mod live;
+mod signal;
+mod stop;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use exit::Outcome;
+
+fn main() -> ExitCode {
+    schwann_bench::run_if_worker();
+    let program = Program::parse();
+    exit::conclude(run(program))
+}
+
+fn run(program: Program) -> Outcome {
+    let Some(command) = program.command else {
+        return cmd::look::run(&program.look);
+    };
+    match command {
+        Command::Bench(arguments) => cmd::bench::run(arguments),
+        Command::Completions(arguments) => cmd::completions::run(&arguments, Program::command()),
+        Command::Dash(arguments) => cmd::dash::run(&arguments),
+        Command::Doctor(arguments) => cmd::doctor::run(&arguments),
+        Command::Demo(arguments) => cmd::demo::run(&arguments),
+        Command::Fake(arguments) => cmd::fake::run(&arguments),
+        Command::Ft(arguments) => cmd::ft::run(&arguments),
+        Command::Info(arguments) => cmd::info::run(&arguments),
+        Command::Keys(arguments) => cmd::keys::run(&arguments),
+        Command::Man(arguments) => cmd::man::run(&arguments, Program::command()),
+        Command::Mse(arguments) => cmd::mse::run(&arguments),
+        Command::Play(arguments) => cmd::play::run(&arguments),
+        Command::Record(arguments) => cmd::record::run(&arguments),
+        Command::Repair(arguments) => cmd::repair::run(&arguments),
+        Command::Run(arguments) => cmd::run::run(&arguments),
+        Command::Verify(arguments) => cmd::verify::run(&arguments),
+        Command::Watch(arguments) => cmd::watch::run(&arguments),
+    }
+}
+
+/// See, record, replay and check live streams of the Lab Streaming Layer.
+///
+/// Without a command: every stream there is, and whether it is well right now.
+#[derive(Debug, Parser)]
+#[command(name = "schwann", version, disable_help_subcommand = true, after_help = exit::HELP)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Program {
+    #[command(flatten)]
+    look: cmd::look::Arguments,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Bench(cmd::bench::Arguments),
+    Completions(cmd::completions::Arguments),
+    Dash(cmd::dash::Arguments),
+    Doctor(cmd::doctor::Arguments),
+    Demo(cmd::demo::Arguments),
+    Fake(cmd::fake::Arguments),
+    Ft(cmd::ft::Arguments),
+    Info(cmd::info::Arguments),
+    Keys(cmd::keys::Arguments),
+    Man(cmd::man::Arguments),
+    Mse(cmd::mse::Arguments),
+    Play(cmd::play::Arguments),
+    Record(cmd::record::Arguments),
+    Repair(cmd::repair::Arguments),
+    Run(cmd::run::Arguments),
+    Verify(cmd::verify::Arguments),
+    Watch(cmd::watch::Arguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Program;
+
+    #[test]
+    fn the_commands_are_well_described() {
+        Program::command().debug_assert();
+    }
+}

@@ -1,0 +1,189 @@
+//! What a person sees: text that is repainted in place on a terminal, and colours where they are wanted.
+//!
+//! Colours never carry a meaning alone: everything they mark is said in words, too.
+
+use core::fmt::{self, Write as _};
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+/// Text that replaces itself on a terminal, and is printed once per call elsewhere.
+pub(crate) struct Screen<W> {
+    out: W,
+    place: Place,
+    /// Lines painted last, which the next paint replaces.
+    painted: usize,
+}
+
+/// Where the text goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Place {
+    /// To a person's terminal.
+    Terminal,
+    /// To a file or another program.
+    Elsewhere,
+}
+
+impl Place {
+    /// Says where `out` leads.
+    pub(crate) fn of(out: &impl IsTerminal) -> Self {
+        if out.is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb") {
+            Self::Terminal
+        } else {
+            Self::Elsewhere
+        }
+    }
+}
+
+impl<W: Write + IsTerminal> Screen<W> {
+    /// Paints on `out`.
+    pub(crate) fn new(out: W) -> Self {
+        let place = Place::of(&out);
+        Self { out, place, painted: 0 }
+    }
+
+    /// Where it paints.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Replaces what was painted before by `text`.
+    pub(crate) fn paint(&mut self, text: &str) -> io::Result<()> {
+        if self.place == Place::Elsewhere {
+            self.out.write_all(text.as_bytes())?;
+            return self.out.flush();
+        }
+        let mut all = String::with_capacity(text.len() + 64);
+        self.put_erasure(&mut all);
+        // A line that wraps would count as one and take two.
+        all.push_str("\x1b[?7l");
+        let rows = terminal_size::terminal_size().map_or(usize::MAX, |(_, rows)| usize::from(rows.0));
+        self.painted = 0;
+        for line in text.lines().take(rows.saturating_sub(1)) {
+            all.push_str(line);
+            all.push_str("\x1b[K\n");
+            self.painted += 1;
+        }
+        all.push_str("\x1b[J\x1b[?7h");
+        self.out.write_all(all.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Leaves what was painted where it is; the next paint goes below.
+    pub(crate) fn keep(&mut self) {
+        self.painted = 0;
+    }
+
+    fn put_erasure(&self, out: &mut String) {
+        if self.painted > 0 {
+            write!(out, "\x1b[{}A\r", self.painted).expect("a string takes any text");
+        }
+    }
+}
+
+/// How a piece of text looks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Look {
+    /// Less important.
+    Faint,
+    /// Something is well.
+    Good,
+    /// A title.
+    Strong,
+    /// Something needs attention.
+    Warning,
+    /// Something is wrong.
+    Wrong,
+}
+
+/// Colours, or none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Palette {
+    /// Colours are used.
+    Coloured,
+    /// They are not.
+    Plain,
+}
+
+impl Palette {
+    /// Chooses for output to `place`. `NO_COLOR` is respected (no-color.org).
+    pub(crate) fn of(place: Place) -> Self {
+        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if place == Place::Terminal && !unwanted { Self::Coloured } else { Self::Plain }
+    }
+
+    /// Gives `text` a look.
+    pub(crate) fn paint<T: fmt::Display>(self, look: Look, text: T) -> Painted<T> {
+        Painted { look: (self == Self::Coloured).then_some(look), text }
+    }
+}
+
+/// Text with a look.
+pub(crate) struct Painted<T> {
+    look: Option<Look>,
+    text: T,
+}
+
+impl<T: fmt::Display> fmt::Display for Painted<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(look) = self.look else { return self.text.fmt(out) };
+        let code = match look {
+            Look::Faint => "2",
+            Look::Good => "32",
+            Look::Strong => "1",
+            Look::Warning => "33",
+            Look::Wrong => "1;31",
+        };
+        // The width of a column must not count the colour.
+        write!(out, "\x1b[{code}m")?;
+        self.text.fmt(out)?;
+        out.write_str("\x1b[0m")
+    }
+}
+
+/// Returns a whole number with its thousands apart: `1,234,567`.
+pub(crate) fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Returns a lag or another short time with the unit that suits it.
+pub(crate) fn short_time(seconds: f64) -> String {
+    match seconds.abs() {
+        s if s < 1e-3 => format!("{:.0} µs", seconds * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", seconds * 1e3),
+        s if s < 100.0 => format!("{seconds:.2} s"),
+        _ => format!("{seconds:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, Palette, short_time, thousands};
+
+    #[test]
+    fn colour_is_left_out_where_it_is_not_wanted() {
+        assert_eq!(Palette::Plain.paint(Look::Wrong, "lost").to_string(), "lost");
+        assert_eq!(Palette::Coloured.paint(Look::Wrong, "lost").to_string(), "\x1b[1;31mlost\x1b[0m");
+    }
+
+    #[test]
+    fn a_column_keeps_its_width_in_colour() {
+        assert_eq!(format!("{:>6}|", Palette::Coloured.paint(Look::Good, "ok")), "\x1b[32m    ok\x1b[0m|");
+    }
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!([thousands(0), thousands(999), thousands(1_234_567)], ["0", "999", "1,234,567"]);
+        assert_eq!(
+            [short_time(42e-6), short_time(-0.0125), short_time(3.0), short_time(125.0)],
+            ["42 µs", "-12.50 ms", "3.00 s", "125 s"]
+        );
+    }
+}

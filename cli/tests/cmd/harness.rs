@@ -1,0 +1,89 @@
+//! Runs the program in a folder and on a network of its own.
+
+use core::sync::atomic::{AtomicU16, Ordering};
+use std::env;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{self, Child, ChildStdout, Command, Stdio};
+
+/// A folder and a network that no other test shares; the folder is removed at the end.
+pub(crate) struct Lab {
+    folder: PathBuf,
+}
+
+impl Lab {
+    pub(crate) fn new(test: &str) -> Self {
+        static NEXT: AtomicU16 = AtomicU16::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("schwann-cmd-{}-{test}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let base = 10_000 + (process::id() % 120) as u16 * 60 + number * 20;
+        let text = format!(
+            "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=19\nIPv6=disable\n\
+             [multicast]\nResolveScope=machine\n[lab]\nSessionID={test}-{}\n",
+            base + 19,
+            process::id()
+        );
+        fs::write(folder.join("lsl_api.cfg"), &text).unwrap();
+        Self { folder }
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The program on this network, with its home in the folder.
+    pub(crate) fn schwann(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_schwann"));
+        command.args(arguments).current_dir(&self.folder).env("LSLAPICFG", self.path("lsl_api.cfg"));
+        command.env("HOME", &self.folder).env("USERPROFILE", &self.folder);
+        command
+    }
+
+    /// Runs the program to its end; returns its exit code and what it prints.
+    pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.schwann(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Starts the program; it is ended when what this returns is dropped.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        let mut process = self.schwann(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(process.stdout.take().unwrap());
+        Running { process, out }
+    }
+}
+
+/// The program at work.
+pub(crate) struct Running {
+    pub(crate) process: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Reads lines until one contains `text`, and returns it.
+    pub(crate) fn wait_for_line(&mut self, text: &str) -> String {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert!(self.out.read_line(&mut line).unwrap() > 0, "it ended without saying {text:?}");
+        }
+        line
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended_already = self.process.kill();
+        let _ended_already = self.process.wait();
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.folder);
+    }
+}

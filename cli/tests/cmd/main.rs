@@ -1,0 +1,12 @@
+//! The commands that need a network: on loopback, with ports and a session of their own per test.
+
+mod demo;
+#[cfg(unix)]
+mod ft;
+mod harness;
+mod look;
+#[cfg(unix)]
+mod record;
+#[cfg(unix)]
+mod run;
+mod watch;

@@ -1,0 +1,24 @@
+//! `schwann watch`
+
+use crate::harness::Lab;
+
+#[test]
+fn samples_are_printed_as_csv_with_the_labels_of_the_channels() {
+    let lab = Lab::new("watch");
+    let mut fake = lab.start(&["fake", "eeg:3@250"]);
+    fake.wait_for_line("sending");
+    let (code, out, _) = lab.run(&["watch", "EEG", "--csv", "--count", "20"]);
+    assert_eq!(code, 0);
+    let rows: Vec<Vec<_>> = out.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!((rows.len(), &rows[0]), (21, &vec!["time", "Fp1", "Fp2", "F7"]));
+    let stamps: Vec<f64> = rows[1..].iter().map(|row| row[0].parse().expect("a number")).collect();
+    assert!(stamps.windows(2).all(|pair| (pair[1] - pair[0] - 0.004).abs() < 2e-6), "{stamps:?}");
+}
+
+#[test]
+fn a_stream_that_is_not_there_is_said_to_be_absent() {
+    let lab = Lab::new("watch-absent");
+    let (code, out, err) = lab.run(&["watch", "Nobody", "--wait", "0.2"]);
+    assert_eq!((code, out.as_str()), (3, ""));
+    assert!(err.contains("Nobody"), "{err}");
+}

@@ -1,0 +1,168 @@
+//! The commands that need no network: `info`, `verify`, `repair`, and what the program says of itself.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{self, Command};
+
+use schwann_xdf::{Options, Writer};
+
+/// A folder of one test, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(test: &str) -> Self {
+        let path = env::temp_dir().join(format!("schwann-cli-{}-{test}", process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a recording of 500 samples.
+    fn recording(&self) -> PathBuf {
+        let path = self.0.join("session.xdf");
+        let writer = Writer::create(&path, Options::default()).unwrap();
+        let stream = writer
+            .add_stream(
+                "<?xml version=\"1.0\"?><info><name>Amplifier</name><type>EEG</type><channel_count>2</channel_count>\
+                 <nominal_srate>100</nominal_srate><channel_format>int16</channel_format></info>",
+            )
+            .unwrap();
+        let stamps: Vec<_> =
+            (0..500).map(|n| 10.0 + f64::from(n) / 100.0 + if n < 400 { 0.0 } else { 2.0 }).collect();
+        stream.push(&stamps, &(0..1000_i16).collect::<Vec<_>>()).unwrap();
+        stream.clock_offset(12.0, 0.5).unwrap();
+        writer.finish().unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the program; returns its exit code and what it prints.
+fn schwann(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_schwann")).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn info_shows_what_was_recorded() {
+    let scratch = Scratch::new("info");
+    let path = scratch.recording();
+    let (code, out, _) = schwann(&["info", path.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    for said in [
+        "1 stream",
+        "Amplifier (EEG)",
+        "2 x int16, 100 Hz",
+        "500 samples over 6.990 s",
+        "1 gap",
+        "1 measurements",
+    ] {
+        assert!(out.contains(said), "{said} is not in: {out}");
+    }
+    let (code, out, _) = schwann(&["info", "--json", path.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["streams"][0]["sample_count"], 500);
+    assert_eq!(json["streams"][0]["gap_count"], 1);
+    assert_eq!(json["sound"], true);
+}
+
+#[test]
+fn a_damaged_recording_fails_verification_until_repaired() {
+    let scratch = Scratch::new("repair");
+    let path = scratch.recording();
+    assert_eq!(schwann(&["verify", path.to_str().unwrap()]).0, 0);
+
+    let bytes = fs::read(&path).unwrap();
+    let cut = scratch.0.join("cut.xdf");
+    fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let (code, out, _) = schwann(&["verify", cut.to_str().unwrap()]);
+    assert_eq!(code, 1);
+    assert!(
+        out.contains("NOT WHOLE") && out.contains("NO FOOTER") && out.contains("ends within a chunk"),
+        "{out}"
+    );
+
+    let (code, out, _) = schwann(&["repair", cut.to_str().unwrap()]);
+    assert_eq!(code, 1, "{out}");
+    let repaired = scratch.0.join("cut-repaired.xdf");
+    let (code, out, _) = schwann(&["verify", repaired.to_str().unwrap()]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(fs::read(&cut).unwrap(), &bytes[..bytes.len() / 2], "the damaged file is not touched");
+
+    let (code, _, errors) = schwann(&["repair", cut.to_str().unwrap()]);
+    assert_eq!(code, 3, "a recording is never replaced");
+    assert!(errors.starts_with("schwann: ") && errors.contains("cut-repaired.xdf"), "{errors}");
+}
+
+#[test]
+fn a_fake_recording_is_whole_and_the_same_for_the_same_seed() {
+    let scratch = Scratch::new("fake");
+    let path = |name| scratch.0.join(name).to_str().unwrap().to_owned();
+    for name in ["a.xdf", "b.xdf"] {
+        let (code, _, errors) =
+            schwann(&["fake", "eeg:4@250", "counter", "--seconds", "20", "-o", &path(name)]);
+        assert_eq!(code, 0, "{errors}");
+    }
+    assert_eq!(schwann(&["verify", &path("a.xdf"), &path("b.xdf")]).0, 0);
+    let load = |name| {
+        schwann_xdf::Recording::load(
+            path(name),
+            schwann_xdf::Clocks::AsRecorded,
+            schwann_xdf::Jitter::AsRecorded,
+        )
+        .unwrap()
+    };
+    let (a, b) = (load("a.xdf"), load("b.xdf"));
+    assert_eq!(a.streams[0].stamps.len(), 5_000);
+    assert_eq!(a.streams[0].header.labels, ["Fp1", "Fp2", "F7", "F3"]);
+    assert_eq!(a.streams[0].values, b.streams[0].values);
+    assert!(a.streams[1].stamps.len() > 3, "markers");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    let scratch = Scratch::new("errors");
+    let other = scratch.0.join("notes.txt");
+    fs::write(&other, "not a recording").unwrap();
+    for (arguments, code) in [
+        (&["info", "/nowhere/x.xdf"][..], 3),
+        (&["verify", other.to_str().unwrap()], 3),
+        (&["info"], 2),
+        (&["no-such-command"], 2),
+    ] {
+        let (found, _, errors) = schwann(arguments);
+        assert_eq!(found, code, "{arguments:?}: {errors}");
+        assert!(!errors.is_empty());
+        assert!(code == 2 || errors.lines().count() == 1, "{errors}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples_and_a_manual_page() {
+    let (_, manual, _) = schwann(&["man"]);
+    let (code, help, _) = schwann(&["--help"]);
+    assert_eq!(code, 0);
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<_> = commands
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|n| !n.is_empty())
+        .collect();
+    assert!(names.contains(&"verify"), "{help}");
+    for name in names {
+        let (code, help, _) = schwann(&[name, "--help"]);
+        assert_eq!(code, 0);
+        assert!(help.contains("Examples:"), "{name} has no examples");
+        assert!(manual.contains(&format!("schwann\\-{name}(1)")), "{name} is not in the manual");
+    }
+    let (code, script, _) = schwann(&["completions", "bash"]);
+    assert_eq!(code, 0);
+    assert!(script.contains("repair"));
+}
