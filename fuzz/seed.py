@@ -1,0 +1,102 @@
+"""Writes the seeds of the targets from the captured exchanges of proto/tests/vectors and fieldtrip/tests/vectors.
+
+Run it from the repository's root. Targets that begin with bytes of their own (which layout, where to cut) get
+them in front of the captured ones.
+"""
+
+import hashlib
+import json
+import pathlib
+
+FORMATS = ["float32", "double64", "string", "int32", "int16", "int8", "int64"]
+VECTORS = pathlib.Path("proto/tests/vectors")
+CORPUS = pathlib.Path("fuzz/corpus")
+LARGEST = 2048
+
+
+def save(target: str, data: bytes) -> None:
+    if 2 < len(data) <= LARGEST:
+        folder = CORPUS / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
+
+
+def steps(pattern: str):
+    for path in sorted(VECTORS.glob(pattern)):
+        for step in json.loads(path.read_text())["steps"]:
+            yield path.stem, step["dir"], bytes.fromhex(step["hex"])
+
+
+for name, direction, data in steps("outlet_feed1*.json"):
+    form = next((f for f in FORMATS if f in name), "float32")
+    choice = FORMATS.index(form)
+    if direction == "script->lib":
+        save("lsl_request", b"\x80" + data)
+    elif "feed100" in name:
+        save("lsl_archive", data if data.startswith(b"\x7f") else bytes([choice, 3]) + data.removeprefix(b"\0\0"))
+    elif not data.startswith(b"LSL/"):
+        save("lsl_sample", bytes([choice | (8 if name.endswith("_be") else 0), 3]) + data)
+for _, direction, data in steps("outlet_feed_errors.json"):
+    if direction == "script->lib":
+        save("lsl_request", b"\x40" + data)
+for _, direction, data in steps("outlet_tcp_info.json"):
+    if direction == "script->lib":
+        save("lsl_request", b"\xff" + data)
+for _, direction, data in steps("inlet_feed*.json"):
+    if direction == "script->lib" and data.startswith((b"LSL/", b"HTTP")):
+        save("lsl_response", b"\x80" + data)
+for _, _, data in steps("*udp*.json"):
+    save("lsl_datagram", data)
+for _, _, data in steps("inlet_resolve_query.json"):
+    save("lsl_datagram", data)
+for text in ["3.5xyz", "-1e400", "  +.5", "9223372036854775808", "1e", "0x10", "4503599627370497.5"]:
+    save("lsl_number", text.encode())
+
+# FieldTrip: what each scenario sent on its first connection, and the payloads of it.
+for scenario in json.loads(pathlib.Path("fieldtrip/tests/vectors/c-server.json").read_text())["scenarios"]:
+    sent = [step for step in scenario["steps"] if step["op"] == "send" and "hex" in step]
+    if sent:
+        save("fieldtrip_session", b"\x07" + b"".join(bytes.fromhex(s["hex"]) for s in sent if s["conn"] == sent[0]["conn"]))
+    for step in sent:
+        data = bytes.fromhex(step["hex"])
+        save("fieldtrip_wire", (b"\x02" if data[:1] == b"\x01" else b"\x01") + data[8:])
+
+session = json.loads(pathlib.Path("docs/spec/vectors/secure-session.json").read_text())
+for suite, choice in (("hybrid", 0), ("classic", 2)):
+    vectors = {name: bytes.fromhex(value) for name, value in session[suite].items()}
+    save("session_handshake", bytes([choice, 30]) + vectors["first_line_and_message_1"] + vectors["message_3"])
+    save("session_handshake", bytes([choice | 1, 2]) + vectors["message_2"])
+    for name, data in vectors.items():
+        if "record" in name or name == "welcome":
+            save("session_records", data)
+        elif "datagram_0" in name:
+            save("session_datagrams", data)
+        elif "certificate" in name:
+            save("session_certificates", data)
+for name, value in session["stored"].items():
+    datagram = "query" in name or "reply" in name
+    save("session_datagrams" if datagram else "session_certificates", bytes.fromhex(value))
+
+# MSE: what each side of a captured exchange sent, then the fields that the targets put under a real keystream.
+for path in sorted(pathlib.Path("mse/tests/vectors").glob("*.json")):
+    exchange = json.loads(path.read_text())
+    ours = {"initiator": "A", "responder": "B"}.get(exchange.get("our_role"), "A")
+    sent = {"A": b"", "B": b""}
+    for side, flight in exchange.get("flights", []):
+        side = {"out": ours, "in": "B" if ours == "A" else "A"}.get(side, side)
+        sent[side] += bytes.fromhex(flight)
+    save("mse_responder", b"\x00\x3d" + sent["A"])
+    save("mse_initiator", b"\x00\x3d" + sent["B"])
+METHODS = {"plain text": 1, "RC4": 2, "both": 3, "none": 0, "AES": 1 << 20}
+for method in METHODS.values():
+    field = method.to_bytes(4, "big")
+    for padding in (0, 512, 513):
+        fields = field + padding.to_bytes(2, "big")
+        save("mse_initiator", b"\x01\x01" + fields)
+        save("mse_responder", b"\x01\x01" + bytes(8) + fields + bytes(padding) + b"\x00\x44\x13BitTorrent protocol")
+ADDRESSES = [b"\x01\x7f\x00\x00\x01", b"\x03\x09localhost", b"\x03\x00", b"\x04" + bytes(15) + b"\x01", b"\x09"]
+for address in ADDRESSES:
+    for command in (1, 3):
+        save("mse_socks", b"\x05\x02\x00\x02\x05" + bytes([command]) + b"\x00" + address + b"\x1a\xe1")
+for greeting in (b"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", b"\x05\x01\x02", b"\x05\x00", b"\x05\xff"):
+    save("mse_socks", greeting)
