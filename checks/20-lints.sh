@@ -1,0 +1,4 @@
+# Warnings are errors, in the code, its tests and its docs.
+set -euo pipefail
+cargo clippy --locked --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet

@@ -1,0 +1,9 @@
+# The shared library exports exactly the names of capi/symbols.txt, under the name that programs look for.
+set -euo pipefail
+cargo build --locked --release --quiet -p schwann-capi
+library=target/release/liblsl.so
+exported=$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort)
+diff <(LC_ALL=C sort capi/symbols.txt) <(echo "$exported") || {
+  echo "the exported functions differ from capi/symbols.txt"; exit 1; }
+readelf -d "$library" | grep -q 'SONAME.*\[liblsl\.so\.2\]' || { echo "wrong soname"; exit 1; }
+echo "$(grep -c '^lsl_' capi/symbols.txt) functions of the original and $(grep -c '^schwann_' capi/symbols.txt) of our own, soname liblsl.so.2"

@@ -1,0 +1,32 @@
+# C programs against our headers and library: plain, under AddressSanitizer, and under valgrind.
+set -euo pipefail
+cargo build --locked --release --quiet -p schwann-capi
+folder="$SCHWANN_STATE/c"
+mkdir -p "$folder"
+ln -sf "$PWD/target/release/liblsl.so" "$folder/liblsl.so"
+ln -sf "$PWD/target/release/liblsl.so" "$folder/liblsl.so.2"
+export LD_LIBRARY_PATH="$folder"
+if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ]; then
+  apt-get update -qq && apt-get install -y -qq valgrind
+fi
+passed=0
+for program in streams infos; do
+  source="capi/tests/c/$program.c"
+  common="-std=gnu99 -Wall -Wextra -Werror -g -Icapi/include"
+  cc $common -o "$folder/$program" "$source" -L"$folder" -llsl -lm -lpthread
+  cc $common -fsanitize=address,undefined -fno-sanitize-recover -o "$folder/$program-asan" "$source" \
+    -L"$folder" -llsl -lm -lpthread
+  timeout 120 "$folder/$program"
+  timeout 240 "$folder/$program-asan"
+  passed=$((passed + 2))
+  if command -v valgrind >/dev/null; then
+    timeout 500 valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
+      "$folder/$program"
+    passed=$((passed + 1))
+  else
+    echo "SKIPPED valgrind $program: no valgrind here, and only root can install it"
+  fi
+done
+# The headers stand alone in C++ as well.
+echo '#include "schwann.h"' | c++ -Wall -Wextra -Werror -Icapi/include -x c++ -fsyntax-only -
+echo "test result: ok. $passed passed; 0 failed"

@@ -1,0 +1,23 @@
+# The crates below the sans-IO line build for microcontrollers: without the standard library, and proto
+# without a heap, too.
+set -uo pipefail
+targets=(riscv32imc-unknown-none-elf thumbv7em-none-eabihf)
+for target in "${targets[@]}"; do
+  if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
+    if ! timeout 300 rustup target add "$target"; then
+      echo "the Rust target $target is not installed and cannot be had here"
+      exit 77
+    fi
+  fi
+done
+
+set -e
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/bare-metal"
+for target in "${targets[@]}"; do
+  for package in schwann-proto schwann-aead schwann-session schwann-mse; do
+    cargo build --locked --quiet --package "$package" --no-default-features --target "$target"
+    echo "$package builds for $target"
+  done
+  cargo build --locked --quiet --package schwann-proto --no-default-features --features alloc --target "$target"
+  echo "schwann-proto with alloc builds for $target"
+done

@@ -1,0 +1,62 @@
+# The AEAD engine: more random cases than `cargo test` takes time for; secrets that steer, under valgrind;
+# undefined behaviour, under miri; NEON, and x86-64 without each of its vector units, under qemu.
+set -euo pipefail
+
+need() { # program, Debian package
+  command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -y -qq "$2" >/dev/null; }
+}
+need valgrind valgrind
+need qemu-aarch64 qemu-user
+need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+rustup target list --installed | grep -qx aarch64-unknown-linux-gnu || rustup target add aarch64-unknown-linux-gnu
+export RUSTFLAGS="${RUSTFLAGS--D warnings}"
+
+# Prints the path of one test program: package options, then its name.
+program() {
+  cargo test --locked -p schwann-aead "$@" --no-run --message-format=json 2>/dev/null |
+    python3 -c 'import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("executable") and message["profile"]["test"]: print(message["executable"])'
+}
+
+echo "--- random batches, every kernel against the portable one"
+SCHWANN_AEAD_CASES=${SCHWANN_AEAD_CASES:-100000} SCHWANN_AEAD_SEED=$RANDOM \
+  cargo test --locked -p schwann-aead --test kernels
+
+if [ "$(uname -m)" = x86_64 ]; then
+  kernels=$(program --test kernels)
+  vectors=$(program --test rfc8439)
+  echo "--- without AVX-512"
+  SCHWANN_AEAD_CASES=2000 SCHWANN_AEAD_EXPECT=portable,avx2 qemu-x86_64 -cpu max "$kernels" random expected
+  qemu-x86_64 -cpu max "$vectors"
+  echo "--- without AVX2"
+  SCHWANN_AEAD_CASES=2000 SCHWANN_AEAD_EXPECT=portable qemu-x86_64 -cpu Nehalem "$kernels" random expected
+  qemu-x86_64 -cpu Nehalem "$vectors"
+
+  echo "--- secrets must not steer: valgrind"
+  # Overflow checks would branch on every sum.
+  export CARGO_PROFILE_DEV_OVERFLOW_CHECKS=false CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false
+  taint=$(CARGO_TARGET_DIR=target/taint program --lib)
+  unset CARGO_PROFILE_DEV_OVERFLOW_CHECKS CARGO_PROFILE_DEV_DEBUG_ASSERTIONS
+  valgrind -q --error-exitcode=9 "$taint" --exact kernel::tests::taint::secrets_steer_nothing
+  if valgrind -q --error-exitcode=9 "$taint" --ignored --exact \
+    kernel::tests::taint::a_branch_on_a_secret_is_reported >/dev/null 2>&1; then
+    echo "valgrind does not report a branch on a secret: the test above shows nothing"
+    exit 1
+  fi
+fi
+
+echo "--- NEON"
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+SCHWANN_AEAD_CASES=2000 SCHWANN_AEAD_EXPECT=portable,neon \
+  cargo test --locked -p schwann-aead --target aarch64-unknown-linux-gnu --tests
+
+echo "--- miri"
+if rustup +nightly component add miri rust-src >/dev/null 2>&1; then
+  RUSTFLAGS="" MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri timeout 900 \
+    cargo +nightly miri test --locked -p schwann-aead --lib -- the_model a_block ct:: chacha20poly1305 chunked
+else
+  echo "SKIPPED miri: the nightly compiler or its component is not to be had"
+fi

@@ -1,0 +1,91 @@
+"""Drives a headless Chromium through its DevTools protocol."""
+
+import base64
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import websocket
+
+FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+         "--disable-component-update --disable-sync --remote-debugging-port=0 --remote-allow-origins=*").split()
+
+
+class Page:
+    """One page in a browser of its own, with a new profile."""
+
+    def __init__(self, width: int = 1400, height: int = 900) -> None:
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.browser = subprocess.Popen(["chromium", *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        address = pathlib.Path(self.profile.name, "DevToolsActivePort")
+        wait_for(lambda: address.exists() and "\n" in address.read_text(), "the browser starts", 40)
+        port = address.read_text().split()[0]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as tabs:
+            page = next(tab for tab in json.load(tabs) if tab["type"] == "page")
+        self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=30)
+        self.number, self.problems, self.requests = 0, [], []
+        for domain in ("Runtime", "Page", "Log", "Network", "Accessibility"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def call(self, method: str, **parameters):
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self.socket.recv())
+            if message.get("id") == self.number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']}")
+                return message["result"]
+            self.take_event(message)
+
+    def take_event(self, message) -> None:
+        match message.get("method"):
+            case "Runtime.exceptionThrown":
+                self.problems.append(message["params"]["exceptionDetails"])
+            case "Log.entryAdded" if message["params"]["entry"]["level"] == "error":
+                self.problems.append(message["params"]["entry"])
+            case "Network.requestWillBeSent":
+                self.requests.append(message["params"]["request"]["url"])
+            case "Network.webSocketCreated":
+                self.requests.append(message["params"]["url"])
+
+    def value(self, expression: str):
+        outcome = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in outcome:
+            raise RuntimeError(outcome["exceptionDetails"])
+        return outcome["result"].get("value")
+
+    def press(self, key: str, code: str = "", text: str = "") -> None:
+        named = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, " ": 32}
+        number = named.get(key, ord(key.upper()[0]))
+        text = text or ("\r" if key == "Enter" else key if len(key) == 1 else "")
+        common = {"key": key, "code": code, "windowsVirtualKeyCode": number}
+        self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **common,
+                  **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def wait(self, expression: str, what: str, seconds: float = 15):
+        return wait_for(lambda: self.value(expression), what, seconds)
+
+    def screenshot(self, path: pathlib.Path) -> None:
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+    def close(self) -> None:
+        self.socket.close()
+        self.browser.terminate()
+        self.browser.wait(timeout=20)
+        self.profile.cleanup()
+
+
+def wait_for(condition, what: str, seconds: float = 15):
+    deadline = time.monotonic() + seconds
+    while not (outcome := condition()):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"FAILED: {what}: not within {seconds} s")
+        time.sleep(0.05)
+    return outcome

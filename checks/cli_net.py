@@ -1,0 +1,100 @@
+"""Plays a recording, mirrors it into a FieldTrip buffer, and compares what clients read: see 62-cli-net.sh."""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pyxdf
+from lib.FieldTrip import Client as TheirClient
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python" / "schwann_fieldtrip"))
+from schwann_fieldtrip import Client as OurClient  # noqa: E402
+
+PROGRAM, RECORDING = (os.path.abspath(path) for path in sys.argv[1:3])
+SPEED = 20
+
+
+def main():
+    streams, _ = pyxdf.load_xdf(RECORDING, synchronize_clocks=True, dejitter_timestamps=False)
+    signal_stream = next(s for s in streams if s["info"]["type"] == ["EEG"])
+    markers = next(s for s in streams if s["info"]["type"] == ["Markers"])
+    wanted = np.asarray(signal_stream["time_series"])
+    with tempfile.TemporaryDirectory() as folder:
+        lab = private_lab(folder)
+        mirror = start(lab, "ft", "mirror", "EEG", "localhost:0", stdout=subprocess.PIPE, text=True)
+        address = mirror.stdout.readline().strip()
+        player = start(lab, "play", RECORDING, "--wait", "--speed", str(SPEED), stdout=subprocess.DEVNULL)
+        publisher = start(lab, "ft", "publish", address, stdout=subprocess.PIPE, text=True)
+        try:
+            schwann(lab, "ft", "wait", address, "--samples", str(len(wanted)), "--timeout", "60")
+            for client in (TheirClient(), OurClient()):
+                read_back(client, address, wanted)
+            events = kept_events(address)
+            assert publisher.stdout.readline().startswith("FieldTrip: 8 channels of float32"), "not published"
+        finally:
+            codes = [end(process) for process in (publisher, mirror, player)]
+    assert codes == [0, 0, 0], codes
+    compare_events(events, signal_stream, markers)
+    nobody = subprocess.run([PROGRAM, "mse", "check", "127.0.0.1:9", "0" * 40], capture_output=True, text=True)
+    assert nobody.returncode == 3 and "127.0.0.1:9" in nobody.stderr, nobody
+    print(f"{len(wanted)} samples x {wanted.shape[1]} channels and {len(events)} events: all are there, all in place")
+
+
+def private_lab(folder):
+    base = random.randrange(20000, 30000, 20)
+    config = pathlib.Path(folder, "lsl_api.cfg")
+    config.write_text(f"[ports]\nMulticastPort={base + 19}\nBasePort={base}\nPortRange=19\nIPv6=disable\n"
+                      f"[multicast]\nResolveScope=machine\n[lab]\nSessionID=cli-net-{base}\n")
+    return dict(os.environ, LSLAPICFG=str(config))
+
+
+def start(lab, *arguments, **pipes):
+    return subprocess.Popen([PROGRAM, *arguments], env=lab, **pipes)
+
+
+def schwann(lab, *arguments):
+    return subprocess.run([PROGRAM, *arguments], env=lab, check=True, capture_output=True, text=True).stdout
+
+
+def end(process):
+    process.send_signal(signal.SIGINT)
+    return process.wait(timeout=20)
+
+
+def kept_events(address):
+    """The ring keeps the last hundred events."""
+    host, port = address.removeprefix("buffer://").rsplit(":", 1)
+    with OurClient() as client:
+        client.connect(host, int(port))
+        return [(event.sample, event.type, event.value) for event in client.getEvents()]
+
+
+def read_back(client, address, wanted):
+    host, port = address.removeprefix("buffer://").rsplit(":", 1)
+    client.connect(host, int(port))
+    header = client.getHeader()
+    assert (header.nChannels, header.nSamples) == (wanted.shape[1], len(wanted)), vars(header)
+    values = np.asarray(client.getData([0, header.nSamples - 1]))
+    assert values.dtype == wanted.dtype and np.array_equal(values, wanted), "samples differ"
+    client.disconnect()
+
+
+def compare_events(events, stream, markers):
+    stamps = np.maximum.accumulate(stream["time_stamps"])
+    expected = []
+    for stamp, (value,) in zip(markers["time_stamps"], markers["time_series"]):
+        after = min(np.searchsorted(stamps, stamp), len(stamps) - 1)
+        before = max(after - 1, 0)
+        nearest = before if stamp - stamps[before] < stamps[after] - stamp else after
+        expected.append((int(nearest), "MyMarkerStream", value))
+    expected = expected[-len(events):]
+    wrong = [pair for pair in zip(sorted(events), sorted(expected)) if pair[0] != pair[1]]
+    assert len(events) == min(100, len(markers["time_series"])) and not wrong, (len(events), wrong[:10])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""Opens the dashboard in Chromium, and knocks at its door as others would.
+
+Usage: dash.py <folder of the program> <folder for the screenshot>
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import websocket
+from chromium import Page, wait_for
+
+PROGRAMS, STATE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+SESSION = f"dash-{os.getpid()}"
+CONFIGURATION = pathlib.Path(tempfile.mkdtemp(), "lsl_api.cfg")
+CONFIGURATION.write_text(f"[lab]\nSessionID={SESSION}\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[log]\nlevel=-1\n")
+ENVIRONMENT = {**os.environ, "LSLAPICFG": str(CONFIGURATION)}
+
+
+def expect(condition, what: str, found=None) -> None:
+    if not condition:
+        raise SystemExit(f"FAILED: {what}" + (f": {found}" if found is not None else ""))
+    print(f"ok: {what}", flush=True)
+
+
+@contextlib.contextmanager
+def running(*command: str):
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def sender(name: str = "Lab", channels: int = 8, rate: int = 250):
+    return running(str(PROGRAMS / "examples" / "send_lab"), name, str(channels), str(rate))
+
+
+@contextlib.contextmanager
+def dashboard(*arguments: str):
+    with running(str(PROGRAMS / "schwann"), "dash", "--no-browser", "--port", "0", *arguments) as process:
+        line = process.stdout.readline()
+        url = re.search(r"http://\S+", line)
+        if not url:
+            raise SystemExit(f"FAILED: no address of the dashboard in {line!r}")
+        yield url[0], process
+
+
+def ask(port: int, path: str = "/", host: str | None = None, headers: str = "", raw: bytes | None = None) -> str:
+    """Answers of the server to a request made by hand."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        head = f"GET {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{port}'}\r\n{headers}\r\n"
+        connection.sendall(raw if raw is not None else head.encode())
+        answer = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(65536):
+                answer += part
+                if answer.startswith(b"HTTP/1.1 101"):
+                    break
+    return answer.decode(errors="replace")
+
+
+UPGRADE = ("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
+
+
+def check_strangers(port: int) -> None:
+    page = ask(port)
+    expect(page.startswith("HTTP/1.1 200"), "our own page is answered", page[:60])
+    expect("default-src 'none'" in page and "nosniff" in page, "with headers that keep it in its place")
+    for what, answer, status in (
+        ("a name that points here is refused", ask(port, host=f"evil.example:{port}"), 403),
+        ("another port in the host is refused", ask(port, host="127.0.0.1:1"), 403),
+        ("a page of another origin is refused", ask(port, headers="Origin: http://evil.example\r\n"), 403),
+        ("its WebSocket is refused", ask(port, "/live", headers=f"Origin: http://evil.example\r\n{UPGRADE}"), 403),
+        ("a WebSocket without an origin is refused", ask(port, "/live", headers=UPGRADE), 403),
+        ("our own WebSocket is opened", ask(port, "/live", headers=f"Origin: http://127.0.0.1:{port}\r\n{UPGRADE}"), 101),
+        ("a path upwards leads nowhere", ask(port, "/../../etc/passwd"), 404),
+        ("a request to change something is refused", ask(port, raw=b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"), 405),
+        ("an endless head is refused", ask(port, raw=b"GET / HTTP/1.1\r\n" + b"a: " + b"b" * 40000), 431),
+        ("noise is refused", ask(port, raw=b"\x16\x03\x01\x00\x00\r\n\r\n"), 400),
+    ):
+        expect(answer.startswith(f"HTTP/1.1 {status}"), what, answer[:60])
+
+
+def check_token() -> None:
+    with dashboard("--bind", "0.0.0.0") as (url, _):
+        port, token = re.search(r":(\d+)/\?token=(\w{32})$", url).groups()
+        port = int(port)
+        expect(ask(port).startswith("HTTP/1.1 403"), "beyond loopback nothing is answered without the token")
+        expect(ask(port, f"/?token={token[::-1]}").startswith("HTTP/1.1 403"), "nor with a wrong one")
+        welcome = ask(port, f"/?token={token}")
+        expect(welcome.startswith("HTTP/1.1 303"), "with the token the browser is sent on", welcome[:60])
+        cookie = re.search(r"Set-Cookie: ([^;]+); HttpOnly; SameSite=Strict", welcome)[1]
+        expect(ask(port, headers=f"Cookie: {cookie}\r\n").startswith("HTTP/1.1 200"), "and remembers it")
+
+
+def picture(page: Page) -> str:
+    return hashlib.sha256(page.value("document.getElementById('plot').toDataURL()").encode()).hexdigest()
+
+
+def check_page(page: Page, url: str, source: subprocess.Popen) -> None:
+    page.call("Page.navigate", url=url)
+    page.wait("document.querySelectorAll('#streams tbody tr').length === 2", "both streams are listed", 20)
+    page.wait("[...document.querySelectorAll('.health')].every(cell => cell.textContent.trim() === 'live')", "both are live")
+    row = page.value("[...document.querySelectorAll('#streams tbody tr')].find(row => row.innerText.includes('8 channels')).innerText")
+    expect("plain" in row and "250 Hz" in row, "the row says what it is, and that it is plain", row)
+    page.wait("/µV/.test(document.getElementById('scale').textContent)", "the scale has fitted itself, with the unit of the stream")
+    first = picture(page)
+    wait_for(lambda: picture(page) != first, "traces move")
+    expect(True, "traces move")
+    page.wait("document.querySelectorAll('#event-list li').length > 0", "markers are listed")
+    expect("event " in page.value("document.getElementById('event-list').textContent"), "markers are listed by their text")
+
+
+def check_keys(page: Page) -> None:
+    page.value("document.body.focus()")
+    page.press("b", "KeyB")
+    expect(page.value("document.querySelector('input[value=butterfly]').checked"), "B chooses butterfly")
+    page.press("s", "KeyS")
+    scale = page.value("document.getElementById('scale').textContent")
+    page.press("+")
+    expect(page.value("document.getElementById('scale').textContent") != scale, "+ changes the scale", scale)
+    page.press("f", "KeyF")
+    page.press("c", "KeyC")
+    expect(page.value("document.getElementById('channel-dialog').open"), "C opens the channels")
+    page.value("document.getElementById('channel-none').click()")
+    page.value("document.querySelector('#channel-list input').click()")
+    page.value("document.querySelector('#channel-dialog button.primary').click()")
+    page.wait("document.getElementById('channels').textContent.includes('1 of 8')", "one channel is shown")
+    page.value("document.activeElement.blur()")
+    page.press(" ", "Space")
+    expect(page.value("document.getElementById('pause').getAttribute('aria-pressed')") == "true", "Space pauses")
+    time.sleep(0.3)
+    still = picture(page)
+    time.sleep(0.5)
+    expect(picture(page) == still, "a paused picture stands still")
+    page.press(" ", "Space")
+    wait_for(lambda: picture(page) != still, "it goes on")
+    page.value("document.querySelector('#streams .name').focus()")
+    page.press("ArrowDown", "ArrowDown")
+    expect(page.value("document.activeElement === document.querySelectorAll('#streams .name')[1]"), "↓ goes to the next stream")
+    focused = "document.activeElement.matches(':focus-visible')"
+    expect(page.value(focused), "and the focus is seen")
+
+
+def check_reader(page: Page) -> None:
+    """What a screen reader gets."""
+    tree = page.call("Accessibility.getFullAXTree")["nodes"]
+    seen = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if not node.get("ignored")]
+    nameless = [role for role, name in seen if role in ("button", "combobox", "radio", "checkbox", "img", "dialog") and not name]
+    expect(not nameless, "everything that can be used has a name", nameless)
+    roles = [role for role, _ in seen]
+    expect(roles.count("columnheader") >= 8 and "table" in roles and "rowheader" in roles, "the list is a table with headings")
+    expect("status" in roles, "there is a live region")
+
+
+def check_gap_and_stop(page: Page, source: subprocess.Popen, url: str) -> None:
+    signal = "[...document.querySelectorAll('#streams tbody tr')].find(row => row.innerText.includes('8 channels'))"
+    page.value("window.announced = []; new MutationObserver(() => announced.push(document.getElementById('announcer').textContent))"
+               ".observe(document.getElementById('announcer'), { childList: true, characterData: true, subtree: true })")
+    source.stdin.write("miss\n")
+    source.stdin.flush()
+    page.wait(f"/\\b1\\n?\\s*2\\d\\d samples/.test({signal}.cells[5].innerText)", "a missing second is a gap of about 250 samples")
+    expect(True, "a missing second is a gap of about 250 samples")
+    source.kill()
+    page.wait(f"{signal}.querySelector('.health').textContent.trim() === 'stopped'", "a killed sender is stopped", 20)
+    red = page.value(f"getComputedStyle({signal}.querySelector('.health')).color")
+    red, green, blue = map(int, re.findall(r"\d+", red)[:3])
+    expect(red > 150 and green < 90 and blue < 90, "a stopped stream is red, and says so in a word", (red, green, blue))
+    expect(page.value(f"{signal}.querySelector('.health rect') !== null"), "and by its shape")
+    expect(any("stopped" in text for text in page.value("announced")), "and it is announced")
+    expect("not sending" in page.value("document.getElementById('summary').textContent"), "the summary counts it")
+    expect("has stopped" in page.value("document.getElementById('plot-note').textContent"), "the traces say it")
+
+
+def check_return(page: Page) -> None:
+    page.wait("[...document.querySelectorAll('.health')].every(cell => cell.textContent.trim() === 'live')",
+              "a stream that comes back is live again", 25)
+    expect(page.value("document.querySelectorAll('#streams tbody tr').length") == 2, "a stream that comes back is in its old row")
+
+
+def check_slow_browser(url: str, process: subprocess.Popen) -> None:
+    """A browser that takes nothing must cost neither memory nor the others' pictures."""
+    def view(buffer: int | None):
+        options = [(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)] if buffer else []
+        live = websocket.create_connection(url.replace("http", "ws") + "live", origin=url.rstrip("/"), sockopt=options, timeout=10)
+        while (message := json.loads(live.recv()))["type"] != "streams" or not message["streams"]:
+            pass
+        stream = next(stream for stream in message["streams"] if stream["kind"] == "signal")
+        live.send(json.dumps({"generation": 7, "stream": stream["id"], "channels": None, "columns": 4096, "window": 1, "high_pass": 0}))
+        return live
+
+    def memory() -> int:
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1])
+
+    slow = [view(4096) for _ in range(4)]
+    quick = view(None)
+    before, until, frames, newest = memory(), time.monotonic() + 4, 0, 0.0
+    while time.monotonic() < until:
+        message = quick.recv()
+        if isinstance(message, bytes):
+            generation, channels, columns, _, now = struct.unpack_from("<IIIId", message)
+            expect((generation, channels) == (7, 8), "frames are of the view that was asked for") if not frames else None
+            frames, newest = frames + 1, now
+    expect(frames > 20, "beside four browsers that read nothing a fifth gets its frames", frames)
+    grown = memory() - before
+    expect(grown < 20_000, "and the memory does not grow", f"{grown} KiB")
+    for live in [*slow, quick]:
+        live.close()
+
+
+def main() -> None:
+    check_token()
+    with dashboard("--session", SESSION) as (url, process):
+        check_strangers(int(re.search(r":(\d+)/", url)[1]))
+        page = Page()
+        try:
+            with sender() as source:
+                source.stdout.readline()
+                check_page(page, url, source)
+                check_keys(page)
+                check_reader(page)
+                check_gap_and_stop(page, source, url)
+                page.screenshot(STATE / "dash-stopped.png")
+            with sender() as source:
+                source.stdout.readline()
+                check_return(page)
+                check_slow_browser(url, process)
+                page.screenshot(STATE / "dash.png")
+            expect(not page.problems, "no script has failed", page.problems)
+            others = [request for request in page.requests if not request.startswith((url, url.replace("http", "ws")))]
+            expect(not others, "nothing was asked of anybody else", others)
+            process.terminate()
+            page.wait("!document.getElementById('offline').hidden", "a page without its program says so")
+            expect(process.wait(timeout=10) == 0, "the program ends when it is told to")
+        finally:
+            page.close()
+
+
+if __name__ == "__main__":
+    main()

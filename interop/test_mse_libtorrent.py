@@ -1,0 +1,160 @@
+"""MSE against libtorrent, the most used client: both roles, every method, no 40 ms stall, and the sidecar."""
+
+import random
+import subprocess
+
+import pytest
+
+import mse_clients as clients
+
+pytest.importorskip("libtorrent", reason="the package libtorrent is not installed")
+
+RECORDING = clients.ROOT.parent / "shared" / "data" / "clock_resets.xdf"
+RC4, BOTH, WITH_PRIVATE, UNKNOWN = "2", "3", "3000002", "fffffffe"
+
+
+@pytest.fixture(scope="module")
+def programs():
+    return clients.build()
+
+
+@pytest.fixture
+def torrent(tmp_path):
+    return clients.Torrent(tmp_path, random.Random(1).randbytes(1_000_000))
+
+
+@pytest.fixture
+def started():
+    running = []
+    yield running
+    for one in running:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "methods", "selected"),
+    [
+        ("rc4", RC4, "rc4"),
+        ("rc4", BOTH, "rc4"),
+        ("rc4", WITH_PRIVATE, "rc4"),
+        ("rc4", UNKNOWN, "rc4"),
+        ("plaintext", BOTH, "plaintext"),
+        ("default", RC4, "rc4"),
+        ("default", BOTH, "plaintext"),
+        ("default", WITH_PRIVATE, "rc4"),
+    ],
+)
+def test_we_fetch_from_it(programs, torrent, started, mode, methods, selected):
+    seeder = clients.Libtorrent(mode)
+    started.append(seeder)
+    seeder.add(torrent, seed=True)
+    result = clients.fetch(programs, torrent, seeder.port, "--methods", methods)
+    assert result["method"] == selected
+    assert result["attempt"] == "Mse"
+
+
+def test_we_go_plain_over_a_new_connection_when_it_has_no_mse(programs, torrent, started):
+    seeder = clients.Libtorrent("none")
+    started.append(seeder)
+    seeder.add(torrent, seed=True)
+    assert clients.fetch(programs, torrent, seeder.port, "--policy", "preferred")["attempt"] == "Plain"
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "selected"),
+    [
+        ("rc4", [], "rc4"),
+        ("default", [], "rc4"),
+        ("default", ["--policy", "preferred"], "rc4"),
+        ("default", ["--policy", "preferred", "--prefer", "plaintext"], "plaintext"),
+        ("plaintext", ["--policy", "preferred"], "plaintext"),
+        ("rc4", ["--methods", WITH_PRIVATE], "rc4"),
+    ],
+)
+def test_it_fetches_from_us(programs, torrent, started, mode, options, selected):
+    server = clients.Server(programs, torrent, *options)
+    leecher = clients.Libtorrent(mode)
+    started.extend([server, leecher])
+    leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", server.port))
+    assert torrent.wait_for_leech(30)
+    assert server.line()["method"] == selected
+
+
+def test_neither_role_stalls_for_a_delayed_acknowledgement(programs, torrent, started):
+    """libtorrent splits its steps over several writes: 40 ms each, unless we acknowledge at once."""
+    seeder = clients.Libtorrent("rc4")
+    started.append(seeder)
+    seeder.add(torrent, seed=True)
+    answered = sorted(float(clients.fetch(programs, torrent, seeder.port)["answered_ms"]) for _ in range(9))
+    print("we dial, until its handshake is here, ms:", answered)
+    assert answered[4] < 20
+
+    server = clients.Server(programs, torrent)
+    started.append(server)
+    shaken = []
+    for _ in range(5):
+        leecher = clients.Libtorrent("rc4")
+        leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", server.port))
+        shaken.append(float(server.line()["shaken_ms"]))
+        assert torrent.wait_for_leech(30)
+        leecher.close()
+        assert "bytes" in server.line()
+        (torrent.leech_folder / torrent.name).unlink()
+    shaken.sort()
+    print("it dials, until its step 3 is complete, ms:", shaken)
+    assert shaken[2] < 20
+
+
+def test_the_check_reports_what_it_accepts(programs, torrent, started):
+    for mode, expected in {
+        "rc4": {"no MSE": "refused", "rc4": "rc4", "rc4 or plaintext": "rc4", "plaintext": "refused"},
+        "default": {"no MSE": "plaintext", "rc4": "rc4", "rc4 or plaintext": "plaintext", "plaintext": "plaintext"},
+    }.items():
+        seeder = clients.Libtorrent(mode)
+        started.append(seeder)
+        seeder.add(torrent, seed=True)
+        command = [str(programs / "mse_check"), f"127.0.0.1:{seeder.port}", torrent.info_hash]
+        report = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
+        print(report)
+        found = {line[2:26].strip(): line[27:].split()[0].rstrip(":") for line in report.splitlines()[1:-1]}
+        assert {name: found[name] for name in expected} == expected
+        for name in ("rc4, no initial payload", "rc4, 512-byte paddings", "rc4 and unknown bits", "rc4 or aes (private)"):
+            assert found[name] == "rc4", name
+
+
+@pytest.fixture
+def recording(tmp_path):
+    if not RECORDING.exists():
+        pytest.skip(f"the recording {RECORDING.name} is not here")
+    return clients.Torrent(tmp_path, RECORDING.read_bytes(), RECORDING.name)
+
+
+def test_a_plain_client_alone_gets_nothing_from_a_peer_that_requires_rc4(recording, started):
+    seeder, leecher = clients.Libtorrent("rc4"), clients.Libtorrent("none")
+    started.extend([seeder, leecher])
+    seeder.add(recording, seed=True)
+    leecher.add(recording, seed=False).connect_peer(("127.0.0.1", seeder.port))
+    assert not recording.wait_for_leech(4)
+
+
+def test_a_recording_reaches_a_plain_client_through_the_sidecar(programs, recording, started):
+    seeder = clients.Libtorrent("rc4")
+    proxy = clients.Proxy(programs, "--outward", "127.0.0.1:0")
+    leecher = clients.Libtorrent("none", proxy_port=proxy.port)
+    started.extend([seeder, proxy, leecher])
+    seeder.add(recording, seed=True)
+    leecher.add(recording, seed=False).connect_peer(("127.0.0.1", seeder.port))
+    assert recording.wait_for_leech(30)
+
+
+def test_a_recording_leaves_a_plain_client_through_the_sidecar(programs, recording, started):
+    seeder = clients.Libtorrent("none")
+    seeder.add(recording, seed=True)
+    client = f"127.0.0.1:{seeder.port}"
+    proxy = clients.Proxy(
+        programs, "--inward", "127.0.0.1:0", "--client", client, "--torrent", recording.info_hash
+    )
+    leecher = clients.Libtorrent("rc4")
+    started.extend([seeder, proxy, leecher])
+    leecher.add(recording, seed=False).connect_peer(("127.0.0.1", proxy.port))
+    assert recording.wait_for_leech(30)
