@@ -17,6 +17,7 @@ pub mod clock;
 pub mod command;
 pub mod ffi;
 pub mod fieldtrip;
+pub mod libcrypto;
 pub mod libraries;
 pub mod mse;
 pub mod page;

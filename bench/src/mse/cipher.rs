@@ -8,6 +8,7 @@ use schwann_mse::{
 };
 
 use super::{Effort, Error, Outcome};
+use crate::libcrypto::{Encrypter, Libcrypto, StreamCipher};
 
 /// The block of BitTorrent transfers, and of `openssl speed`'s largest standard size.
 const BLOCK: usize = 16 * 1024;
@@ -33,12 +34,16 @@ impl Contender for Ours {
 }
 
 pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
-    let _loaded = openssl_providers()?;
+    let library = Libcrypto::load();
+    match &library {
+        Ok(library) => println!("{}", library.version()),
+        Err(error) => eprintln!("no OpenSSL 3 here, so no comparison: {error}"),
+    }
     let mut outcomes = Vec::new();
     for method in [Method::Rc4, Method::Aes128Ctr, Method::Aes256Ctr] {
         let ours = Box::new(Ours(cipher(method)?));
         let mut contenders: Vec<Box<dyn Contender>> = vec![ours];
-        contenders.extend(openssl(method)?);
+        contenders.extend(library.as_ref().ok().and_then(|library| openssl(library, method)));
         outcomes.extend(race(&mut contenders, method, effort.count(400)));
     }
     Ok(outcomes)
@@ -116,53 +121,32 @@ pub(super) fn seconds_per_gib(method: Method) -> Result<f64, Error> {
     Ok(Outcome::new("", "s", samples).median())
 }
 
-/// RC4 is among OpenSSL's broken ciphers, in a provider of their own; loading that turns the default one off,
-/// unless it is loaded by name too. Both go when the result is dropped.
-#[cfg(feature = "openssl")]
-fn openssl_providers() -> Result<impl Sized, Error> {
-    use openssl::provider::Provider;
-    Ok((Provider::load(None, "legacy")?, Provider::load(None, "default")?))
+struct OpenSsl {
+    encrypter: Encrypter,
+    method: Method,
 }
 
-#[cfg(not(feature = "openssl"))]
-#[expect(clippy::unnecessary_wraps, reason = "the shape of the function that the feature brings")]
-fn openssl_providers() -> Result<impl Sized, Error> {
-    Ok(())
+impl Contender for OpenSsl {
+    fn name(&self) -> String {
+        format!("openssl {}", self.method)
+    }
+
+    fn apply(&mut self, data: &mut [u8]) {
+        self.encrypter.apply(data);
+    }
 }
 
-#[cfg(feature = "openssl")]
-fn openssl(method: Method) -> Result<Option<Box<dyn Contender>>, Error> {
-    use openssl::symm::{Cipher, Crypter, Mode};
-
-    struct OpenSsl {
-        crypter: Crypter,
-        out: Vec<u8>,
-        method: Method,
-    }
-
-    impl Contender for OpenSsl {
-        fn name(&self) -> String {
-            format!("openssl {}", self.method)
-        }
-
-        fn apply(&mut self, data: &mut [u8]) {
-            self.crypter.update(data, &mut self.out).expect("the buffer is long enough");
-        }
-    }
-
-    let (cipher, key, counter): (_, &[u8], Option<&[u8]>) = match method {
-        Method::Rc4 => (Cipher::rc4(), &[1; 16], None),
-        Method::Aes128Ctr => (Cipher::aes_128_ctr(), &[1; 16], Some(&[2; 16])),
-        Method::Aes256Ctr => (Cipher::aes_256_ctr(), &[1; 32], Some(&[2; 16])),
-        _ => return Ok(None),
+/// OpenSSL's form of a method, where the library has it: RC4 is in a provider that some systems leave out.
+fn openssl(library: &Libcrypto, method: Method) -> Option<Box<dyn Contender>> {
+    let wanted = match method {
+        Method::Rc4 => StreamCipher::Rc4,
+        Method::Aes128Ctr => StreamCipher::Aes128Ctr,
+        Method::Aes256Ctr => StreamCipher::Aes256Ctr,
+        _ => return None,
     };
-    let crypter = Crypter::new(cipher, Mode::Encrypt, key, counter)?;
-    let out = vec![0; BLOCK + 16];
-    Ok(Some(Box::new(OpenSsl { crypter, out, method })))
-}
-
-#[cfg(not(feature = "openssl"))]
-#[expect(clippy::unnecessary_wraps, reason = "the shape of the function that the feature brings")]
-fn openssl(_: Method) -> Result<Option<Box<dyn Contender>>, Error> {
-    Ok(None)
+    let Some(encrypter) = library.encrypter(wanted) else {
+        eprintln!("{} has no {method} here (its legacy provider?): no comparison", library.version());
+        return None;
+    };
+    Some(Box::new(OpenSsl { encrypter, method }))
 }

@@ -5,14 +5,15 @@
 //! ```
 //!
 //! Both ends of a connection are processes of their own on real sockets, every byte is verified, variants are
-//! interleaved within one run, and the medians come with their spread. OpenSSL is measured in the same process,
-//! round by round, when built with the feature `openssl`. What libtorrent does on the same machine is measured
-//! by `bench/src/mse/against_libtorrent.py`.
+//! interleaved within one run, and the medians come with their spread. The system's OpenSSL is measured in the same
+//! process, round by round. What libtorrent does on the same machine is measured by
+//! `bench/src/mse/against_libtorrent.py`.
 
 mod cipher;
 mod handshake;
 mod memory;
 mod outcome;
+mod shaped;
 mod success;
 mod transfer;
 mod worker;
@@ -50,14 +51,14 @@ const SCENARIOS: [(&str, Scenario); 6] = [
     ("cipher", cipher::run),
     ("handshake", handshake::run),
     ("transfer", transfer::run),
-    ("shaped", transfer::run_shaped),
+    ("shaped", shaped::run),
     ("success", success::run),
     ("memory", memory::run),
 ];
 
-/// The scenarios' names, without `memory`, which needs a program that counts its allocations.
+/// The scenarios' names.
 pub fn scenarios() -> impl Iterator<Item = &'static str> {
-    SCENARIOS.iter().map(|(name, _)| *name).filter(|name| *name != "memory")
+    SCENARIOS.iter().map(|(name, _)| *name)
 }
 
 /// Runs one scenario and gives its figures as `--json` writes them.

@@ -66,7 +66,7 @@ impl Outcome {
     /// Reads back what another process measured; the spread survives as its ends and its middle.
     pub(super) fn from_json(value: &Value) -> Result<Self, Error> {
         let number = |name: &str| value[name].as_f64().ok_or("a figure is missing");
-        let unit = ["MiB/s", "%"].into_iter().find(|unit| value["unit"] == *unit);
+        let unit = ["MiB/s", "KiB", "%"].into_iter().find(|unit| value["unit"] == *unit);
         let samples = match value["samples"].as_u64() {
             Some(1) => vec![number("median")?],
             _ => vec![number("min")?, number("median")?, number("max")?],

@@ -1,8 +1,8 @@
-//! Transfers between two processes: through the loopback interface at full speed, and through a link of 1 Gbit/s.
+//! Transfers between two processes, through the loopback interface at full speed. [`super::shaped`] slows it down.
 
+use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::Instant;
 
 use schwann_mse::net::Dialler;
@@ -16,10 +16,8 @@ use crate::clock;
 
 const BLOCK: usize = 64 * 1024;
 const GIB: f64 = (1u64 << 30) as f64;
-/// Set in the process that runs inside the shaped namespace.
-const SHAPED: &str = "SCHWANN_MSE_BENCH_SHAPED";
 
-const VARIANTS: [Variant; 4] = [
+pub(super) const VARIANTS: [Variant; 4] = [
     Variant::Plain,
     Variant::Mse(Group::Mse768, Method::Rc4),
     Variant::Mse(Group::Mse768, Method::Aes128Ctr),
@@ -28,15 +26,24 @@ const VARIANTS: [Variant; 4] = [
 
 /// One transfer's figures.
 #[derive(Clone, Copy)]
-struct Figures {
-    mib_per_second: f64,
+pub(super) struct Figures {
+    pub(super) mib_per_second: f64,
     /// Processor seconds a GiB, sender and receiver together.
     cpu: f64,
 }
 
+/// How fast the sender may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Pace {
+    /// As fast as it can.
+    Free,
+    /// So many bits a second, by a clock of its own: what it loses to a cipher it may catch up with.
+    Paced(u64),
+}
+
 /// Over loopback the processor is the limit, so its time is what counts.
 pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
-    let figures = rounds(effort.count(10).max(3), effort.count(1 << 30) as u64)?;
+    let figures = rounds(effort.count(10).max(3), effort.count(1 << 30) as u64, Pace::Free)?;
     let mut outcomes = Vec::new();
     let plain = median(&figures[0], |figures| figures.cpu);
     for (variant, figures) in VARIANTS.into_iter().zip(&figures) {
@@ -57,72 +64,22 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
     Ok(outcomes)
 }
 
-/// Starts this program again in a network namespace whose loopback interface is shaped to 1 Gbit/s.
-pub(super) fn run_shaped(effort: Effort) -> Result<Vec<Outcome>, Error> {
-    if std::env::var_os(SHAPED).is_some() {
-        return shaped(effort);
-    }
-    let mut arguments = String::from("shaped --json \"$1\"");
-    if effort == Effort::Quick {
-        arguments += " --quick";
-    }
-    // Segments of ordinary length and a bucket of 2 ms, as a network card and a switch would have them.
-    let script = format!(
-        "ip link set lo up mtu 1500 && tc qdisc add dev lo root tbf rate 1gbit burst 256k latency 20ms && exec \"$0\" {arguments}"
-    );
-    let own = std::env::current_exe()?;
-    let records = std::env::temp_dir().join(format!("mse-bench-{}.json", std::process::id()));
-    let status = Command::new("unshare")
-        .args(["-n", "sh", "-c", &script])
-        .args([&own, &records])
-        .env(SHAPED, "1")
-        .stdout(std::process::Stdio::null())
-        .status();
-    if !status.is_ok_and(|status| status.success()) {
-        eprintln!("no shaped link: it takes root, unshare, ip and tc");
-        return Ok(Vec::new());
-    }
-    let text = std::fs::read_to_string(&records)?;
-    _ = std::fs::remove_file(&records);
-    text.lines().map(|line| Outcome::from_json(&serde_json::from_str(line)?)).collect()
-}
-
-fn shaped(effort: Effort) -> Result<Vec<Outcome>, Error> {
-    let figures = rounds(effort.count(5).max(3), effort.count(256 << 20) as u64)?;
-    let plain = median(&figures[0], |figures| figures.mib_per_second);
-    let mut outcomes = Vec::new();
-    for (variant, figures) in VARIANTS.into_iter().zip(figures) {
-        let name = variant.name();
-        let speeds: Vec<f64> = figures.iter().map(|figures| figures.mib_per_second).collect();
-        let outcome = Outcome::new(format!("1 Gbit/s link, {name}"), "MiB/s", speeds);
-        let loss = 100.0 * (1.0 - outcome.median() / plain);
-        outcomes.push(outcome);
-        if variant != Variant::Plain {
-            outcomes.push(
-                Outcome::new(format!("1 Gbit/s link, {name}, reduction"), "%", vec![loss])
-                    .held_against("< 2 %", |loss| loss < 2.0),
-            );
-        }
-    }
-    Ok(outcomes)
-}
-
-fn median(figures: &[Figures], pick: fn(&Figures) -> f64) -> f64 {
+pub(super) fn median(figures: &[Figures], pick: fn(&Figures) -> f64) -> f64 {
     Outcome::new("", "", figures.iter().map(pick).collect()).median()
 }
 
 /// Every variant once a round.
-fn rounds(count: usize, len: u64) -> Result<Vec<Vec<Figures>>, Error> {
+pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figures>>, Error> {
     let mut figures = vec![Vec::with_capacity(count); VARIANTS.len()];
     for _ in 0..count {
         for (variant, figures) in VARIANTS.into_iter().zip(&mut figures) {
-            figures.push(transfer(variant, len)?);
+            figures.push(transfer(variant, len, pace)?);
         }
     }
     Ok(figures)
 }
 
-fn transfer(variant: Variant, len: u64) -> Result<Figures, Error> {
+fn transfer(variant: Variant, len: u64, pace: Pace) -> Result<Figures, Error> {
     let worker = Worker::start(Task::Sink(variant))?;
     let mut dialler = Dialler::new(variant.policy());
     dialler.methods = variant.methods();
@@ -130,7 +87,7 @@ fn transfer(variant: Variant, len: u64) -> Result<Figures, Error> {
     stream.read_exact(&mut [0; BtHandshake::LEN])?;
     stream.write_all(&len.to_le_bytes())?;
     let (began, cpu) = (Instant::now(), clock::cpu_ns());
-    send(&mut stream, len)?;
+    send(&mut stream, len, pace)?;
     let sender = clock::cpu_ns() - cpu;
     let mut receiver = [0; 8];
     stream.read_exact(&mut receiver)?;
@@ -152,12 +109,17 @@ fn pattern() -> Vec<u8> {
     words.collect()
 }
 
-fn send(stream: &mut Stream<TcpStream>, len: u64) -> Result<(), Error> {
+fn send(stream: &mut Stream<TcpStream>, len: u64, pace: Pace) -> Result<(), Error> {
+    let began = Instant::now();
     let mut pattern = pattern();
     let mut block = vec![0; BLOCK];
     for n in 0..len / BLOCK as u64 {
         pattern[..8].copy_from_slice(&n.to_le_bytes());
         block.copy_from_slice(&pattern);
+        if let Pace::Paced(bits_per_second) = pace {
+            let due = Duration::from_nanos(n * 8 * BLOCK as u64 * 1_000_000_000 / bits_per_second);
+            std::thread::sleep(due.saturating_sub(began.elapsed()));
+        }
         stream.write_in_place(&mut block)?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use schwann_mse::net::{Acceptor, Gate};
 use schwann_mse::policy::Policy;
 use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
 
-use super::{Error, success, transfer};
+use super::{Error, shaped, success, transfer};
 use crate::clock;
 
 /// Names the worker's task; only [`Worker::start`] sets it.
@@ -124,7 +124,7 @@ impl Drop for Worker {
 
 /// Becomes a worker and never returns, if this process was started as one.
 pub fn run_if_worker() {
-    let Ok(task) = std::env::var(TASK) else { return };
+    let Ok(task) = std::env::var(TASK) else { return shaped::run_if_inside() };
     if let Err(error) = work(&task) {
         eprintln!("mse-bench worker, {task}: {error}");
         std::process::exit(1);
