@@ -9,23 +9,32 @@ cargo clippy --locked --quiet --no-deps -p schwann-mse --all-features --all-targ
 cargo test --locked --quiet -p schwann-mse --all-features --test asynchronous --test layer
 
 venv="${SCHWANN_STATE:-target/checks}/mse-venv"
-if ! "$venv/bin/python" -c 'import libtorrent, pytest, pytest_timeout' 2>/dev/null; then
+if ! "$venv/bin/python" -c 'import libtorrent, pytest, pytest_timeout, xdist' 2>/dev/null; then
   python3 -m venv "$venv" || { apt-get install -y -qq python3-venv && python3 -m venv "$venv"; }
-  "$venv/bin/pip" install --quiet --disable-pip-version-check 'libtorrent==2.*' 'pytest>=8' pytest-timeout
+  "$venv/bin/pip" install --quiet --disable-pip-version-check 'libtorrent==2.*' 'pytest>=8' pytest-timeout pytest-xdist
 fi
-if ! command -v aria2c transmission-daemon rtorrent unshare ip >/dev/null; then
+# One by one: `command -v` with several names is content with any of them.
+packages=()
+command -v aria2c >/dev/null || packages+=(aria2)
+command -v transmission-daemon >/dev/null || packages+=(transmission-daemon)
+command -v rtorrent >/dev/null || packages+=(rtorrent)
+command -v unshare >/dev/null || packages+=(util-linux)
+command -v ip >/dev/null || packages+=(iproute2)
+if [ ${#packages[@]} -gt 0 ]; then
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    aria2 transmission-daemon rtorrent util-linux iproute2; } >/dev/null 2>&1 ||
-    echo "aria2, Transmission or rtorrent cannot be installed here: their tests are skipped"
+    "${packages[@]}"; } >/dev/null 2>&1 || echo "${packages[*]} cannot be installed here: their tests are skipped"
 fi
-cargo build --locked --release --quiet -p schwann-mse --examples
+cargo build --locked --release --quiet -p schwann-mse --example mse_peer
+cargo build --locked --quiet -p schwann-cli --bin schwann
 
-tests="$venv/bin/python -m pytest -q -rs -p no:cacheprovider --noconftest interop/test_mse_libtorrent.py interop/test_mse_clients.py"
+# The programs mostly wait for their own clocks, so four of their tests run at once; libtorrent's measure delays.
+pytest="$venv/bin/python -m pytest -q -rs -p no:cacheprovider --noconftest"
+tests="$pytest interop/test_mse_libtorrent.py && $pytest -n 4 interop/test_mse_clients.py"
 if unshare -n true 2>/dev/null && command -v ip >/dev/null; then
-  unshare -n bash -c "ip link set lo up && ip addr add 10.77.0.1/32 dev lo && MSE_ADDRESS=10.77.0.1 $tests"
+  unshare -n bash -c "ip link set lo up && ip addr add 10.77.0.1/32 dev lo && export MSE_ADDRESS=10.77.0.1 && $tests"
 else
   echo "no network namespaces here: everything stays on 127.0.0.1"
-  $tests
+  bash -c "$tests"
 fi
 
 # Every measurement runs once, over real sockets between two processes, and verifies its bytes.

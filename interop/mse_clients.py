@@ -15,6 +15,7 @@ import socket
 import subprocess
 import threading
 import time
+import typing
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -24,12 +25,20 @@ PIECE = 64 * 1024
 LOCAL = "127.0.0.1"
 
 
+class Programs(typing.NamedTuple):
+    """What of ours takes part: a small peer for tests, and the program itself."""
+
+    peer: pathlib.Path
+    schwann: pathlib.Path
+
+
 def build():
-    """Builds the example programs and returns their folder."""
-    command = ["cargo", "build", "--quiet", "--locked", "--release", "-p", "schwann-mse", "--examples"]
-    subprocess.run(command, cwd=ROOT, check=True)
+    """Builds our programs."""
+    cargo = ["cargo", "build", "--quiet", "--locked"]
+    subprocess.run([*cargo, "--release", "-p", "schwann-mse", "--example", "mse_peer"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "-p", "schwann-cli", "--bin", "schwann"], cwd=ROOT, check=True)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "examples"
+    return Programs(target / "release" / "examples" / "mse_peer", target / "debug" / "schwann")
 
 
 def free_port():
@@ -204,32 +213,36 @@ class Program:
         self.log.close()
 
 
-def aria2(torrent, seed, require, address=LOCAL):
-    """aria2: independent code, and strict about what comes before step 4."""
+# What a client is told: RC4 or nothing; whatever it prefers by itself; no MSE, as far as it can be told so.
+REQUIRED, PREFERRED, PLAIN = "required", "preferred", "plain"
+
+
+def aria2(torrent, seed, crypto, address=LOCAL):
+    """aria2: independent code, and strict about what comes before step 4. Nothing turns its MSE off."""
     port = free_port()
     folder = torrent.seed_folder if seed else torrent.leech_folder
-    crypto = (
+    options = (
         ["--bt-require-crypto=true", "--bt-min-crypto-level=arc4"]
-        if require
+        if crypto == REQUIRED
         else ["--bt-require-crypto=false", "--bt-min-crypto-level=plain"]
     )
     args = [
         "aria2c", "--no-conf=true", "--enable-dht=false", "--enable-dht6=false", "--bt-enable-lpd=false",
         "--enable-peer-exchange=false", "--disable-ipv6=true", f"--interface={address}", f"--listen-port={port}",
         "--async-dns=false", "--file-allocation=none", "--check-integrity=true", "--bt-hash-check-seed=true",
-        "--seed-ratio=0.0", "--seed-time=1000", *crypto, "-d", str(folder), str(torrent.file),
+        "--seed-ratio=0.0", "--seed-time=1000", *options, "-d", str(folder), str(torrent.file),
     ]  # fmt: skip
     return Program(args, torrent.folder, port, address)
 
 
-def transmission(torrent, seed, require, address=LOCAL):
+def transmission(torrent, seed, crypto, address=LOCAL):
     """Transmission: independent code with useful quirks. It never dials 127.0.0.0/8."""
     port, rpc = free_port(), free_port()
     folder = torrent.seed_folder if seed else torrent.leech_folder
     config = torrent.folder / f"transmission-{port}"
     config.mkdir()
     settings = {
-        "encryption": 2 if require else 1, "bind-address-ipv4": address, "peer-port": port,
+        "encryption": [PLAIN, PREFERRED, REQUIRED].index(crypto), "bind-address-ipv4": address, "peer-port": port,
         "peer-port-random-on-start": False, "port-forwarding-enabled": False, "dht-enabled": False,
         "lpd-enabled": False, "pex-enabled": False, "utp-enabled": False, "rpc-bind-address": LOCAL,
         "rpc-port": rpc, "rpc-authentication-required": False, "rpc-host-whitelist-enabled": False,
@@ -249,13 +262,17 @@ def transmission(torrent, seed, require, address=LOCAL):
     return client
 
 
-def rtorrent(torrent, seed, require, address=LOCAL):
+def rtorrent(torrent, seed, crypto, address=LOCAL):
     """rtorrent: independent code with the strictest parser."""
     port = free_port()
     folder = torrent.seed_folder if seed else torrent.leech_folder
     state = torrent.folder / f"rtorrent-{port}"
     state.mkdir()
-    crypto = "require,require_RC4" if require else "allow_incoming,try_outgoing,enable_retry,prefer_plaintext"
+    options = {
+        REQUIRED: "require,require_RC4",
+        PREFERRED: "allow_incoming,try_outgoing,enable_retry,prefer_plaintext",
+        PLAIN: "none",
+    }[crypto]
     config = torrent.folder / f"rtorrent-{port}.rc"
     config.write_text(
         f"""system.daemon.set = true
@@ -265,7 +282,7 @@ network.local_address.set = {address}
 dht.mode.set = disable
 protocol.pex.set = no
 trackers.use_udp.set = no
-protocol.encryption.set = {crypto}
+protocol.encryption.set = {options}
 session.path.set = {state}
 directory.default.set = {folder}
 schedule2 = load, 1, 0, ((load.start, "{torrent.file}"))
@@ -294,11 +311,20 @@ def fetch(programs, torrent, port, *options, address=LOCAL, seconds=60):
     """Fetches the torrent with our peer; returns what it printed. The data are compared."""
     out = torrent.folder / "fetched"
     where = f"{address}:{port}"
-    command = [programs / "mse_peer", "fetch", where, torrent.info_hash, len(torrent.data), PIECE, out]
+    command = [programs.peer, "fetch", where, torrent.info_hash, len(torrent.data), PIECE, out]
     done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, timeout=seconds)
     assert done.returncode == 0, done.stderr
     assert out.read_bytes() == torrent.data
     return fields(done.stdout)
+
+
+def refusal(programs, torrent, port, *options, address=LOCAL):
+    """What our peer says when it fails to fetch."""
+    where, out = f"{address}:{port}", torrent.folder / "not-fetched"
+    command = [programs.peer, "fetch", where, torrent.info_hash, len(torrent.data), PIECE, out]
+    done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0, done.stdout
+    return done.stderr
 
 
 class Server:
@@ -306,7 +332,7 @@ class Server:
 
     def __init__(self, programs, torrent, *options, address=LOCAL):
         where = f"{address}:0"
-        command = [programs / "mse_peer", "serve", where, torrent.info_hash, torrent.seed_file, PIECE]
+        command = [programs.peer, "serve", where, torrent.info_hash, torrent.seed_file, PIECE]
         self.process = subprocess.Popen([*map(str, command), *options], stdout=subprocess.PIPE, text=True)
         self.port = int(self.line()["listening"].rsplit(":", 1)[1])
 
@@ -319,16 +345,44 @@ class Server:
         self.process.stdout.close()
 
 
-class Proxy:
-    """Our sidecar."""
+def check(programs, torrent, port, address=LOCAL):
+    """Runs `schwann mse check`; returns its exit code and what it found: by probe, the method or "refused"."""
+    command = [programs.schwann, "mse", "check", f"{address}:{port}", torrent.info_hash, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if not done.stdout:
+        return done.returncode, done.stderr
+    report = json.loads(done.stdout)
+    return done.returncode, {found["probe"]: found.get("method", "refused") for found in report["probes"]}
 
-    def __init__(self, programs, *options):
-        command = [str(programs / "mse_proxy"), *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+class Proxy:
+    """Our sidecar: `schwann mse proxy`."""
+
+    def __init__(self, programs, folder, *options):
+        self.log = pathlib.Path(folder) / "proxy.log"
+        with open(self.log, "wb") as log:
+            command = [programs.schwann, "mse", "proxy", *options]
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         _, address = self.process.stdout.readline().split()
         self.port = int(address.rsplit(":", 1)[1])
 
+    def methods(self):
+        """The methods of the connections it has opened, in their order."""
+        opened = [line for line in self.log.read_text().splitlines() if " opened, " in line]
+        return [line.split(" opened, ")[1].split(",")[0] for line in opened]
+
     def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        self.process.terminate()
+        try:
+            assert self.process.wait(10) == 0, self.log.read_text()
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+
+
+def relay(programs, torrent, port, address=LOCAL):
+    """Our sidecar in front of a plain client that listens on `port`."""
+    client = f"{address}:{port}"
+    options = ["--inward", f"{LOCAL}:0", "--client", client, "--torrent", torrent.info_hash]
+    return Proxy(programs, torrent.folder, *options)

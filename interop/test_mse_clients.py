@@ -6,12 +6,14 @@ Transmission dial us: it never dials 127.0.0.0/8.
 
 import os
 import random
+import time
 
 import pytest
 
 import mse_clients as clients
 
 RC4, BOTH, WITH_PRIVATE, UNKNOWN = "2", "3", "3000002", "fffffffe"
+RECORDING = clients.ROOT.parent / "shared" / "data" / "clock_resets.xdf"
 ADDRESS = os.environ.get("MSE_ADDRESS", clients.LOCAL)
 # Unchokes on a ten-second clock, so its tests are few.
 SLOW = {"transmission"}
@@ -40,20 +42,21 @@ def data():
 
 
 @pytest.mark.parametrize("name", clients.PROGRAMS)
-@pytest.mark.parametrize("require", [True, False], ids=["requires-rc4", "prefers"])
-def test_we_fetch_from_it(programs, started, tmp_path, name, require):
+@pytest.mark.parametrize("crypto", [clients.REQUIRED, clients.PREFERRED])
+def test_we_fetch_from_it(programs, started, tmp_path, name, crypto):
     needs(name)
     tracker = clients.Tracker()
     started.append(tracker)
     torrent = clients.Torrent(tmp_path, data(), tracker=tracker.url)
     tracker.peer = (clients.LOCAL, 9)
-    seeder = clients.PROGRAMS[name][1](torrent, seed=True, require=require)
+    seeder = clients.PROGRAMS[name][1](torrent, seed=True, crypto=crypto)
     started.append(seeder)
     # What each selects: Transmission never plaintext unless nothing else is offered (spec: mse §8).
-    both = "rc4" if require or name == "transmission" else "plaintext"
+    required = crypto == clients.REQUIRED
+    both = "rc4" if required or name == "transmission" else "plaintext"
     offers = {RC4: "rc4", BOTH: both, WITH_PRIVATE: "rc4", UNKNOWN: "rc4"}
     if name in SLOW:
-        offers = {WITH_PRIVATE: "rc4", BOTH: both} if require else {BOTH: both}
+        offers = {WITH_PRIVATE: "rc4", BOTH: both} if required else {BOTH: both}
     for offered, selected in offers.items():
         result = retry(lambda offered=offered: clients.fetch(programs, torrent, seeder.port, "--methods", offered))
         assert result["method"] == selected, offered
@@ -62,8 +65,6 @@ def test_we_fetch_from_it(programs, started, tmp_path, name, require):
 
 def retry(action, times=20):
     """A client listens before it has hashed its file, and closes on whoever asks until then."""
-    import time
-
     for _ in range(times - 1):
         try:
             return action()
@@ -74,15 +75,15 @@ def retry(action, times=20):
 
 @pytest.mark.parametrize("name", clients.PROGRAMS)
 @pytest.mark.parametrize(
-    ("require", "options", "selected"),
+    ("crypto", "options", "selected"),
     [
-        (True, [], "rc4"),
-        (False, ["--methods", WITH_PRIVATE], "rc4"),
-        (False, ["--policy", "preferred", "--prefer", "plaintext"], "plaintext"),
+        (clients.REQUIRED, [], "rc4"),
+        (clients.PREFERRED, ["--methods", WITH_PRIVATE], "rc4"),
+        (clients.PREFERRED, ["--policy", "preferred", "--prefer", "plaintext"], "plaintext"),
     ],
     ids=["requires-rc4", "prefers", "prefers-and-we-select-plaintext"],
 )
-def test_it_fetches_from_us(programs, started, tmp_path, name, require, options, selected):
+def test_it_fetches_from_us(programs, started, tmp_path, name, crypto, options, selected):
     needs(name)
     if name == "transmission":
         if ADDRESS == clients.LOCAL:
@@ -95,6 +96,65 @@ def test_it_fetches_from_us(programs, started, tmp_path, name, require, options,
     server = clients.Server(programs, torrent, *options, address=ADDRESS)
     started.append(server)
     tracker.peer = (ADDRESS, server.port)
-    started.append(clients.PROGRAMS[name][1](torrent, seed=False, require=require, address=ADDRESS))
+    started.append(clients.PROGRAMS[name][1](torrent, seed=False, crypto=crypto, address=ADDRESS))
     assert torrent.wait_for_leech(60)
     assert server.line()["method"] == selected
+
+
+@pytest.fixture
+def recording(tmp_path):
+    if not RECORDING.exists():
+        pytest.skip(f"the recording {RECORDING.name} is not here")
+    tracker = clients.Tracker()
+    tracker.peer = (clients.LOCAL, 9)
+    yield clients.Torrent(tmp_path, RECORDING.read_bytes(), RECORDING.name, tracker=tracker.url)
+    tracker.close()
+
+
+@pytest.mark.parametrize("name", clients.PROGRAMS)
+def test_a_plain_client_gets_a_recording_from_it_through_the_command_proxy(programs, started, recording, name):
+    """It requires RC4; the plain client is libtorrent without MSE. `schwann mse check` sees what it requires, and the
+    longer group, which it cannot know, ends in an error that says so."""
+    needs(name)
+    seeder = clients.PROGRAMS[name][1](recording, seed=True, crypto=clients.REQUIRED)
+    started.append(seeder)
+    expected = {
+        probe: "rc4"
+        for probe in (
+            "rc4", "rc4, no initial payload", "rc4, 512-byte paddings", "rc4 or plaintext", "rc4 and unknown bits",
+            "rc4 or aes (private)",
+        )
+    }  # fmt: skip
+    expected |= {"no MSE": "refused", "plaintext": "refused"}
+
+    def check():
+        assert clients.check(programs, recording, seeder.port) == (0, expected)
+
+    retry(check)
+    longer = ["--group", "1024", "--seconds", "2"]
+    assert "1,024-bit group" in clients.refusal(programs, recording, seeder.port, *longer)
+    proxy = clients.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
+    leecher = clients.Libtorrent("none", proxy_port=proxy.port)
+    started.extend([proxy, leecher])
+    leecher.add(recording, seed=False).connect_peer((clients.LOCAL, seeder.port))
+    assert recording.wait_for_leech(60)
+    assert set(proxy.methods()) == {"rc4"}
+
+
+@pytest.mark.parametrize("name", clients.PROGRAMS)
+def test_it_gives_a_recording_to_a_peer_that_requires_rc4_behind_the_command_proxy(programs, started, recording, name):
+    """It is told to do without MSE, and the peer is libtorrent with RC4 or nothing."""
+    needs(name)
+    seeder = clients.PROGRAMS[name][1](recording, seed=True, crypto=clients.PLAIN)
+    proxy = clients.relay(programs, recording, seeder.port)
+    started.extend([seeder, proxy])
+
+    def plain():
+        assert clients.fetch(programs, recording, seeder.port, "--policy", "disabled")["attempt"] == "Plain"
+
+    retry(plain)
+    leecher = clients.Libtorrent("rc4")
+    started.append(leecher)
+    leecher.add(recording, seed=False).connect_peer((clients.LOCAL, proxy.port))
+    assert recording.wait_for_leech(60)
+    assert set(proxy.methods()) == {"rc4"}

@@ -1,7 +1,6 @@
 """MSE against libtorrent, the most used client: both roles, every method, no 40 ms stall, and the sidecar."""
 
 import random
-import subprocess
 
 import pytest
 
@@ -80,6 +79,22 @@ def test_it_fetches_from_us(programs, torrent, started, mode, options, selected)
     assert server.line()["method"] == selected
 
 
+def test_it_knows_no_longer_group_in_either_role_and_we_say_so(programs, torrent, started):
+    """The wire cannot negotiate the group (spec: mse §9.2): a clear error, and the next handshake as if nothing were."""
+    longer = ["--group", "1024", "--seconds", "2"]
+    seeder = clients.Libtorrent("rc4")
+    started.append(seeder)
+    seeder.add(torrent, seed=True)
+    assert "1,024-bit group" in clients.refusal(programs, torrent, seeder.port, *longer)
+    assert clients.fetch(programs, torrent, seeder.port)["method"] == "rc4"
+
+    server = clients.Server(programs, torrent, *longer)
+    leecher = clients.Libtorrent("rc4")
+    started.extend([server, leecher])
+    leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", server.port))
+    assert "1,024-bit group" in server.process.stdout.readline()
+
+
 def test_neither_role_stalls_for_a_delayed_acknowledgement(programs, torrent, started):
     """libtorrent splits its steps over several writes: 40 ms each, unless we acknowledge at once."""
     seeder = clients.Libtorrent("rc4")
@@ -105,21 +120,34 @@ def test_neither_role_stalls_for_a_delayed_acknowledgement(programs, torrent, st
     assert shaken[2] < 20
 
 
-def test_the_check_reports_what_it_accepts(programs, torrent, started):
-    for mode, expected in {
-        "rc4": {"no MSE": "refused", "rc4": "rc4", "rc4 or plaintext": "rc4", "plaintext": "refused"},
-        "default": {"no MSE": "plaintext", "rc4": "rc4", "rc4 or plaintext": "plaintext", "plaintext": "plaintext"},
-    }.items():
-        seeder = clients.Libtorrent(mode)
-        started.append(seeder)
-        seeder.add(torrent, seed=True)
-        command = [str(programs / "mse_check"), f"127.0.0.1:{seeder.port}", torrent.info_hash]
-        report = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
-        print(report)
-        found = {line[2:26].strip(): line[27:].split()[0].rstrip(":") for line in report.splitlines()[1:-1]}
-        assert {name: found[name] for name in expected} == expected
-        for name in ("rc4, no initial payload", "rc4, 512-byte paddings", "rc4 and unknown bits", "rc4 or aes (private)"):
-            assert found[name] == "rc4", name
+ANY_RC4 = {
+    name: "rc4"
+    for name in ("rc4", "rc4, no initial payload", "rc4, 512-byte paddings", "rc4 and unknown bits", "rc4 or aes (private)")
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("rc4", {**ANY_RC4, "no MSE": "refused", "rc4 or plaintext": "rc4", "plaintext": "refused"}),
+        ("default", {**ANY_RC4, "no MSE": "plaintext", "rc4 or plaintext": "plaintext", "plaintext": "plaintext"}),
+    ],
+)
+def test_the_command_check_reports_what_it_accepts(programs, torrent, started, mode, expected):
+    seeder = clients.Libtorrent(mode)
+    started.append(seeder)
+    seeder.add(torrent, seed=True)
+    assert clients.check(programs, torrent, seeder.port) == (0, expected)
+
+
+def test_the_command_check_tells_a_peer_without_mse_from_nobody(programs, torrent, started):
+    seeder = clients.Libtorrent("none")
+    started.append(seeder)
+    seeder.add(torrent, seed=True)
+    code, found = clients.check(programs, torrent, seeder.port)
+    assert (code, found["no MSE"], found["rc4"]) == (1, "plaintext", "refused")
+    code, _ = clients.check(programs, torrent, clients.free_port())
+    assert code == 3
 
 
 @pytest.fixture
@@ -137,24 +165,23 @@ def test_a_plain_client_alone_gets_nothing_from_a_peer_that_requires_rc4(recordi
     assert not recording.wait_for_leech(4)
 
 
-def test_a_recording_reaches_a_plain_client_through_the_sidecar(programs, recording, started):
+def test_a_recording_reaches_a_plain_client_through_the_command_proxy(programs, recording, started):
     seeder = clients.Libtorrent("rc4")
-    proxy = clients.Proxy(programs, "--outward", "127.0.0.1:0")
+    proxy = clients.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
     leecher = clients.Libtorrent("none", proxy_port=proxy.port)
     started.extend([seeder, proxy, leecher])
     seeder.add(recording, seed=True)
     leecher.add(recording, seed=False).connect_peer(("127.0.0.1", seeder.port))
     assert recording.wait_for_leech(30)
+    assert set(proxy.methods()) == {"rc4"}
 
 
-def test_a_recording_leaves_a_plain_client_through_the_sidecar(programs, recording, started):
+def test_a_recording_leaves_a_plain_client_through_the_command_proxy(programs, recording, started):
     seeder = clients.Libtorrent("none")
     seeder.add(recording, seed=True)
-    client = f"127.0.0.1:{seeder.port}"
-    proxy = clients.Proxy(
-        programs, "--inward", "127.0.0.1:0", "--client", client, "--torrent", recording.info_hash
-    )
+    proxy = clients.relay(programs, recording, seeder.port)
     leecher = clients.Libtorrent("rc4")
     started.extend([seeder, proxy, leecher])
     leecher.add(recording, seed=False).connect_peer(("127.0.0.1", proxy.port))
     assert recording.wait_for_leech(30)
+    assert set(proxy.methods()) == {"rc4"}

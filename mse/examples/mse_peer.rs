@@ -1,22 +1,24 @@
 //! A small BitTorrent peer for interoperability tests: it fetches or serves one file over MSE.
 //!
 //! ```text
-//! mse_peer fetch ADDRESS HASH LENGTH PIECE_LENGTH FILE [--policy P] [--methods HEX]
-//! mse_peer serve ADDRESS HASH FILE PIECE_LENGTH [--policy P] [--methods HEX] [--prefer METHOD]
+//! mse_peer fetch ADDRESS HASH LENGTH PIECE_LENGTH FILE [--policy P] [--methods HEX] [--group BITS] [--seconds N]
+//! mse_peer serve ADDRESS HASH FILE PIECE_LENGTH [--policy P] [--methods HEX] [--group BITS] [--seconds N] [--prefer METHOD]
 //! ```
 //!
 //! It prints one line of `key=value` pairs when done. It trusts its peer and keeps no pieces apart, which
 //! a real client must not; the test compares the file.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use schwann_mse::net::{Acceptor, Connection, Dialler};
 use schwann_mse::policy::Policy;
 use schwann_mse::stream::Stream;
-use schwann_mse::{BtHandshake, InfoHash, Method, Methods};
+use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
 
 type Outcome<T> = Result<T, Box<dyn core::error::Error>>;
 
@@ -27,14 +29,27 @@ const BITFIELD: u8 = 5;
 const REQUEST: u8 = 6;
 const PIECE: u8 = 7;
 
-fn main() -> Outcome<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mse_peer: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome<()> {
     let mut words = Vec::new();
     let (mut policy, mut methods, mut prefer) = (Policy::Required, None, None);
+    let (mut group, mut timeout) = (Group::Mse768, Duration::from_secs(10));
     let mut arguments = std::env::args().skip(1);
     while let Some(word) = arguments.next() {
         let mut value = || arguments.next().ok_or("an option needs a value");
         match word.as_str() {
             "--policy" => policy = Policy::parse(&value()?).ok_or("no such policy")?,
+            "--group" if value()? == "1024" => group = Group::Oakley1024,
+            "--seconds" => timeout = Duration::from_secs(value()?.parse()?),
             "--methods" => methods = Some(u32::from_str_radix(&value()?, 16)?),
             "--prefer" => {
                 let name = value()?;
@@ -51,6 +66,7 @@ fn main() -> Outcome<()> {
             let layout = Layout { len: len.parse()?, piece: piece.parse()? };
             let mut dialler = Dialler::new(policy);
             dialler.methods = methods.unwrap_or(Methods::RC4);
+            (dialler.group, dialler.timeout) = (group, timeout);
             let began = Instant::now();
             let connection = dialler.dial(peer.parse()?, &handshake(torrent))?;
             let shaken = began.elapsed();
@@ -60,6 +76,7 @@ fn main() -> Outcome<()> {
         ["serve", address, hash, file, piece] => {
             let torrent = InfoHash::parse(hash).ok_or("no info hash")?;
             let mut acceptor = Acceptor::new(torrent, policy);
+            (acceptor.group, acceptor.timeout) = (group, timeout);
             if let Some(methods) = methods {
                 acceptor.accept.methods = methods;
             }
@@ -141,7 +158,7 @@ fn fetch(
     torrent: InfoHash,
     layout: &Layout,
     began: Instant,
-    shaken: core::time::Duration,
+    shaken: Duration,
 ) -> Outcome<Vec<u8>> {
     let attempt = connection.attempt;
     let mut stream = connection.stream;

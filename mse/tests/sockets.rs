@@ -246,3 +246,31 @@ fn an_initiator_gives_up_on_a_silent_peer_at_its_deadline() {
     assert!(began.elapsed() < Duration::from_secs(5));
     drop(listener);
 }
+
+#[test]
+fn a_plain_answer_makes_the_preferring_dial_again_in_the_clear_and_the_requiring_give_up() {
+    for policy in [Policy::Preferred, Policy::Required] {
+        let (listener, address) = listener();
+        let server = thread::spawn(move || {
+            // It takes our key for noise and speaks up all the same.
+            let (mut first, _) = listener.accept().expect("a peer comes");
+            first.write_all(&handshake(b'b').encode()).expect("sent");
+            if policy == Policy::Preferred {
+                let (mut second, _) = listener.accept().expect("it comes again");
+                let mut theirs = [0; 68];
+                second.read_exact(&mut theirs).expect("their handshake");
+                assert_eq!(BtHandshake::parse(&theirs), Some(handshake(b'a')));
+                second.write_all(&handshake(b'b').encode()).expect("sent");
+            }
+            _ = first.read(&mut [0]);
+        });
+        match Dialler::new(policy).dial(address, &handshake(b'a')) {
+            Ok(connection) => assert_eq!((policy, connection.attempt), (Policy::Preferred, Attempt::Plain)),
+            Err(DialError::Failed(failure)) => {
+                assert_eq!((policy, failure.cause), (Policy::Required, Cause::PlainPeer));
+            }
+            Err(error) => panic!("{policy:?}: {error}"),
+        }
+        server.join().expect("no panic");
+    }
+}
