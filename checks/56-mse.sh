@@ -24,7 +24,7 @@ if [ ${#packages[@]} -gt 0 ]; then
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     "${packages[@]}"; } >/dev/null 2>&1 || echo "${packages[*]} cannot be installed here: their tests are skipped"
 fi
-cargo build --locked --release --quiet -p schwann-mse --example mse_peer
+cargo build --locked --quiet -p schwann-mse --example mse_peer
 cargo build --locked --quiet -p schwann-cli --bin schwann
 
 # The programs mostly wait for their own clocks, so four of their tests run at once; libtorrent's measure delays.
