@@ -1,5 +1,7 @@
 //! The hashes that name the torrent and make the ciphers (spec: mse §3).
 
+use alloc::boxed::Box;
+
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use zeroize::Zeroizing;
@@ -63,12 +65,12 @@ pub(crate) fn payload(
         Method::Aes128Ctr => {
             let material = private::<Sha256, 32>(b"aes128ctr", direction, secret, info_hash);
             let (key, counter) = split::<16>(&*material);
-            Cipher::Aes128(Ctr::new(new_aes(&key), counter))
+            Cipher::Aes128(Box::new(Ctr::new(new_aes(&key), counter)))
         }
         Method::Aes256Ctr => {
             let material = private::<Sha512, 64>(b"aes256ctr", direction, secret, info_hash);
             let (key, counter) = split::<32>(&*material);
-            Cipher::Aes256(Ctr::new(new_aes(&key), counter))
+            Cipher::Aes256(Box::new(Ctr::new(new_aes(&key), counter)))
         }
     }
 }

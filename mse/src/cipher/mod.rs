@@ -3,6 +3,7 @@
 mod ctr;
 mod rc4;
 
+use alloc::boxed::Box;
 use core::fmt;
 
 pub use self::ctr::Ctr;
@@ -12,13 +13,13 @@ use crate::method::Method;
 /// What is applied to one direction's bytes, for the life of the connection.
 ///
 /// Two ends in the same state make the same keystream, so every byte must pass through exactly once and
-/// in order.
+/// in order. The states are boxed: one direction takes what its method needs, and a move copies no key.
 #[non_exhaustive]
 pub enum Cipher {
     /// AES-128 in counter mode.
-    Aes128(Ctr<aes::Aes128Enc>),
+    Aes128(Box<Ctr<aes::Aes128Enc>>),
     /// AES-256 in counter mode.
-    Aes256(Ctr<aes::Aes256Enc>),
+    Aes256(Box<Ctr<aes::Aes256Enc>>),
     /// Bytes as they are.
     Plain,
     /// RC4.
