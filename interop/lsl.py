@@ -359,6 +359,19 @@ class Outlet:
             self.push([clocks[-1]] * self.channels, clocks[-1])
         return clocks
 
+    def push_in_a_child(self, values, count):
+        """Forks, pushes in the child, and returns how the child's pushes ended once it is gone."""
+        import os
+        child = os.fork()
+        if not child:
+            try:
+                for _ in range(count):
+                    self.push(values)
+                os._exit(0)
+            except BaseException:
+                os._exit(1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
     def push_until(self, seconds):
         """Pushes as fast as possible for so long; returns the number of pushes."""
         end, count = self.library.clock() + seconds, 0
@@ -442,6 +455,16 @@ class Inlet:
                 values.append(value)
                 times.append(stamp)
         return values, times
+
+    def drain(self, samples, timeout):
+        """Pulls so many samples, or until none comes for so long or the stream ends: the values and the error's code."""
+        values = []
+        try:
+            while len(values) < samples and (value := self.pull(timeout)[0]) is not None:
+                values.append(value)
+        except LslError as error:
+            return values, error.code
+        return values, None
 
     def string_slots(self, samples, timeout, function="pull_chunk_str"):
         """What pull_chunk_str or _buf leaves in every slot: bytes or None, and the lengths."""

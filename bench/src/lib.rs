@@ -25,6 +25,7 @@ pub mod payload;
 pub mod record;
 pub mod report;
 pub mod scenario;
+pub mod sealed;
 pub mod statistics;
 pub mod step;
 pub mod suite;

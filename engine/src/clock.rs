@@ -36,6 +36,7 @@ use crate::{
         probes,
         sockets::{self, version_of},
     },
+    process::Maker,
 };
 
 /// How far an outlet's clock is from the local one.
@@ -94,7 +95,7 @@ impl ClockOffset {
 
     /// Seals probes from now on.
     pub(crate) fn seal_with(&self, datagrams: Datagrams) {
-        self.change(|state| state.secrecy = Secrecy::Sealed(Box::new(datagrams)));
+        self.change(|state| state.secrecy = Secrecy::Sealed(Box::new(datagrams), Maker::this()));
     }
 
     /// Sends probes in the clear: the outlet does not seal.
@@ -213,7 +214,8 @@ enum Secrecy {
     /// Sealed, once there are keys.
     Awaited,
     Plain,
-    Sealed(Box<Datagrams>),
+    /// By the process that the keys belong to, and by no child that a fork made: it has the same counter.
+    Sealed(Box<Datagrams>, Maker),
 }
 
 impl fmt::Debug for Secrecy {
@@ -221,7 +223,7 @@ impl fmt::Debug for Secrecy {
         out.write_str(match self {
             Self::Awaited => "Awaited",
             Self::Plain => "Plain",
-            Self::Sealed(_) => "Sealed",
+            Self::Sealed(..) => "Sealed",
         })
     }
 }
@@ -247,7 +249,7 @@ impl State {
         match &mut self.secrecy {
             Secrecy::Awaited => None,
             Secrecy::Plain => Some(datagram),
-            Secrecy::Sealed(datagrams) => {
+            Secrecy::Sealed(datagrams, _) => {
                 let plain = datagrams.open(datagram).ok()?;
                 datagram.get(plain)
             }
@@ -363,8 +365,8 @@ impl Prober {
         // Stamped again, as late as possible: what passed since the schedule was asked is not the network's.
         let request = Request { sent: local_clock(), ..request };
         request.encode(&mut self.datagram).expect("a vector takes everything");
-        if let Secrecy::Sealed(datagrams) = &mut self.shared.lock().secrecy {
-            if !probes::seal(datagrams, &self.datagram, &mut self.sealed) {
+        if let Secrecy::Sealed(datagrams, maker) = &mut self.shared.lock().secrecy {
+            if maker.is_another() || !probes::seal(datagrams, &self.datagram, &mut self.sealed) {
                 return Err(io::ErrorKind::Other.into());
             }
             core::mem::swap(&mut self.datagram, &mut self.sealed);

@@ -54,6 +54,8 @@ mod refusal;
 mod revocation;
 mod session;
 mod time;
+#[cfg(test)]
+mod wycheproof;
 
 pub use certificate::{Certificate, CertificateError, DeviceName, Flags, Roles, Statement};
 pub use datagram::{DATAGRAM_OVERHEAD, DatagramError, Datagrams, SessionId};

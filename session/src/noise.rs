@@ -88,7 +88,7 @@ impl Noise {
 
 /// ChaCha20-Poly1305 for the Noise library.
 #[derive(Clone)]
-struct ChaChaPoly;
+pub(crate) struct ChaChaPoly;
 
 impl CryptoComponent for ChaChaPoly {
     fn name() -> &'static str {

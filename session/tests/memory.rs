@@ -2,17 +2,22 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/thief.rs"]
+#[allow(dead_code, reason = "this test derives keys alone")]
+mod thief;
 
 use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    sync::{Mutex, PoisonError},
 };
 
 use common::{Seeded, authority, certify};
 use schwann_session::{
-    ClassicSuite, Context, Credentials, DeviceKey, Entropy, Established, Initiator, NoEntropy, Responder,
-    RevocationList, Suite,
+    ClassicSuite, Context, Credentials, DeviceKey, Entropy, Established, Initiator, Layer, NoEntropy,
+    Responder, RevocationList, Suite,
 };
+use thief::{Memory, Recording, traffic_keys};
 
 /// What a secret is remembered as here, so that the search does not find its own question.
 const MASK: u8 = 0x5A;
@@ -31,10 +36,14 @@ impl Entropy for Remembering {
     }
 }
 
+/// One search at a time: what one test reads of the other's memory, the other would find.
+static SEARCHING: Mutex<()> = Mutex::new(());
+
 #[test]
 fn secrets_are_gone_when_their_owners_are() {
+    let _alone = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut entropy = Remembering { source: Seeded(0xC0FFEE), given: Vec::new() };
-    let established = talk(&mut entropy);
+    let established = talk(&mut entropy, &mut [Vec::new(), Vec::new()]);
     // Device seed and Noise key of both, ephemerals, ML-KEM's seed and randomness; then the session id (which is
     // public) and two datagram keys.
     assert_eq!(entropy.given.len(), 11);
@@ -50,9 +59,56 @@ fn secrets_are_gone_when_their_owners_are() {
     assert!(!alive[1..].iter().any(|key| occurs(key)), "datagram keys are still in memory");
 }
 
-/// Two devices meet; what they made themselves of goes, their session stays.
+#[test]
+fn traffic_keys_are_gone_after_a_rekey_and_after_the_end() {
+    let _alone = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut entropy = Remembering { source: Seeded(0xBEEF), given: Vec::new() };
+    let mut wire = [Vec::new(), Vec::new()];
+    let mut established = talk(&mut entropy, &mut wire);
+    let [forth, back] = derive(&entropy.given, &wire);
+    scrub_stack();
+    assert!(occurs(&forth) && occurs(&back), "the search finds keys that are in use");
+
+    let (inlet, outlet) = &mut *established;
+    let greeting = wire[1].len() - 93;
+    assert!(inlet.session.open(&mut wire[1][greeting..]).is_ok());
+    outlet.session.request_rekey();
+    let mut record = [0; 128];
+    let length = outlet.session.seal(b"under a new key", &mut record).unwrap();
+    assert!(occurs(&back), "the inlet has not followed yet");
+    let mut rest = &mut record[..length];
+    // The new key's announcement, then the data.
+    for _ in 0..2 {
+        let Ok(schwann_session::Opened::Data { consumed, .. }) = inlet.session.open(rest) else { panic!() };
+        rest = &mut rest[consumed..];
+    }
+    scrub_stack();
+    assert!(!occurs(&back), "the key before the rekey is still in memory");
+
+    // A forged record ends the session at once: its keys go without waiting for the owner to let go.
+    assert!(inlet.session.open(&mut [0xFE; 64]).is_err());
+    assert!(outlet.session.open(&mut [0xFE; 64]).is_err());
+    scrub_stack();
+    assert!(!occurs(&forth), "a failed session keeps its keys");
+    drop(established);
+}
+
+/// The keys of the two directions, masked, from everything that the two ends drew.
 #[inline(never)]
-fn talk(entropy: &mut Remembering) -> Box<(Established, Established)> {
+fn derive(given: &[Vec<u8>], wire: &[Vec<u8>; 2]) -> [Vec<u8>; 2] {
+    let drawn = |at: usize| given[at].iter().map(|byte| byte ^ MASK).collect::<Vec<u8>>();
+    let memory = Memory {
+        noise_static: drawn(1).try_into().unwrap(),
+        noise_ephemeral: drawn(4).try_into().unwrap(),
+        ml_kem_seed: drawn(5).try_into().unwrap(),
+    };
+    let keys = traffic_keys(&Recording::parse(&wire[0], &wire[1]).unwrap(), &memory).unwrap();
+    keys.map(|key| key.iter().map(|byte| byte ^ MASK).collect())
+}
+
+/// Two devices meet; what they made themselves of goes, their session stays. `wire` gets what each end sent.
+#[inline(never)]
+fn talk(entropy: &mut Remembering, wire: &mut [Vec<u8>; 2]) -> Box<(Established, Established)> {
     let lab = authority().lab();
     let revoked = RevocationList::sign(&authority(), 1, common::NOW, &common::DISCOVERY_KEY, &[]).unwrap();
     let devices = [1, 2].map(|serial| {
@@ -76,9 +132,11 @@ fn talk(entropy: &mut Remembering) -> Box<(Established, Established)> {
     for _ in 0..2 {
         let forth = initiator.poll_output().to_vec();
         initiator.sent(forth.len());
+        wire[0].extend_from_slice(&forth);
         with(1, &mut |context| assert!(responder.handle(&forth, context).is_ok()));
         let back = responder.poll_output().to_vec();
         responder.sent(back.len());
+        wire[1].extend_from_slice(&back);
         with(0, &mut |context| assert!(initiator.handle(&back, context).is_ok()));
     }
     Box::new((initiator.finish().unwrap(), responder.finish().unwrap()))

@@ -184,6 +184,78 @@ fn no_key_meets_a_nonce_twice() {
     }
 }
 
+/// The first bytes of every record's key stream; a (key, nonce) pair that came again would give the same.
+struct KeyStreams(HashSet<[u8; 16]>);
+
+impl KeyStreams {
+    /// Takes apart what was sealed from zeros: then the ciphertext is the key stream.
+    fn note(&mut self, mut wire: &[u8]) -> usize {
+        let mut count = 0;
+        while let [kind, a, b, c, ..] = *wire {
+            let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+            let (record, rest) = wire.split_at(length + RECORD_OVERHEAD);
+            if let Some(stream) = record[4..4 + length].first_chunk().filter(|_| kind == 0) {
+                assert!(self.0.insert(*stream), "a key meets a nonce twice");
+                count += 1;
+            }
+            wire = rest;
+        }
+        count
+    }
+}
+
+#[test]
+fn key_streams_never_repeat_whatever_sessions_do() {
+    // Random flushes of one to several records, rekeys by hand, by count and by time, control records, and restarts: the
+    // same two devices begin again with new processes' randomness.
+    let (mut random, mut streams) = (Seeded(0x5EED), KeyStreams(HashSet::new()));
+    let mut count = 0;
+    for restart in 0..30_u64 {
+        let (mut inlet_device, mut outlet_device) = common::small_pair();
+        (inlet_device.entropy, outlet_device.entropy) = (Seeded(2 * restart + 1), Seeded(0xF00D + restart));
+        let suite = if restart % 2 == 0 { Suite::Classic } else { Suite::Hybrid };
+        let (mut inlet, mut outlet) = connect(suite, &mut inlet_device, &mut outlet_device).unwrap();
+        for side in [&mut inlet.session, &mut outlet.session] {
+            let records = 1 + random.below(40) as u64;
+            side.set_rekey_limits(RekeyLimits { lifetime: Duration::from_secs(60), records });
+            let mut now = Duration::ZERO;
+            for _ in 0..60 {
+                match random.below(8) {
+                    0 => side.request_rekey(),
+                    1 => {
+                        now += Duration::from_secs(random.below(90) as u64);
+                        side.tick(now);
+                    }
+                    2 => drop(side.seal_control(&[9; 20], &mut [0; 256]).unwrap()),
+                    3 => {
+                        count += streams.note(&seal(side, &vec![0; MAX_RECORD * (1 + random.below(4)) + 32]))
+                    }
+                    _ => count += streams.note(&seal(side, &vec![0; 16 + random.below(300)])),
+                }
+            }
+        }
+    }
+    assert!(count > 2000, "{count}");
+}
+
+#[test]
+fn a_cloned_process_shares_no_key_with_its_copy() {
+    // A machine is copied as it runs: both copies draw the same random bytes. The peer's own are enough.
+    let mut streams = KeyStreams(HashSet::new());
+    for copy in 0..20_u64 {
+        for cloned_is_inlet in [true, false] {
+            let (mut inlet, mut outlet) = common::small_pair();
+            let (same, other) = (Seeded(0xC10E), Seeded(0xAB + copy));
+            (inlet.entropy, outlet.entropy) = if cloned_is_inlet { (same, other) } else { (other, same) };
+            let (mut inlet, mut outlet) = connect(Suite::Hybrid, &mut inlet, &mut outlet).unwrap();
+            for side in [&mut inlet.session, &mut outlet.session] {
+                streams.note(&seal(side, &[0; 64]));
+            }
+        }
+    }
+    assert_eq!(streams.0.len(), 80);
+}
+
 #[test]
 fn control_messages_bypass_the_protocol_above() {
     let (mut inlet, mut outlet) = sessions();

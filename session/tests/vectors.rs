@@ -134,23 +134,8 @@ fn session(suite: Suite, name: &str, json: &mut Json, bad: &mut Vec<Bad>) {
         (End::new(1, Noted::new("inlet_", 0x11, inlet)), End::new(2, Noted::new("outlet_", 0x22, outlet)))
     };
     let (mut inlet, mut outlet) = make();
-    let mut initiator = inlet.with(|context| Initiator::new(suite, context)).unwrap();
-    let mut responder = Responder::new();
-    let message_1 = initiator.poll_output().to_vec();
-    initiator.sent(message_1.len());
-    let _ = outlet.with(|context| responder.handle(&message_1, context)).unwrap();
-    let message_2 = responder.poll_output().to_vec();
-    responder.sent(message_2.len());
-    let done = inlet.with(|context| initiator.handle(&message_2, context));
-    assert!(matches!(done, Ok(Progress::Done { .. })));
-    let message_3 = initiator.poll_output().to_vec();
-    initiator.sent(message_3.len());
-    let done = outlet.with(|context| responder.handle(&message_3, context));
-    assert!(matches!(done, Ok(Progress::Done { .. })));
-    let welcome = responder.poll_output().to_vec();
-    responder.sent(welcome.len());
-    let (mut a, mut b) = (initiator.finish().unwrap().session, responder.finish().unwrap().session);
-    assert!(open_all(&mut a, &welcome).is_ok());
+    let Met { message_1, message_2, message_3, welcome, inlet: mut a, outlet: mut b } =
+        meet(suite, &mut inlet, &mut outlet);
     let records = records(&mut a, &mut b);
 
     let mut all = entries(&[
@@ -167,6 +152,18 @@ fn session(suite: Suite, name: &str, json: &mut Json, bad: &mut Vec<Bad>) {
     let drawn = [inlet.entropy.drawn, outlet.entropy.drawn, certificates, all].concat();
     json.object(name, &drawn);
 
+    for (why, at) in [
+        ("a bit of the first line", 15),
+        ("a bit of the length", suite_line(suite).len()),
+        ("a bit of e", suite_line(suite).len() + 2),
+        ("a bit of the tag", message_1.len() - 1),
+    ] {
+        let mut changed = message_1.clone();
+        changed[at] ^= 1;
+        let mut outlet = make().1;
+        let refusal = outlet.with(|context| Responder::new().handle(&changed, context)).unwrap_err();
+        bad.push((format!("{name} outlet, message 1"), why, format!("{refusal:?}"), hex(&changed)));
+    }
     for (why, at) in
         [("a bit of e", 2), ("a bit of s", 40), ("a bit of the payload", 200), ("a bit of the length", 0)]
     {
@@ -188,6 +185,114 @@ fn session(suite: Suite, name: &str, json: &mut Json, bad: &mut Vec<Bad>) {
         let refusal = outlet.with(|context| responder.handle(&changed, context)).unwrap_err();
         bad.push((format!("{name} outlet, message 3"), why, format!("{refusal:?}"), hex(&changed)));
     }
+    let met = || {
+        let (mut inlet, mut outlet) = make();
+        meet(suite, &mut inlet, &mut outlet)
+    };
+    bad_records(name, met, bad);
+    bad_datagrams(name, met, bad);
+}
+
+fn suite_line(suite: Suite) -> &'static str {
+    match suite {
+        Suite::Classic => "LSL:secure/1 classic\r\n",
+        Suite::Hybrid => "LSL:secure/1 hybrid\r\n",
+    }
+}
+
+/// What was said until both ends have a session.
+struct Met {
+    message_1: Vec<u8>,
+    message_2: Vec<u8>,
+    message_3: Vec<u8>,
+    welcome: Vec<u8>,
+    inlet: Secure,
+    outlet: Secure,
+}
+
+fn meet(suite: Suite, inlet: &mut End, outlet: &mut End) -> Met {
+    let mut initiator = inlet.with(|context| Initiator::new(suite, context)).unwrap();
+    let mut responder = Responder::new();
+    let message_1 = initiator.poll_output().to_vec();
+    initiator.sent(message_1.len());
+    let _ = outlet.with(|context| responder.handle(&message_1, context)).unwrap();
+    let message_2 = responder.poll_output().to_vec();
+    responder.sent(message_2.len());
+    let done = inlet.with(|context| initiator.handle(&message_2, context));
+    assert!(matches!(done, Ok(Progress::Done { .. })));
+    let message_3 = initiator.poll_output().to_vec();
+    initiator.sent(message_3.len());
+    let done = outlet.with(|context| responder.handle(&message_3, context));
+    assert!(matches!(done, Ok(Progress::Done { .. })));
+    let welcome = responder.poll_output().to_vec();
+    responder.sent(welcome.len());
+    let (mut inlet, outlet) = (initiator.finish().unwrap().session, responder.finish().unwrap().session);
+    assert!(open_all(&mut inlet, &welcome).is_ok());
+    Met { message_1, message_2, message_3, welcome, inlet, outlet }
+}
+
+/// Changes to the outlet's records 1 and 2, and records where they do not belong; each to a fresh inlet.
+fn bad_records(name: &str, met: impl Fn() -> Met, bad: &mut Vec<Bad>) {
+    let (first, second, close, own) = {
+        let mut met = met();
+        let (first, second) = (seal(&mut met.outlet, b"sample"), seal(&mut met.outlet, b"another"));
+        let mut close = vec![0; 64];
+        let length = met.outlet.close(&mut close).unwrap();
+        close.truncate(length);
+        (first, second, close, seal(&mut met.inlet, b"sample"))
+    };
+    let with = |at: usize, mask: u8| {
+        let mut changed = first.clone();
+        let at = at % changed.len();
+        changed[at] ^= mask;
+        changed
+    };
+    let cases: [(&'static str, Vec<u8>); 11] = [
+        ("the type control", with(0, 1)),
+        ("a type that is not there", with(0, 4)),
+        ("a length one less", [&with(1, 3)[..], &second].concat()),
+        ("a length of 2^22", with(3, 0x40)),
+        ("a bit of the ciphertext", with(4, 1)),
+        ("a bit of the tag", with(first.len() - 1, 0x80)),
+        ("repeated", [&first[..], &first].concat()),
+        ("dropped", second.clone()),
+        ("swapped with the next", [&second[..], &first].concat()),
+        ("reflected", own),
+        ("the end too early", close),
+    ];
+    for (why, bytes) in cases {
+        let refusal = open_all(&mut met().inlet, &bytes).unwrap_err();
+        bad.push((format!("{name} inlet, record 1"), why, format!("{refusal:?}"), hex(&bytes)));
+    }
+}
+
+/// Changes to the outlet's first datagram, each to a fresh inlet.
+fn bad_datagrams(name: &str, met: impl Fn() -> Met, bad: &mut Vec<Bad>) {
+    let sealed = |from: &mut Secure| {
+        let mut datagram = vec![0; 6 + DATAGRAM_OVERHEAD];
+        from.take_datagrams().unwrap().seal(b"answer", &mut datagram).unwrap();
+        datagram
+    };
+    let mut ends = met();
+    let (answer, own) = (sealed(&mut ends.outlet), sealed(&mut ends.inlet));
+    for (why, at) in [
+        ("a bit of the magic", 0),
+        ("a bit of the session id", 4),
+        ("a bit of the counter", 12),
+        ("a bit of the ciphertext", 20),
+        ("a bit of the tag", answer.len() - 1),
+    ] {
+        let mut changed = answer.clone();
+        changed[at] ^= 1;
+        let refusal = met().inlet.take_datagrams().unwrap().open(&mut changed.clone()).unwrap_err();
+        bad.push((format!("{name} inlet, datagram"), why, format!("{refusal:?}"), hex(&changed)));
+    }
+    let refusal = met().inlet.take_datagrams().unwrap().open(&mut own.clone()).unwrap_err();
+    bad.push((format!("{name} inlet, datagram"), "reflected", format!("{refusal:?}"), hex(&own)));
+    let mut twice = met().inlet.take_datagrams().unwrap();
+    twice.open(&mut answer.clone()).unwrap();
+    let refusal = twice.open(&mut answer.clone()).unwrap_err();
+    bad.push((format!("{name} inlet, datagram"), "the second time", format!("{refusal:?}"), hex(&answer)));
 }
 
 /// Records of every type, datagrams both ways.

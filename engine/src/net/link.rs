@@ -112,7 +112,10 @@ impl Link {
 
     fn send_sealed<'a>(&self, sealing: &Sealing, slices: impl Iterator<Item = &'a [u8]>) -> Progress {
         let mut progress = Progress::NOTHING;
-        let mut out = sealing.take_outgoing();
+        let Some(mut out) = sealing.take_outgoing() else {
+            progress.failed = true;
+            return progress;
+        };
         self.send_outgoing(&mut out, &mut progress);
         for slice in slices {
             let mut rest = slice;

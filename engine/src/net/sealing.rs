@@ -8,6 +8,7 @@ use std::time::Instant;
 use schwann_session::{Datagrams, Layer, LayerError, Opened, Secure, Truncated};
 
 use super::link::Link;
+use crate::process::Maker;
 
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
 const SEAL_LEN: usize = 64 * 1024;
@@ -29,6 +30,8 @@ pub(crate) struct Sealing(Mutex<State>);
 
 struct State {
     layer: Box<dyn Transport>,
+    /// Whose the keys are: a child that a fork made has a copy, and would use the parent's next nonces.
+    maker: Maker,
     /// When the session began, for the age of its keys.
     since: Instant,
     out: Outgoing,
@@ -55,7 +58,8 @@ impl Outgoing {
 
 impl Sealing {
     pub(crate) fn new(layer: Box<dyn Transport>) -> Self {
-        Self(Mutex::new(State { layer, since: Instant::now(), out: Outgoing::default() }))
+        let (maker, since) = (Maker::this(), Instant::now());
+        Self(Mutex::new(State { layer, maker, since, out: Outgoing::default() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -63,8 +67,11 @@ impl Sealing {
     }
 
     /// Takes the outgoing bytes away; whoever has the right to send brings them back.
-    pub(crate) fn take_outgoing(&self) -> Outgoing {
-        core::mem::take(&mut self.lock().out)
+    ///
+    /// Nothing in a process that inherited the session through a fork: there nothing may be sealed.
+    pub(crate) fn take_outgoing(&self) -> Option<Outgoing> {
+        let mut state = self.lock();
+        (!state.maker.is_another()).then(|| core::mem::take(&mut state.out))
     }
 
     pub(crate) fn put_back(&self, out: Outgoing) {
@@ -98,7 +105,8 @@ impl Sealing {
 
     /// Writes the authenticated end of the stream.
     pub(crate) fn close(&self, wire: &mut [u8]) -> usize {
-        self.lock().layer.close(wire).unwrap_or(0)
+        let mut state = self.lock();
+        if state.maker.is_another() { 0 } else { state.layer.close(wire).unwrap_or(0) }
     }
 }
 

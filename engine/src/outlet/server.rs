@@ -41,6 +41,9 @@ const CONNECTIONS: usize = 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Connections that have not said yet what they want; more are turned away.
 const STRANGERS_LIMIT: usize = 512;
+/// As many of them may come from one address, so that no single one keeps all others out
+/// (spec: secure-session §3.9).
+const STRANGERS_PER_ADDRESS: usize = 128;
 
 /// Opens the sockets, completes the description, and starts the thread.
 pub(super) fn start(
@@ -195,8 +198,8 @@ impl Server {
     fn accept(&mut self, index: usize) {
         let Some(listener) = self.listeners.get(index) else { return };
         loop {
-            let socket = match listener.accept() {
-                Ok((socket, _)) => socket,
+            let (socket, peer) = match listener.accept() {
+                Ok((socket, peer)) => (socket, peer.ip()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
                     // Usually there are no more descriptors. Nobody tells when there are some again.
@@ -205,13 +208,14 @@ impl Server {
                     return;
                 }
             };
-            let strangers = self.conversations.values().filter(|one| one.deadline().is_some()).count();
-            if strangers >= STRANGERS_LIMIT {
+            let strangers = || self.conversations.values().filter(|one| one.deadline().is_some());
+            let neighbours = strangers().filter(|one| one.peer() == peer).count();
+            if strangers().count() >= STRANGERS_LIMIT || neighbours >= STRANGERS_PER_ADDRESS {
                 continue;
             }
             let token = self.next_connection;
             self.next_connection += 1;
-            let conversation = Conversation::new(socket.into(), &self.shared.config);
+            let conversation = Conversation::new(socket.into(), peer, &self.shared.config);
             if register(self.poll.registry(), &conversation, token) {
                 self.conversations.insert(token, conversation);
             }

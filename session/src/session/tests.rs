@@ -4,6 +4,8 @@ use std::{vec, vec::Vec};
 
 use super::*;
 
+mod attacker;
+
 /// xorshift64* (Vigna 2016).
 struct Random(u64);
 

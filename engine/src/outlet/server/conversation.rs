@@ -1,6 +1,7 @@
 //! One connection to an outlet's TCP port, from the request to the last sample.
 
 use alloc::sync::Arc;
+use core::net::IpAddr;
 use core::time::Duration;
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
@@ -38,6 +39,7 @@ pub(super) enum Next {
 /// A connection and what it is for.
 pub(super) struct Conversation {
     link: Arc<Link>,
+    peer: IpAddr,
     opener: Opener,
     /// The session whose clock probes are answered while the connection lasts.
     session: Option<SessionId>,
@@ -58,7 +60,7 @@ enum Role {
 }
 
 impl Conversation {
-    pub(super) fn new(socket: TcpStream, config: &Config) -> Self {
+    pub(super) fn new(socket: TcpStream, peer: IpAddr, config: &Config) -> Self {
         // All of these make things faster or larger at most; without them the connection works as well.
         let _ = socket.set_nodelay(true);
         let socket_buffers = socket2::SockRef::from(&socket);
@@ -70,11 +72,16 @@ impl Conversation {
         }
         let deadline = Instant::now() + PATIENCE;
         let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
-        Self { link: Arc::new(Link::plain(socket)), opener: Opener::default(), session: None, role }
+        Self { link: Arc::new(Link::plain(socket)), peer, opener: Opener::default(), session: None, role }
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
         self.link.socket()
+    }
+
+    /// From which address the client speaks.
+    pub(super) fn peer(&self) -> IpAddr {
+        self.peer
     }
 
     /// The consumer that this connection feeds, if any.

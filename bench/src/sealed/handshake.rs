@@ -1,0 +1,137 @@
+//! What a handshake takes: processor time of each side, and the time until an inlet has its first answer.
+
+use core::time::Duration;
+use std::net::{Ipv4Addr, TcpListener};
+use std::thread;
+
+use rustix::time::{ClockId, clock_gettime};
+use schwann_session::{Initiator, Responder, Suite};
+
+use super::lab::{End, Lab};
+use super::link;
+use super::{Reason, Targets};
+use crate::statistics::{median, quantile_interval};
+
+/// The target of the hybrid suite, a side.
+const CPU_LIMIT_US: f64 = 1000.0;
+const SUITES: [(&str, Suite); 2] = [("hybrid", Suite::Hybrid), ("classic", Suite::Classic)];
+
+/// Prints all figures.
+pub(super) fn measure(quick: bool) -> Result<Targets, Reason> {
+    let lab = Lab::new()?;
+    let targets = processor_time(&lab, if quick { 50 } else { 1000 })?;
+    wall_time(&lab, if quick { 20 } else { 200 })?;
+    Ok(targets)
+}
+
+fn processor_time(lab: &Lab, rounds: usize) -> Result<Targets, Reason> {
+    let mut all = Targets::Met;
+    for (name, suite) in SUITES {
+        let mut sides = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            let [inlet, outlet] = one(lab, suite)?;
+            sides[0].push(inlet);
+            sides[1].push(outlet);
+        }
+        for (side, times) in ["inlet", "outlet"].into_iter().zip(&sides) {
+            let verdict = match suite {
+                Suite::Hybrid => {
+                    let met = Targets::of(median(times) < CPU_LIMIT_US);
+                    all = all.and(met);
+                    format!("  < 1 ms: {}", met.word())
+                }
+                Suite::Classic => String::new(),
+            };
+            println!("handshake, processor time, {name}, {side}: {} us{verdict}", in_words(times));
+        }
+    }
+    Ok(all)
+}
+
+/// Processor time of the inlet's and the outlet's steps, us; with fresh keys.
+fn one(lab: &Lab, suite: Suite) -> Result<[f64; 2], Reason> {
+    let (mut first, mut second, mut third) = (Vec::new(), Vec::new(), Vec::new());
+    let mut initiator = None;
+    let mut inlet = processor_us(|| {
+        let mut made = lab.with(End::Inlet, |context| Initiator::new(suite, context))?;
+        first = made.poll_output().to_vec();
+        made.sent(first.len());
+        initiator = Some(made);
+        Ok(())
+    })?;
+    let mut initiator = initiator.ok_or("made above")?;
+    let mut responder = Responder::new();
+    let mut outlet = processor_us(|| {
+        let _ = lab.with(End::Outlet, |context| responder.handle(&first, context))?;
+        second = responder.poll_output().to_vec();
+        responder.sent(second.len());
+        Ok(())
+    })?;
+    inlet += processor_us(|| {
+        let _ = lab.with(End::Inlet, |context| initiator.handle(&second, context))?;
+        third = initiator.poll_output().to_vec();
+        initiator.sent(third.len());
+        Ok(())
+    })?;
+    outlet += processor_us(|| {
+        let _ = lab.with(End::Outlet, |context| responder.handle(&third, context))?;
+        responder.sent(responder.poll_output().len());
+        Ok(())
+    })?;
+    initiator.finish().zip(responder.finish()).ok_or("the handshake is not done")?;
+    Ok([inlet, outlet])
+}
+
+/// Processor time of this thread in `work`, us: what other processes take does not count.
+fn processor_us(work: impl FnOnce() -> Result<(), Reason>) -> Result<f64, Reason> {
+    let now = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+    };
+    let before = now();
+    work()?;
+    Ok(now() - before)
+}
+
+/// Until the first answer, plain and in both suites, interleaved, on loopback and over a slow line.
+fn wall_time(lab: &Lab, rounds: usize) -> Result<(), Reason> {
+    for (line, delay) in [("loopback", None), ("5 ms each way", Some(Duration::from_millis(5)))] {
+        let rounds = if delay.is_some() { rounds / 4 } else { rounds };
+        let kinds = [("plain", None), ("classic", Some(Suite::Classic)), ("hybrid", Some(Suite::Hybrid))];
+        let times = thread::scope(|scope| -> Result<Vec<Vec<f64>>, Reason> {
+            let mut ends = Vec::new();
+            for (_, suite) in kinds {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+                let direct = listener.local_addr()?;
+                let address = match delay {
+                    Some(delay) => link::slow_line(direct, delay, rounds)?,
+                    None => direct,
+                };
+                scope.spawn(move || {
+                    // What an outlet cannot do, its inlet reports.
+                    let _ = link::outlet(&listener, lab, suite, rounds);
+                });
+                ends.push((address, suite));
+            }
+            let mut times = vec![Vec::new(); kinds.len()];
+            for _ in 0..rounds {
+                for ((address, suite), times) in ends.iter().zip(&mut times) {
+                    times.push(link::inlet(*address, lab, *suite)?.as_secs_f64() * 1e6);
+                }
+            }
+            Ok(times)
+        })?;
+        for ((name, _), times) in kinds.iter().zip(&times) {
+            println!("first answer, wall time, {line}, {name}: {} us", in_words(times));
+        }
+    }
+    Ok(())
+}
+
+fn in_words(times: &[f64]) -> String {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let interval = quantile_interval(&sorted, 0.5, 0.95);
+    let interval = interval.map_or_else(String::new, |i| format!(" [{:.0}, {:.0}]", i.low, i.high));
+    format!("{:.0}{interval} (median of {})", median(times), times.len())
+}

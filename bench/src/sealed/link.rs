@@ -1,0 +1,164 @@
+//! A handshake over a real socket, and a line that takes its time.
+
+use core::time::Duration;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use schwann_session::{Initiator, Layer, Opened, Progress, Responder, Secure, Suite};
+
+use super::Reason;
+use super::lab::{End, Lab};
+
+/// What an inlet says first once it may.
+const REQUEST: &[u8] = b"LSL:streamfeed/110 uid\r\n\r\n";
+const ANSWER: &[u8] = b"LSL/110 200 OK\r\n\r\n";
+
+/// From the connection's begin to the outlet's answer to the first request.
+pub(super) fn inlet(to: SocketAddr, lab: &Lab, suite: Option<Suite>) -> Result<Duration, Reason> {
+    let begun = Instant::now();
+    let mut socket = TcpStream::connect(to)?;
+    socket.set_nodelay(true)?;
+    let Some(suite) = suite else {
+        socket.write_all(REQUEST)?;
+        socket.read_exact(&mut [0; ANSWER.len()])?;
+        return Ok(begun.elapsed());
+    };
+    let mut initiator = lab.with(End::Inlet, |context| Initiator::new(suite, context))?;
+    let mut buffer = [0; 4096];
+    let early = loop {
+        let output = initiator.poll_output();
+        let length = output.len();
+        socket.write_all(output)?;
+        initiator.sent(length);
+        let count = socket.read(&mut buffer)?;
+        let input = buffer.get(..count).filter(|input| !input.is_empty()).ok_or("the outlet has closed")?;
+        if let Progress::Done { consumed } =
+            lab.with(End::Inlet, |context| initiator.handle(input, context))?
+        {
+            break input.get(consumed..).unwrap_or_default().to_vec();
+        }
+    };
+    let output = initiator.poll_output();
+    let length = output.len();
+    let mut last = output.to_vec();
+    initiator.sent(length);
+    let mut session = initiator.finish().ok_or("the handshake is not done")?.session;
+    last.extend(seal(&mut session, REQUEST)?);
+    socket.write_all(&last)?;
+    hear(&mut session, &mut socket, early, ANSWER.len())?;
+    Ok(begun.elapsed())
+}
+
+/// Serves one connection after the other until the listener's other end says so.
+pub(super) fn outlet(
+    listener: &TcpListener,
+    lab: &Lab,
+    suite: Option<Suite>,
+    count: usize,
+) -> Result<(), Reason> {
+    for _ in 0..count {
+        let (mut socket, _) = listener.accept()?;
+        socket.set_nodelay(true)?;
+        if suite.is_none() {
+            socket.read_exact(&mut [0; REQUEST.len()])?;
+            socket.write_all(ANSWER)?;
+            continue;
+        }
+        let (mut responder, mut buffer) = (Responder::new(), [0; 4096]);
+        let early = loop {
+            let length = socket.read(&mut buffer)?;
+            let input =
+                buffer.get(..length).filter(|input| !input.is_empty()).ok_or("the inlet has closed")?;
+            let step = lab.with(End::Outlet, |context| responder.handle(input, context))?;
+            let output = responder.poll_output();
+            let length = output.len();
+            socket.write_all(output)?;
+            responder.sent(length);
+            if let Progress::Done { consumed } = step {
+                break input.get(consumed..).unwrap_or_default().to_vec();
+            }
+        };
+        let mut session = responder.finish().ok_or("the handshake is not done")?.session;
+        hear(&mut session, &mut socket, early, REQUEST.len())?;
+        let answer = seal(&mut session, ANSWER)?;
+        socket.write_all(&answer)?;
+    }
+    Ok(())
+}
+
+fn seal(session: &mut Secure, plain: &[u8]) -> Result<Vec<u8>, Reason> {
+    let mut wire = vec![0; session.sealed_len(plain.len())];
+    let length = session.seal(plain, &mut wire)?;
+    wire.truncate(length);
+    Ok(wire)
+}
+
+/// Reads until `length` plain bytes have come.
+fn hear(
+    session: &mut Secure,
+    socket: &mut TcpStream,
+    mut wire: Vec<u8>,
+    length: usize,
+) -> Result<(), Reason> {
+    let (mut heard, mut buffer) = (0, [0; 4096]);
+    while heard < length {
+        match session.open(&mut wire)? {
+            Opened::Data { consumed, plain } => {
+                heard += plain.len();
+                wire.drain(..consumed);
+            }
+            Opened::Incomplete => {
+                let count = socket.read(&mut buffer)?;
+                if count == 0 {
+                    return Err("the peer has closed".into());
+                }
+                wire.extend_from_slice(buffer.get(..count).unwrap_or_default());
+            }
+            Opened::Control { consumed, .. } | Opened::End { consumed } => drop(wire.drain(..consumed)),
+        }
+    }
+    Ok(())
+}
+
+/// A line on which every byte takes `delay`, either way; the connection itself stands at once.
+pub(super) fn slow_line(to: SocketAddr, delay: Duration, connections: usize) -> Result<SocketAddr, Reason> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    thread::spawn(move || -> Result<(), std::io::Error> {
+        for _ in 0..connections {
+            let (near, far) = (listener.accept()?.0, TcpStream::connect(to)?);
+            for (from, into) in [(near.try_clone()?, far.try_clone()?), (far, near)] {
+                into.set_nodelay(true)?;
+                carry(from, into, delay);
+            }
+        }
+        Ok(())
+    });
+    Ok(address)
+}
+
+fn carry(mut from: TcpStream, mut into: TcpStream, delay: Duration) {
+    let (sender, due) = mpsc::channel::<(Instant, Vec<u8>)>();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            let bytes = buffer.get(..count).unwrap_or_default().to_vec();
+            if sender.send((Instant::now() + delay, bytes)).is_err() {
+                break;
+            }
+        }
+    });
+    thread::spawn(move || {
+        for (at, bytes) in due {
+            thread::sleep(at.saturating_duration_since(Instant::now()));
+            if into.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        // The other end may be gone already.
+        let _ = into.shutdown(Shutdown::Write);
+    });
+}

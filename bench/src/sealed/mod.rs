@@ -1,0 +1,136 @@
+//! What sealing costs: latency and processor time against plain Schwann and against plain liblsl, the handshake, and the
+//! state of a connection.
+//!
+//! Each part prints its figures, what they are held against, and whether that is met; a target that is missed ends
+//! the program with an error. The samples' part uses the same campaign as `lsl-bench`: fresh processes, alternating
+//! subjects, pairs of runs. The opponent runs as it is, in the clear.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lexopt::{Arg, Parser, ValueExt};
+
+use crate::libraries;
+use crate::record::unix_time;
+
+mod handshake;
+mod lab;
+mod latency;
+mod link;
+mod state;
+mod timing;
+
+type Reason = Box<dyn core::error::Error + Send + Sync>;
+
+const USAGE: &str = "\
+Measures what sealing costs.
+
+  sealed-bench latency [OPTIONS]    samples: sealed against plain against the real liblsl
+  sealed-bench handshake            processor time a side, and wall time on loopback and over a slow line
+  sealed-bench state                what a connection holds in memory
+  sealed-bench timing               whether a refusal's time tells where the bytes differ
+
+  --quick          few cells, short runs
+  --seconds S      length of a run (default 5, quick 1.5)
+  --blocks N       every subject runs twice per block (default 3, quick 1)
+  --only WORD      only the cells whose name contains WORD
+  --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
+  --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
+  --out FOLDER     results; a folder of an interrupted run is continued
+";
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Options {
+    quick: bool,
+    seconds: Option<f64>,
+    blocks: Option<u32>,
+    only: Vec<String>,
+    ours: Option<PathBuf>,
+    opponent: Option<PathBuf>,
+    out: Option<PathBuf>,
+}
+
+/// Whether every target of a part was met.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Targets {
+    Met,
+    Missed,
+}
+
+impl Targets {
+    fn of(met: bool) -> Self {
+        if met { Self::Met } else { Self::Missed }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self::of(self == Self::Met && other == Self::Met)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "NOT MET",
+        }
+    }
+}
+
+/// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
+///
+/// The caller must have called [`crate::run_if_worker`] first: the measuring processes are this program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match execute(arguments) {
+        Ok(Targets::Met) => ExitCode::SUCCESS,
+        Ok(Targets::Missed) => {
+            eprintln!("sealed-bench: a target was missed");
+            ExitCode::FAILURE
+        }
+        Err(reason) => {
+            eprintln!("sealed-bench: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(arguments: impl IntoIterator<Item = OsString>) -> Result<Targets, Reason> {
+    let mut parser = Parser::from_args(arguments);
+    let (mut part, mut options) = (String::new(), Options::default());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Value(word) if part.is_empty() => part = word.string()?,
+            Arg::Long("quick") => options.quick = true,
+            Arg::Long("seconds") => options.seconds = Some(parser.value()?.parse()?),
+            Arg::Long("blocks") => options.blocks = Some(parser.value()?.parse()?),
+            Arg::Long("only") => options.only.push(parser.value()?.string()?),
+            Arg::Long("ours") => options.ours = Some(parser.value()?.into()),
+            Arg::Long("vs") => options.opponent = Some(parser.value()?.into()),
+            Arg::Long("out") => options.out = Some(parser.value()?.into()),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    match part.as_str() {
+        "latency" => latency::measure(&options),
+        "handshake" => handshake::measure(options.quick),
+        "state" => state::measure(),
+        "timing" => timing::measure(),
+        _ => {
+            print!("{USAGE}");
+            Ok(Targets::Met)
+        }
+    }
+}
+
+impl Options {
+    /// Absolute: the measuring processes run elsewhere.
+    fn libraries(&self) -> Result<(PathBuf, PathBuf), Reason> {
+        let ours =
+            self.ours.clone().or_else(libraries::ours).ok_or("name the library to judge with --ours")?;
+        let opponent = self.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT)?;
+        Ok((ours.canonicalize()?, opponent.canonicalize()?))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from(format!("bench-results/sealed-{}", unix_time())))
+    }
+}

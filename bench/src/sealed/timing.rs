@@ -1,0 +1,75 @@
+//! Whether the time that a refusal takes tells where the bytes differ.
+//!
+//! Two classes of input, in random order: a difference in the first byte and one in the last. Welch's t over many
+//! short batches; beyond 4.5 the two are told apart (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?",
+//! 2017). A comparison that stops at the first difference is measured beside it: it must be found out.
+
+use core::hint::black_box;
+use std::time::Instant;
+
+use schwann_aead::{Key, Nonce, Tag, ct, open_in_place, seal_in_place};
+
+use super::{Reason, Targets};
+use crate::statistics::{Resampler, mean, quantile_of_sorted, variance};
+
+const BATCHES: usize = 20_000;
+const CALLS: usize = 64;
+/// Reparaz et al. §3.3.
+const TOLD_APART: f64 = 4.5;
+
+/// Prints the figures.
+pub(super) fn measure() -> Result<Targets, Reason> {
+    let [first, last] = [0, 255].map(|at| {
+        let mut bytes = [0x5A_u8; 256];
+        bytes[at] ^= 1;
+        bytes
+    });
+    let reference = [0x5A_u8; 256];
+    let early = t_of(|class| one_by_one(&reference, if class { &first } else { &last }));
+    let constant = t_of(|class| ct::eq(&reference, if class { &first } else { &last }));
+    let (key, nonce) = (Key::new(&[7; 32]), Nonce([0; 12]));
+    let mut sealed = [0x33; 64];
+    let right = seal_in_place(&key, &nonce, &[], &mut sealed)?;
+    let opened = t_of(|class| {
+        let (mut body, mut tag) = (sealed, right.0);
+        tag[if class { 0 } else { 15 }] ^= 1;
+        open_in_place(&key, &nonce, &[], &mut body, &Tag(tag)).is_ok()
+    });
+    println!(
+        "difference in the first or the last byte, |t| of {BATCHES} batches; told apart beyond {TOLD_APART}:"
+    );
+    println!("  a comparison that stops early (256 B): {early:8.1}");
+    println!("  schwann_aead::ct::eq (256 B):          {constant:8.1}");
+    println!("  opening a record with a wrong tag:     {opened:8.1}");
+    let met = Targets::of(early > TOLD_APART && constant < TOLD_APART && opened < TOLD_APART);
+    println!("constant time: {}", met.word());
+    Ok(met)
+}
+
+#[inline(never)]
+fn one_by_one(a: &[u8], b: &[u8]) -> bool {
+    a.iter().zip(b).all(|(a, b)| black_box(a == b))
+}
+
+/// |t| between the two classes, without the slowest tenth, which is the machine's.
+fn t_of(mut call: impl FnMut(bool) -> bool) -> f64 {
+    let mut classes = [Vec::new(), Vec::new()];
+    let mut order: Vec<bool> = (0..BATCHES).map(|index| index % 2 == 0).collect();
+    Resampler::new(1).shuffle(&mut order);
+    for class in order {
+        let begun = Instant::now();
+        for _ in 0..CALLS {
+            black_box(call(black_box(class)));
+        }
+        classes[usize::from(class)].push(begun.elapsed().as_nanos() as f64);
+    }
+    let mut all: Vec<f64> = classes.concat();
+    all.sort_by(f64::total_cmp);
+    let limit = quantile_of_sorted(&all, 0.9);
+    let [a, b] = classes.map(|mut times| {
+        times.retain(|time| *time <= limit);
+        times
+    });
+    let error = (variance(&a) / a.len() as f64 + variance(&b) / b.len() as f64).sqrt();
+    ((mean(&a) - mean(&b)) / error).abs()
+}

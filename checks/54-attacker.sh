@@ -1,0 +1,12 @@
+# An attacker on the wire between two processes, one who listens, and one who steals the keys afterwards. The short
+# form; SCHWANN_ATTACK=full ./test.sh attacker runs every offset and thousands of random attacks.
+set -euo pipefail
+cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
+source interop/environment.sh
+cargo build --locked --quiet -p schwann-cli
+cargo build --locked --quiet -p schwann-session --example thief --example impostor
+export SCHWANN_PROGRAM="${CARGO_TARGET_DIR:-$PWD/target}/debug/schwann"
+export SCHWANN_THIEF="${CARGO_TARGET_DIR:-$PWD/target}/debug/examples/thief"
+export SCHWANN_IMPOSTOR="${CARGO_TARGET_DIR:-$PWD/target}/debug/examples/impostor"
+cd interop
+python3 -m pytest -q -rP test_attacker.py test_secrecy.py | grep -Ev '^(-+ Captured|_+ )' 
