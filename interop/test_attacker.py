@@ -268,8 +268,11 @@ def test_a_recorded_session_means_nothing_to_a_fresh_outlet_or_inlet(stage):
     recorded = {way: connection.wire(way) for way in (UP, DOWN)}
     inlet.destroy()
     wait_until(lambda: not stage.outlet.consumers())
+    # To the same outlet and to a new one of the same process; all at once, and in the pace of a handshake.
     for _ in range(2):
-        heard, ended = say(stage.port, recorded[UP])
+        assert say(stage.port, recorded[UP]) == (ALERT, True)
+        first = sum(map(len, connection.seen[UP][:2]))
+        heard, ended = say(stage.port, recorded[UP][:first], recorded[UP][first:], pause=0.3)
         assert ended and len(heard) == 1458 + 1 and heard[-1:] == ALERT, "more than message 2 and a refusal"
         assert not stage.outlet.consumers()
         stage.renew()
@@ -408,13 +411,12 @@ def test_a_flood_of_half_open_handshakes_does_not_disturb_who_is_there(stage):
         stranger.settimeout(2)
         try:
             stranger.connect(("127.0.0.1", stage.port))
-            stranger.sendall([b"LSL:secu", first[0], first[0] + first[1][:600], first[0] + first[1]][number % 4])
-            held.append(stranger)
+            stranger.sendall([first[0][:8], first[0], first[0] + first[1][:600], first[0] + first[1]][number % 4])
         except OSError:
-            stranger.close()
-    # Slowly: a byte now and then does not buy time.
-    slow = threading.Thread(target=trickle, args=(held[:50],), daemon=True)
-    slow.start()
+            pass
+        held.append(stranger)
+    # A byte now and then, each of them right, does not buy time.
+    threading.Thread(target=trickle, args=(held[::4], first[0][8:]), daemon=True).start()
     sent = stage.push(200)
     assert inlet.drain(200, 5.0) == (sent, None), "a stream that runs was disturbed"
     honest = stage.inlet()
@@ -439,14 +441,14 @@ def test_a_flood_of_half_open_handshakes_does_not_disturb_who_is_there(stage):
         stranger.close()
 
 
-def trickle(strangers):
-    for _ in range(20):
+def trickle(strangers, line):
+    for byte in line:
         for stranger in strangers:
             try:
-                stranger.send(b"L")
+                stranger.send(bytes([byte]))
             except OSError:
                 pass
-        time.sleep(0.5)
+        time.sleep(0.8)
 
 
 def forged(direction, number, datagram):
@@ -510,6 +512,7 @@ def test_a_child_that_a_fork_made_seals_nothing_with_its_parents_keys(stage):
     assert inlet.drain(1, 5.0) == (sent, None)
     (connection,) = tap.connections
     before = len(connection.records(DOWN))
+    # Whether the push fails there or goes nowhere is the library's affair; what counts is the wire.
     stage.outlet.push_in_a_child([5] * CHANNELS, 10)
     # The parent's next record is the next on the wire, and opens: nobody used its nonce before.
     sent = stage.push(1) + stage.push(1)

@@ -5,8 +5,9 @@
 //! in turn: the certificate with a signature of its own key, with the overheard signature, and with nothing but zeros.
 //! Prints a line per attempt; `accepted` would mean that an inlet went on. `interop/test_attacker.py` runs it.
 
+use core::net::Ipv4Addr;
 use std::io::{Error, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 
 use ed25519_dalek::{Signer, SigningKey};
 use ml_kem::KeyExport;

@@ -1,7 +1,8 @@
 //! What a handshake takes: processor time of each side, and the time until an inlet has its first answer.
 
+use core::net::Ipv4Addr;
 use core::time::Duration;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::TcpListener;
 use std::thread;
 
 use rustix::time::{ClockId, clock_gettime};

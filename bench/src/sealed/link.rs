@@ -1,8 +1,9 @@
 //! A handshake over a real socket, and a line that takes its time.
 
+use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
