@@ -1,6 +1,6 @@
 """Opens the dashboard in Chromium, and knocks at its door as others would.
 
-Usage: dash.py <folder of the program> <folder for the screenshot>
+Usage: dash.py <folder of the program> <folder for the screenshots> [<axe.min.js>]
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -20,6 +21,7 @@ import websocket
 from chromium import Page, wait_for
 
 PROGRAMS, STATE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+AXE = sys.argv[3] if len(sys.argv) > 3 else None
 SESSION = f"dash-{os.getpid()}"
 CONFIGURATION = pathlib.Path(tempfile.mkdtemp(), "lsl_api.cfg")
 CONFIGURATION.write_text(f"[lab]\nSessionID={SESSION}\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[log]\nlevel=-1\n")
@@ -220,6 +222,79 @@ def check_slow_browser(url: str, process: subprocess.Popen) -> None:
         live.close()
 
 
+def check_focus(page: Page) -> None:
+    """The Tab key goes through everything that can be used, in the order in which it is seen."""
+    # From the beginning of the page, not from where the focus was before.
+    page.value("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
+    seen = []
+    for _ in range(40):
+        page.press("Tab", "Tab")
+        found = page.value("(e => [e.id || e.name || e.className || e.tagName,"
+                           " e.matches(':focus-visible')])(document.activeElement)")
+        if found[0] == "BODY" or found[0] in seen[:1]:
+            break
+        seen.append(found[0])
+        if not found[1]:
+            expect(False, f"the focus on {found[0]} is seen")
+    wanted = ["skip", "theme", "help", "name", "layout", "smaller", "larger", "fit", "high-pass", "window", "channels", "pause", "plot"]
+    rest = iter(seen)
+    expect(all(name in rest for name in wanted), "Tab goes through everything in its order", seen)
+
+
+def check_axe(page: Page) -> None:
+    """The rules of axe-core, which knows the guidelines for accessibility (WCAG 2.2 A and AA, and good practice)."""
+    page.value((pathlib.Path(AXE).read_text()) + "; 0")
+    for theme in ("light", "dark"):
+        page.value(f"while (!document.getElementById('theme').textContent.includes('{theme}')) document.getElementById('theme').click()")
+        page.value("Promise.all(document.getAnimations().map(change => change.finished)).then(() => 0)")
+        for dialog in (None, "help-dialog", "channel-dialog"):
+            page.value(f"document.getElementById({json.dumps(dialog)})?.showModal()")
+            found = page.value("axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => "
+                               "[v.id, v.nodes.map(n => n.html.slice(0, 120))]))")
+            expect(not found, f"axe finds nothing wrong ({theme}, {dialog or 'page'})", found)
+            page.value(f"document.getElementById({json.dumps(dialog)})?.close()")
+        page.screenshot(STATE / f"dash-{theme}.png")
+    page.value("document.getElementById('theme').click()")
+
+
+def frame_rate(page: Page) -> float:
+    """Frames per second of the page, counted over two seconds."""
+    return page.value("new Promise(done => { let count = 0; const begun = performance.now(); const step = now => {"
+                      " count += 1; if (now - begun < 2000) requestAnimationFrame(step); else done(count / (now - begun) * 1000); };"
+                      " requestAnimationFrame(step); })")
+
+
+def check_recorder(url: str, process: subprocess.Popen) -> None:
+    """Neither slow browsers nor a dashboard that stands still cost a recorder a sample."""
+    path = CONFIGURATION.parent / "beside.xdf"
+
+    def wait_for_samples(count: int) -> int:
+        for line in recorder.stdout:
+            if (got := sum(stream["sample_count"] for stream in json.loads(line)["streams"])) >= count:
+                return got
+        raise SystemExit("FAILED: the recorder has ended")
+
+    with running(str(PROGRAMS / "schwann"), "fake", "counter:64@2000/int16") as _, running(
+            str(PROGRAMS / "schwann"), "record", "-o", str(path), "--json", "--wait", "60", "--require", "Test", "Test") as recorder:
+        count = wait_for_samples(1)
+        slow = [websocket.create_connection(url.replace("http", "ws") + "live", origin=url.rstrip("/"), timeout=10,
+                                            sockopt=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)]) for _ in range(8)]
+        count = wait_for_samples(count + 4000)
+        process.send_signal(signal.SIGSTOP)
+        count = wait_for_samples(count + 8000)
+        process.send_signal(signal.SIGCONT)
+        wait_for_samples(count + 2000)
+        recorder.send_signal(signal.SIGINT)
+        recorder.stdout.read()
+        expect(recorder.wait(timeout=30) == 0, "beside slow browsers and a dashboard that stands still a recording is well")
+        for live in slow:
+            live.close()
+    said = subprocess.run([str(PROGRAMS / "schwann"), "info", "--json", str(path)], capture_output=True, check=True).stdout
+    stream = next(stream for stream in json.loads(said)["streams"] if stream["type"] == "Test")
+    expected = round((stream["last_stamp"] - stream["first_stamp"]) * 2000) + 1
+    expect(stream["sample_count"] == expected, f"and has every one of {expected} samples", stream["sample_count"])
+
+
 def main() -> None:
     check_token()
     with dashboard("--session", SESSION) as (url, process):
@@ -231,12 +306,17 @@ def main() -> None:
                 check_page(page, url, source)
                 check_keys(page)
                 check_reader(page)
+                check_focus(page)
+                if AXE:
+                    check_axe(page)
+                print(f"   {frame_rate(page):.0f} frames per second")
                 check_gap_and_stop(page, source, url)
                 page.screenshot(STATE / "dash-stopped.png")
             with sender() as source:
                 source.stdout.readline()
                 check_return(page)
                 check_slow_browser(url, process)
+                check_recorder(url, process)
                 page.screenshot(STATE / "dash.png")
             expect(not page.problems, "no script has failed", page.problems)
             others = [request for request in page.requests if not request.startswith((url, url.replace("http", "ws")))]

@@ -1,7 +1,9 @@
 //! What a person sees: text that is repainted in place on a terminal, and colours where they are wanted.
 //!
-//! Colours never carry a meaning alone: everything they mark is said in words, too.
+//! Colours never carry a meaning alone: everything they mark is said in words, too. What comes from the network is
+//! shown by [`printable`], because a name may hold anything.
 
+use alloc::borrow::Cow;
 use core::fmt::{self, Write as _};
 use std::env;
 use std::io::{self, IsTerminal, Write};
@@ -57,15 +59,21 @@ impl<W: Write + IsTerminal> Screen<W> {
         // A line that wraps would count as one and take two.
         all.push_str("\x1b[?7l");
         let rows = terminal_size::terminal_size().map_or(usize::MAX, |(_, rows)| usize::from(rows.0));
-        self.painted = 0;
-        for line in text.lines().take(rows.saturating_sub(1)) {
-            all.push_str(line);
+        let lines = that_fit(text, rows.saturating_sub(1).max(1));
+        self.painted = lines.len();
+        for line in lines {
+            all.push_str(&line);
             all.push_str("\x1b[K\n");
-            self.painted += 1;
         }
         all.push_str("\x1b[J\x1b[?7h");
         self.out.write_all(all.as_bytes())?;
         self.out.flush()
+    }
+
+    /// How many characters a line may have; none where there is no terminal.
+    pub(crate) fn width(&self) -> Option<usize> {
+        let size = (self.place == Place::Terminal).then(terminal_size::terminal_size).flatten();
+        size.map(|(width, _)| usize::from(width.0))
     }
 
     /// Leaves what was painted where it is; the next paint goes below.
@@ -78,6 +86,17 @@ impl<W: Write + IsTerminal> Screen<W> {
             write!(out, "\x1b[{}A\r", self.painted).expect("a string takes any text");
         }
     }
+}
+
+/// Returns the lines of a text; if they are more than `rows`, the last one says how many were left out.
+fn that_fit(text: &str, rows: usize) -> Vec<Cow<'_, str>> {
+    let count = text.lines().count();
+    if count <= rows {
+        return text.lines().map(Cow::from).collect();
+    }
+    let left_out = count - (rows - 1);
+    let note = format!("  … {left_out} more lines than this window has room for");
+    text.lines().take(rows - 1).map(Cow::from).chain([note.into()]).collect()
 }
 
 /// How a piece of text looks.
@@ -153,6 +172,36 @@ pub(crate) fn thousands(count: u64) -> String {
     out
 }
 
+/// Returns a number of things in words: `1 stream`, `2 streams`.
+pub(crate) fn plural(count: usize, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(count as u64), if count == 1 { "" } else { "s" })
+}
+
+/// Returns how often something happened in words: `once`, `3 times`.
+pub(crate) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{} times", thousands(count)) }
+}
+
+/// Returns the time that something has taken so far, as a clock shows it: `02:05`, `1:00:00`.
+pub(crate) fn stopwatch(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours == 0 {
+        format!("{minutes:02}:{seconds:02}")
+    } else {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    }
+}
+
+/// Returns text from elsewhere as it may be shown: a control character could repaint the terminal, or worse.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        text.replace(char::is_control, "\u{fffd}").into()
+    } else {
+        text.into()
+    }
+}
+
 /// Returns a lag or another short time with the unit that suits it.
 pub(crate) fn short_time(seconds: f64) -> String {
     match seconds.abs() {
@@ -165,7 +214,7 @@ pub(crate) fn short_time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Palette, short_time, thousands};
+    use super::{Look, Palette, plural, printable, short_time, stopwatch, that_fit, thousands, times};
 
     #[test]
     fn colour_is_left_out_where_it_is_not_wanted() {
@@ -185,5 +234,24 @@ mod tests {
             [short_time(42e-6), short_time(-0.0125), short_time(3.0), short_time(125.0)],
             ["42 µs", "-12.50 ms", "3.00 s", "125 s"]
         );
+        assert_eq!(
+            [plural(0, "gap"), plural(1, "gap"), plural(1200, "gap")],
+            ["0 gaps", "1 gap", "1,200 gaps"]
+        );
+        assert_eq!([times(1), times(2)], ["once", "2 times"]);
+        assert_eq!([stopwatch(-1.0), stopwatch(65.9), stopwatch(3_661.0)], ["00:00", "01:05", "1:01:01"]);
+    }
+
+    #[test]
+    fn a_name_cannot_repaint_the_terminal() {
+        assert_eq!(printable("EEG µV"), "EEG µV");
+        assert_eq!(printable("a\x1b[2Jb\r\n\u{9b}c"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_to_be_left_out() {
+        assert_eq!(that_fit("a\nb\nc\n", 3), ["a", "b", "c"]);
+        assert_eq!(that_fit("a\nb\nc\nd\n", 3), ["a", "b", "  … 2 more lines than this window has room for"]);
+        assert_eq!(that_fit("a\nb\n", 1).len(), 1);
     }
 }

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::probe::{Condition, Probe, Reach};
-use crate::live::table::{Align, Cell, Table};
+use crate::live::table::{Align, Cell, Column, Table};
 use crate::stop::Stop;
-use crate::terminal::{Look, Palette, Place, Screen, short_time, thousands};
+use crate::terminal::{Look, Palette, Place, Screen, plural, printable, short_time, thousands};
 
 /// How to look at the lab.
 #[derive(clap::Args, Debug)]
@@ -40,12 +40,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         lab.update();
         let conditions = lab.conditions();
         if again {
-            screen.paint(&lab.page(&conditions, palette))?;
+            screen.paint(&lab.page(&conditions, palette, screen.width()))?;
         } else if lab.is_complete(&conditions) || stop.is_raised() {
             if arguments.json {
                 writeln!(io::stdout(), "{:#}", lab.json(&conditions))?;
             } else {
-                screen.paint(&lab.page(&conditions, palette))?;
+                screen.paint(&lab.page(&conditions, palette, screen.width()))?;
             }
             let well = !conditions.is_empty() && conditions.iter().all(is_well);
             return Ok(if well { Exit::Good } else { Exit::Found });
@@ -137,15 +137,16 @@ impl Lab {
             || (elapsed >= COMPLETE_AT_FIRST && !conditions.is_empty() && conditions.iter().all(is_known))
     }
 
-    fn page(&self, conditions: &[Condition], palette: Palette) -> String {
+    fn page(&self, conditions: &[Condition], palette: Palette, room: Option<usize>) -> String {
         let troubled = conditions.iter().filter(|condition| !is_well(condition)).count();
         let verdict = match (conditions.len(), troubled) {
             (0, _) if self.opened.elapsed() < COMPLETE_AT_LAST => {
                 palette.paint(Look::Faint, "looking for streams".to_owned())
             }
             (0, _) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
-            (all, 0) => palette.paint(Look::Good, format!("{all} streams, all well")),
-            (all, n) => palette.paint(Look::Wrong, format!("{all} streams, {n} NOT WELL")),
+            (1, 0) => palette.paint(Look::Good, "1 stream, well".to_owned()),
+            (all, 0) => palette.paint(Look::Good, format!("{}, all well", plural(all, "stream"))),
+            (all, n) => palette.paint(Look::Wrong, format!("{}, {n} NOT WELL", plural(all, "stream"))),
         };
         let mut out = format!(
             "{}  {verdict}  {}\n",
@@ -165,10 +166,10 @@ impl Lab {
                 table.push(row(condition));
             }
             out.push('\n');
-            out.push_str(&table.text(palette));
+            out.push_str(&table.text(palette, room));
         }
         for problem in &self.problems {
-            out.push_str(&format!("  {problem}\n"));
+            out.push_str(&format!("  {}\n", printable(problem)));
         }
         out
     }
@@ -244,6 +245,7 @@ fn row(condition: &Condition) -> Vec<Cell> {
     };
     vec![
         text(info.name()),
+        state,
         text(info.stream_type()),
         format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
         rate.into(),
@@ -252,7 +254,6 @@ fn row(condition: &Condition) -> Vec<Cell> {
         gaps,
         clock.into(),
         protection,
-        state,
     ]
 }
 
@@ -281,17 +282,17 @@ fn condition_json(condition: &Condition) -> Value {
     })
 }
 
-const COLUMNS: [(&str, Align); 10] = [
-    ("stream", Align::Left),
-    ("type", Align::Left),
-    ("channels", Align::Left),
-    ("rate", Align::Right),
-    ("host", Align::Left),
-    ("lag", Align::Right),
-    ("gaps", Align::Right),
-    ("clock offset", Align::Right),
-    ("travels", Align::Left),
-    ("", Align::Left),
+const COLUMNS: [Column; 10] = [
+    ("stream", Align::Left, 0),
+    ("is", Align::Left, 0),
+    ("type", Align::Left, 7),
+    ("channels", Align::Left, 5),
+    ("rate", Align::Right, 1),
+    ("host", Align::Left, 8),
+    ("lag", Align::Right, 3),
+    ("gaps", Align::Right, 2),
+    ("clock offset", Align::Right, 6),
+    ("travels", Align::Left, 4),
 ];
 const PAINT_EVERY: Duration = Duration::from_millis(100);
 /// Streams answer a search within this time, unless the network is very slow.

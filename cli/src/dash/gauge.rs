@@ -2,30 +2,15 @@
 
 use std::collections::VecDeque;
 
+use crate::live::course::{Course, Gap, Step};
+
 /// Counts and measures; the samples' values are not its concern.
 #[derive(Debug)]
 pub(super) struct Gauge {
-    nominal_rate: f64,
-    total: u64,
-    /// Newest stamp and total now and then, for the last [`RATE_SECONDS`].
-    looks: VecDeque<(f64, u64)>,
+    course: Course,
     lags: VecDeque<f64>,
-    newest_stamp: Option<f64>,
     last_arrival: Option<f64>,
-    gap_count: u64,
-    missing: u64,
     gaps: VecDeque<Gap>,
-}
-
-/// A place where a regular stream has no samples.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub(super) struct Gap {
-    /// Stamp of the sample before it, in seconds on the local clock.
-    pub(super) from: f64,
-    /// Stamp of the sample after it.
-    pub(super) to: f64,
-    /// Samples that would have fitted in between.
-    pub(super) missing: u64,
 }
 
 impl Gauge {
@@ -34,14 +19,9 @@ impl Gauge {
     /// - Units: Hz, 0 for an irregular stream.
     pub(super) fn new(nominal_rate: f64) -> Self {
         Self {
-            nominal_rate,
-            total: 0,
-            looks: VecDeque::new(),
+            course: Course::new(nominal_rate),
             lags: VecDeque::new(),
-            newest_stamp: None,
             last_arrival: None,
-            gap_count: 0,
-            missing: 0,
             gaps: VecDeque::new(),
         }
     }
@@ -50,21 +30,8 @@ impl Gauge {
     ///
     /// - Units: seconds on the local clock.
     pub(super) fn add(&mut self, stamp: f64) -> Continuity {
-        self.total += 1;
-        let Some(before) = self.newest_stamp.replace(stamp) else { return Continuity::Whole };
-        let seconds = stamp - before;
-        // Blocks whose stamps overlap a little are common; more is another clock.
-        if seconds < -1.0 {
-            self.looks.clear();
-        }
-        let is_gap = self.nominal_rate > 0.0 && seconds > self.longest_step();
-        if !is_gap {
-            return Continuity::Whole;
-        }
-        let missing = (seconds * self.nominal_rate).round() as u64 - 1;
-        self.gap_count += 1;
-        self.missing += missing;
-        self.gaps.push_back(Gap { from: before, to: stamp, missing });
+        let Step::Missing(gap) = self.course.add(stamp) else { return Continuity::Whole };
+        self.gaps.push_back(gap);
         if self.gaps.len() > GAPS_KEPT {
             self.gaps.pop_front();
         }
@@ -74,13 +41,7 @@ impl Gauge {
     /// Notes that samples have arrived.
     pub(super) fn arrived(&mut self, now: f64) {
         self.last_arrival = Some(now);
-        let Some(newest) = self.newest_stamp else { return };
-        if self.looks.back().is_none_or(|(at, _)| newest - at >= LOOK_SECONDS) {
-            self.looks.push_back((newest, self.total));
-        }
-        while self.looks.front().is_some_and(|(at, _)| newest - at > RATE_SECONDS) {
-            self.looks.pop_front();
-        }
+        self.course.look();
     }
 
     /// Notes how old a sample was when it came, in seconds.
@@ -93,18 +54,14 @@ impl Gauge {
 
     /// Forgets what belongs to a connection that has ended; counts and gaps stay.
     pub(super) fn disconnected(&mut self) {
-        self.looks.clear();
+        self.course.forget_rate();
         self.lags.clear();
     }
 
-    /// Samples per second over the last seconds; none before it can be told.
+    /// Samples per second over the last seconds; none before it can be told. While nothing comes, it falls.
     pub(super) fn rate(&self, now: f64) -> Option<f64> {
-        let (first, counted) = *self.looks.front()?;
-        let (last, total) = *self.looks.back()?;
-        // By their stamps, because samples may come in blocks. While nothing comes, the rate falls.
         let silence = self.last_arrival.map_or(0.0, |arrival| now - arrival);
-        let seconds = last - first + if silence > 1.0 { silence } else { 0.0 };
-        (seconds >= 0.5).then(|| (total - counted) as f64 / seconds)
+        self.course.rate(if silence > 1.0 { silence } else { 0.0 })
     }
 
     /// Median and 99th percentile of the age of samples when they came, in seconds.
@@ -115,19 +72,9 @@ impl Gauge {
         Some([at(50)?, at(99)?])
     }
 
-    /// Samples that have come.
-    pub(super) fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// How many gaps there were.
-    pub(super) fn gap_count(&self) -> u64 {
-        self.gap_count
-    }
-
-    /// How many samples they swallowed, about.
-    pub(super) fn missing(&self) -> u64 {
-        self.missing
+    /// How many samples have come, and where some are missing.
+    pub(super) fn course(&self) -> &Course {
+        &self.course
     }
 
     /// The newest gaps, oldest first.
@@ -138,11 +85,8 @@ impl Gauge {
     /// Whether samples should have come by now and have not.
     pub(super) fn is_silent(&self, now: f64, since: f64) -> bool {
         let last = self.last_arrival.unwrap_or(since).max(since);
-        self.nominal_rate > 0.0 && now - last > SILENCE_SECONDS.max(3.0 / self.nominal_rate)
-    }
-
-    fn longest_step(&self) -> f64 {
-        GAP_SECONDS.max(GAP_SAMPLES / self.nominal_rate)
+        let rate = self.course.nominal_rate();
+        rate > 0.0 && now - last > SILENCE_SECONDS.max(3.0 / rate)
     }
 }
 
@@ -155,14 +99,8 @@ pub(super) enum Continuity {
     Whole,
 }
 
-/// A gap is longer than this and than [`GAP_SAMPLES`] intervals, as in `schwann verify`: less is the jitter of senders
-/// that send in blocks.
-const GAP_SECONDS: f64 = 0.1;
-const GAP_SAMPLES: f64 = 2.5;
 const GAPS_KEPT: usize = 64;
 const LAGS_KEPT: usize = 256;
-const LOOK_SECONDS: f64 = 0.1;
-const RATE_SECONDS: f64 = 5.0;
 const SILENCE_SECONDS: f64 = 1.5;
 
 #[cfg(test)]
@@ -178,24 +116,24 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_the_last_seconds_and_falls_in_silence() {
-        let mut gauge = Gauge::new(250.0);
-        assert_eq!(gauge.rate(100.0), None);
-        run(&mut gauge, 0, 2_500);
-        let rate = gauge.rate(110.0).expect("known after 10 s");
-        assert!((rate - 250.0).abs() < 0.5, "{rate}");
-        assert!(gauge.rate(115.0).expect("known") < 130.0);
-    }
-
-    #[test]
-    fn a_gap_is_counted_once_with_what_is_missing() {
+    fn the_newest_gaps_are_remembered() {
         let mut gauge = Gauge::new(250.0);
         run(&mut gauge, 0, 500);
         assert_eq!(gauge.add(100.0 + 650.0 / 250.0), Continuity::Broken);
-        assert_eq!((gauge.gap_count(), gauge.missing(), gauge.total()), (1, 150, 501));
-        // Blocks that come 80 ms apart with equal stamps are no gap.
         assert_eq!(gauge.add(100.0 + 670.0 / 250.0), Continuity::Whole);
-        assert_eq!(gauge.gaps().count(), 1);
+        assert_eq!(gauge.gaps().map(|gap| gap.missing).collect::<Vec<_>>(), [150]);
+        for n in 0..2 * GAPS_KEPT {
+            gauge.add(200.0 + n as f64);
+        }
+        assert_eq!(gauge.gaps().count(), GAPS_KEPT);
+    }
+
+    #[test]
+    fn the_rate_falls_in_silence() {
+        let mut gauge = Gauge::new(250.0);
+        run(&mut gauge, 0, 2_500);
+        let [live, silent] = [110.0, 115.0].map(|now| gauge.rate(now).expect("known after 10 s"));
+        assert!((live - 250.0).abs() < 0.5 && silent < 130.0, "{live} {silent}");
     }
 
     #[test]
@@ -219,13 +157,5 @@ mod tests {
         assert_eq!(gauge.lag(), None);
         (1..=100).for_each(|n| gauge.add_lag(f64::from(n) / 1e3));
         assert_eq!(gauge.lag(), Some([0.051, 0.1]));
-    }
-
-    #[test]
-    fn stamps_that_go_back_or_are_no_numbers_are_no_gap() {
-        let mut gauge = Gauge::new(10.0);
-        for stamp in [5.0, 4.0, f64::NAN, 6.0, f64::NAN] {
-            assert_eq!(gauge.add(stamp), Continuity::Whole);
-        }
     }
 }

@@ -19,9 +19,11 @@ use schwann::{
 };
 use schwann_proto::stream::ChannelFormat;
 
+use crate::live::course::Gap;
+
 use super::{
     decimate::{Decimator, Selection},
-    gauge::{Continuity, Gap, Gauge},
+    gauge::{Continuity, Gauge},
     history::History,
     labels::{Labels, labels},
     marker::{Marker, Markers},
@@ -118,7 +120,7 @@ impl Monitor {
         config: &Arc<Config>,
         markers: &Arc<Markers>,
     ) -> Result<Arc<Self>, Error> {
-        let options = InletOptions { buffer_length: INLET_SECONDS, ..InletOptions::default() };
+        let options = InletOptions { buffer_length: buffer_seconds(info), ..InletOptions::default() };
         let inlet = Inlet::with_config(info, &options, Arc::clone(config))?;
         let monitor = Arc::new(Self::new(id, info, inlet, Arc::clone(markers)));
         let (follower, describer) = (Arc::clone(&monitor), Arc::clone(&monitor));
@@ -217,9 +219,9 @@ impl Monitor {
             lag: state.gauge.lag(),
             clock_offset: state.clock.map(|[offset, _]| offset),
             clock_uncertainty: state.clock.map(|[_, uncertainty]| uncertainty),
-            total: state.gauge.total(),
-            gap_count: state.gauge.gap_count(),
-            missing: state.gauge.missing(),
+            total: state.gauge.course().sample_count(),
+            gap_count: state.gauge.course().gap_count(),
+            missing: state.gauge.course().missing(),
             dropped,
             spark: sparkline(&state, now),
         }
@@ -241,12 +243,13 @@ impl Monitor {
                 self.ask_clock();
                 next_clock = local_clock() + CLOCK_SECONDS;
             }
-            match self.receive(&mut batch) {
-                Ok(fresh) => self.take_in(&mut batch, fresh),
-                Err(_) => return self.change_link(Link::Gone),
+            let Ok(fresh) = self.receive(&mut batch) else { return self.change_link(Link::Gone) };
+            let more_waits = batch.is_full();
+            self.take_in(&mut batch, fresh);
+            if !more_waits {
+                // Many samples at a time cost less than each by itself, and no eye sees the difference.
+                thread::sleep(PAUSE);
             }
-            // Many samples at a time cost less than each by itself, and no eye sees the difference.
-            thread::sleep(PAUSE);
         }
     }
 
@@ -269,7 +272,10 @@ impl Monitor {
         }
         if !batch.stamps.is_empty() {
             state.gauge.arrived(local_clock());
-            state.link = Link::Connected;
+            // While the sender is gone, samples that came before may still wait.
+            if state.link == Link::New {
+                state.link = Link::Connected;
+            }
         }
         let views: Vec<_> = state.views.iter().filter_map(Weak::upgrade).collect();
         let mut views: Vec<_> =
@@ -373,6 +379,14 @@ impl Batch {
     }
 }
 
+/// How much an inlet keeps while we draw, in seconds; what is lost here is lost for the picture alone.
+fn buffer_seconds(info: &StreamInfo) -> i32 {
+    let value_size = info.channel_format().value_size().unwrap_or(0);
+    let bytes_per_second = info.nominal_rate() * f64::from(info.channel_count()) * value_size as f64;
+    // What fits, because thousands of fast channels would fill the memory in a moment.
+    (INLET_BYTES / bytes_per_second).clamp(1.0, INLET_SECONDS) as i32
+}
+
 fn append(text: &mut String, part: &[u8]) {
     if !text.is_empty() && !part.is_empty() {
         text.push_str(", ");
@@ -422,8 +436,8 @@ fn sparkline(state: &State, now: f64) -> Vec<i16> {
 const BATCH_BYTES: usize = 8 << 20;
 const BATCH_SAMPLES: usize = 8192;
 const CLOCK_SECONDS: f64 = 1.0;
-/// An inlet keeps this much while we draw; what is lost here is lost for the picture alone.
-const INLET_SECONDS: i32 = 10;
+const INLET_BYTES: f64 = 256e6;
+const INLET_SECONDS: f64 = 10.0;
 const LABEL_SECONDS: f64 = 10.0;
 const PAUSE: Duration = Duration::from_millis(15);
 const SPARK_COLUMNS: usize = 60;

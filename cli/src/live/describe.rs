@@ -9,9 +9,8 @@ use crate::signal::{Kind, Spec};
 /// Describes a signal with the labels of its channels.
 pub(crate) fn signal(name: &str, spec: Spec, labels: &[String]) -> Result<StreamInfo, Problem> {
     let channel_count = i32::try_from(spec.channel_count).unwrap_or(i32::MAX);
-    let mut info =
-        StreamInfo::new(name, spec.content_type(), channel_count, spec.rate, ChannelFormat::Float32, name)
-            .map_err(|error| Problem::with(name, error))?;
+    let mut info = StreamInfo::new(name, spec.content_type(), channel_count, spec.rate, spec.format, name)
+        .map_err(|error| Problem::with(name, error))?;
     let Some(desc) = info.desc() else { return Ok(info) };
     let document = info.document_mut();
     document.append_child_value(desc, "manufacturer", "Schwann");

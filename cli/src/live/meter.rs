@@ -1,20 +1,11 @@
 //! Measures one stream as it arrives: rate, lag and gaps.
 
-use alloc::collections::VecDeque;
+use super::course::Course;
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    /// Stamps further apart than this, in seconds, are a gap; none for a stream without a rate.
-    gap_from: Option<f64>,
-    period: f64,
-    sample_count: u64,
-    gap_count: u64,
-    missing: u64,
-    backward_count: u64,
-    last_stamp: Option<f64>,
-    /// Stamp and count of samples, now and then, over the last [`WINDOW`] seconds.
-    window: VecDeque<(f64, u64)>,
+    course: Course,
     lags: Histogram,
     lag: Option<f64>,
     last_arrival: Option<f64>,
@@ -48,27 +39,16 @@ pub(crate) struct Reading {
 impl Meter {
     /// Makes a meter for a stream of this rate, in Hz; 0 if it has none.
     pub(crate) fn new(nominal_rate: f64) -> Self {
-        let period = if nominal_rate > 0.0 { 1.0 / nominal_rate } else { 0.0 };
-        Self {
-            gap_from: (nominal_rate > 0.0).then(|| GAP_SECONDS.max(GAP_PERIODS * period)),
-            period,
-            sample_count: 0,
-            gap_count: 0,
-            missing: 0,
-            backward_count: 0,
-            last_stamp: None,
-            window: VecDeque::new(),
-            lags: Histogram::default(),
-            lag: None,
-            last_arrival: None,
-        }
+        Self::following(Course::new(nominal_rate))
     }
 
     /// Makes a meter that takes every missing sample for a gap, for senders that stamp exactly.
     pub(crate) fn strict(nominal_rate: f64) -> Self {
-        let mut meter = Self::new(nominal_rate);
-        meter.gap_from = meter.gap_from.map(|_| 1.5 * meter.period);
-        meter
+        Self::following(Course::strict(nominal_rate))
+    }
+
+    fn following(course: Course) -> Self {
+        Self { course, lags: Histogram::default(), lag: None, last_arrival: None }
     }
 
     /// Takes in samples that arrived at `now`; `lag` is the age of the newest.
@@ -77,66 +57,35 @@ impl Meter {
     pub(crate) fn arrived(&mut self, stamps: &[f64], lag: Option<f64>, now: f64) {
         let Some(&newest) = stamps.last() else { return };
         for &stamp in stamps {
-            self.follow(stamp);
+            self.course.add(stamp);
             if let Some(lag) = lag {
                 self.lags.add(lag + (newest - stamp));
             }
         }
-        self.sample_count += stamps.len() as u64;
+        self.course.look();
         self.lag = lag.or(self.lag);
         self.last_arrival = Some(now);
-        self.remember(newest);
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
     pub(crate) fn interrupted(&mut self) {
-        self.last_stamp = None;
-        self.window.clear();
+        self.course.interrupted();
     }
 
     /// Shows what was measured.
     pub(crate) fn reading(&self) -> Reading {
         Reading {
-            sample_count: self.sample_count,
-            rate: self.rate(),
+            sample_count: self.course.sample_count(),
+            rate: self.course.rate(0.0),
             lag: self.lag,
             lag_p50: self.lags.quantile(0.5),
             lag_p99: self.lags.quantile(0.99),
             lag_max: self.lags.max(),
-            gap_count: self.gap_count,
-            missing: self.missing,
-            backward_count: self.backward_count,
+            gap_count: self.course.gap_count(),
+            missing: self.course.missing(),
+            backward_count: self.course.backward_count(),
             last_arrival: self.last_arrival,
         }
-    }
-
-    fn follow(&mut self, stamp: f64) {
-        if let (Some(last), Some(gap_from)) = (self.last_stamp, self.gap_from) {
-            let step = stamp - last;
-            if step > gap_from {
-                self.gap_count += 1;
-                self.missing += ((step / self.period).round() as u64).saturating_sub(1);
-            }
-        }
-        if self.last_stamp.is_some_and(|last| stamp < last) {
-            self.backward_count += 1;
-            self.window.clear();
-        }
-        self.last_stamp = Some(stamp);
-    }
-
-    fn remember(&mut self, newest: f64) {
-        if self.window.back().is_none_or(|(stamp, _)| newest - stamp >= WINDOW / 50.0) {
-            self.window.push_back((newest, self.sample_count));
-        }
-        while self.window.len() > 2 && self.window.front().is_some_and(|(stamp, _)| newest - stamp > WINDOW) {
-            self.window.pop_front();
-        }
-    }
-
-    fn rate(&self) -> Option<f64> {
-        let ((from, before), (to, after)) = (self.window.front()?, self.window.back()?);
-        (to > from).then(|| (after - before) as f64 / (to - from))
     }
 }
 
@@ -181,12 +130,6 @@ impl Histogram {
     }
 }
 
-/// The rate is measured over this many seconds.
-const WINDOW: f64 = 5.0;
-/// A regular stream has a gap where stamps are further apart than this and than [`GAP_PERIODS`] periods, as
-/// in `schwann info`: senders that stamp on arrival jitter.
-const GAP_SECONDS: f64 = 0.1;
-const GAP_PERIODS: f64 = 2.5;
 /// The shortest time that is told apart from none, in seconds.
 const SMALLEST: f64 = 1e-6;
 const PER_OCTAVE: f64 = 24.0;
@@ -209,45 +152,6 @@ mod tests {
         }
         let rate = meter.reading().rate.expect("there are stamps");
         assert!((rate - 1000.0).abs() < 0.01, "{rate}");
-    }
-
-    #[test]
-    fn a_gap_is_counted_with_what_is_missing_in_it() {
-        let mut meter = Meter::new(1000.0);
-        meter.arrived(&regular(0, 500), None, 0.0);
-        meter.arrived(&regular(1500, 1600), None, 0.0);
-        let reading = meter.reading();
-        assert_eq!((reading.sample_count, reading.gap_count, reading.missing), (600, 1, 1000));
-    }
-
-    #[test]
-    fn a_strict_meter_sees_a_single_missing_sample() {
-        let (mut loose, mut strict) = (Meter::new(1000.0), Meter::strict(1000.0));
-        for meter in [&mut loose, &mut strict] {
-            meter.arrived(&regular(0, 10), None, 0.0);
-            meter.arrived(&regular(11, 20), None, 0.0);
-        }
-        assert_eq!(
-            (loose.reading().gap_count, strict.reading().gap_count, strict.reading().missing),
-            (0, 1, 1)
-        );
-    }
-
-    #[test]
-    fn a_stream_without_a_rate_has_no_gaps() {
-        let mut meter = Meter::new(0.0);
-        meter.arrived(&[1.0, 50.0, 50.0, 49.0], None, 0.0);
-        let reading = meter.reading();
-        assert_eq!((reading.gap_count, reading.backward_count), (0, 1));
-    }
-
-    #[test]
-    fn another_run_of_a_stream_is_no_gap() {
-        let mut meter = Meter::new(1000.0);
-        meter.arrived(&regular(0, 10), None, 0.0);
-        meter.interrupted();
-        meter.arrived(&regular(5_000, 5_010), None, 0.0);
-        assert_eq!(meter.reading().gap_count, 0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the commands on live streams share: pulling, measuring and recording, one thread per stream.
 
 pub(crate) mod chunk;
+pub(crate) mod course;
 pub(crate) mod describe;
 pub(crate) mod meter;
 pub(crate) mod probe;

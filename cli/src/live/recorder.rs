@@ -210,8 +210,9 @@ impl Pulling {
             // What has arrived by the time of the stop belongs to the recording.
             let last = self.stop.is_raised();
             let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PATIENCE });
-            self.take_in(&chunk, &writer);
+            // First what happened to the connection: what was pulled after a return belongs to another run.
             self.note_events(&info, &writer);
+            self.take_in(&chunk, &writer);
             match pulled {
                 Err(Error::Lost) => return self.lose(&info, &writer),
                 _ if last && chunk.count() == 0 => break,
@@ -254,7 +255,10 @@ impl Pulling {
         (self.inspect)(chunk);
         let recorded = chunk.record(writer);
         let mut state = lock(&self.shared.state);
-        state.phase = Phase::Recording;
+        // While the stream is away, samples that came before may still wait.
+        if state.phase == Phase::Connecting {
+            state.phase = Phase::Recording;
+        }
         state.meter.arrived(chunk.stamps(), lag, now);
         if let Err(PushError::Backlogged | PushError::Failed(_)) = recorded {
             state.unrecorded += chunk.count() as u64;

@@ -8,6 +8,8 @@ mod montage;
 
 use core::fmt;
 
+use schwann_proto::stream::ChannelFormat;
+
 pub(crate) use eeg::{Eeg, Moment};
 
 /// What a synthetic stream is to carry.
@@ -19,6 +21,8 @@ pub(crate) struct Spec {
     pub(crate) channel_count: usize,
     /// Samples per second.
     pub(crate) rate: f64,
+    /// How its values are sent.
+    pub(crate) format: ChannelFormat,
 }
 
 /// What a synthetic stream looks like.
@@ -38,6 +42,8 @@ pub(crate) enum Kind {
 pub(crate) enum SpecError {
     /// The number of channels is not one between 1 and [`Spec::CHANNELS_MAX`].
     Channels,
+    /// There is no such format, or it is not made here.
+    Format,
     /// There is no such kind.
     Kind,
     /// The rate is not one between 1 Hz and [`Spec::RATE_MAX`].
@@ -67,11 +73,17 @@ impl core::str::FromStr for Spec {
     }
 }
 
-/// Parses `KIND[:CHANNELS][@RATE]`, such as `eeg:64@1000`. Without them: 64 channels of EEG at 1,000 Hz, one
-/// channel of anything else.
+/// Parses `KIND[:CHANNELS][@RATE][/FORMAT]`, such as `eeg:64@1000/int16`. Without them: 64 channels of EEG at
+/// 1,000 Hz, one channel of anything else, in float32.
 ///
 /// - Errors: [`SpecError`], by the part that is wrong.
 pub(crate) fn parse_spec(text: &str) -> Result<Spec, SpecError> {
+    let (text, format) = text.split_once('/').map_or((text, None), |(text, format)| (text, Some(format)));
+    let format = match format {
+        None | Some("float32") => ChannelFormat::Float32,
+        Some("int16") => ChannelFormat::Int16,
+        Some(_) => return Err(SpecError::Format),
+    };
     let (text, rate) = text.split_once('@').map_or((text, None), |(text, rate)| (text, Some(rate)));
     let (kind, channels) =
         text.split_once(':').map_or((text, None), |(kind, channels)| (kind, Some(channels)));
@@ -95,7 +107,7 @@ pub(crate) fn parse_spec(text: &str) -> Result<Spec, SpecError> {
             text.parse().ok().filter(|rate| (1.0..=Spec::RATE_MAX).contains(rate)).ok_or(SpecError::Rate)?
         }
     };
-    Ok(Spec { kind, channel_count, rate })
+    Ok(Spec { kind, channel_count, rate, format })
 }
 
 impl fmt::Display for Spec {
@@ -105,7 +117,11 @@ impl fmt::Display for Spec {
             Kind::Eeg => "eeg",
             Kind::Sine => "sine",
         };
-        write!(out, "{kind}:{}@{}", self.channel_count, self.rate)
+        write!(out, "{kind}:{}@{}", self.channel_count, self.rate)?;
+        match self.format {
+            ChannelFormat::Float32 => Ok(()),
+            format => write!(out, "/{format}"),
+        }
     }
 }
 
@@ -115,6 +131,7 @@ impl fmt::Display for SpecError {
             Self::Channels => {
                 write!(out, "channels must be a number from 1 to {}, as in eeg:64@1000", Spec::CHANNELS_MAX)
             }
+            Self::Format => out.write_str("the format must be float32 or int16, as in eeg:64@1000/int16"),
             Self::Kind => out.write_str("the kind must be eeg, sine or counter, as in eeg:64@1000"),
             Self::Rate => {
                 write!(out, "the rate must be a number from 1 to {} Hz, as in eeg:64@1000", Spec::RATE_MAX)
@@ -165,6 +182,26 @@ impl Source {
                 (None, _) => row.fill((self.made % (1 << 24)) as f32),
             }
             self.made += 1;
+        }
+    }
+
+    /// Fills `out` with the next samples as integers.
+    ///
+    /// - Units: EEG in microvolts; a sine in ten-thousandths; a counter goes on at -32,768 after 32,767.
+    /// - Shape: as [`Self::fill`].
+    pub(crate) fn fill_int16(&mut self, out: &mut [i16]) {
+        let mut exact = vec![0.0; self.spec.channel_count];
+        for row in out.chunks_exact_mut(self.spec.channel_count) {
+            if self.spec.kind == Kind::Counter {
+                row.fill(self.made as i16);
+                self.made += 1;
+                continue;
+            }
+            self.fill(&mut exact);
+            let scale = if self.spec.kind == Kind::Sine { 1e4 } else { 1.0 };
+            for (value, exact) in row.iter_mut().zip(&exact) {
+                *value = (exact * scale).round() as i16;
+            }
         }
     }
 

@@ -40,13 +40,20 @@ fn channel<'a>(channels: &'a [Vec<f32>], labels: &[String], label: &str) -> &'a 
 
 #[test]
 fn specs_are_parsed_and_wrong_ones_refused_by_their_part() {
-    let spec = |kind, channel_count, rate| Ok(Spec { kind, channel_count, rate });
+    let spec =
+        |kind, channel_count, rate| Ok(Spec { kind, channel_count, rate, format: ChannelFormat::Float32 });
+    let int16 =
+        |spec: Result<Spec, SpecError>| spec.map(|spec| Spec { format: ChannelFormat::Int16, ..spec });
     for (text, expected) in [
         ("eeg:64@1000", spec(Kind::Eeg, 64, 1000.0)),
         ("eeg", spec(Kind::Eeg, 64, 1000.0)),
         ("eeg@250.5", spec(Kind::Eeg, 64, 250.5)),
         ("sine:3", spec(Kind::Sine, 3, 1000.0)),
         ("counter:384@30000", spec(Kind::Counter, 384, 30_000.0)),
+        ("counter:384@30000/int16", int16(spec(Kind::Counter, 384, 30_000.0))),
+        ("eeg/int16", int16(spec(Kind::Eeg, 64, 1000.0))),
+        ("sine:3/float32", spec(Kind::Sine, 3, 1000.0)),
+        ("sine:3/string", Err(SpecError::Format)),
         ("ecg:1@100", Err(SpecError::Kind)),
         ("", Err(SpecError::Kind)),
         ("eeg:0@100", Err(SpecError::Channels)),
@@ -149,4 +156,17 @@ fn signals_are_made_faster_than_384_channels_at_30_khz_need() {
     let took = began.elapsed();
     println!("a second of 384 channels x 30 kHz took {took:?}");
     assert!(took.as_secs_f64() < 0.5);
+}
+
+#[test]
+fn integers_are_the_same_signal_rounded() {
+    let mut values = vec![0; 2 * 70_000];
+    Source::new(parse_spec("counter:2/int16").unwrap(), 0).fill_int16(&mut values);
+    let steps = values.as_chunks::<2>().0.windows(2).all(|rows| rows[1] == [rows[0][0].wrapping_add(1); 2]);
+    assert!(steps && values[0] == 0);
+    let (mut exact, mut rounded) = (vec![0.0; 4 * 500], vec![0; 4 * 500]);
+    Source::new(parse_spec("eeg:4@250").unwrap(), 3).fill(&mut exact);
+    Source::new(parse_spec("eeg:4@250/int16").unwrap(), 3).fill_int16(&mut rounded);
+    assert!(exact.iter().zip(&rounded).all(|(exact, &rounded)| exact.round() as i16 == rounded));
+    assert!(rounded.iter().any(|&value| value != 0));
 }

@@ -3,9 +3,11 @@
 use core::sync::atomic::{AtomicU16, Ordering};
 use std::env;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
 
 /// A folder and a network that no other test shares; the folder is removed at the end.
 pub(crate) struct Lab {
@@ -57,6 +59,16 @@ impl Lab {
     }
 }
 
+/// The stream of this name in a line of JSON that lists streams.
+pub(crate) fn stream<'a>(line: &'a Value, name: &str) -> Option<&'a Value> {
+    line["streams"].as_array()?.iter().find(|stream| stream["name"] == name)
+}
+
+/// How many samples of the stream of this name a line of JSON counts.
+pub(crate) fn samples(line: &Value, name: &str) -> u64 {
+    stream(line, name).and_then(|stream| stream["sample_count"].as_u64()).unwrap_or_default()
+}
+
 /// The program at work.
 pub(crate) struct Running {
     pub(crate) process: Child,
@@ -64,6 +76,26 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Reads lines of JSON until one is as wished, and returns it.
+    pub(crate) fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let line = serde_json::from_str(&self.wait_for_line("{")).unwrap();
+            if is_it(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// Ends it as Ctrl-C does; returns its exit code and what else it prints.
+    #[cfg(unix)]
+    pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
+        use rustix::process::{Pid, Signal, kill_process};
+        kill_process(Pid::from_child(&self.process), Signal::INT).unwrap();
+        let mut rest = String::new();
+        self.out.read_to_string(&mut rest).unwrap();
+        (self.process.wait().unwrap().code(), rest)
+    }
+
     /// Reads lines until one contains `text`, and returns it.
     pub(crate) fn wait_for_line(&mut self, text: &str) -> String {
         let mut line = String::new();

@@ -2,9 +2,14 @@
 
 mod demo;
 #[cfg(unix)]
+mod fake;
+#[cfg(unix)]
 mod ft;
 mod harness;
+mod json;
 mod look;
+#[cfg(unix)]
+mod play;
 #[cfg(unix)]
 mod record;
 #[cfg(unix)]

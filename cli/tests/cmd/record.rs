@@ -2,13 +2,13 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use schwann_xdf::{Clocks, Jitter, Options, Recording, Values, Writer};
+use schwann_xdf::{Clocks, Jitter, Options, RecordedStream, Recording, Survey, Values, Writer};
 use serde_json::Value;
 
-use crate::harness::Lab;
+use crate::harness::{Lab, samples, stream};
 
 /// Writes a recording of half a second with numbers, texts and a stream without samples.
 fn write_recording(path: &Path) {
@@ -87,4 +87,99 @@ fn nothing_is_recorded_without_a_required_stream() {
     assert_eq!(code, 3);
     assert!(err.contains("Amplifier") && err.contains("none at all"), "{err}");
     assert!(!lab.path("x.xdf").exists());
+}
+
+#[test]
+fn a_recording_without_a_stream_is_not_well() {
+    let lab = Lab::new("record-nothing");
+    let (code, out, err) = lab.run(&["record", "-o", "x.xdf", "--seconds", "0.3"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert!(out.contains("NOTHING") && out.contains("schwann doctor"), "{out}");
+}
+
+#[test]
+fn a_required_stream_is_waited_for_and_later_ones_are_taken_in() {
+    let lab = Lab::new("record-late");
+    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", "EEG"]);
+    let (eeg, counter) = ("Fake eeg:2@250", "Fake counter:1@100");
+    let _first = lab.start(&["fake", "eeg:2@250"]);
+    let line = recorder.wait_for(|line| samples(line, eeg) > 0);
+    assert!(stream(&line, counter).is_none());
+    let _second = lab.start(&["fake", "counter@100"]);
+    recorder.wait_for(|line| samples(line, counter) > 0);
+    assert_eq!(recorder.interrupt().0, Some(0));
+    let recording = load(&lab.path("x.xdf"));
+    assert!([eeg, counter].iter().all(|name| recorded(&recording, name).stamps.len() > 10));
+}
+
+#[test]
+fn a_stream_that_comes_back_is_one_stream_with_its_losses_told() {
+    let lab = Lab::new("record-return");
+    let name = "Fake counter:1@250";
+    let mut fake = lab.start(&["fake", "counter@250"]);
+    fake.wait_for_line("sending");
+    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", name]);
+    recorder.wait_for(|line| samples(line, name) > 100);
+    drop(fake);
+    let line = recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["phase"] == "recovering"));
+    let before = samples(&line, name);
+    let _again = lab.start(&["fake", "counter@250"]);
+    recorder.wait_for(|line| {
+        stream(line, name).is_some_and(|it| it["recoveries"] == 1) && samples(line, name) > before + 100
+    });
+    let (code, rest) = recorder.interrupt();
+    assert_eq!(code, Some(1), "samples were lost in between: {rest}");
+    let recording = load(&lab.path("x.xdf"));
+    let signals = recording.streams.iter().filter(|stream| stream.header.content_type == "Test");
+    assert_eq!(signals.count(), 1);
+    let Values::Float32(values) = &recorded(&recording, name).values else { panic!("numbers") };
+    assert_eq!(values.windows(2).filter(|pair| pair[1] < pair[0]).count(), 1, "two runs in one stream");
+    let Values::String(events) = &recorded(&recording, "Recorder").values else { panic!("text") };
+    let told: Vec<_> = events.iter().filter_map(|event| event.split(':').next()).collect();
+    assert!(told.starts_with(&["connection lost"]) && told.contains(&"recovered"), "{events:?}");
+}
+
+#[test]
+fn names_of_bids_count_the_runs() {
+    let lab = Lab::new("record-bids");
+    let _fake = lab.start(&["fake", "counter@100"]);
+    for run in ["001", "002"] {
+        let name = format!("study/sub-01/ses-a/eeg/sub-01_ses-a_task-rest_run-{run}_eeg.xdf");
+        let arguments = ["--bids", "study", "--subject", "01", "--session", "a", "--task", "rest"];
+        let wanted = ["record", "--wait", "60", "--require", "Test", "--seconds", "0.3", "--json"];
+        let (code, out, err) = lab.run(&[&wanted[..], &arguments[..]].concat());
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert!(Survey::of(lab.path(&name), |_, _| {}).expect("a recording").is_sound());
+    }
+}
+
+/// Stands for a full disk where none can be had: the file may not grow further.
+#[test]
+fn a_file_that_may_not_grow_is_said_and_stays_readable() {
+    let lab = Lab::new("record-limit");
+    let mut fake = lab.start(&["fake", "counter:64@2000"]);
+    fake.wait_for_line("sending");
+    // Blocks are of 512 bytes or of 1,024, by the shell; without the trap the system would end the program.
+    let limited = "ulimit -f 2000; trap '' XFSZ; exec \"$0\" record -o x.xdf --wait 60 --require Test";
+    let command = lab.schwann(&[]);
+    let output = Command::new("sh")
+        .args(["-c", limited])
+        .arg(command.get_program())
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(lab.path(""))
+        .output()
+        .expect("a shell");
+    let err = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("x.xdf") && err.contains("readable") && err.lines().count() == 1, "{err}");
+    let survey = Survey::of(lab.path("x.xdf"), |_, _| {}).expect("a recording");
+    assert!(survey.streams[0].sample_count > 1_000 && survey.damage_count == 0, "{survey:?}");
+}
+
+fn load(path: &Path) -> Recording {
+    Recording::load(path, Clocks::AsRecorded, Jitter::AsRecorded).expect("a recording")
+}
+
+fn recorded<'a>(recording: &'a Recording, name: &str) -> &'a RecordedStream {
+    recording.streams.iter().find(|stream| stream.header.name == name).expect("it is in the recording")
 }

@@ -2,6 +2,8 @@
 
 use alloc::collections::VecDeque;
 
+use schwann_proto::stream::ChannelFormat;
+
 use crate::signal::{Kind, Source, Spec};
 
 /// The samples and markers of the demonstration, from the first on.
@@ -60,7 +62,8 @@ pub(super) const CHANNEL_COUNT: usize = 64;
 /// Samples per second.
 pub(super) const RATE: f64 = 1000.0;
 /// What is sent.
-pub(super) const SPEC: Spec = Spec { kind: Kind::Eeg, channel_count: CHANNEL_COUNT, rate: RATE };
+pub(super) const SPEC: Spec =
+    Spec { kind: Kind::Eeg, channel_count: CHANNEL_COUNT, rate: RATE, format: ChannelFormat::Float32 };
 const SEED: u64 = 1838;
 /// Samples from one stimulus to the next.
 const STIMULUS_EVERY: u64 = 500;

@@ -19,8 +19,8 @@ use crate::dash::{self, Dashboard};
 use crate::exit::Problem;
 use crate::live::meter::Reading;
 use crate::live::recorder::{Phase, StreamStatus};
-use crate::live::table::{Align, Cell, Table};
-use crate::terminal::{Look, Palette, Place, Screen, short_time, thousands};
+use crate::live::table::{Align, Cell, Column, Table};
+use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
 
 /// The screen of the demonstration.
 pub(super) struct View {
@@ -95,12 +95,12 @@ impl View {
         self.next_line = elapsed + LINE_EVERY;
         let reading = &stream.reading;
         let text = format!(
-            "{elapsed:5.1} s: {} samples, {}, lag p50 {} p99 {}, {} gaps, {}\n",
+            "{elapsed:5.1} s: {} samples, {}, lag p50 {} p99 {}, {}, {}\n",
             thousands(reading.sample_count),
             rate(reading),
             time(reading.lag_p50),
             time(reading.lag_p99),
-            reading.gap_count,
+            plural(reading.gap_count as usize, "gap"),
             judgement(*tally).0,
         );
         self.screen.paint(&text)
@@ -131,12 +131,10 @@ impl View {
     }
 
     fn page(&self, streams: &[StreamStatus], tallies: &[Tally], path: &Path, health: &Health) -> String {
-        let elapsed = self.began.elapsed().as_secs();
         let mut out = format!(
-            "{}  {CHANNEL_COUNT} channels of EEG at {RATE} Hz, and markers, from another process   {:02}:{:02}{}\n\n",
+            "{}  {CHANNEL_COUNT} channels of EEG at {RATE} Hz, and markers, from another process   {}{}\n\n",
             self.palette.paint(Look::Strong, "schwann demo"),
-            elapsed / 60,
-            elapsed % 60,
+            stopwatch(self.began.elapsed().as_secs_f64()),
             self.seconds.map(|seconds| format!(" of {seconds} s")).unwrap_or_default(),
         );
         let mut table = Table::new(&COLUMNS);
@@ -162,7 +160,7 @@ impl View {
                 Cell::looking(look, judged),
             ]);
         }
-        out.push_str(&table.text(self.palette));
+        out.push_str(&table.text(self.palette, self.screen.width()));
         write!(out, "\n  recording {}, {}\n", path.display(), bytes(health.file_bytes))
             .expect("a string takes any text");
         if let Some(url) = &self.dashboard {
@@ -198,12 +196,7 @@ impl View {
         }
         for stream in &verdict.streams {
             if stream.recoveries > 0 {
-                writeln!(
-                    out,
-                    "  {}: LOST and found again {} time(s)",
-                    stream.info.name(),
-                    stream.recoveries
-                )?;
+                writeln!(out, "  {}: LOST and found again {}", stream.info.name(), times(stream.recoveries))?;
             }
             if stream.unrecorded > 0 {
                 writeln!(out, "  {}: {} NOT RECORDED", stream.info.name(), stream.unrecorded)?;
@@ -219,7 +212,11 @@ impl View {
                 time(reading.lag_p99),
                 time(reading.lag_max),
                 rate(&reading),
-                if reading.gap_count == 0 { "no gaps".into() } else { format!("{} GAPS", reading.gap_count) },
+                if reading.gap_count == 0 {
+                    "no gaps".into()
+                } else {
+                    format!("{} GAPS", thousands(reading.gap_count))
+                },
                 match protection {
                     Some(Protection::Sealed) => "sealed",
                     Some(Protection::Plain) => "not sealed, for want of a key",
@@ -276,15 +273,15 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), short_time)
 }
 
-const COLUMNS: [(&str, Align); 8] = [
-    ("stream", Align::Left),
-    ("samples", Align::Right),
-    ("rate", Align::Right),
-    ("lag p50", Align::Right),
-    ("p99", Align::Right),
-    ("longest", Align::Right),
-    ("gaps", Align::Right),
-    ("values", Align::Left),
+const COLUMNS: [Column; 8] = [
+    ("stream", Align::Left, 0),
+    ("samples", Align::Right, 2),
+    ("rate", Align::Right, 3),
+    ("lag p50", Align::Right, 5),
+    ("lag p99", Align::Right, 4),
+    ("longest", Align::Right, 6),
+    ("gaps", Align::Right, 1),
+    ("values", Align::Left, 0),
 ];
 /// Seconds between two lines where nothing can be repainted.
 const LINE_EVERY: f64 = 2.0;

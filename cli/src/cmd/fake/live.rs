@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Config, StreamInfo, local_clock};
+use schwann_proto::stream::ChannelFormat;
 
 use super::{Arguments, ClockStep};
 use crate::exit::{Exit, Outcome, Problem};
@@ -14,7 +15,7 @@ use crate::lab;
 use crate::live::describe;
 use crate::signal::{Kind, Source, Spec};
 use crate::stop::Stop;
-use crate::terminal::{Place, Screen, thousands};
+use crate::terminal::{Place, Screen, plural, stopwatch, thousands};
 
 /// Sends until the time is over, or Ctrl-C.
 pub(super) fn send(arguments: &Arguments) -> Outcome {
@@ -48,14 +49,18 @@ pub(super) fn send(arguments: &Arguments) -> Outcome {
 }
 
 fn text(fakes: &[Fake], elapsed: f64) -> String {
-    let mut out = format!("sending {} streams, {elapsed:.0} s, Ctrl-C ends it\n", fakes.len());
+    let streams = plural(fakes.len(), "stream");
+    let mut out = format!("sending {streams}, {}, Ctrl-C ends it\n", stopwatch(elapsed));
     for fake in fakes {
+        let left_out = match fake.dropped {
+            0 => String::new(),
+            dropped => format!(", {} left out", thousands(dropped)),
+        };
         out.push_str(&format!(
-            "  {}: {} samples, {} left out, {} receivers\n",
+            "  {}: {} samples{left_out}, {}\n",
             fake.signal.info().name(),
             thousands(fake.sent),
-            thousands(fake.dropped),
-            fake.signal.consumer_count()
+            plural(fake.signal.consumer_count(), "receiver")
         ));
     }
     out
@@ -128,12 +133,23 @@ impl Fake {
 
     fn send_piece(&mut self, end: u64, began: f64) -> Result<(), Problem> {
         let stamps: Vec<_> = (self.made..end).map(|sample| self.stamp(sample, began)).collect();
-        let mut values = vec![0.0; stamps.len() * self.spec.channel_count];
-        self.source.fill(&mut values);
+        let is_sent = (self.chance >> 11) as f64 / (1_u64 << 53) as f64 >= self.dropout;
+        let value_count = stamps.len() * self.spec.channel_count;
+        let (signal, source) = (&self.signal, &mut self.source);
+        // What is left out is made all the same, so that the rest is as it would be.
+        let pushed = if self.spec.format == ChannelFormat::Int16 {
+            let mut values = vec![0; value_count];
+            source.fill_int16(&mut values);
+            is_sent.then(|| signal.push_chunk_stamped(&values, &stamps, Flush::Now))
+        } else {
+            let mut values = vec![0.0_f32; value_count];
+            source.fill(&mut values);
+            is_sent.then(|| signal.push_chunk_stamped(&values, &stamps, Flush::Now))
+        };
         self.made = end;
         let wrong = |error| Problem::with(self.signal.info().name(), error);
-        if (self.chance >> 11) as f64 / (1_u64 << 53) as f64 >= self.dropout {
-            self.signal.push_chunk_stamped(&values, &stamps, Flush::Now).map_err(wrong)?;
+        pushed.transpose().map_err(wrong)?;
+        if is_sent {
             self.sent += stamps.len() as u64;
         } else {
             self.dropped += stamps.len() as u64;

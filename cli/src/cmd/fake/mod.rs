@@ -18,7 +18,8 @@ Examples:
   schwann fake eeg --clock-step 2.5@30                      stamps jump by 2.5 s after 30 s
   schwann fake eeg:32@500 --seconds 600 --seed 7 -o fake.xdf
 
-A stream is KIND[:CHANNELS][@RATE]; the kinds are eeg, sine and counter. EEG has an alpha rhythm that
+A stream is KIND[:CHANNELS][@RATE][/FORMAT]; the kinds are eeg, sine and counter, the formats float32 and int16,
+as in counter:384@30000/int16. EEG has an alpha rhythm that
 wakes when the eyes close, blinks, mains hum, drift and electrode pops; a marker stream says when.
 The same seed gives the same samples.")]
 pub(crate) struct Arguments {

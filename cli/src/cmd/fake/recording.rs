@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use schwann_proto::stream::ChannelFormat;
 use schwann_xdf::{Options, PushError, StreamWriter, Writer};
 
 use super::Arguments;
@@ -22,8 +23,13 @@ pub(super) fn write(arguments: &Arguments, output: &Path) -> Outcome {
         );
     }
     let mut progress = Progress::new("writing");
-    let per_second: u64 =
-        arguments.streams.iter().map(|spec| spec.rate as u64 * spec.channel_count as u64 * 4).sum();
+    let per_second: u64 = arguments
+        .streams
+        .iter()
+        .map(|spec| {
+            spec.rate as u64 * spec.channel_count as u64 * spec.format.value_size().unwrap_or(4) as u64
+        })
+        .sum();
     for second in 0..seconds {
         for fake in &mut fakes {
             fake.add_second(second).map_err(|error| wrong(&error))?;
@@ -60,10 +66,17 @@ impl Fake {
     fn add_second(&mut self, second: u32) -> Result<(), PushError> {
         let until = ((f64::from(second) + 1.0) * self.spec.rate).round() as u64;
         let stamps: Vec<_> = (self.made..until).map(|sample| self.stamp(sample)).collect();
-        let mut values = vec![0.0; stamps.len() * self.spec.channel_count];
-        self.source.fill(&mut values);
+        let value_count = stamps.len() * self.spec.channel_count;
+        if self.spec.format == ChannelFormat::Int16 {
+            let mut values = vec![0; value_count];
+            self.source.fill_int16(&mut values);
+            patiently(|| self.signal.push(&stamps, &values))?;
+        } else {
+            let mut values = vec![0.0_f32; value_count];
+            self.source.fill(&mut values);
+            patiently(|| self.signal.push(&stamps, &values))?;
+        }
         self.made = until;
-        patiently(|| self.signal.push(&stamps, &values))?;
         self.signal.clock_offset(f64::from(second), 0.0)?;
         for moment in self.source.take_moments() {
             if let Some(markers) = &self.markers {
@@ -94,12 +107,13 @@ fn signal_xml(spec: Spec, labels: &[String]) -> String {
         labels.iter().map(|label| format!("<channel><label>{label}</label>{unit}</channel>")).collect();
     format!(
         "<?xml version=\"1.0\"?>\n<info><name>Fake {spec}</name><type>{}</type><channel_count>{}</channel_count>\
-         <nominal_srate>{}</nominal_srate><channel_format>float32</channel_format>\
+         <nominal_srate>{}</nominal_srate><channel_format>{}</channel_format>\
          <source_id>schwann-fake-{spec}</source_id><created_at>0</created_at>\
          <desc><channels>{channels}</channels></desc></info>",
         spec.content_type(),
         spec.channel_count,
-        spec.rate
+        spec.rate,
+        spec.format
     )
 }
 

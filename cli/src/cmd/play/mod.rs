@@ -10,11 +10,10 @@ use std::time::Instant;
 use schwann::local_clock;
 use schwann_xdf::{Clocks, Jitter, Recording};
 
-use super::survey::seconds;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop::Stop;
-use crate::terminal::{Look, Palette, Place, Screen, thousands};
+use crate::terminal::{Look, Palette, Place, Screen, plural, printable, stopwatch, thousands};
 use stage::Player;
 
 /// Play a recording: its streams live again, with their timing, metadata and markers.
@@ -27,7 +26,10 @@ Examples:
   schwann play session.xdf --wait 2             not before every stream has two receivers
 
 Stamps are those of the recording on the recorder's clock, moved to now: their distances stay, also between
-streams. The recording is held in memory while it plays.")]
+streams. Source ids stay as well, so that a program finds a stream as it would find the amplifier; a program that
+waits for the amplifier to come back may take the player for it, unless --as gives it another name.
+
+The recording is held in memory while it plays.")]
 pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
@@ -63,22 +65,23 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             return Ok(Exit::Good);
         }
     }
+    player.begin(local_clock());
     loop {
-        let began = local_clock();
-        player.begin(began);
+        view.round += 1;
         while let Some(due) = player.push_until(local_clock())? {
-            view.show(&player, local_clock() - began, "playing")?;
+            view.show(&player, player.elapsed(local_clock()), "playing")?;
             let wait = (due - local_clock()).clamp(SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
             if stop.wait(Duration::from_secs_f64(wait)) {
-                view.conclude(&player, local_clock() - began)?;
+                view.conclude(&player, player.elapsed(local_clock()))?;
                 return Ok(Exit::Good);
             }
         }
         if !arguments.again {
-            view.conclude(&player, local_clock() - began)?;
+            view.conclude(&player, player.elapsed(local_clock()))?;
             player.flush()?;
             return Ok(Exit::Good);
         }
+        player.begin_again(local_clock());
     }
 }
 
@@ -87,12 +90,14 @@ struct View {
     screen: Screen<io::Stdout>,
     palette: Palette,
     shown: Option<Instant>,
+    /// How often the recording has begun.
+    round: u64,
 }
 
 impl View {
     fn new() -> Self {
         let screen = Screen::new(io::stdout());
-        Self { palette: Palette::of(screen.place()), screen, shown: None }
+        Self { palette: Palette::of(screen.place()), screen, shown: None, round: 0 }
     }
 
     fn show(&mut self, player: &Player, elapsed: f64, what: &str) -> io::Result<()> {
@@ -117,22 +122,24 @@ impl View {
         let all: usize = streams.iter().map(|stream| stream.sample_count).sum();
         let receivers: usize = streams.iter().map(|stream| stream.receivers).sum();
         let mut out = format!(
-            "{} {} streams: {} of {}, {} of {} samples, {receivers} receivers\n",
+            "{} {}: {} of {}, {} of {} samples, {}{}\n",
             self.palette.paint(Look::Strong, what),
-            streams.len(),
-            seconds(elapsed.floor()),
-            seconds(player.duration().ceil()),
+            plural(streams.len(), "stream"),
+            stopwatch(elapsed),
+            stopwatch(player.duration().ceil()),
             thousands(sent as u64),
             thousands(all as u64),
+            plural(receivers, "receiver"),
+            if self.round > 1 { format!(", round {}", self.round) } else { String::new() },
         );
         if self.screen.place() == Place::Terminal || self.shown.is_none() {
             for stream in streams {
                 out.push_str(&format!(
-                    "  {}: {} of {} samples, {} receivers\n",
-                    stream.name,
+                    "  {}: {} of {} samples, {}\n",
+                    printable(&stream.name),
                     thousands(stream.sent as u64),
                     thousands(stream.sample_count as u64),
-                    stream.receivers
+                    plural(stream.receivers, "receiver")
                 ));
             }
         }

@@ -21,6 +21,8 @@ pub(super) struct Player {
     last: f64,
     /// When playing began, in seconds on the local clock.
     began: f64,
+    /// From the last sample of a round to the first of the next, in seconds on the recording's clock.
+    pause: f64,
 }
 
 /// What a player says about one stream.
@@ -49,13 +51,15 @@ impl Player {
         let stamps = || recording.streams.iter().flat_map(|stream| &stream.stamps).copied();
         let (first, last) = stamps()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), stamp| (from.min(stamp), to.max(stamp)));
+        let rates = recording.streams.iter().map(|stream| stream.header.nominal_rate);
+        let pause = rates.filter(|&rate| rate > 0.0).map(f64::recip).fold(PAUSE_MAX, f64::min);
         let alone = recording.streams.len() == 1;
         let streams = recording
             .streams
             .into_iter()
             .map(|stream| Stream::new(stream, name, alone, speed, config))
             .collect::<Result<_, _>>()?;
-        Ok(Self { streams, speed, first, last, began: 0.0 })
+        Ok(Self { streams, speed, first, last, began: 0.0, pause })
     }
 
     /// Begins at the first sample; `now` in seconds on the local clock.
@@ -64,6 +68,12 @@ impl Player {
         for stream in &mut self.streams {
             stream.next = 0;
         }
+    }
+
+    /// Begins the next round as if the recording went on; at `now` if that would be long ago or far ahead.
+    pub(super) fn begin_again(&mut self, now: f64) {
+        let next = self.began + self.duration() + self.pause / self.speed;
+        self.begin(if (next - now).abs() < LATE { next } else { now });
     }
 
     /// Pushes every sample whose time has come by `now`; returns when the next one is due, or nothing at the end.
@@ -96,6 +106,11 @@ impl Player {
     /// How long a round takes, in seconds.
     pub(super) fn duration(&self) -> f64 {
         (self.last - self.first).max(0.0) / self.speed
+    }
+
+    /// How long this round has taken by `now`, in seconds.
+    pub(super) fn elapsed(&self, now: f64) -> f64 {
+        now - self.began
     }
 
     /// Where each stream is.
@@ -231,4 +246,8 @@ fn describe(header: &StreamHeader, name: &str, speed: f64) -> Result<StreamInfo,
 
 /// The most samples of one push.
 const ROWS_MAX: usize = 4096;
+/// Rounds are this far apart at most, in seconds of the recording.
+const PAUSE_MAX: f64 = 0.1;
+/// Being later than this, in seconds, is not made up for in the next round.
+const LATE: f64 = 1.0;
 const FLUSH_PATIENCE: Duration = Duration::from_secs(10);

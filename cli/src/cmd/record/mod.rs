@@ -33,7 +33,10 @@ Examples:
 A recorder that is killed leaves a readable file that lacks less than a second. Losses and recoveries of a
 stream are in the file as a stream of type RecorderEvents. A file that exists is never replaced.
 
-Exit code 0 if every sample that arrived is in the file and no stream has a gap, 1 if not.")]
+A disk that is full ends the recording with exit code 3; what was written before is whole and readable.
+
+Exit code 0 if something was recorded, every sample that arrived is in the file, and no stream has a gap or was
+away in between; 1 if not.")]
 pub(crate) struct Arguments {
     /// What to record: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
@@ -98,7 +101,11 @@ fn finish(arguments: &Arguments, recorder: Recorder, path: PathBuf, view: &mut V
         ))
     })?;
     view.conclude(&streams, &path, summary.file_bytes, lost)?;
-    let well = streams.iter().all(|stream| stream.reading.gap_count == 0 && stream.unrecorded == 0);
+    let is_whole = |stream: &StreamStatus| {
+        let reading = &stream.reading;
+        reading.gap_count == 0 && stream.unrecorded == 0 && stream.recoveries == 0
+    };
+    let well = !streams.is_empty() && streams.iter().all(is_whole);
     Ok(if well && !lost { Exit::Good } else { Exit::Found })
 }
 

@@ -1,6 +1,5 @@
 //! What a recording shows of itself.
 
-use core::fmt::Write as _;
 use std::io::{self, Stdout, Write as _};
 use std::path::Path;
 use std::time::Instant;
@@ -8,10 +7,10 @@ use std::time::Instant;
 use schwann_xdf::Health;
 use serde_json::{Value, json};
 
-use crate::cmd::survey::{bytes, seconds};
+use crate::cmd::survey::bytes;
 use crate::live::recorder::{Phase, StreamStatus};
-use crate::live::table::{Align, Cell, Table};
-use crate::terminal::{Look, Palette, Place, Screen, short_time, thousands};
+use crate::live::table::{Align, Cell, Column, Table};
+use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
 
 /// The screen of a recording.
 pub(super) struct View {
@@ -46,12 +45,13 @@ impl View {
             return writeln!(io::stdout(), "{}", json(streams, path, health.file_bytes, elapsed));
         }
         let samples: u64 = streams.iter().map(|stream| stream.reading.sample_count).sum();
-        let gaps: u64 = streams.iter().map(|stream| stream.reading.gap_count).sum();
+        let gaps = streams.iter().map(|stream| stream.reading.gap_count as usize).sum();
         let away = streams.iter().filter(|stream| stream.phase != Phase::Recording).count();
         let text = format!(
-            "{elapsed:7.1} s: {} streams ({away} not connected), {} samples, {gaps} gaps, {} in {}\n",
-            streams.len(),
+            "{elapsed:7.1} s: {} ({away} not connected), {} samples, {}, {} in {}\n",
+            plural(streams.len(), "stream"),
             thousands(samples),
+            plural(gaps, "gap"),
             bytes(health.file_bytes),
             path.display(),
         );
@@ -73,6 +73,12 @@ impl View {
             return writeln!(io::stdout(), "{last}");
         }
         let mut text = self.page(streams, path, file_bytes);
+        if streams.is_empty() {
+            text = format!(
+                "NOTHING was recorded in {}: no stream was found; why: schwann doctor\n",
+                path.display()
+            );
+        }
         if lost_required {
             text.push_str("  a REQUIRED stream was not connected at the end\n");
         }
@@ -87,17 +93,17 @@ impl View {
             self.palette.paint(Look::Strong, "schwann record"),
             path.display(),
             bytes(file_bytes),
-            seconds(self.began.elapsed().as_secs_f64().floor()),
+            stopwatch(self.began.elapsed().as_secs_f64()),
         );
         if streams.is_empty() {
-            out.push_str("  no stream yet; whatever comes is recorded\n");
+            out.push_str("  no stream yet; whatever comes is recorded; why there is none: schwann doctor\n");
             return out;
         }
         let mut table = Table::new(&COLUMNS);
         for stream in streams {
             table.push(row(stream));
         }
-        write!(out, "{}", table.text(self.palette)).expect("a string takes any text");
+        out.push_str(&table.text(self.palette, self.screen.width()));
         out
     }
 }
@@ -110,18 +116,18 @@ fn row(stream: &StreamStatus) -> Vec<Cell> {
         (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
     };
     let gaps = match reading.gap_count {
-        0 => Cell::from("none"),
+        0 => Cell::from(if info.nominal_rate() == 0.0 { "-" } else { "none" }),
         count => Cell::looking(Look::Wrong, format!("{count} ({} samples)", thousands(reading.missing))),
     };
     let lag = reading.lag_p99.map_or_else(|| "-".to_owned(), short_time);
     vec![
         info.name().to_string_lossy().into(),
+        state(stream),
         format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
         thousands(reading.sample_count).into(),
         rate.into(),
         lag.into(),
         gaps,
-        state(stream),
     ]
 }
 
@@ -132,8 +138,8 @@ fn state(stream: &StreamStatus) -> Cell {
     match (stream.phase, stream.recoveries) {
         (Phase::Connecting, _) => Cell::looking(Look::Faint, "connecting"),
         (Phase::Recording, 0) => Cell::looking(Look::Good, "recording"),
-        (Phase::Recording, times) => {
-            Cell::looking(Look::Warning, format!("recording, was away {times} times"))
+        (Phase::Recording, count) => {
+            Cell::looking(Look::Warning, format!("recording, WAS AWAY {}", times(count)))
         }
         (Phase::Recovering, _) => Cell::looking(Look::Warning, "AWAY, looked for"),
         (Phase::Lost, _) => Cell::looking(Look::Wrong, "GONE"),
@@ -176,14 +182,14 @@ fn json(streams: &[StreamStatus], path: &Path, file_bytes: u64, elapsed: f64) ->
     })
 }
 
-const COLUMNS: [(&str, Align); 7] = [
-    ("stream", Align::Left),
-    ("channels", Align::Left),
-    ("samples", Align::Right),
-    ("rate", Align::Right),
-    ("lag p99", Align::Right),
-    ("gaps", Align::Right),
-    ("", Align::Left),
+const COLUMNS: [Column; 7] = [
+    ("stream", Align::Left, 0),
+    ("is", Align::Left, 0),
+    ("channels", Align::Left, 5),
+    ("samples", Align::Right, 3),
+    ("rate", Align::Right, 2),
+    ("lag p99", Align::Right, 4),
+    ("gaps", Align::Right, 1),
 ];
 /// Seconds between two lines where nothing can be repainted.
 const LINE_EVERY: f64 = 10.0;

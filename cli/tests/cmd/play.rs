@@ -1,0 +1,79 @@
+//! `schwann play`: how a recording is played.
+
+use std::path::Path;
+
+use schwann_xdf::{Clocks, Jitter, Options, RecordedStream, Recording, Values, Writer};
+
+use crate::harness::{Lab, Running, samples};
+
+/// Writes a recording of half a second: a counter at 500 Hz and two markers.
+fn write_recording(path: &Path) {
+    let writer = Writer::create(path, Options::default()).unwrap();
+    let header = |name: &str, kind: &str, rate: u32, format: &str| {
+        format!(
+            "<?xml version=\"1.0\"?><info><name>{name}</name><type>{kind}</type><channel_count>1</channel_count>\
+             <nominal_srate>{rate}</nominal_srate><channel_format>{format}</channel_format>\
+             <source_id>{name}-1</source_id><desc /></info>"
+        )
+    };
+    let signal = writer.add_stream(&header("Amplifier", "EEG", 500, "int16")).unwrap();
+    let marks = writer.add_stream(&header("Marks", "Markers", 0, "string")).unwrap();
+    let stamps: Vec<_> = (0..250).map(|n| 7000.0 + f64::from(n) / 500.0).collect();
+    signal.push(&stamps, &(0..250).collect::<Vec<i16>>()).unwrap();
+    marks.push_text(&[7000.1, 7000.2], &["go", "end"]).unwrap();
+    writer.finish().unwrap();
+}
+
+fn recorder(lab: &Lab, require: &[&str]) -> Running {
+    let mut arguments = vec!["record", "-o", "again.xdf", "--json", "--wait", "30"];
+    arguments.extend(require.iter().flat_map(|name| ["--require", name]));
+    lab.start(&arguments)
+}
+
+fn stream(lab: &Lab, name: &str) -> RecordedStream {
+    let recording = Recording::load(lab.path("again.xdf"), Clocks::AsRecorded, Jitter::AsRecorded).unwrap();
+    recording.streams.into_iter().find(|stream| stream.header.name == name).unwrap()
+}
+
+#[test]
+fn rounds_follow_each_other_as_samples_do() {
+    let lab = Lab::new("play-loop");
+    write_recording(&lab.path("first.xdf"));
+    let player = lab.start(&["play", "first.xdf", "--wait", "--loop"]);
+    let mut recorder = recorder(&lab, &["Amplifier", "Marks"]);
+    recorder.wait_for(|line| samples(line, "Amplifier") > 700 && samples(line, "Marks") > 4);
+    assert_eq!(recorder.interrupt().0, Some(0));
+    assert_eq!(player.interrupt().0, Some(0), "Ctrl-C ends it in good order");
+    let signal = stream(&lab, "Amplifier");
+    let Values::Int16(values) = &signal.values else { panic!("{:?}", signal.values) };
+    assert!(values.iter().zip(0..).all(|(&value, n)| value == n % 250), "{values:?}");
+    let even = signal.stamps.windows(2).all(|pair| (pair[1] - pair[0] - 0.002).abs() < 1e-9);
+    assert!(even, "{:?}", signal.stamps);
+}
+
+#[test]
+fn speed_and_name_are_as_wished_and_the_source_stays() {
+    let lab = Lab::new("play-speed");
+    write_recording(&lab.path("first.xdf"));
+    let mut player = lab.start(&["play", "first.xdf", "--wait", "--speed", "0.25", "--as", "Rehearsal"]);
+    let mut recorder = recorder(&lab, &["Rehearsal Amplifier", "Rehearsal Marks"]);
+    recorder.wait_for(|line| {
+        samples(line, "Rehearsal Amplifier") == 250 && samples(line, "Rehearsal Marks") == 2
+    });
+    recorder.interrupt();
+    assert!(player.process.wait().unwrap().success());
+    let (signal, marks) = (stream(&lab, "Rehearsal Amplifier"), stream(&lab, "Rehearsal Marks"));
+    assert_eq!((signal.header.nominal_rate, signal.header.source_id.as_str()), (125.0, "Amplifier-1"));
+    assert!(signal.stamps.windows(2).all(|pair| (pair[1] - pair[0] - 0.008).abs() < 1e-9));
+    assert!((marks.stamps[1] - marks.stamps[0] - 0.4).abs() < 1e-9, "markers keep their distance");
+    assert!((marks.stamps[0] - signal.stamps[0] - 0.4).abs() < 1e-9, "also from the samples");
+}
+
+#[test]
+fn an_impossible_speed_is_refused() {
+    let lab = Lab::new("play-impossible");
+    for speed in ["0", "-1", "NaN", "1e9"] {
+        let (code, _, err) = lab.run(&["play", "first.xdf", &format!("--speed={speed}")]);
+        assert!(code == 2 && err.contains("0.001 to 1000"), "{speed}: {err}");
+    }
+}
