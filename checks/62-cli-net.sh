@@ -1,6 +1,6 @@
 # A real recording played as live streams, mirrored into a FieldTrip buffer, and read back by a client of others
-# (eegsynth, from PyPI) and by our Python client: every sample, every kept event at its sample. Then the
-# buffer as a live stream again. And `schwann mse check` against nobody, which must say so.
+# (eegsynth, from PyPI) and by our Python client, there and through a tunnel: every sample, every kept event at its
+# sample. Then the buffer as a live stream again. And `schwann mse check` against nobody, which must say so.
 set -euo pipefail
 cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
 recording=../shared/data/clock_resets.xdf

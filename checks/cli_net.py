@@ -29,15 +29,19 @@ def main():
         address = mirror.stdout.readline().strip()
         player = start(lab, "play", RECORDING, "--wait", "--speed", str(SPEED), stdout=subprocess.DEVNULL)
         publisher = start(lab, "ft", "publish", address, stdout=subprocess.PIPE, text=True)
+        share, join, elsewhere = tunnel(lab, folder, address)
         try:
             schwann(lab, "ft", "wait", address, "--samples", str(len(wanted)), "--timeout", "60")
             for client in (TheirClient(), OurClient()):
                 read_back(client, address, wanted)
+            for client in (TheirClient(), OurClient()):
+                read_back(client, elsewhere, wanted)
             events = kept_events(address)
+            assert kept_events(elsewhere) == events
             assert publisher.stdout.readline().startswith("FieldTrip: 8 channels of float32"), "not published"
         finally:
-            codes = [end(process) for process in (publisher, mirror, player)]
-    assert codes == [0, 0, 0], codes
+            codes = [end(process) for process in (join, share, publisher, mirror, player)]
+    assert codes == [0] * 5, codes
     compare_events(events, signal_stream, markers)
     nobody = subprocess.run([PROGRAM, "mse", "check", "127.0.0.1:9", "0" * 40], capture_output=True, text=True)
     assert nobody.returncode == 3 and "127.0.0.1:9" in nobody.stderr, nobody
@@ -50,6 +54,16 @@ def private_lab(folder):
     config.write_text(f"[ports]\nMulticastPort={base + 19}\nBasePort={base}\nPortRange=19\nIPv6=disable\n"
                       f"[multicast]\nResolveScope=machine\n[lab]\nSessionID=cli-net-{base}\n")
     return dict(os.environ, LSLAPICFG=str(config))
+
+
+def tunnel(lab, folder, address):
+    """Both ends of a tunnel to the buffer, and where a program at the other end finds it."""
+    lab = dict(lab, SCHWANN_KEYS=os.path.join(folder, "keys"))
+    schwann(lab, "keys", "init", "--unprotected")
+    share = start(lab, "ft", "tunnel", "share", address, "--listen", "127.0.0.1:0", stdout=subprocess.PIPE, text=True)
+    there = share.stdout.readline().split()[-1]
+    join = start(lab, "ft", "tunnel", "join", there, "127.0.0.1:0", stdout=subprocess.PIPE, text=True)
+    return share, join, join.stdout.readline().strip()
 
 
 def start(lab, *arguments, **pipes):

@@ -52,11 +52,18 @@ for _, _, data in steps("inlet_resolve_query.json"):
 for text in ["3.5xyz", "-1e400", "  +.5", "9223372036854775808", "1e", "0x10", "4503599627370497.5"]:
     save("lsl_number", text.encode())
 
+# The commands that only read, in both byte orders.
+READING = [bytes.fromhex(code) for code in ("0102", "0201", "0202", "0302", "0203", "0204", "0402")]
+
 # FieldTrip: what each scenario sent on its first connection, and the payloads of it.
 for scenario in json.loads(pathlib.Path("fieldtrip/tests/vectors/c-server.json").read_text())["scenarios"]:
     sent = [step for step in scenario["steps"] if step["op"] == "send" and "hex" in step]
     if sent:
         save("fieldtrip_session", b"\x07" + b"".join(bytes.fromhex(s["hex"]) for s in sent if s["conn"] == sent[0]["conn"]))
+    # Those that only read, one after the other, and all as they came.
+    reading = b"".join(bytes.fromhex(s["hex"]) for s in sent if bytes.fromhex(s["hex"])[2:4] in READING)
+    for requests in (reading, b"".join(bytes.fromhex(s["hex"]) for s in sent)):
+        save("fieldtrip_onlooker", b"\x05" + requests)
     for step in sent:
         data = bytes.fromhex(step["hex"])
         save("fieldtrip_wire", (b"\x02" if data[:1] == b"\x01" else b"\x01") + data[8:])

@@ -97,7 +97,7 @@ impl Member {
     }
 
     /// Runs one step of a handshake with everything that it needs.
-    pub(crate) fn with_context<R>(&self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
+    pub fn with_context<R>(&self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
         step(&mut Context {
             classic: ClassicSuite::Certified,
             credentials: &self.credentials,
@@ -108,8 +108,10 @@ impl Member {
         })
     }
 
-    /// Why other members would refuse this device in `role`, if they would.
-    fn check(&self, role: Roles) -> Result<(), TrustError> {
+    /// Checks that other members would accept this device in `role`.
+    ///
+    /// - Errors: why they would refuse it.
+    pub fn check(&self, role: Roles) -> Result<(), TrustError> {
         let checked = self.credentials.check(&self.lab, &self.revoked, role, now());
         checked.map_err(TrustError::Certificate)
     }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use schwann_fieldtrip::wire::Event;
@@ -12,32 +12,45 @@ use schwann_xdf::Writer;
 use crate::harness::Lab;
 
 /// A command that prints an address first, and runs until it is told to end.
-struct Running {
-    child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     out: BufReader<std::process::ChildStdout>,
-    address: String,
+    /// The last word of the first line.
+    pub(crate) address: String,
 }
 
 impl Running {
     fn start(lab: &Lab, arguments: &[&str]) -> Self {
-        let mut child = lab.schwann(arguments).stdout(Stdio::piped()).spawn().expect("a process");
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut address = String::new();
-        out.read_line(&mut address).expect("text");
-        Self { child, out, address: address.trim().to_owned() }
+        Self::spawn(&mut lab.schwann(arguments))
     }
 
-    fn client(&self) -> Client {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("text");
+        let address = line.split_whitespace().last().unwrap_or_default().to_owned();
+        Self { child, out, address }
+    }
+
+    pub(crate) fn client(&self) -> Client {
         let address: Address = self.address.parse().expect("an address");
         Client::connect(address, Options::default()).expect("a server")
     }
 
     /// Ends it as Ctrl-C does; returns its exit code and what else it printed.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("a signal");
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("text");
         (self.child.wait().expect("an end").code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _ended_already = self.child.wait();
     }
 }
 
@@ -78,7 +91,7 @@ fn a_buffer_that_is_not_there_is_named() {
 }
 
 /// A stream of 500 Hz with labels, and three markers beside its samples 10, 20 and 200.
-fn write_recording(path: &Path) {
+pub(crate) fn write_recording(path: &Path) {
     let writer = Writer::create(path, schwann_xdf::Options::default()).expect("a file");
     let signal = writer.add_stream(
         "<?xml version=\"1.0\"?><info><name>Amplifier</name><type>EEG</type><channel_count>2</channel_count>\

@@ -14,4 +14,6 @@ mod play;
 mod record;
 #[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod tunnel;
 mod watch;

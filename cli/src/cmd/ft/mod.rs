@@ -11,6 +11,7 @@ mod publish;
 mod put;
 mod record;
 mod serve;
+mod tunnel;
 mod wait;
 
 use crate::exit::Outcome;
@@ -22,9 +23,10 @@ Examples:
   schwann ft serve                                   a buffer at buffer://localhost:1972
   schwann ft mirror BioSemi                          a live stream as that buffer
   schwann ft publish buffer://localhost:1972         a buffer as a live stream
+  schwann ft tunnel join meg                         the buffer that another computer shares, sealed
 
 An ADDRESS is buffer://HOST:PORT, HOST, HOST:PORT, or the path of a UNIX socket with a slash in it. The
-protocol has neither passwords nor encryption: serve this computer alone unless you know who else is there.")]
+protocol has neither passwords nor encryption: serve this computer alone, and other computers through a tunnel.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,6 +44,7 @@ enum Command {
     Put(put::Arguments),
     Record(record::Arguments),
     Serve(serve::Arguments),
+    Tunnel(tunnel::Arguments),
     Wait(wait::Arguments),
 }
 
@@ -58,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Command::Put(arguments) => put::run(arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Tunnel(arguments) => tunnel::run(arguments),
         Command::Wait(arguments) => wait::run(arguments),
     }
 }

@@ -1,0 +1,221 @@
+//! `schwann ft tunnel join`: the end at the programs.
+
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use schwann_fieldtrip::{Address, BadAddress};
+use schwann_session::{Refusal, Roles};
+
+use super::PORT;
+use super::hello::{Answer, HELLO};
+use super::keys::{Keys, member};
+use super::plain::{Plain, PlainListener, must_be_here};
+use super::relay::{ReadOnly, relay};
+use super::sealed::{Inbox, SealError, Sealed};
+use super::share::{explain, keep_alive};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::stop::Stop;
+
+/// Use the buffer that another computer shares as if it were here, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft tunnel join meg                            buffer://localhost:1972 is the one that meg shares
+  schwann ft tunnel join meg:11973 localhost:1973       another port at either end
+  schwann ft tunnel join meg /tmp/meg                   a UNIX socket
+
+Programs are not changed: they connect to this computer. Each of their connections has a sealed session of its own,
+so a program that connects for each request pays for a handshake each time. If the other computer goes away,
+programs see a closed connection, and the next one tries again.")]
+pub(super) struct Arguments {
+    /// The computer that shares.
+    #[arg(value_name = "HOST[:PORT]", value_parser = place)]
+    there: (String, u16),
+    /// The address of this computer to use it at.
+    #[arg(value_name = "ADDRESS", default_value_t)]
+    here: Address,
+}
+
+/// Joins.
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    must_be_here(&arguments.here, "name localhost:PORT, or the path of a UNIX socket")?;
+    let stop = Stop::on_signals()?;
+    let keys = Keys::load(lab::config(), Roles::SUBSCRIBE)?;
+    let (host, port) = &arguments.there;
+    let shared = Arc::new(Shared { keys, host: host.clone(), port: *port, said: Mutex::default() });
+    // Once now, so that what is wrong is said before a program waits for it.
+    let (_, _, peer, answer) = shared.connect().map_err(|error| Problem::with(shared.name(), error))?;
+    let bound = PlainListener::bind(&arguments.here);
+    let (listeners, here) = bound.map_err(|error| Problem::with(&arguments.here, explain(&error)))?;
+    writeln!(io::stdout(), "{here}")?;
+    let only = if answer == Answer::JoinedToRead { ", to read only" } else { "" };
+    writeln!(io::stdout(), "joined to {peer} at {}{only}", shared.name())?;
+    for listener in listeners {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || accept_all(&listener, &shared));
+    }
+    while !stop.wait(Duration::from_secs(3600)) {}
+    if let Address::Unix(path) = &here {
+        // Somebody may have taken the file away before.
+        let _gone = std::fs::remove_file(path);
+    }
+    Ok(Exit::Good)
+}
+
+/// Why the buffer there cannot be used.
+#[derive(Debug)]
+enum JoinError {
+    NoBuffer,
+    Sealed(SealError),
+    Unreachable(io::Error),
+}
+
+impl core::fmt::Display for JoinError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoBuffer => f.write_str("no buffer runs there; start one with `schwann ft serve`"),
+            Self::Sealed(error) => {
+                error.fmt(f)?;
+                let SealError::Refused(refusal) = error else { return Ok(()) };
+                mending(*refusal).map_or(Ok(()), |mending| write!(f, "; {mending}"))
+            }
+            Self::Unreachable(error) => {
+                write!(f, "{error}; `schwann ft tunnel share` has to run there, and the port to be open")
+            }
+        }
+    }
+}
+
+impl From<SealError> for JoinError {
+    fn from(error: SealError) -> Self {
+        Self::Sealed(error)
+    }
+}
+
+/// What helps against a refusal.
+fn mending(refusal: Refusal) -> Option<&'static str> {
+    Some(match refusal {
+        Refusal::Closed | Refusal::PlainPeer => "is that the port of `schwann ft tunnel share`?",
+        Refusal::Expired | Refusal::WrongRole => "renew it with `schwann keys issue`",
+        Refusal::NotYetValid => "compare the clocks of both computers",
+        Refusal::PeerTooNew | Refusal::PeerTooOld => "install the same version of Schwann at both ends",
+        Refusal::RefusedByPeer => "`schwann keys status` at both ends shows whether they are of one lab",
+        Refusal::Revoked => "see `schwann keys status`",
+        Refusal::WrongLab => "import one lab's bundle at both ends with `schwann keys import`",
+        _ => return None,
+    })
+}
+
+struct Shared {
+    keys: Keys,
+    host: String,
+    port: u16,
+    /// What was said last about the other end, which every connection would say again.
+    said: Mutex<String>,
+}
+
+impl Shared {
+    fn name(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// Connects, and returns who is there and what it permits.
+    fn connect(&self) -> Result<(Sealed, Inbox, String, Answer), JoinError> {
+        let socket = self.reach().map_err(JoinError::Unreachable)?;
+        let trust = self.keys.trust();
+        let member = member(&trust).map_err(|_| SealError::Refused(Refusal::WrongLab))?;
+        let (sealed, mut inbox, identity) = Sealed::join(socket, member)?;
+        sealed.send(&HELLO, &mut Vec::new())?;
+        let answer = Answer::parse(sealed.receive_hello(&mut inbox)?);
+        match answer.ok_or(SealError::Refused(Refusal::PeerTooNew))? {
+            Answer::NoBuffer => Err(JoinError::NoBuffer),
+            answer => Ok((sealed, inbox, identity.statement.name.as_str().to_owned(), answer)),
+        }
+    }
+
+    fn reach(&self) -> io::Result<TcpStream> {
+        let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for address in (self.host.as_str(), self.port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, PATIENCE) {
+                Ok(socket) => return keep_alive(&socket).map(|()| socket),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// Says what happened, unless it was the last thing said.
+    fn say(&self, what: String) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if *said != what {
+            eprintln!("schwann: {}: {what}", self.name());
+            *said = what;
+        }
+    }
+}
+
+fn accept_all(listener: &PlainListener, shared: &Arc<Shared>) {
+    loop {
+        let Ok(plain) = listener.accept() else {
+            // Out of descriptors: those who wait in the queue are served when others have gone.
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let shared = Arc::clone(shared);
+        // Without a thread the program sees a closed connection, and has to come again.
+        let _turned_away =
+            thread::Builder::new().stack_size(STACK_BYTES).spawn(move || serve(&plain, &shared));
+    }
+}
+
+fn serve(plain: &Plain, shared: &Shared) {
+    match shared.connect() {
+        Ok((sealed, mut inbox, _, answer)) => {
+            *shared.said.lock().unwrap_or_else(PoisonError::into_inner) = String::new();
+            // The other end would stop it too, but cannot tell the person here.
+            let read_only = if answer == Answer::JoinedToRead { ReadOnly::Plain } else { ReadOnly::Neither };
+            if let Err(error) = relay(&sealed, &mut inbox, plain, read_only) {
+                shared.say(error.to_string());
+            }
+        }
+        Err(error) => shared.say(error.to_string()),
+    }
+}
+
+/// Reads `HOST` or `HOST:PORT`, with the port of sealed buffers unless another is given.
+pub(super) fn place(text: &str) -> Result<(String, u16), BadAddress> {
+    let Address::Tcp { host, port } = text.parse()? else { return Err(BadAddress) };
+    let is_bare = !text.contains("]:") && text.matches(':').count() != 1;
+    Ok((host, if is_bare { PORT } else { port }))
+}
+
+/// How long to try an address.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to leave descriptors time to become free.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The handshake's state lies on the stack.
+const STACK_BYTES: usize = 512 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_the_port_of_sealed_buffers_unless_it_names_one() {
+        for (text, host, port) in [
+            ("meg", "meg", PORT),
+            ("meg:1", "meg", 1),
+            ("192.0.2.7", "192.0.2.7", PORT),
+            ("[::1]", "::1", PORT),
+            ("::1", "::1", PORT),
+            ("[::1]:7", "::1", 7),
+        ] {
+            assert_eq!(place(text), Ok((host.to_owned(), port)), "{text}");
+        }
+        assert!(place("/tmp/ft").is_err() && place("meg:many").is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! `schwann ft tunnel`: a buffer on another computer, through a sealed session.
+//!
+//! ```text
+//!  programs ── plain, this computer alone ── join ══ sealed ══ share ── plain, that computer alone ── buffer
+//! ```
+//!
+//! Before working here, read spec: fieldtrip §19.
+
+mod crowd;
+mod hello;
+mod join;
+mod keys;
+mod plain;
+mod relay;
+mod sealed;
+mod share;
+
+use crate::exit::Outcome;
+
+/// Use a buffer on another computer through a sealed session; nothing leaves either computer in the clear.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft tunnel share                   at the computer of the buffer
+  schwann ft tunnel join meg                at the other: its buffer://localhost:1972 is now the one of meg
+
+Both computers need a key of the same lab: see `schwann keys --help`. Any number of programs and computers may
+join. One whose certificate does not permit to publish can read, but not write.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum End {
+    Join(join::Arguments),
+    Share(share::Arguments),
+}
+
+/// Runs one end of a tunnel.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.end {
+        End::Join(arguments) => join::run(arguments),
+        End::Share(arguments) => share::run(arguments),
+    }
+}
+
+/// The usual port of sealed buffers.
+const PORT: u16 = 11972;

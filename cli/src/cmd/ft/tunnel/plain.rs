@@ -1,0 +1,194 @@
+//! The plain ends of a tunnel, which never leave the computer.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use schwann_fieldtrip::Address;
+
+use crate::exit::Problem;
+
+/// A connection within this computer.
+#[derive(Debug)]
+pub(super) enum Plain {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+/// Where programs of this computer connect to.
+#[derive(Debug)]
+pub(super) enum PlainListener {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener),
+}
+
+impl Plain {
+    /// Connects to a buffer of this computer.
+    pub(super) fn connect(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Tcp { host, port } => {
+                let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+                for ip in loopback(host)? {
+                    match TcpStream::connect(SocketAddr::new(ip, *port)) {
+                        Ok(stream) => return stream.set_nodelay(true).map(|()| Self::Tcp(stream)),
+                        Err(error) => failure = error,
+                    }
+                }
+                Err(failure)
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Acknowledges what has arrived at once: an old client holds the second part of a request back until then
+    /// (spec: fieldtrip §16.2).
+    pub(super) fn acknowledge(&self) {
+        #[cfg(target_os = "linux")]
+        if let Self::Tcp(stream) = self {
+            // If it fails, the client is slow but served.
+            let _slower = socket2::SockRef::from(stream).set_tcp_quickack(true);
+        }
+    }
+
+    pub(super) fn shut(&self, how: Shutdown) {
+        // Already closed by the peer is what an error means.
+        let _closed = match self {
+            Self::Tcp(stream) => stream.shutdown(how),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.shutdown(how),
+        };
+    }
+}
+
+impl Read for &Plain {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Plain::Tcp(stream) => (&mut &*stream).read(out),
+            #[cfg(unix)]
+            Plain::Unix(stream) => (&mut &*stream).read(out),
+        }
+    }
+}
+
+impl Write for &Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Plain::Tcp(stream) => (&mut &*stream).write(bytes),
+            #[cfg(unix)]
+            Plain::Unix(stream) => (&mut &*stream).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl PlainListener {
+    /// Listens at every address of this computer that `address` names; returns it with the port it got.
+    pub(super) fn bind(address: &Address) -> io::Result<(Vec<Self>, Address)> {
+        match address {
+            Address::Tcp { host, port } => bind_tcp(host, *port),
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                let is_left_over = UnixStream::connect(path)
+                    .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+                if is_left_over {
+                    std::fs::remove_file(path)?;
+                }
+                Ok((vec![Self::Unix(UnixListener::bind(path)?)], address.clone()))
+            }
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Waits for the next connection.
+    pub(super) fn accept(&self) -> io::Result<Plain> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true).map(|()| Plain::Tcp(stream))
+            }
+            #[cfg(unix)]
+            Self::Unix(listener) => Ok(Plain::Unix(listener.accept()?.0)),
+        }
+    }
+}
+
+/// Refuses an address that is not within this computer: what goes there is in the clear.
+///
+/// `instead` says which one to name.
+pub(super) fn must_be_here(address: &Address, instead: &str) -> Result<(), Problem> {
+    let Address::Tcp { host, .. } = address else { return Ok(()) };
+    match loopback(host) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(Problem::with(
+            address,
+            format_args!("is not within this computer, and the way there would be in the clear; {instead}"),
+        )),
+        Err(error) => Err(Problem::with(address, error)),
+    }
+}
+
+/// The addresses of a host that are all within this computer.
+///
+/// - Errors: [`io::ErrorKind::PermissionDenied`] if one is not.
+fn loopback(host: &str) -> io::Result<Vec<IpAddr>> {
+    if host == "localhost" {
+        // Whatever a name server says.
+        return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+    }
+    let addresses: Vec<_> = (host, 0).to_socket_addrs()?.map(|address| address.ip()).collect();
+    if addresses.iter().all(IpAddr::is_loopback) {
+        Ok(addresses)
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<PlainListener>, Address)> {
+    let mut listeners = Vec::new();
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let mut port = wanted;
+    for ip in loopback(host)? {
+        match TcpListener::bind(SocketAddr::new(ip, port)) {
+            Ok(listener) => {
+                // The same free port at every address.
+                port = listener.local_addr()?.port();
+                listeners.push(PlainListener::Tcp(listener));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && wanted != 0 => return Err(error),
+            // A computer may have a name but not the protocol.
+            Err(error) => failure = error,
+        }
+    }
+    if listeners.is_empty() {
+        return Err(failure);
+    }
+    Ok((listeners, Address::Tcp { host: host.into(), port }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stays_within_the_computer_may_be_plain() {
+        for here in ["localhost:1972", "127.0.0.1", "127.8.0.1:1972", "[::1]:1972", "/tmp/ft"] {
+            let address: Address = here.parse().expect("an address");
+            assert!(must_be_here(&address, "").is_ok(), "{here}");
+        }
+        for elsewhere in ["0.0.0.0:1972", "192.0.2.7", "[::]:1972", "[2001:db8::1]:1972"] {
+            let address: Address = elsewhere.parse().expect("an address");
+            assert!(must_be_here(&address, "").is_err(), "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `schwann ft tunnel share`: the end at the buffer.
+
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::thread;
+
+use schwann_fieldtrip::Address;
+use schwann_session::{PeerIdentity, Refusal, Roles};
+
+use super::PORT;
+use super::crowd::{Crowd, Place};
+use super::hello::{Answer, HELLO};
+use super::keys::{Keys, member};
+use super::plain::{Plain, must_be_here};
+use super::relay::{ReadOnly, RelayError, relay};
+use super::sealed::{Inbox, SealError, Sealed};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::stop::Stop;
+
+/// Let other computers of the lab use a buffer of this one, sealed, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann ft tunnel share                                       buffer://localhost:1972, at port 11972
+  schwann ft tunnel share localhost:1973 --listen 192.0.2.7:11973
+  schwann ft tunnel share /tmp/ft --read-only                   nobody may write
+
+Who joins proves with a key that it is of the lab; strangers get one byte and learn nothing. A device without the
+role \"publish\" in its certificate may only read. A device that is revoked here (`schwann keys revoke`) finds no
+way in any more. The buffer may be started later.")]
+pub(super) struct Arguments {
+    /// The buffer, on this computer.
+    #[arg(value_name = "ADDRESS", default_value_t)]
+    buffer: Address,
+    /// Where to listen for other computers; every address of this one if it is not given.
+    #[arg(long, value_name = "HOST:PORT", value_parser = super::join::place)]
+    listen: Option<(String, u16)>,
+    /// Let nobody change the buffer.
+    #[arg(long)]
+    read_only: bool,
+}
+
+/// Shares.
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    must_be_here(&arguments.buffer, "run this command at the computer of the buffer")?;
+    let stop = Stop::on_signals()?;
+    let keys = Keys::load(lab::config(), Roles::PUBLISH)?;
+    let listeners = bind(arguments.listen.as_ref())?;
+    for listener in &listeners {
+        writeln!(io::stdout(), "{} is shared at {}", arguments.buffer, listener.local_addr()?)?;
+    }
+    let shared = Arc::new(Shared {
+        keys,
+        buffer: arguments.buffer.clone(),
+        read_only: arguments.read_only,
+        crowd: Arc::default(),
+    });
+    for listener in listeners {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || accept_all(&listener, &shared));
+    }
+    while !stop.wait(Duration::from_secs(3600)) {}
+    Ok(Exit::Good)
+}
+
+struct Shared {
+    keys: Keys,
+    buffer: Address,
+    read_only: bool,
+    crowd: Arc<Crowd>,
+}
+
+fn bind(listen: Option<&(String, u16)>) -> Result<Vec<TcpListener>, Problem> {
+    let Some((host, port)) = listen else {
+        // One socket for both protocols, or for the older one where the newer is switched off.
+        let both: [SocketAddr; 2] = [(Ipv6Addr::UNSPECIFIED, PORT).into(), ([0, 0, 0, 0], PORT).into()];
+        let listener = TcpListener::bind(&both[..]);
+        let wrong = |error| Problem::with(format_args!("port {PORT}"), explain(&error));
+        return Ok(vec![listener.map_err(wrong)?]);
+    };
+    let place = format!("{host}:{port}");
+    let addresses = (host.as_str(), *port).to_socket_addrs().map_err(|error| Problem::with(&place, error))?;
+    addresses
+        .map(|address| TcpListener::bind(address).map_err(|error| Problem::with(&place, explain(&error))))
+        .collect()
+}
+
+/// Says what helps against an address that cannot be listened on.
+pub(super) fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => format!("{error}; another program has it: name another port"),
+        _ => error.to_string(),
+    }
+}
+
+fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
+    loop {
+        let Ok((socket, peer)) = listener.accept() else {
+            // Out of descriptors: those who wait in the queue are served when others have gone.
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let Some(place) = shared.crowd.admit(peer.ip()) else { continue };
+        let shared = Arc::clone(shared);
+        let serve = move || serve(socket, peer.ip(), place, &shared);
+        // Without a thread this one is turned away, and has to come again.
+        let _turned_away = thread::Builder::new().stack_size(STACK_BYTES).spawn(serve);
+    }
+}
+
+fn serve(socket: TcpStream, peer: IpAddr, mut place: Place, shared: &Shared) {
+    let (sealed, mut inbox, identity) = match admit(socket, &shared.keys) {
+        Ok(admitted) => admitted,
+        Err(SealError::Refused(Refusal::Closed)) => return,
+        Err(error) => return eprintln!("schwann: {peer}: {error}"),
+    };
+    place.is_known();
+    let name = identity.statement.name;
+    let name = format!("{} (serial {}, {peer})", name.as_str(), identity.statement.serial);
+    if let Err(error) = converse(&sealed, &mut inbox, &identity, &name, shared) {
+        eprintln!("schwann: {name}: {error}");
+    }
+}
+
+fn admit(socket: TcpStream, keys: &Keys) -> Result<(Sealed, Inbox, PeerIdentity), SealError> {
+    keep_alive(&socket)?;
+    let trust = keys.trust();
+    let member = member(&trust).map_err(|_| SealError::Refused(Refusal::WrongLab))?;
+    Sealed::admit(socket, member)
+}
+
+fn converse(
+    sealed: &Sealed,
+    inbox: &mut Inbox,
+    identity: &PeerIdentity,
+    name: &str,
+    shared: &Shared,
+) -> Result<(), RelayError> {
+    let mut wire = Vec::new();
+    if sealed.receive_hello(inbox)? != HELLO {
+        eprintln!("schwann: {name}: wants something else than this version's tunnel");
+        return Ok(());
+    }
+    let plain = match Plain::connect(&shared.buffer) {
+        Ok(plain) => plain,
+        Err(error) => {
+            eprintln!("schwann: {}: {error}; start one with `schwann ft serve`", shared.buffer);
+            sealed.send(&Answer::NoBuffer.encode(), &mut wire)?;
+            sealed.finish_sending();
+            return Ok(());
+        }
+    };
+    let may_write = !shared.read_only && identity.statement.roles.contain(Roles::PUBLISH);
+    let (answer, read_only) = match may_write {
+        true => (Answer::Joined, ReadOnly::Neither),
+        false => (Answer::JoinedToRead, ReadOnly::Sealed),
+    };
+    sealed.send(&answer.encode(), &mut wire)?;
+    relay(sealed, inbox, &plain, read_only)
+}
+
+/// Notices a peer that was switched off, after some minutes of silence.
+pub(super) fn keep_alive(socket: &TcpStream) -> io::Result<()> {
+    let often = socket2::TcpKeepalive::new().with_time(KEEP_ALIVE);
+    socket2::SockRef::from(socket).set_tcp_keepalive(&often)
+}
+
+/// How long to leave descriptors time to become free.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The handshake's state lies on the stack.
+const STACK_BYTES: usize = 512 << 10;
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
