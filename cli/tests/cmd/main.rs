@@ -1,5 +1,7 @@
 //! The commands that need a network: on loopback, with ports and a session of their own per test.
 
+#[cfg(unix)]
+mod bridge;
 mod demo;
 #[cfg(unix)]
 mod fake;
