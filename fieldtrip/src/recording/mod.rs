@@ -28,6 +28,8 @@ pub use reader::{RecordedSession, Timing, sessions};
 pub use record::{record_buffer, record_follower};
 pub use writer::Recording;
 
+use crate::client::ClientError;
+
 /// Why a recording could not be written or read.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -40,6 +42,8 @@ pub enum RecordingError {
     NoHeader,
     /// Changes came faster than the disk took them: the recording ends before the acquisition.
     Overflow,
+    /// The server that is recorded does not go on; what came before is recorded.
+    Server(ClientError),
 }
 
 impl fmt::Display for RecordingError {
@@ -51,6 +55,7 @@ impl fmt::Display for RecordingError {
             Self::Overflow => {
                 f.write_str("data came faster than the disk took them: the recording is incomplete")
             }
+            Self::Server(error) => write!(f, "{error}; what came before is recorded"),
         }
     }
 }

@@ -28,6 +28,8 @@ pub fn record_buffer(tap: &Tap, recording: &mut Recording, stop: &AtomicBool) ->
 /// because the ring had overwritten them, which is 0 unless this machine was busy for longer than the ring is.
 ///
 /// A server that goes away is waited for.
+///
+/// - Errors: [`RecordingError::Server`] if what answers there is no buffer (any more): check its address.
 pub fn record_follower(
     follower: &mut Follower,
     recording: &mut Recording,
@@ -59,7 +61,7 @@ pub fn record_follower(
             Err(ClientError::Unreachable(_) | ClientError::Disconnected(_) | ClientError::TimedOut) => {
                 std::thread::sleep(LOOK_EVERY);
             }
-            Err(_) => return Ok(missed),
+            Err(error) => return Err(RecordingError::Server(error)),
         }
     }
     Ok(missed)

@@ -1,9 +1,17 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::time::Duration;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
 
 use super::*;
+use crate::address::Address;
 use crate::buffer::Buffer;
+use crate::client::{Client, Follower, Options, Start};
+use crate::policy::PeerId;
+use crate::session::{Session, Step};
 use crate::wire::{ByteOrder, DataType, Event, Header, SamplesDefinition, Totals};
 
 /// A place for a recording, gone when the test is.
@@ -154,4 +162,46 @@ fn a_recording_played_is_the_acquisition_again() {
     assert_eq!(buffer.samples(None).unwrap().1, values);
     let order: Vec<_> = Playback::new(&session).map(|due| due.item).collect();
     assert_eq!(order, [Item::Samples(0, 2), Item::Events(0..2), Item::Samples(2, 20_000)]);
+}
+
+#[test]
+fn a_server_that_answers_nonsense_ends_the_recording_with_an_error_and_keeps_what_came_before() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
+    let buffer = Buffer::default();
+    buffer.put_header(header()).unwrap();
+    buffer.put_samples(2, &[1_i16; 200]).unwrap();
+    let server = thread::spawn(move || {
+        // A buffer for one connection, and then something else at its port.
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut session = Session::new(buffer, Arc::default(), PeerId(0));
+        let mut has_sent_samples = false;
+        while !has_sent_samples {
+            match session.poll() {
+                Step::Read(_) => {
+                    let count = stream.read(session.space()).unwrap();
+                    session.filled(count);
+                }
+                Step::Send => {
+                    let bytes = session.parts().iter().flat_map(|part| part.to_vec()).collect::<Vec<_>>();
+                    stream.write_all(&bytes).unwrap();
+                    session.sent();
+                    has_sent_samples = bytes.len() > 200;
+                }
+                step => panic!("{step:?}"),
+            }
+        }
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").unwrap();
+        // Until the client has had enough.
+        let _reset = stream.read_to_end(&mut Vec::new());
+    });
+    let place = Place::new();
+    let mut recording = Recording::create(&place.0).unwrap();
+    let client = Client::connect(address, Options::default()).unwrap();
+    let mut follower = Follower::new(client, Start::Oldest);
+    let outcome = record_follower(&mut follower, &mut recording, &AtomicBool::new(false));
+    assert!(matches!(outcome, Err(RecordingError::Server(ClientError::Confused))), "{outcome:?}");
+    drop((follower, recording));
+    server.join().unwrap();
+    assert_eq!(RecordedSession::open(&place.0.join("0001")).unwrap().sample_count(), 100);
 }

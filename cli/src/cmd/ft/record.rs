@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use schwann_fieldtrip::recording::{Recording, record_follower};
+use schwann_fieldtrip::recording::{Recording, RecordingError, record_follower};
 use schwann_fieldtrip::{Follower, Start};
 
 use super::place::Place;
@@ -41,7 +41,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let wrong = |error| Problem::Failed(format!("{error}"));
     let mut recording = Recording::create(&arguments.folder).map_err(wrong)?;
     writeln!(io::stdout(), "recording to {}", arguments.folder.display())?;
-    let (samples, events) = record_follower(&mut follower, &mut recording, stop.flag()).map_err(wrong)?;
+    let recorded = record_follower(&mut follower, &mut recording, stop.flag());
+    let (samples, events) = recorded.map_err(|error| match error {
+        RecordingError::Server(_) => Problem::with(
+            &arguments.place.address,
+            format_args!("{error}; see what answers there with `schwann ft get`"),
+        ),
+        error => wrong(error),
+    })?;
     recording.finish().map_err(wrong)?;
     if (samples, events) == (0, 0) {
         return Ok(Exit::Good);
