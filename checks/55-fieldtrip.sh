@@ -28,6 +28,10 @@ gcc -std=c99 -D_GNU_SOURCE "${strict[@]}" capi/fieldtrip/tests/embed.c -o "$scra
   -L "$libraries" -lfieldtripbuffer -lpthread
 g++ "${strict[@]}" -x c++ -fsyntax-only - <<< '#include "schwann_fieldtrip.h"'
 LD_LIBRARY_PATH="$libraries" "$scratch/embed"
+# The example of its README, as it is printed there.
+sed -n '/^```c$/,/^```$/{/^```/d;p}' capi/fieldtrip/README.md > "$scratch/example.c"
+gcc -std=c99 "${strict[@]}" "$scratch/example.c" -o "$scratch/example" -L "$libraries" -lfieldtripbuffer -lm
+LD_LIBRARY_PATH="$libraries" "$scratch/example"
 
 # Each way of the benchmark once: it checks its own results.
 cargo run --locked --quiet -p schwann-bench --bin fieldtrip-bench -- \
