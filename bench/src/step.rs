@@ -133,7 +133,7 @@ fn mse_reading(step: &str, outcome: &serde_json::Value) -> Reading {
     }
 }
 
-/// A step per shape of a block.
+/// A step per shape of a block, and one per other scenario.
 pub(crate) fn fieldtrip(effort: Effort) -> Vec<Step> {
     let shapes: &[(u32, u32)] = match effort.depth {
         Depth::Full => {
@@ -145,31 +145,70 @@ pub(crate) fn fieldtrip(effort: Effort) -> Vec<Step> {
         Depth::Full => (3, Duration::from_millis(100)),
         Depth::Quick => (1, Duration::from_millis(50)),
     };
-    let step = |&(channels, samples): &(u32, u32)| Step {
+    let blocks = |&(channels, samples): &(u32, u32)| Step {
         name: format!("{channels} x {samples}"),
         run: Box::new(move |step| {
-            let timings =
-                fieldtrip::measure((channels, samples), rounds, time).map_err(|error| error.to_string())?;
-            Ok(timings.iter().map(|timing| fieldtrip_reading(step, timing)).collect())
+            let measured = fieldtrip::measure((channels, samples), rounds, time);
+            let (timings, verdicts) = measured.map_err(|error| error.to_string())?;
+            let timings = timings.iter().map(|timing| fieldtrip_reading(step, timing));
+            Ok(timings.chain(verdicts.iter().map(|verdict| fieldtrip_verdict(step, verdict))).collect())
         }),
     };
-    shapes.iter().map(step).collect()
+    let scenario = |name: &&'static str| {
+        let name = *name;
+        Step {
+            name: name.to_owned(),
+            run: Box::new(move |step| {
+                let measured = fieldtrip::measure_lines(name, rounds, time);
+                let (lines, verdicts) = measured.map_err(|error| error.to_string())?;
+                let lines = lines.iter().map(|line| fieldtrip_line(step, line));
+                Ok(lines.chain(verdicts.iter().map(|verdict| fieldtrip_verdict(step, verdict))).collect())
+            }),
+        }
+    };
+    shapes.iter().map(blocks).chain(fieldtrip::SCENARIOS.iter().map(scenario)).collect()
 }
 
 fn fieldtrip_reading(step: &str, timing: &fieldtrip::Timing) -> Reading {
     let values = f64::from(timing.channels * timing.samples);
-    let mut rates: Vec<f64> = timing.seconds.iter().map(|seconds| values / seconds / 1e6).collect();
-    rates.sort_by(f64::total_cmp);
+    let rates = timing.seconds.iter().map(|seconds| values / seconds / 1e6).collect();
     Reading {
-        step: step.to_owned(),
         subject: timing.path.clone(),
         name: timing.direction.to_lowercase(),
         unit: "million values/s".to_owned(),
         at: Some(values),
-        median: median(&rates),
-        low: rates.first().copied().unwrap_or(f64::NAN),
-        high: rates.last().copied().unwrap_or(f64::NAN),
-        samples: rates.len() as u64,
+        ..of_rounds(step, rates)
+    }
+}
+
+fn fieldtrip_line(step: &str, (name, values): &fieldtrip::Line) -> Reading {
+    Reading { subject: "FieldTrip".to_owned(), name: name.clone(), ..of_rounds(step, values.clone()) }
+}
+
+fn fieldtrip_verdict(step: &str, verdict: &fieldtrip::Verdict) -> Reading {
+    Reading {
+        subject: "FieldTrip".to_owned(),
+        name: format!("goal: {}", verdict.name),
+        unit: verdict.unit().to_owned(),
+        criterion: Some(verdict.criterion()),
+        met: Some(verdict.is_met()),
+        ..of_rounds(step, vec![verdict.value])
+    }
+}
+
+/// A figure with its rounds, to be given a name.
+fn of_rounds(step: &str, mut values: Vec<f64>) -> Reading {
+    values.sort_by(f64::total_cmp);
+    Reading {
+        step: step.to_owned(),
+        subject: String::new(),
+        name: String::new(),
+        unit: String::new(),
+        at: None,
+        median: median(&values),
+        low: values.first().copied().unwrap_or(f64::NAN),
+        high: values.last().copied().unwrap_or(f64::NAN),
+        samples: values.len() as u64,
         criterion: None,
         met: None,
     }

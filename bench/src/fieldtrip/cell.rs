@@ -4,7 +4,10 @@ use core::error::Error;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{original, ours, raw};
+use schwann_fieldtrip::Address;
+
+use super::original::Style;
+use super::{original, other, ours, raw};
 
 /// What a cell runs over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,9 +36,17 @@ pub(crate) enum Path {
     OriginalStateless,
     /// The original's client and second server, which waits in accept.
     OriginalUnix,
+    /// The original's calls within a program.
+    OriginalMemory,
+    /// The original's client, the server that the user named, one connection.
+    OtherServer,
+    /// The original's client, the server that the user named, a connection for each request.
+    OtherServerStateless,
+    /// Our client, the server that the user named, one connection.
+    OtherServerOurClient,
 }
 
-pub(crate) const PATHS: [Path; 12] = [
+pub(crate) const PATHS: [Path; 16] = [
     Path::RawMemory,
     Path::RawTcp,
     Path::RawUnix,
@@ -48,6 +59,10 @@ pub(crate) const PATHS: [Path; 12] = [
     Path::OriginalTcp,
     Path::OriginalStateless,
     Path::OriginalUnix,
+    Path::OriginalMemory,
+    Path::OtherServer,
+    Path::OtherServerStateless,
+    Path::OtherServerOurClient,
 ];
 
 /// Which way the samples go.
@@ -108,8 +123,15 @@ impl Plan {
         format!("{:?}-{:?}-{}x{}", self.direction, self.path, self.shape.channels, self.shape.samples)
     }
 
-    pub(crate) fn run(&self, time: Duration) -> Result<Cell, Box<dyn Error>> {
+    /// Whether it measures the server that the user named.
+    pub(crate) fn is_other(&self) -> bool {
+        matches!(self.path, Path::OtherServer | Path::OtherServerStateless | Path::OtherServerOurClient)
+    }
+
+    /// Measures; `other` is the server that the user named.
+    pub(crate) fn run(&self, time: Duration, other: Option<&Address>) -> Result<Cell, Box<dyn Error>> {
         let (shape, direction) = (self.shape, self.direction);
+        let named = || other.ok_or("no other server is named");
         match self.path {
             Path::RawMemory => raw::memory(shape, direction, time),
             Path::RawTcp => raw::tcp(shape, direction, time),
@@ -118,13 +140,17 @@ impl Plan {
             Path::TcpStateless => ours::tcp_stateless(shape, direction, time),
             Path::Unix => ours::unix(shape, direction, time),
             Path::Memory => ours::memory(shape, direction, time),
-            Path::OldClientTcp => original::client_to_ours(shape, direction, original::Style::Stateful, time),
-            Path::OldClientStateless => {
-                original::client_to_ours(shape, direction, original::Style::Stateless, time)
-            }
-            Path::OriginalTcp => original::tcp(shape, direction, original::Style::Stateful, time),
-            Path::OriginalStateless => original::tcp(shape, direction, original::Style::Stateless, time),
+            Path::OldClientTcp => original::client_to_ours(shape, direction, Style::Stateful, time),
+            Path::OldClientStateless => original::client_to_ours(shape, direction, Style::Stateless, time),
+            Path::OriginalTcp => original::tcp(shape, direction, Style::Stateful, time),
+            Path::OriginalStateless => original::tcp(shape, direction, Style::Stateless, time),
             Path::OriginalUnix => original::unix(shape, direction, time),
+            Path::OriginalMemory => original::memory(shape, direction, time),
+            Path::OtherServer => other::old_client(named()?, shape, direction, Style::Stateful, time),
+            Path::OtherServerStateless => {
+                other::old_client(named()?, shape, direction, Style::Stateless, time)
+            }
+            Path::OtherServerOurClient => other::our_client(named()?, shape, direction, time),
         }
     }
 }

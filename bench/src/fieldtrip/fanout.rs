@@ -1,24 +1,41 @@
 //! One writer at 256 channels × 2 kHz, and readers that wait for each block and read it.
+//!
+//! Whether readers disturb the writer is asked in short turns, none, many, many, none, and so on: what else the machine does
+//! falls on both alike.
 
 use core::error::Error;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Instant;
 
 use schwann_fieldtrip::wire::{DataType, Header, NEVER, Totals};
 use schwann_fieldtrip::{Address, Buffer, Client, ClientError, Options, Policy, Server};
 
-/// The writer's p50 and p99 with 0, 1, 4 and 16 readers, and what the readers missed.
+/// The writer's p50 and p99 with 0, 1, 4 and 16 readers, what the readers missed, and how 16 compare with none.
 pub(crate) fn run(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+    let turn = (time / 4).max(Duration::from_millis(250));
+    let mut all: BTreeMap<usize, (Vec<Duration>, u64)> = BTreeMap::new();
+    for readers in TURNS {
+        let (times, missed) = write_with(readers, turn)?;
+        let (pooled, missed_before) = all.entry(readers).or_default();
+        pooled.extend(times);
+        *missed_before += missed;
+    }
     let mut lines = Vec::new();
-    for readers in [0, 1, 4, 16] {
-        let (times, missed) = write_with(readers, time)?;
+    let mut p99 = BTreeMap::new();
+    for (readers, (times, missed)) in &mut all {
+        times.sort_unstable();
         let at =
             |part: usize| times.get((times.len() - 1) * part / 100).map_or(0.0, Duration::as_secs_f64) * 1e6;
+        p99.insert(*readers, at(99));
         lines.push((format!("fanout {readers:2} readers, write p50 us"), at(50)));
         lines.push((format!("fanout {readers:2} readers, write p99 us"), at(99)));
-        lines.push((format!("fanout {readers:2} readers, samples missed"), missed as f64));
+        lines.push((format!("fanout {readers:2} readers, samples missed"), *missed as f64));
+    }
+    if let (Some(alone), Some(crowded)) = (p99.get(&0), p99.get(&16)) {
+        lines.push(("fanout 16 readers, write p99 against none".to_owned(), crowded / alone));
     }
     Ok(lines)
 }
@@ -92,3 +109,5 @@ const CHANNELS: u32 = 256;
 const RATE: f32 = 2000.0;
 /// Samples of a block: 10 ms.
 const BLOCK: u32 = 20;
+/// How many readers there are, turn by turn.
+const TURNS: [usize; 18] = [0, 16, 16, 0, 1, 4, 0, 16, 16, 0, 4, 1, 0, 16, 16, 0, 16, 0];

@@ -44,11 +44,12 @@ pub(crate) fn run() -> Result<Vec<(String, f64)>, Box<dyn Error>> {
         .collect())
 }
 
-fn lines(name: &str, mut times: Vec<Duration>) -> [(String, f64); 2] {
+fn lines(name: &str, mut times: Vec<Duration>) -> [(String, f64); 3] {
     times.sort_unstable();
     let at = |part: usize| times.get((times.len() - 1) * part / 100).map_or(0.0, Duration::as_secs_f64) * 1e6;
     [
         (format!("history old client {name} p50 us"), at(50)),
+        (format!("history old client {name} p99 us"), at(99)),
         (format!("history old client {name} max us"), at(100)),
     ]
 }

@@ -91,10 +91,22 @@ pub(crate) fn unix(shape: Shape, direction: Direction, time: Duration) -> Result
     })
 }
 
+/// The original's calls within a program: a request and its reply, built and taken apart, without a socket.
+pub(crate) fn memory(shape: Shape, direction: Direction, time: Duration) -> Result<Cell, Box<dyn Error>> {
+    let store = Mutex::new(OldStore::full(shape));
+    let before = OldStore::samples(&store);
+    let block = shape.block(1);
+    let request = request(shape, direction, before, bytemuck::cast_slice(&block))?;
+    repeat(time, || {
+        let reply = answer(core::hint::black_box(&request), &store);
+        if matches!(core::hint::black_box(reply).get(2), Some(4)) { Ok(()) } else { Err("refused".into()) }
+    })
+}
+
 type Connected<S> = std::io::Result<S>;
 
 /// Sends requests as the C client does, block after block.
-fn drive<S: Read + Write>(
+pub(crate) fn drive<S: Read + Write>(
     connect: impl Fn() -> Connected<S>,
     style: Style,
     shape: Shape,

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use super::cell::{Cell, Direction, PATHS, Path, Plan, Shape};
 use super::documented;
+use super::targets::{Verdict, verdicts};
 
 /// What all rounds measured.
 #[derive(Default)]
@@ -22,6 +23,33 @@ impl Report {
         }
     }
 
+    /// Every cell that was measured, once.
+    pub(crate) fn plans(&self) -> Vec<Plan> {
+        let mut plans: Vec<Plan> = Vec::new();
+        for (plan, _) in &self.cells {
+            if !plans.contains(plan) {
+                plans.push(*plan);
+            }
+        }
+        plans.sort_by_key(|plan| (plan.shape.values(), plan.shape.channels, plan.name()));
+        plans
+    }
+
+    /// A figure that is no cell: the median of its rounds.
+    pub(crate) fn line(&self, name: &str) -> Option<f64> {
+        self.lines.get(name).map(|values| median(values))
+    }
+
+    /// All figures that are no cells, with their rounds.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (&str, &[f64])> {
+        self.lines.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+
+    /// How many times as fast a cell is as another path is with the same blocks.
+    pub(crate) fn times_faster(&self, plan: Plan, other: Path) -> Option<f64> {
+        Some(self.typical(Plan { path: other, ..plan })? / self.typical(plan)?)
+    }
+
     /// Tables for people: values/s by the median block, and the ratios that the targets name.
     pub(crate) fn table(&self) -> String {
         let mut out = String::new();
@@ -31,6 +59,11 @@ impl Report {
         for (name, values) in &self.lines {
             let (low, high) = range(values);
             let _ = writeln!(out, "{name}: {:.1} ({low:.1}…{high:.1})", median(values));
+        }
+        for verdict in verdicts(self) {
+            let word = if verdict.is_met() { "met    " } else { "NOT MET" };
+            let Verdict { name, value, .. } = &verdict;
+            let _ = writeln!(out, "{word} {name}: {value:.2} {} ({})", verdict.unit(), verdict.criterion());
         }
         out
     }
@@ -73,15 +106,17 @@ impl Report {
         let micros = seconds * 1e6;
         let _ = write!(out, "  {name:<20} {rate:>9.2e} values/s {micros:>9.2} us (slowest {slowest:.0})");
         let against: &[Path] = match plan.path {
-            Path::Tcp | Path::OldClientTcp => &[Path::RawTcp, Path::OriginalTcp],
-            Path::TcpStateless | Path::OldClientStateless => &[Path::OriginalStateless],
+            Path::Tcp | Path::OldClientTcp => &[Path::RawTcp, Path::OriginalTcp, Path::OtherServer],
+            Path::TcpStateless | Path::OldClientStateless => {
+                &[Path::OriginalStateless, Path::OtherServerStateless]
+            }
             Path::Unix => &[Path::RawUnix, Path::OriginalUnix],
-            Path::Memory => &[Path::RawMemory],
+            Path::Memory => &[Path::RawMemory, Path::OriginalMemory],
             _ => &[],
         };
         for other in against {
-            if let Some(theirs) = self.typical(Plan { path: *other, ..plan }) {
-                let _ = write!(out, "  {:.2} x {other:?}", theirs / seconds);
+            if let Some(times) = self.times_faster(plan, *other) {
+                let _ = write!(out, "  {times:.2} x {other:?}");
             }
         }
         if let Some(documented) = documented::values_per_second(plan) {
@@ -90,9 +125,14 @@ impl Report {
         out.push('\n');
     }
 
+    /// Seconds a block takes, by round.
+    pub(crate) fn rounds(&self, plan: Plan) -> Vec<f64> {
+        self.of(plan).map(Cell::typical).collect()
+    }
+
     /// Seconds a block takes: the median over the rounds of each round's median.
-    fn typical(&self, plan: Plan) -> Option<f64> {
-        let times: Vec<f64> = self.of(plan).map(Cell::typical).collect();
+    pub(crate) fn typical(&self, plan: Plan) -> Option<f64> {
+        let times = self.rounds(plan);
         (!times.is_empty()).then(|| median(&times))
     }
 

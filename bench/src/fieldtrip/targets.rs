@@ -1,0 +1,139 @@
+//! What the project promises of the FieldTrip buffer, judged by ratios and times of one run.
+
+use super::cell::{Direction, Path, Plan, Shape};
+use super::report::Report;
+
+/// A promise, and what a run says about it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What was measured.
+    pub name: String,
+    /// The figure, in the bound's unit.
+    pub value: f64,
+    /// What it has to be.
+    pub bound: Bound,
+}
+
+/// Where a figure has to lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// Microseconds, at most.
+    AtMostMicros(f64),
+    /// Times something else, at least.
+    AtLeastTimes(f64),
+    /// Times something else, at most.
+    AtMostTimes(f64),
+    /// Nothing of the kind may be there.
+    None,
+}
+
+impl Verdict {
+    /// Whether the promise is kept.
+    #[must_use]
+    pub fn is_met(&self) -> bool {
+        match self.bound {
+            Bound::AtLeastTimes(least) => self.value >= least,
+            Bound::AtMostMicros(most) | Bound::AtMostTimes(most) => self.value <= most,
+            Bound::None => self.value == 0.0,
+        }
+    }
+
+    /// The promise as text.
+    #[must_use]
+    pub fn criterion(&self) -> String {
+        match self.bound {
+            Bound::AtLeastTimes(least) => format!("at least {least} x"),
+            Bound::AtMostMicros(most) => format!("at most {most} us"),
+            Bound::AtMostTimes(most) => format!("at most {most} x"),
+            Bound::None => "none".to_owned(),
+        }
+    }
+
+    /// The unit of the figure.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        match self.bound {
+            Bound::AtLeastTimes(_) | Bound::AtMostTimes(_) => "x",
+            Bound::AtMostMicros(_) => "us",
+            Bound::None => "",
+        }
+    }
+}
+
+/// Judges everything that a report has measured.
+pub(crate) fn verdicts(report: &Report) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for plan in report.plans() {
+        for (other, bound) in promises(plan, report) {
+            let times = report.times_faster(plan, other);
+            verdicts.extend(times.map(|value| Verdict {
+                name: format!(
+                    "{:?} {}x{}: {:?} against {other:?}",
+                    plan.direction, plan.shape.channels, plan.shape.samples, plan.path
+                ),
+                value,
+                bound,
+            }));
+        }
+    }
+    let lines = LINES.iter().filter_map(|(name, bound)| {
+        let value = report.line(name)?;
+        Some(Verdict { name: (*name).to_owned(), value, bound: *bound })
+    });
+    verdicts.extend(lines);
+    verdicts
+}
+
+/// Against what a path is promised to be how fast.
+fn promises(plan: Plan, report: &Report) -> Vec<(Path, Bound)> {
+    let Plan { path, direction, shape } = plan;
+    let at_least = Bound::AtLeastTimes;
+    match path {
+        Path::Tcp => {
+            let mut promises = vec![(Path::RawTcp, at_least(0.7))];
+            let theirs = report.typical(Plan { path: Path::OriginalTcp, ..plan });
+            if theirs.is_some_and(|seconds| seconds > STALL) {
+                promises.push((Path::OriginalTcp, at_least(100.0)));
+            }
+            promises
+        }
+        Path::OldClientTcp
+            if direction == Direction::Put && shape == (Shape { channels: 32, samples: 16 }) =>
+        {
+            vec![(Path::OriginalTcp, at_least(500.0))]
+        }
+        Path::TcpStateless => vec![(Path::OriginalStateless, at_least(5.0))],
+        Path::Unix => vec![(Path::RawUnix, at_least(0.7)), (Path::OriginalUnix, at_least(1.5))],
+        Path::Memory if shape.values() >= 2048 => vec![(Path::RawMemory, at_least(0.8))],
+        Path::Memory if shape.values() <= 512 => vec![(Path::OriginalMemory, at_least(2.0))],
+        _ => Vec::new(),
+    }
+}
+
+/// Seconds of a block beyond which its connection stalls: half of the shortest delayed acknowledgement.
+const STALL: f64 = 0.02;
+
+/// Promises about single figures.
+const LINES: [(&str, Bound); 6] = [
+    ("history old client write p99 us", Bound::AtMostMicros(STALL * 1e6)),
+    ("history old client read p99 us", Bound::AtMostMicros(STALL * 1e6)),
+    ("wake memory p50 us", Bound::AtMostMicros(5.0)),
+    ("wake tcp p50 us", Bound::AtMostMicros(30.0)),
+    ("fanout 16 readers, write p99 against none", Bound::AtMostTimes(2.0)),
+    ("fanout 16 readers, samples missed", Bound::None),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_is_kept_at_its_bound_and_broken_beyond_it() {
+        let is_met = |value, bound| Verdict { name: String::new(), value, bound }.is_met();
+        assert!(is_met(0.7, Bound::AtLeastTimes(0.7)) && !is_met(0.69, Bound::AtLeastTimes(0.7)));
+        assert!(is_met(5.0, Bound::AtMostMicros(5.0)) && !is_met(5.1, Bound::AtMostMicros(5.0)));
+        assert!(is_met(2.0, Bound::AtMostTimes(2.0)) && !is_met(2.1, Bound::AtMostTimes(2.0)));
+        assert!(is_met(0.0, Bound::None) && !is_met(1.0, Bound::None));
+        assert!(!is_met(f64::NAN, Bound::AtLeastTimes(0.7)), "what was not measured is not met");
+    }
+}
