@@ -1,7 +1,7 @@
 # The crates below the sans-IO line build for microcontrollers: without the standard library, and proto
-# without a heap, too.
+# and the node without a heap, too.
 set -uo pipefail
-targets=(riscv32imc-unknown-none-elf thumbv7em-none-eabihf)
+targets=(riscv32imc-unknown-none-elf riscv32imac-unknown-none-elf thumbv7em-none-eabihf)
 for target in "${targets[@]}"; do
   if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
     if ! timeout 300 rustup target add "$target"; then
@@ -14,10 +14,12 @@ done
 set -e
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/bare-metal"
 for target in "${targets[@]}"; do
-  for package in schwann-proto schwann-aead schwann-session schwann-mse; do
+  for package in schwann-proto schwann-aead schwann-session schwann-mse schwann-node; do
     cargo build --locked --quiet --package "$package" --no-default-features --target "$target"
     echo "$package builds for $target"
   done
   cargo build --locked --quiet --package schwann-proto --no-default-features --features alloc --target "$target"
   echo "schwann-proto with alloc builds for $target"
+  cargo build --locked --quiet --package schwann-node --features hybrid --target "$target"
+  echo "schwann-node with the hybrid suite builds for $target"
 done

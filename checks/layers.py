@@ -15,6 +15,7 @@ ALLOWED = {
     "schwann-session": {"schwann-aead"},
     "schwann-mse": {"schwann-session"},
     "schwann-xdf": set(),
+    "schwann-node": {"schwann-proto", "schwann-session"},
     "schwann": {"schwann-proto", "schwann-session"},
     "schwann-fieldtrip": {"schwann-session"},
     "schwann-fieldtrip-capi": {"schwann-fieldtrip"},
@@ -24,8 +25,8 @@ ALLOWED = {
     "schwann-cli": {"schwann", "schwann-bench", "schwann-fieldtrip", "schwann-mse", "schwann-proto",
                     "schwann-session", "schwann-xdf"},
 }
-SAFE = {"proto", "session", "mse", "xdf", "engine", "fieldtrip", "cli"}
-NO_STD = {"proto", "aead", "session", "mse"}
+SAFE = {"proto", "session", "mse", "xdf", "engine", "fieldtrip", "firmware/node", "cli"}
+NO_STD = {"proto", "aead", "session", "mse", "firmware/node"}
 
 
 def main() -> int:

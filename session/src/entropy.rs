@@ -12,7 +12,6 @@ pub trait Entropy {
 
 /// The source of randomness failed; nothing secret can be made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct NoEntropy;
 
 impl fmt::Display for NoEntropy {

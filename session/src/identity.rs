@@ -11,7 +11,10 @@ use zeroize::Zeroizing;
 
 use crate::{
     Certificate, Entropy, Fingerprint, NoEntropy, Refusal, RevocationList, Roles, Statement, UnixSeconds,
-    bytes::concat, certificate, noise::NoiseKey,
+    bytes::concat,
+    certificate,
+    noise::NoiseKey,
+    record::{MAX_RECORD, MIN_RECORD},
 };
 
 /// A device's own key pair; it never leaves the device.
@@ -162,6 +165,8 @@ pub struct Credentials {
     key: DeviceKey,
     certificate: Certificate,
     noise: NoiseKey,
+    /// Most plaintext bytes that peers may put into one record for this device.
+    max_record: usize,
 }
 
 impl Credentials {
@@ -178,7 +183,19 @@ impl Credentials {
             return Err(CredentialsError::WrongKey);
         }
         let secret = random(entropy).map_err(|NoEntropy| CredentialsError::NoEntropy)?;
-        Ok(Self { key, certificate, noise: NoiseKey::new(&secret) })
+        Ok(Self { key, certificate, noise: NoiseKey::new(&secret), max_record: MAX_RECORD })
+    }
+
+    /// Asks peers for records of at most `bytes`, because this device has no room for longer ones.
+    ///
+    /// - Units: bytes of plaintext, brought into the range that the specification permits.
+    /// - Source: spec: secure-session §3.4, limits.
+    pub fn limit_records(&mut self, bytes: usize) {
+        self.max_record = bytes.clamp(MIN_RECORD, MAX_RECORD);
+    }
+
+    pub(crate) fn max_record(&self) -> usize {
+        self.max_record
     }
 
     /// This device's certificate.

@@ -8,6 +8,8 @@ use ml_kem::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
+/// Whether the hybrid suite is there; see `kem_absent.rs`.
+pub(crate) const AVAILABLE: bool = true;
 /// Length of an encapsulation key, in bytes (FIPS 203 §8, table 3).
 pub(crate) const PUBLIC_LEN: usize = 1184;
 /// Length of a ciphertext, in bytes (FIPS 203 §8, table 3).
@@ -33,16 +35,16 @@ impl Seed {
     }
 
     /// The encapsulation key that goes to the responder.
-    pub(crate) fn public(&self) -> [u8; PUBLIC_LEN] {
-        self.expand().encapsulation_key().to_bytes().into()
+    pub(crate) fn public(&self) -> Option<[u8; PUBLIC_LEN]> {
+        Some(self.expand().encapsulation_key().to_bytes().into())
     }
 
     /// Opens what the responder sent. A wrong ciphertext gives a wrong secret, never an error (FIPS 203 §6.3).
-    pub(crate) fn decapsulate(&self, ciphertext: &[u8; CIPHERTEXT_LEN]) -> Shared {
+    pub(crate) fn decapsulate(&self, ciphertext: &[u8; CIPHERTEXT_LEN]) -> Option<Shared> {
         let mut secret = self.expand().decapsulate(&Ciphertext::from(*ciphertext));
         let shared = Zeroizing::new(secret.into());
         secret.zeroize();
-        shared
+        Some(shared)
     }
 }
 
@@ -69,11 +71,11 @@ mod tests {
     #[test]
     fn both_ends_get_the_same_secret() {
         let seed = Seed::new(Zeroizing::new([7; 64]));
-        let (ciphertext, ours) = encapsulate(&seed.public(), &Zeroizing::new([9; 32])).unwrap();
-        assert_eq!(*seed.decapsulate(&ciphertext), *ours);
+        let (ciphertext, ours) = encapsulate(&seed.public().unwrap(), &Zeroizing::new([9; 32])).unwrap();
+        assert_eq!(*seed.decapsulate(&ciphertext).unwrap(), *ours);
         let mut wrong = ciphertext;
         wrong[500] ^= 1;
-        assert_ne!(*seed.decapsulate(&wrong), *ours);
+        assert_ne!(*seed.decapsulate(&wrong).unwrap(), *ours);
     }
 
     #[test]

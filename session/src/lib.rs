@@ -44,6 +44,10 @@ mod entropy;
 mod fingerprint;
 mod handshake;
 mod identity;
+#[cfg(feature = "hybrid")]
+mod kem;
+#[cfg(not(feature = "hybrid"))]
+#[path = "kem_absent.rs"]
 mod kem;
 #[cfg(feature = "alloc")]
 pub mod keystore;

@@ -255,6 +255,9 @@ impl Header {
 /// Most bytes of plaintext in a record.
 pub const MAX_RECORD: usize = 16_384;
 
+/// Least plaintext that everybody must take in a record, in bytes.
+pub(crate) const MIN_RECORD: usize = 256;
+
 /// Bytes that a record adds to its plaintext: header and tag.
 pub const RECORD_OVERHEAD: usize = HEADER_LEN + Tag::LEN;
 

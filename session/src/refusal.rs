@@ -21,6 +21,8 @@ pub enum Refusal {
     Malformed,
     /// This side's random generator failed.
     NoEntropy,
+    /// The peer wants the hybrid suite, and this device is too small for it.
+    NoHybrid,
     /// A certificate is not valid yet: most often, a clock is wrong.
     NotYetValid,
     /// The peer speaks a later version than this one.
@@ -76,6 +78,7 @@ impl fmt::Display for Refusal {
             Self::Forged => "the peer's proof does not verify",
             Self::Malformed => "the peer's bytes make no sense",
             Self::NoEntropy => "the system gives no random bytes",
+            Self::NoHybrid => "this device is too small for the suite with post-quantum protection",
             Self::NotYetValid => "the certificate is not valid yet",
             Self::PeerTooNew => "the peer speaks a later version of the secure session",
             Self::PeerTooOld => "the peer speaks an earlier version of the secure session",

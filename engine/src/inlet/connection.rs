@@ -39,7 +39,7 @@ pub(crate) fn run(stream: &Stream) {
         let outcome = connect(stream, closings);
         match &outcome {
             Ok(()) => serve(stream, closings),
-            Err(reason) if stream.permits_plain(reason) => continue,
+            Err(reason) if stream.permits_other(reason) => continue,
             Err(reason) => log::verbose!(1, "{} is not received: {reason}", stream.info().name()),
         }
         if !is_wanted(stream, closings) {
@@ -100,7 +100,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
         }
         state.link = Some(Arc::clone(&link));
     }
-    let agreed = handshake::shake_hands(&link, &stream.wanted(&info), stream.member(&info))?;
+    let agreed = handshake::shake_hands(&link, &stream.wanted(&info), stream.sealing(&info))?;
     stream.take_keys(&link);
     let codec = QueueCodec::new(agreed.layout, info.nominal_rate());
     let capacity = usize::try_from(stream.capacity).unwrap_or(1);

@@ -90,9 +90,9 @@ fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamIn
     let left = || deadline.saturating_duration_since(Instant::now());
     let address = stream.data_address(present).ok_or(Failure::Outlet)?;
     let link = Link::plain(start_connecting(address)?);
-    let mut opener = match prepare(&link, present, stream.member(present), deadline) {
+    let mut opener = match prepare(&link, present, stream.sealing(present), deadline) {
         Ok(opener) => opener,
-        Err(error) if stream.permits_plain(&error) => return attempt(stream, present, wait),
+        Err(error) if stream.permits_other(&error) => return attempt(stream, present, wait),
         Err(error) => return Err(error.into()),
     };
     if link.send_until(b"LSL:fullinfo\r\n", deadline).failed {

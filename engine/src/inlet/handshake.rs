@@ -127,13 +127,13 @@ pub(crate) fn start_connecting(address: SocketAddr) -> Result<TcpStream, Handsha
 pub(crate) fn shake_hands(
     link: &Link,
     wanted: &Wanted<'_>,
-    member: Option<&Member>,
+    sealing: Option<(&Member, Suite)>,
 ) -> Result<Agreed, HandshakeError> {
     let deadline = Instant::now() + PATIENCE;
     finish_connecting(link, deadline)?;
     let mut conversation = Conversation { link, received: Vec::new(), opener: Opener::default(), deadline };
-    if let Some(member) = member {
-        conversation.secure(member, wanted.info)?;
+    if let Some((member, suite)) = sealing {
+        conversation.secure(member, suite, wanted.info)?;
     }
     let uid = wanted.info.uid().to_string();
     let version = wanted.version.min(wanted.info.version());
@@ -227,13 +227,13 @@ fn begin_archive(
 pub(crate) fn prepare(
     link: &Link,
     info: &StreamInfo,
-    member: Option<&Member>,
+    sealing: Option<(&Member, Suite)>,
     deadline: Instant,
 ) -> Result<Opener, HandshakeError> {
     finish_connecting(link, deadline)?;
     let mut conversation = Conversation { link, received: Vec::new(), opener: Opener::default(), deadline };
-    if let Some(member) = member {
-        conversation.secure(member, info)?;
+    if let Some((member, suite)) = sealing {
+        conversation.secure(member, suite, info)?;
     }
     Ok(conversation.opener)
 }
@@ -248,10 +248,9 @@ struct Conversation<'a> {
 
 impl Conversation<'_> {
     /// Makes a secure session; from then on everything is sealed.
-    fn secure(&mut self, member: &Member, info: &StreamInfo) -> Result<(), HandshakeError> {
-        let mut initiator = member
-            .with_context(|context| Initiator::new(Suite::Hybrid, context))
-            .map_err(HandshakeError::Refused)?;
+    fn secure(&mut self, member: &Member, suite: Suite, info: &StreamInfo) -> Result<(), HandshakeError> {
+        let mut initiator =
+            member.with_context(|context| Initiator::new(suite, context)).map_err(HandshakeError::Refused)?;
         let mut used = 0;
         loop {
             let output = initiator.poll_output();

@@ -9,7 +9,7 @@ use schwann_proto::resolver::condition::Identity;
 use schwann_proto::resolver::{Recovery as Decision, recovery_search_time};
 use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
-use schwann_session::{Refusal, Roles};
+use schwann_session::{Refusal, Roles, Suite};
 
 use super::events::{Events, StreamEvent};
 use super::handshake::{HandshakeError, Wanted};
@@ -61,6 +61,8 @@ pub(crate) struct Stream {
     trust: Arc<Trust>,
     /// The UID of an outlet that speaks plain LSL alone, where that is permitted.
     plain_peer: Mutex<String>,
+    /// The UID of an outlet that has refused the hybrid suite: it may be a device too small for it.
+    classic_peer: Mutex<String>,
     interrupt: Interrupt,
 }
 
@@ -83,6 +85,7 @@ impl Stream {
             full_info: Mutex::new(None),
             trust,
             plain_peer: Mutex::new(String::new()),
+            classic_peer: Mutex::new(String::new()),
             interrupt: Interrupt::default(),
             config,
         };
@@ -109,14 +112,45 @@ impl Stream {
     }
 
     /// With what to seal a connection to the outlet that `info` describes; nothing if it is plain.
-    pub(crate) fn member(&self, info: &StreamInfo) -> Option<&Member> {
+    fn member(&self, info: &StreamInfo) -> Option<&Member> {
         let plain = *info.uid() == *self.plain_peer.lock().unwrap_or_else(PoisonError::into_inner).as_str();
         let member = self.trust.member().filter(|_| self.trust.policy() != Policy::Off);
         member.filter(|_| self.trust.policy() == Policy::Require || !plain)
     }
 
+    /// With what and in which suite to seal a connection to the outlet that `info` describes.
+    pub(crate) fn sealing(&self, info: &StreamInfo) -> Option<(&Member, Suite)> {
+        self.member(info).map(|member| (member, self.suite(info)))
+    }
+
+    /// In which suite to seal a connection to the outlet that `info` describes.
+    fn suite(&self, info: &StreamInfo) -> Suite {
+        let classic = self.classic_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        if *info.uid() == *classic.as_str() { Suite::Classic } else { Suite::Hybrid }
+    }
+
+    /// Whether the connection may be tried again at once in another way.
+    pub(crate) fn permits_other(&self, error: &HandshakeError) -> bool {
+        self.permits_classic(error) || self.permits_plain(error)
+    }
+
+    /// Whether the connection may be tried again in the classic suite: the outlet has refused the hybrid one.
+    ///
+    /// Whoever forges that refusal gains nothing: the classic suite is permitted by a certificate's flag alone
+    /// (spec: secure-session §3.7).
+    fn permits_classic(&self, error: &HandshakeError) -> bool {
+        if !matches!(error, HandshakeError::Refused(Refusal::RefusedByPeer)) {
+            return false;
+        }
+        let info = self.info();
+        let tried = self.suite(&info);
+        let mut classic = self.classic_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        *classic = if tried == Suite::Hybrid { info.uid().to_string() } else { String::new() };
+        tried == Suite::Hybrid
+    }
+
     /// Whether the connection may be tried again in the clear: the outlet does not seal, and need not.
-    pub(crate) fn permits_plain(&self, error: &HandshakeError) -> bool {
+    fn permits_plain(&self, error: &HandshakeError) -> bool {
         let plain = matches!(error, HandshakeError::Refused(Refusal::PlainPeer));
         if !plain || self.trust.policy() != Policy::Prefer {
             return false;

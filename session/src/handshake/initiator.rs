@@ -33,8 +33,11 @@ enum State {
 impl Initiator {
     /// Begins a handshake; its first bytes are ready to be sent.
     ///
-    /// - Errors: [`Refusal::ClassicRefused`], [`Refusal::NoEntropy`].
+    /// - Errors: [`Refusal::ClassicRefused`], [`Refusal::NoHybrid`], [`Refusal::NoEntropy`].
     pub fn new(suite: Suite, context: &mut Context<'_>) -> Result<Self, Refusal> {
+        if suite == Suite::Hybrid && !kem::AVAILABLE {
+            return Err(Refusal::NoHybrid);
+        }
         if suite == Suite::Classic && context.classic == ClassicSuite::Refused {
             return Err(Refusal::ClassicRefused);
         }
@@ -55,7 +58,8 @@ impl Initiator {
         match suite {
             Suite::Classic => message::put_message(&mut noise, &[], suite.message_1_len(), &mut output)?,
             Suite::Hybrid => {
-                message::put_message(&mut noise, &seed.public(), suite.message_1_len(), &mut output)?;
+                let public = seed.public().ok_or(Broken)?;
+                message::put_message(&mut noise, &public, suite.message_1_len(), &mut output)?;
             }
         }
         let state = State::Message2 { noise, seed };
@@ -157,7 +161,7 @@ fn read_message_2(
         }
         Suite::Hybrid => {
             let (ciphertext, proof) = payload.split_first_chunk().ok_or(Refusal::Malformed)?;
-            noise.set_psk(&seed.decapsulate(ciphertext));
+            noise.set_psk(&seed.decapsulate(ciphertext).ok_or(Refusal::NoHybrid)?);
             proof
         }
     };

@@ -9,7 +9,7 @@ use crate::{
     identity::binding,
     kem,
     noise::{Broken, Noise},
-    record::MAX_RECORD,
+    record::{MAX_RECORD, MIN_RECORD},
 };
 
 impl Suite {
@@ -128,7 +128,7 @@ impl Proof {
 
     /// Proves this end, `side`, for the handshake as it stands.
     pub(super) fn encode(side: Side, noise: &Noise, context: &Context<'_>) -> [u8; Self::LEN] {
-        let max_record = u32::try_from(MAX_RECORD).unwrap_or(u32::MAX);
+        let max_record = u32::try_from(context.credentials.max_record()).unwrap_or(u32::MAX);
         concat(&[
             &context.credentials.certificate().encode(),
             &context.credentials.bind(side.byte(), &noise.hash()),
@@ -222,6 +222,3 @@ impl Side {
         }
     }
 }
-
-/// Least record that a peer must take, in bytes.
-const MIN_RECORD: usize = 256;

@@ -96,6 +96,9 @@ impl Responder {
                 if suite == Suite::Classic && context.classic == ClassicSuite::Refused {
                     return Err(Refusal::ClassicRefused);
                 }
+                if suite == Suite::Hybrid && !kem::AVAILABLE {
+                    return Err(Refusal::NoHybrid);
+                }
                 self.state = State::Message1(suite);
                 return Ok(Step::Next);
             }

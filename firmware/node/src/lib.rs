@@ -1,0 +1,56 @@
+//! An LSL outlet and inlet for microcontrollers, from the crates that a computer uses.
+//!
+//! ```text
+//!   application's core                       network's core
+//!   Producer::push ──▶ Ring ──▶ Consumer ──▶ Outlet ──▶ transmit ──▶ TCP
+//!     (never waits)                            ▲  │
+//!                                  receive ────┘  └── handle_datagram ──▶ UDP
+//! ```
+//!
+//! The caller brings memory, time, randomness and bytes: it owns the sockets, gives what arrives to
+//! [`Outlet::receive`] and [`Outlet::handle_datagram`], calls [`Outlet::poll`] when time has passed or samples
+//! were pushed, and sends what [`Outlet::transmit`] holds. [`Wait`] says until when it may sleep.
+//! [`Inlet`] is driven in the same way.
+//!
+//! Nothing here needs a heap, an operating system, unsafe code, or atomic instructions beyond loads and stores,
+//! which is all that the smallest RISC-V chips have.
+//!
+//! It does not serve protocol 1.00, nor queries about `desc`; `firmware/README.md` has the whole list.
+#![forbid(unsafe_code)]
+#![no_std]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::as_conversions,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used
+    )
+)]
+
+#[cfg(test)]
+extern crate std;
+
+mod condition;
+mod description;
+mod finder;
+mod inlet;
+mod intake;
+pub mod key_slots;
+mod link;
+mod outgoing;
+mod outlet;
+pub mod provision;
+mod ring;
+mod security;
+mod time;
+
+pub use description::{Description, InvalidDescription, Place, Uid};
+pub use finder::{Finder, Found};
+pub use inlet::{Inlet, InletError, InletState, Wanted};
+pub use link::{LinkState, Pace};
+pub use outlet::{Counters, InvalidOutlet, MAX_SUBSCRIBERS, Outlet, Reply, Service};
+pub use ring::{Consumer, Control, Keep, MAX_SAMPLE_LEN, Producer, PushError, Shape, ring};
+pub use security::{Member, Security, Surroundings};
+pub use time::{Micros, Ticks32, Wait};

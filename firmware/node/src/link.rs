@@ -1,0 +1,593 @@
+//! One connection to an outlet, from the first byte to the last sample.
+
+use core::time::Duration;
+
+use schwann_proto::{
+    stream::{ChannelFormat, PROTOCOL_VERSION},
+    wire::{
+        NoRoom, Sink,
+        feed::{Agreement, Command, FeedRequest, Offer, Refusal, RequestReader},
+        sample::{EncodeError, Layout, Stamp},
+        test_pattern,
+    },
+};
+use schwann_session::{Datagrams, Layer as _, Progress, Responder, Secure};
+
+use crate::{
+    condition,
+    description::Description,
+    intake::{Flow, Intake},
+    outgoing::{Outgoing, PartSink},
+    ring::{Consumer, Lapped},
+    security::{Security, Surroundings},
+    time::{Micros, Wait},
+};
+
+/// When samples are sent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Pace {
+    /// Each as soon as it can be: one record per sample where the link is sealed. The least latency.
+    #[default]
+    EverySample,
+    /// Together with others that come within this time, in microseconds: fewer records, and so less work.
+    Within(u64),
+}
+
+/// What the driver does with a link's socket.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LinkState {
+    /// Reset it, and call `ended`.
+    Broken,
+    /// Close it once everything is sent, and call `ended`.
+    Closing,
+    /// Keep it.
+    Open,
+    /// There is no connection.
+    Vacant,
+}
+
+/// What a link needs of its outlet.
+pub(crate) struct Host<'a, 'b> {
+    pub(crate) description: &'a Description<'b>,
+    pub(crate) samples: &'a Consumer<'b>,
+    pub(crate) security: &'a Security<'b>,
+    pub(crate) pace: Pace,
+    /// Whether one more may receive samples.
+    pub(crate) may_feed: bool,
+}
+
+/// Memory that is needed while a link is served, and by one link at a time.
+pub(crate) struct Scratch<const N: usize> {
+    pub(crate) plain: [u8; N],
+    pub(crate) sample: [u32; crate::ring::MAX_SAMPLE_WORDS],
+}
+
+/// One connection.
+pub(crate) struct Link<const RX: usize, const TX: usize> {
+    phase: Phase,
+    intake: Intake<RX>,
+    out: Outgoing<TX>,
+    layer: Option<Secure>,
+    pub(crate) datagrams: Option<Datagrams>,
+    /// When the link is given up if nothing has moved.
+    deadline: Micros,
+}
+
+#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
+enum Phase {
+    Vacant,
+    Asking(RequestReader),
+    Shaking(Responder),
+    Answering(Answer, usize),
+    Feeding(Feed),
+    Closing,
+    Broken,
+}
+
+/// What a request gets.
+#[derive(Clone, Copy)]
+enum Answer {
+    Feed(Agreement),
+    FullInfo,
+    Nothing,
+    Refused(Refusal),
+    ShortInfo,
+}
+
+/// What one subscriber is being sent.
+pub(crate) struct Feed {
+    layout: Layout,
+    /// Number of the next sample to be sent; wraps.
+    next: u32,
+    /// Samples to hold for this subscriber.
+    limit: u32,
+    /// Since when samples wait to be sent together.
+    held_since: Option<Micros>,
+}
+
+/// What happened to samples in one call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moved {
+    pub(crate) sent: u32,
+    pub(crate) lost: u32,
+    pub(crate) records: u32,
+}
+
+/// How a connection came to its end, for the counters.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Event {
+    Established,
+    None,
+    Refused,
+}
+
+impl<const RX: usize, const TX: usize> Link<RX, TX> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            phase: Phase::Vacant,
+            intake: Intake::new(),
+            out: Outgoing::new(),
+            layer: None,
+            datagrams: None,
+            deadline: Micros(u64::MAX),
+        }
+    }
+
+    /// A connection has come.
+    pub(crate) fn accept(&mut self, now: Micros) {
+        self.end();
+        self.phase = Phase::Asking(RequestReader::new());
+        self.deadline = now.after(PATIENCE);
+    }
+
+    /// The connection is gone; its keys are wiped.
+    pub(crate) fn end(&mut self) {
+        self.phase = Phase::Vacant;
+        self.intake.clear();
+        self.out.clear();
+        self.layer = None;
+        self.datagrams = None;
+        self.deadline = Micros(u64::MAX);
+    }
+
+    pub(crate) fn state(&self) -> LinkState {
+        match self.phase {
+            Phase::Vacant => LinkState::Vacant,
+            Phase::Broken => LinkState::Broken,
+            Phase::Closing => LinkState::Closing,
+            _ => LinkState::Open,
+        }
+    }
+
+    pub(crate) fn feed(&self) -> Option<&Feed> {
+        match &self.phase {
+            Phase::Feeding(feed) => Some(feed),
+            _ => None,
+        }
+    }
+
+    /// Whether this one receives samples or is about to.
+    pub(crate) fn is_subscriber(&self) -> bool {
+        matches!(self.phase, Phase::Feeding(_) | Phase::Answering(Answer::Feed(_), _))
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    pub(crate) fn transmit(&self) -> &[u8] {
+        self.out.waiting()
+    }
+
+    pub(crate) fn note_sent(&mut self, count: usize, now: Micros) {
+        self.out.note_sent(count);
+        if count > 0 {
+            self.deadline = self.deadline.max(now.after(PATIENCE));
+        }
+    }
+
+    /// Takes what the socket received; returns how many bytes, and what came of it.
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        host: &Host<'_, '_>,
+        surroundings: &mut Surroundings<'_>,
+    ) -> (usize, Event) {
+        match self.phase {
+            Phase::Asking(_) => {
+                let count = self.intake.take(bytes);
+                (count, self.listen(host, surroundings))
+            }
+            Phase::Shaking(_) => self.shake_hands(bytes, host, surroundings),
+            Phase::Feeding(_) => {
+                let count = self.intake.take(bytes);
+                // A subscriber has nothing to say any more: an end, or any byte, ends the feed (spec: lsl-wire §15.4).
+                match self.intake.open(self.layer.as_mut()) {
+                    Ok(Flow::Goes) if self.intake.plain().is_empty() => {}
+                    Ok(_) => self.close(),
+                    Err(_) => self.phase = Phase::Broken,
+                }
+                (count, Event::None)
+            }
+            Phase::Answering(..) | Phase::Closing | Phase::Vacant | Phase::Broken => {
+                (bytes.len(), Event::None)
+            }
+        }
+    }
+
+    fn listen(&mut self, host: &Host<'_, '_>, surroundings: &mut Surroundings<'_>) -> Event {
+        if self.layer.is_none() && host.security.member().is_some() {
+            if self.intake.open(None).is_err() {
+                return self.give_up();
+            }
+            let said = self.intake.plain();
+            let same = said.iter().zip(SECURE).take_while(|(a, b)| a == b).count();
+            if same == SECURE.len() {
+                return self.begin_shaking(host, surroundings);
+            }
+            if same == said.len() {
+                return Event::None;
+            }
+            if !host.security.permits_plain() {
+                return self.give_up();
+            }
+        }
+        match self.intake.open(self.layer.as_mut()) {
+            Ok(Flow::Goes) => {}
+            Ok(Flow::Ended) | Err(_) => return self.give_up(),
+        }
+        let Phase::Asking(reader) = &mut self.phase else { return Event::None };
+        match reader.read(self.intake.plain()) {
+            Ok(Some(command)) => {
+                let answer = answer_to(&command, host);
+                self.phase = Phase::Answering(answer, 0);
+                self.intake.clear();
+                Event::None
+            }
+            Ok(None) if !self.intake.is_full() => Event::None,
+            Ok(None) | Err(_) => self.give_up(),
+        }
+    }
+
+    fn give_up(&mut self) -> Event {
+        self.phase = Phase::Broken;
+        Event::Refused
+    }
+
+    fn begin_shaking(&mut self, host: &Host<'_, '_>, surroundings: &mut Surroundings<'_>) -> Event {
+        self.phase = Phase::Shaking(Responder::new());
+        self.deadline = surroundings.now.after(PATIENCE);
+        let mut said = [0; RX];
+        let count = self.intake.plain().len();
+        said.iter_mut().zip(self.intake.plain()).for_each(|(to, from)| *to = *from);
+        self.intake.clear();
+        self.shake_hands(said.get(..count).unwrap_or_default(), host, surroundings).1
+    }
+
+    fn shake_hands(
+        &mut self,
+        bytes: &[u8],
+        host: &Host<'_, '_>,
+        surroundings: &mut Surroundings<'_>,
+    ) -> (usize, Event) {
+        let (Phase::Shaking(responder), Some(member)) = (&mut self.phase, host.security.member()) else {
+            return (bytes.len(), self.give_up());
+        };
+        let step = surroundings.with_context(member, |context| responder.handle(bytes, context));
+        let output = responder.poll_output();
+        let (len, put) = (output.len(), self.out.put_raw(output));
+        responder.sent(len);
+        match (step, put) {
+            (Ok(Progress::NeedsMore), Ok(())) => (bytes.len(), Event::None),
+            (Ok(Progress::Done { consumed }), Ok(())) => {
+                let rest = bytes.get(consumed..).unwrap_or_default();
+                (consumed + self.begin_sealed(rest, host, surroundings), Event::Established)
+            }
+            (Ok(_), Err(_)) => (bytes.len(), self.give_up()),
+            (Err(_), _) => {
+                // What the responder has to say to such a peer still goes out.
+                self.phase = Phase::Closing;
+                (bytes.len(), Event::Refused)
+            }
+        }
+    }
+
+    /// From here on everything is sealed; what the peer wants comes next.
+    fn begin_sealed(
+        &mut self,
+        early: &[u8],
+        host: &Host<'_, '_>,
+        surroundings: &mut Surroundings<'_>,
+    ) -> usize {
+        let asking = Phase::Asking(RequestReader::new());
+        let Phase::Shaking(responder) = core::mem::replace(&mut self.phase, asking) else { return 0 };
+        let Some(mut established) = responder.finish() else {
+            self.phase = Phase::Broken;
+            return 0;
+        };
+        self.datagrams = established.session.take_datagrams();
+        self.layer = Some(established.session);
+        self.deadline = surroundings.now.after(PATIENCE);
+        let count = self.intake.take(early);
+        self.listen(host, surroundings);
+        count
+    }
+
+    /// Does what time and room permit.
+    pub(crate) fn poll<const N: usize>(
+        &mut self,
+        host: &Host<'_, '_>,
+        now: Micros,
+        scratch: &mut Scratch<N>,
+        moved: &mut Moved,
+    ) -> Wait {
+        if matches!(self.phase, Phase::Vacant | Phase::Broken) {
+            return Wait::ForEvent;
+        }
+        // A feed that waits for samples has no deadline; one whose subscriber takes nothing has.
+        let idle = matches!(self.phase, Phase::Feeding(_)) && self.out.is_empty();
+        if idle {
+            self.deadline = now.after(PATIENCE);
+        } else if now >= self.deadline {
+            self.phase = Phase::Broken;
+            return Wait::ForEvent;
+        }
+        if let Some(layer) = &mut self.layer {
+            layer.tick(Duration::from_micros(now.0));
+        }
+        if matches!(self.phase, Phase::Answering(..)) {
+            self.answer(host, now, scratch);
+        }
+        let batch = match &self.phase {
+            Phase::Feeding(_) => self.pump(host, now, scratch, moved),
+            _ => Wait::ForEvent,
+        };
+        let idle = matches!(self.phase, Phase::Feeding(_)) && self.out.is_empty();
+        if idle { batch } else { batch.sooner(Wait::Until(self.deadline)) }
+    }
+
+    /// Writes as much of an answer as there is room for.
+    fn answer<const N: usize>(&mut self, host: &Host<'_, '_>, now: Micros, scratch: &mut Scratch<N>) {
+        let Phase::Answering(answer, mut written) = self.phase else { return };
+        loop {
+            self.out.compact();
+            let room = self.out.room(self.layer.as_ref()).min(N);
+            if room < LEAST_PART.min(TX / 2) {
+                self.phase = Phase::Answering(answer, written);
+                return;
+            }
+            let mut sink = PartSink::new(scratch.plain.get_mut(..room).unwrap_or_default(), written);
+            let encoded = put_answer(&answer, host, &mut sink);
+            let (count, ended) = sink.finish();
+            let part = scratch.plain.get(..count).unwrap_or_default();
+            if encoded.is_err() || self.out.put(self.layer.as_mut(), part).is_err() {
+                self.phase = Phase::Broken;
+                return;
+            }
+            written += count;
+            if ended {
+                break;
+            }
+        }
+        match answer {
+            Answer::Feed(agreement) if agreement.max_buffer_length > 0 => {
+                self.phase = Phase::Feeding(Feed::begin(&agreement, host));
+                self.deadline = now.after(PATIENCE);
+            }
+            _ => self.close(),
+        }
+    }
+
+    /// Lets go of the link when what waits is sent, with the authenticated end if there is one.
+    pub(crate) fn close(&mut self) {
+        if matches!(self.phase, Phase::Vacant | Phase::Broken | Phase::Closing) {
+            return;
+        }
+        self.phase = Phase::Closing;
+        self.out.compact();
+        if let Some(layer) = &mut self.layer {
+            // Without room for it the peer sees a truncated stream, which is true enough.
+            let _ = self.out.put_end(layer);
+        }
+    }
+
+    /// Moves samples from the ring to the socket.
+    fn pump<const N: usize>(
+        &mut self,
+        host: &Host<'_, '_>,
+        now: Micros,
+        scratch: &mut Scratch<N>,
+        moved: &mut Moved,
+    ) -> Wait {
+        let Phase::Feeding(feed) = &mut self.phase else { return Wait::ForEvent };
+        loop {
+            let waiting = feed.catch_up(host.samples, moved);
+            if waiting == 0 {
+                feed.held_since = None;
+                return Wait::ForEvent;
+            }
+            if let Some(until) = feed.holds(waiting, host, now, N) {
+                return Wait::Until(until);
+            }
+            let most = if host.pace == Pace::EverySample { 1 } else { waiting };
+            if self.out.room(self.layer.as_ref()) < feed.longest_sample(host) {
+                self.out.compact();
+            }
+            let limit = self.out.room(self.layer.as_ref()).min(N);
+            let (before, plain, sample) = (*moved, &mut scratch.plain, &mut scratch.sample);
+            let put = match &mut self.layer {
+                None => self.out.encode(limit, |out| feed.put_samples(most, host, sample, out, moved)),
+                Some(layer) => {
+                    let room = plain.get_mut(..limit).unwrap_or_default();
+                    let mut writer = schwann_proto::wire::ByteWriter::new(room);
+                    let encoded = feed.put_samples(most, host, sample, &mut writer, moved);
+                    encoded.and_then(|()| {
+                        self.out.put(Some(layer), writer.written()).map_err(|_| EncodeError::Shape)
+                    })
+                }
+            };
+            if put.is_err() {
+                self.phase = Phase::Broken;
+                return Wait::ForEvent;
+            }
+            if moved.sent == before.sent && moved.lost == before.lost {
+                // No room: the socket must take something first.
+                return Wait::ForEvent;
+            }
+            moved.records += 1;
+            feed.held_since = None;
+        }
+    }
+}
+
+impl Feed {
+    fn begin(agreement: &Agreement, host: &Host<'_, '_>) -> Self {
+        let Description { format, channel_count, .. } = *host.description;
+        Self {
+            layout: agreement.layout(format, channel_count),
+            next: host.samples.written(),
+            limit: u32::try_from(agreement.max_buffer_length).unwrap_or(1).min(host.samples.slots() - 1),
+            held_since: None,
+        }
+    }
+
+    /// Samples that this subscriber has not got yet.
+    pub(crate) fn behind(&self, samples: &Consumer<'_>) -> u32 {
+        samples.written().wrapping_sub(self.next)
+    }
+
+    /// Gives up what is too old, and returns how many samples wait.
+    fn catch_up(&mut self, samples: &Consumer<'_>, moved: &mut Moved) -> u32 {
+        let waiting = self.behind(samples);
+        let late = waiting.saturating_sub(self.limit);
+        self.next = self.next.wrapping_add(late);
+        moved.lost += late;
+        waiting - late
+    }
+
+    /// Until when to wait for more samples to go together, if so.
+    fn holds(&mut self, waiting: u32, host: &Host<'_, '_>, now: Micros, room: usize) -> Option<Micros> {
+        let Pace::Within(micros) = host.pace else { return None };
+        let until = self.held_since.get_or_insert(now).after(micros);
+        let fitting = u32::try_from(room / self.longest_sample(host)).unwrap_or(u32::MAX);
+        // Half of what may wait is no time to hold anything.
+        let full = waiting >= fitting.min(self.limit / 2).max(1);
+        (now < until && !full).then_some(until)
+    }
+
+    fn longest_sample(&self, host: &Host<'_, '_>) -> usize {
+        // Tag and stamp; a string's length takes at most one byte more than in the ring.
+        let shape = host.samples.shape();
+        9 + self.layout.values_len().unwrap_or(shape.string_room + shape.channel_count)
+    }
+
+    /// Appends up to `most` samples, as many as fit.
+    fn put_samples(
+        &mut self,
+        most: u32,
+        host: &Host<'_, '_>,
+        sample: &mut [u32],
+        out: &mut impl Sink,
+        moved: &mut Moved,
+    ) -> Result<(), EncodeError> {
+        for _ in 0..most {
+            let stamp = match host.samples.read(self.next, sample) {
+                Ok(stamp) => Stamp::from(stamp),
+                Err(Lapped) => {
+                    let oldest = host.samples.oldest();
+                    moved.lost += oldest.wrapping_sub(self.next);
+                    self.next = oldest;
+                    return Ok(());
+                }
+            };
+            match put_sample(&self.layout, stamp, bytemuck::cast_slice(sample), out) {
+                Ok(()) => {
+                    self.next = self.next.wrapping_add(1);
+                    moved.sent += 1;
+                }
+                Err(EncodeError::NoRoom) => return Ok(()),
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends one sample from a ring's slot.
+fn put_sample(layout: &Layout, stamp: Stamp, slot: &[u8], out: &mut impl Sink) -> Result<(), EncodeError> {
+    if let Some(len) = layout.values_len() {
+        return layout.encode_raw(stamp, slot.get(..len).unwrap_or_default(), out);
+    }
+    let mut rest = slot;
+    let strings = (0..layout.channel_count).map(|_| {
+        let (len, behind) = rest.split_first_chunk().unwrap_or((&[0; 2], &[]));
+        let (text, behind) = behind.split_at_checked(u16::from_ne_bytes(*len).into()).unwrap_or_default();
+        rest = behind;
+        text
+    });
+    layout.encode_strings(stamp, strings, out)
+}
+
+fn answer_to(command: &Command<'_>, host: &Host<'_, '_>) -> Answer {
+    match command {
+        Command::FullInfo => Answer::FullInfo,
+        Command::ShortInfo { query } if condition::matches(query, host.description) => Answer::ShortInfo,
+        Command::Feed(request) => answer_to_feed(request, host),
+        _ => Answer::Nothing,
+    }
+}
+
+fn answer_to_feed(request: &FeedRequest<'_>, host: &Host<'_, '_>) -> Answer {
+    match offer(host.description).negotiate(request) {
+        Err(refusal) => Answer::Refused(refusal),
+        Ok(_) if !host.may_feed && request.max_buffer_length > 0 => Answer::Nothing,
+        Ok(agreement) => Answer::Feed(agreement),
+    }
+}
+
+fn offer<'a>(description: &'a Description<'_>) -> Offer<'a> {
+    Offer {
+        version: PROTOCOL_VERSION,
+        uid: description.uid.as_str(),
+        format: description.format,
+        // Turning bytes around costs less than a client's mistake about it.
+        swap_performance: f64::INFINITY,
+        // Like a synchronous outlet, a node serves protocol 1.10 alone.
+        synchronous: true,
+    }
+}
+
+fn put_answer(answer: &Answer, host: &Host<'_, '_>, out: &mut impl Sink) -> Result<(), NoRoom> {
+    match answer {
+        Answer::Nothing => Ok(()),
+        Answer::ShortInfo => host.description.put_shortinfo(out),
+        Answer::FullInfo => host.description.put_fullinfo(out),
+        Answer::Refused(refusal) => refusal.encode(&offer(host.description), out),
+        Answer::Feed(agreement) => {
+            agreement.encode_response(&offer(host.description), out)?;
+            let Description { format, channel_count, .. } = *host.description;
+            test_pattern::encode(&agreement.layout(format, channel_count), out).map_err(|_| NoRoom)
+        }
+    }
+}
+
+/// Whether samples of this format can be in a ring of that one.
+pub(crate) fn fits(description: &Description<'_>, samples: &Consumer<'_>, tx: usize) -> bool {
+    let shape = samples.shape();
+    let longest = match description.format {
+        ChannelFormat::String => shape.string_room + shape.channel_count,
+        format => format.value_size().unwrap_or(0) * shape.channel_count,
+    };
+    // Two records' overhead: the sample's and a key change's.
+    shape.format == description.format
+        && shape.channel_count == description.channel_count
+        && longest + 9 + 2 * schwann_session::RECORD_OVERHEAD <= tx
+}
+
+/// How a peer begins that wants a secure session.
+const SECURE: &[u8] = b"LSL:secure/";
+/// How long a peer may take to say what it wants, to prove who it is, or to take what it asked for, in
+/// microseconds.
+const PATIENCE: u64 = 10_000_000;
+/// Less is not worth a part of an answer, in bytes.
+const LEAST_PART: usize = 128;

@@ -1,0 +1,351 @@
+//! A stream on a microcontroller, for up to three subscribers.
+
+use core::fmt;
+
+use schwann_proto::wire::{
+    ByteWriter, Sink as _,
+    discover::{self, Query},
+    timedata,
+};
+use schwann_session::{
+    DATAGRAM_OVERHEAD, SessionId,
+    discovery::{QueryId, REPLY_OVERHEAD},
+};
+
+use crate::{
+    condition,
+    description::{Description, InvalidDescription},
+    link::{self, Event, Host, Link, LinkState, Moved, Pace, Scratch},
+    ring::Consumer,
+    security::{Member, Security, Surroundings},
+    time::{Micros, Wait},
+};
+
+/// Most links that receive samples at a time; others may still ask for descriptions.
+pub const MAX_SUBSCRIBERS: usize = 3;
+
+/// An outlet without sockets.
+///
+/// - Shape: `LINKS` connections at a time, one for each socket of the driver, which names them by number;
+///   each with `RX` bytes for what comes and `TX` for what goes. 1,024 and 2,048 serve everything but samples of
+///   more than 1,900 bytes.
+pub struct Outlet<'a, const LINKS: usize, const RX: usize, const TX: usize> {
+    description: Description<'a>,
+    samples: Consumer<'a>,
+    security: Security<'a>,
+    pace: Pace,
+    links: [Link<RX, TX>; LINKS],
+    scratch: Scratch<TX>,
+    counters: Counters,
+    /// The sealed queries answered last, newest first.
+    answered: [Option<QueryId>; REMEMBERED],
+}
+
+/// What has happened since the outlet was made. All counters wrap.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Calls of `poll`: a watchdog sees by it that the network's core is alive.
+    pub polls: u32,
+    /// Samples pushed.
+    pub pushed: u32,
+    /// Pushes refused because the ring was full ([`Keep::Oldest`](crate::Keep::Oldest)).
+    pub refused: u32,
+    /// Samples sent, over all subscribers.
+    pub sent: u32,
+    /// Samples that a subscriber missed because it was too slow, over all subscribers.
+    pub lost: u32,
+    /// Writes to sockets that carried samples: records, where links are sealed.
+    pub records: u32,
+    /// Sealed sessions made.
+    pub sessions: u32,
+    /// Connections given up: strangers, requests that make no sense, and peers that proved nothing.
+    pub strangers: u32,
+    /// Datagrams that were no valid request.
+    pub odd_datagrams: u32,
+}
+
+/// Which socket a datagram came to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Service {
+    /// The multicast port, 16571.
+    Discovery,
+    /// The port that the description calls the service port.
+    Time,
+}
+
+/// What to send in answer to a datagram.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reply {
+    /// Length of the reply, in bytes.
+    pub len: usize,
+    /// Port at the sender's address, if not the one that it sent from.
+    pub port: Option<u16>,
+}
+
+/// Why there can be no such outlet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum InvalidOutlet {
+    /// The description is wrong.
+    Description(InvalidDescription),
+    /// The ring holds other samples than the description promises, or `TX` has no room for one of them.
+    Ring,
+}
+
+impl fmt::Display for InvalidOutlet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Description(why) => why.fmt(out),
+            Self::Ring => out.write_str("the ring's samples are not the stream's, or too long for a link"),
+        }
+    }
+}
+
+impl core::error::Error for InvalidOutlet {}
+
+impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS, RX, TX> {
+    /// Serves what `samples` brings as `description` says.
+    ///
+    /// - Errors: [`InvalidOutlet`]: correct the arguments.
+    pub fn new(
+        description: Description<'a>,
+        samples: Consumer<'a>,
+        security: Security<'a>,
+        pace: Pace,
+    ) -> Result<Self, InvalidOutlet> {
+        description.check().map_err(InvalidOutlet::Description)?;
+        if !link::fits(&description, &samples, TX) {
+            return Err(InvalidOutlet::Ring);
+        }
+        Ok(Self {
+            description,
+            samples,
+            security,
+            pace,
+            links: [const { Link::new() }; LINKS],
+            scratch: Scratch { plain: [0; TX], sample: [0; crate::ring::MAX_SAMPLE_WORDS] },
+            counters: Counters::default(),
+            answered: [None; REMEMBERED],
+        })
+    }
+
+    /// Socket `link` has accepted a connection.
+    pub fn accept(&mut self, link: usize, now: Micros) {
+        if let Some(link) = self.links.get_mut(link) {
+            link.accept(now);
+        }
+    }
+
+    /// Takes what socket `link` received; returns how many bytes, the rest is to be given again later.
+    pub fn receive(&mut self, link: usize, bytes: &[u8], surroundings: &mut Surroundings<'_>) -> usize {
+        let may_feed = self.subscribers() < MAX_SUBSCRIBERS;
+        let host = Host {
+            description: &self.description,
+            samples: &self.samples,
+            security: &self.security,
+            pace: self.pace,
+            may_feed,
+        };
+        let Some(link) = self.links.get_mut(link) else { return bytes.len() };
+        let (count, event) = link.receive(bytes, &host, surroundings);
+        match event {
+            Event::Established => self.counters.sessions = self.counters.sessions.wrapping_add(1),
+            Event::Refused => self.counters.strangers = self.counters.strangers.wrapping_add(1),
+            Event::None => {}
+        }
+        count
+    }
+
+    /// What socket `link` has to send; tell with [`sent`](Self::sent) how much it took.
+    #[must_use]
+    pub fn transmit(&self, link: usize) -> &[u8] {
+        self.links.get(link).map(Link::transmit).unwrap_or_default()
+    }
+
+    /// Socket `link` has taken the first `count` bytes.
+    pub fn sent(&mut self, link: usize, count: usize, now: Micros) {
+        if let Some(link) = self.links.get_mut(link) {
+            link.note_sent(count, now);
+        }
+    }
+
+    /// The peer of socket `link`, or the driver, has ended the connection.
+    pub fn ended(&mut self, link: usize) {
+        if let Some(link) = self.links.get_mut(link) {
+            link.end();
+        }
+    }
+
+    /// What to do with socket `link`.
+    #[must_use]
+    pub fn state(&self, link: usize) -> LinkState {
+        self.links.get(link).map_or(LinkState::Vacant, Link::state)
+    }
+
+    /// Ends all streams, with their authenticated end; send what is left and close the sockets.
+    pub fn close(&mut self) {
+        self.links.iter_mut().for_each(Link::close);
+    }
+
+    /// Does what time, samples and room permit; says until when there is nothing to do.
+    ///
+    /// Call it when that time has come, after a push, and after every other call of this outlet.
+    pub fn poll(&mut self, now: Micros) -> Wait {
+        self.counters.polls = self.counters.polls.wrapping_add(1);
+        let may_feed = self.subscribers() < MAX_SUBSCRIBERS;
+        let host = Host {
+            description: &self.description,
+            samples: &self.samples,
+            security: &self.security,
+            pace: self.pace,
+            may_feed,
+        };
+        let mut moved = Moved::default();
+        let mut wait = Wait::ForEvent;
+        for link in &mut self.links {
+            wait = wait.sooner(link.poll(&host, now, &mut self.scratch, &mut moved));
+        }
+        self.counters.sent = self.counters.sent.wrapping_add(moved.sent);
+        self.counters.lost = self.counters.lost.wrapping_add(moved.lost);
+        self.counters.records = self.counters.records.wrapping_add(moved.records);
+        let written = self.samples.written();
+        let behind = self.links.iter().filter_map(Link::feed).map(|feed| feed.behind(&self.samples)).max();
+        self.samples.release(written.wrapping_sub(behind.unwrap_or(0)));
+        wait
+    }
+
+    /// Answers a datagram: returns what to send of `out`, or nothing.
+    ///
+    /// - Shape: `out` has room for [`Self::MAX_REPLY`] bytes; `datagram` is opened in place if it is sealed.
+    pub fn handle_datagram(
+        &mut self,
+        datagram: &mut [u8],
+        service: Service,
+        surroundings: &mut Surroundings<'_>,
+        out: &mut [u8],
+    ) -> Option<Reply> {
+        if let Some(session) = SessionId::of(datagram) {
+            return self.answer_sealed_probe(session, datagram, surroundings.now, out);
+        }
+        if let Some(member) = self.security.member().copied()
+            && let Ok((query, text)) = member.discovery.open_query(datagram, surroundings.calendar)
+        {
+            let text = datagram.get(text)?;
+            return self.answer_sealed_query(&query, text, &member, surroundings, out);
+        }
+        let reply = self.answer_open(datagram, service, surroundings.now, out);
+        if reply.is_none() && Query::parse(datagram).is_none() {
+            self.counters.odd_datagrams = self.counters.odd_datagrams.wrapping_add(1);
+        }
+        reply
+    }
+
+    /// Longest reply, in bytes: a sealed description behind the id of a query.
+    pub const MAX_REPLY: usize = Description::MAX_SHORTINFO + REPLY_OVERHEAD + 64;
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters { pushed: self.samples.written(), refused: self.samples.refused(), ..self.counters }
+    }
+
+    /// How many links receive samples, or are about to.
+    #[must_use]
+    pub fn subscribers(&self) -> usize {
+        self.links.iter().filter(|link| link.is_subscriber()).count()
+    }
+
+    /// How many links are sealed.
+    #[must_use]
+    pub fn sealed_links(&self) -> usize {
+        self.links.iter().filter(|link| link.is_sealed()).count()
+    }
+
+    /// What the outlet says about its stream.
+    #[must_use]
+    pub fn description(&self) -> &Description<'a> {
+        &self.description
+    }
+
+    /// Answers who asks in the clear, if anything may go in the clear.
+    fn answer_open(&self, datagram: &[u8], service: Service, now: Micros, out: &mut [u8]) -> Option<Reply> {
+        if !self.security.permits_plain() {
+            return None;
+        }
+        let mut writer = ByteWriter::new(out);
+        if service == Service::Time
+            && let Some(request) = timedata::Request::parse(datagram)
+        {
+            time_reply(&request, now).encode(&mut writer).ok()?;
+            return Some(Reply { len: writer.len(), port: None });
+        }
+        let port = put_reply(&self.description, datagram, &mut writer)?;
+        Some(Reply { len: writer.len(), port: Some(port) })
+    }
+
+    /// Answers a query that a member of the lab has sealed.
+    fn answer_sealed_query(
+        &mut self,
+        id: &QueryId,
+        text: &[u8],
+        member: &Member<'_>,
+        surroundings: &mut Surroundings<'_>,
+        out: &mut [u8],
+    ) -> Option<Reply> {
+        // A network may repeat a datagram on every way to us; an attacker may do so for ever.
+        let repeats = self.answered.iter().filter(|known| **known == Some(*id)).count();
+        if repeats >= MAX_REPEATS {
+            return None;
+        }
+        self.answered.rotate_right(1);
+        *self.answered.first_mut()? = Some(*id);
+        // The links' scratch memory is free between two polls.
+        let mut writer = ByteWriter::new(&mut self.scratch.plain);
+        let port = put_reply(&self.description, text, &mut writer)?;
+        let len = member.discovery.seal_reply(id, writer.written(), surroundings.entropy, out).ok()?;
+        Some(Reply { len, port: Some(port) })
+    }
+
+    /// Answers a clock probe of a sealed link.
+    fn answer_sealed_probe(
+        &mut self,
+        session: SessionId,
+        datagram: &mut [u8],
+        now: Micros,
+        out: &mut [u8],
+    ) -> Option<Reply> {
+        let mut sessions = self.links.iter_mut().filter_map(|link| link.datagrams.as_mut());
+        let datagrams = sessions.find(|datagrams| datagrams.session() == session)?;
+        let plain = datagrams.open(datagram).ok()?;
+        let request = timedata::Request::parse(datagram.get(plain)?)?;
+        let mut room = [0; timedata::DATAGRAM_LIMIT - DATAGRAM_OVERHEAD];
+        let mut writer = ByteWriter::new(&mut room);
+        time_reply(&request, now).encode(&mut writer).ok()?;
+        let len = datagrams.seal(writer.written(), out).ok()?;
+        Some(Reply { len, port: None })
+    }
+}
+
+/// Appends the reply to a query, and returns the port that it goes to; nothing if the query is not for us.
+fn put_reply(stream: &Description<'_>, query: &[u8], out: &mut ByteWriter<'_>) -> Option<u16> {
+    let query = Query::parse(query).filter(|query| query.return_port != 0 && query.id.len() <= 32)?;
+    condition::matches(query.condition, stream).then_some(())?;
+    discover::encode_reply(query.id, "", out).ok()?;
+    stream.put_shortinfo(out).ok()?;
+    Some(query.return_port)
+}
+
+/// Sealed queries that are remembered.
+const REMEMBERED: usize = 16;
+/// How often the same sealed query is answered.
+const MAX_REPEATS: usize = 4;
+
+/// Both stamps are the same moment: what lies between is not known here, and is the same for all.
+fn time_reply(request: &timedata::Request, now: Micros) -> timedata::Reply {
+    timedata::Reply {
+        wave: request.wave,
+        request_sent: request.sent,
+        request_received: now.seconds(),
+        reply_sent: now.seconds(),
+    }
+}

@@ -1,0 +1,78 @@
+//! Whom the node is, whom it talks to, and what it needs from outside for that.
+
+use schwann_session::{
+    ClassicSuite, Context, Credentials, Entropy, Lab, RevocationList, UnixSeconds, discovery::DiscoveryKey,
+};
+
+use crate::time::Micros;
+
+/// A device's membership in a lab, as its key store holds it.
+#[derive(Clone, Copy)]
+pub struct Member<'a> {
+    /// What the device proves itself with. Limit its records to what the links' memory holds
+    /// ([`Credentials::limit_records`]).
+    pub credentials: &'a Credentials,
+    /// The lab.
+    pub lab: &'a Lab,
+    /// Who is out.
+    pub revoked: RevocationList<&'a [u8]>,
+    /// The lab's discovery key.
+    pub discovery: &'a DiscoveryKey,
+}
+
+/// What may go in the clear.
+#[derive(Clone, Copy, Default)]
+pub enum Security<'a> {
+    /// Everything: plain LSL.
+    #[default]
+    Off,
+    /// Sealed with members of the lab, plain with others.
+    Prefer(Member<'a>),
+    /// Nothing: who does not seal is refused.
+    Require(Member<'a>),
+}
+
+impl<'a> Security<'a> {
+    /// The membership to seal connections with.
+    pub(crate) fn member(&self) -> Option<&Member<'a>> {
+        match self {
+            Self::Off => None,
+            Self::Prefer(member) | Self::Require(member) => Some(member),
+        }
+    }
+
+    /// Whether anything may go in the clear.
+    pub(crate) fn permits_plain(&self) -> bool {
+        !matches!(self, Self::Require(_))
+    }
+}
+
+/// What a node is told with every call that may need it.
+pub struct Surroundings<'a> {
+    /// The device's clock.
+    pub now: Micros,
+    /// The date, for certificates. A device without a calendar gives the latest moment that it can prove,
+    /// such as when it was provisioned; members' sealed queries then get no answer, because they tell the time.
+    pub calendar: UnixSeconds,
+    /// Randomness that nobody can predict; on a chip, its hardware generator with the radio on.
+    pub entropy: &'a mut dyn Entropy,
+}
+
+impl Surroundings<'_> {
+    /// Runs one step of a handshake with everything that it needs.
+    pub(crate) fn with_context<R>(
+        &mut self,
+        member: &Member<'_>,
+        step: impl FnOnce(&mut Context<'_>) -> R,
+    ) -> R {
+        step(&mut Context {
+            // A node is what the flag in a certificate is for; the peer decides whether it permits it.
+            classic: ClassicSuite::Certified,
+            credentials: member.credentials,
+            entropy: self.entropy,
+            lab: member.lab,
+            now: self.calendar,
+            revoked: member.revoked,
+        })
+    }
+}
