@@ -22,8 +22,9 @@ ALLOWED = {
     "schwann-capi": {"schwann", "schwann-proto"},
     "schwann-bench": {"schwann", "schwann-aead", "schwann-fieldtrip", "schwann-mse", "schwann-proto",
                       "schwann-session"},
-    "schwann-cli": {"schwann", "schwann-bench", "schwann-fieldtrip", "schwann-mse", "schwann-proto",
-                    "schwann-session", "schwann-xdf"},
+    "schwann-cli": {"schwann", "schwann-bench", "schwann-fieldtrip", "schwann-mse", "schwann-node",
+                    "schwann-proto", "schwann-session", "schwann-xdf"},
+    "schwann-node-capi": {"schwann-node", "schwann-proto", "schwann-session"},
 }
 SAFE = {"proto", "session", "mse", "xdf", "engine", "fieldtrip", "firmware/node", "cli"}
 NO_STD = {"proto", "aead", "session", "mse", "firmware/node"}

@@ -119,3 +119,38 @@ fn a_wrong_passphrase_opens_nothing() {
     assert_eq!(output.status.code(), Some(3));
     assert!(!second.0.join("device.key").exists());
 }
+
+#[test]
+fn a_microcontroller_is_given_its_keys_as_lines_or_as_an_image() {
+    use schwann_node::provision::{Keys, Paste, Pasted, join, put_request};
+    use schwann_session::{DeviceKey, SystemEntropy};
+
+    let lab = Machine::new("micro", "lab");
+    lab.says(&["init"]);
+    let seed = [9; 32];
+    let mut request = Vec::new();
+    put_request(&DeviceKey::from_seed(&seed), "cap 7", &mut request).expect("a vector takes everything");
+    let said = lab.says(&["issue", "--device", core::str::from_utf8(&request).expect("text")]);
+    assert!(said.contains("cap 7"));
+    let mut room = [0; 1024];
+    let mut paste = Paste::new(&mut room);
+    let outcome = said.bytes().map(|byte| paste.handle(byte)).find(|outcome| *outcome != Pasted::More);
+    let Some(Pasted::Done(len)) = outcome else { panic!("{outcome:?}") };
+    let mut content = [0; 1024];
+    let content = join(&seed, paste.collected(len), &mut content).expect("the lab's own");
+    let keys = Keys::parse(content, 1000, &mut SystemEntropy).expect("keys");
+    let statement = keys.credentials.certificate().statement;
+    assert_eq!((statement.name.as_str(), statement.flags.permit_classic()), ("cap 7", true));
+    // Another device's seed does not go with it.
+    assert!(join(&[8; 32], paste.collected(len), &mut [0; 1024]).is_err());
+
+    let image = path(&lab, "cap.image");
+    lab.says(&["issue", "--image", &image, "cap 8"]);
+    let bytes = std::fs::read(&image).expect("an image");
+    // Head of 12 bytes, then the content.
+    let len = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes")) as usize;
+    let keys = Keys::parse(&bytes[12..12 + len], 1000, &mut SystemEntropy).expect("keys");
+    assert_eq!(keys.credentials.certificate().statement.name.as_str(), "cap 8");
+    #[cfg(unix)]
+    assert_eq!(mode(Path::new(&image)), 0o600);
+}

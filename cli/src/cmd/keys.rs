@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use schwann::trust::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, DISCOVERY, LAB, REVOKED};
+use schwann_node::{key_slots, provision};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{
     AuthorityKey, Certificate, DeviceKey, DeviceName, Flags, Lab, PublicKey, RevocationList, Roles,
@@ -27,6 +28,9 @@ Or a key of its own for each machine, so that one can be revoked:
   schwann keys new-device eeg-room             on the new machine; prints a request
   schwann keys issue REQUEST                   on the lab's machine; prints a certificate
   schwann keys trust CERTIFICATE               on the new machine
+
+A microcontroller prints its request on its serial line, and takes what this prints:
+  schwann keys issue --device REQUEST
 
 Streams are sealed as soon as a key is installed. `schwann keys status` tells what is in force.")]
 pub(crate) struct Arguments {
@@ -54,8 +58,16 @@ enum Action {
     },
     /// Certify the device whose request is given, and print the certificate.
     Issue {
-        /// What `new-device` printed.
+        /// What `new-device`, or a microcontroller on its serial line, printed; with --image, the device's name.
         request: String,
+        /// The device is a microcontroller: print lines to paste into its serial line. It may do without the
+        /// post-quantum exchange.
+        #[arg(long)]
+        device: bool,
+        /// The device is a microcontroller that cannot be talked to: make its key here, and write what belongs into its
+        /// key store to this file, to be flashed.
+        #[arg(long, value_name = "FILE")]
+        image: Option<PathBuf>,
         /// Days that the certificate is valid.
         #[arg(long, default_value_t = 365)]
         days: u64,
@@ -97,13 +109,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Init { name } => keys.init(name),
         Action::Status => keys.status(),
         Action::NewDevice { name } => keys.new_device(name),
-        Action::Issue { request, days, publish_only, subscribe_only } => {
+        Action::Issue { request, device, image, days, publish_only, subscribe_only } => {
             let roles = match (publish_only, subscribe_only) {
                 (true, _) => Roles::PUBLISH,
                 (_, true) => Roles::SUBSCRIBE,
                 _ => Roles::BOTH,
             };
-            keys.issue(request, *days, roles)
+            let granted = Granted { days: *days, roles };
+            match (device, image) {
+                (_, Some(file)) => keys.issue_image(request, file, granted),
+                (true, None) => keys.issue_device(request, granted),
+                (false, None) => keys.issue(request, granted),
+            }
         }
         Action::Trust { certificate } => keys.trust(certificate),
         Action::Export { file } => keys.export(file),
@@ -209,21 +226,69 @@ impl Keys {
         Ok(Exit::Good)
     }
 
-    fn issue(&self, request: &str, days: u64, roles: Roles) -> Outcome {
-        let (device, name) = text::parse_request(request).ok_or_else(|| {
-            Problem::Failed(String::from("this is no request; copy the whole line that `new-device` printed"))
-        })?;
-        let authority = self.authority()?;
-        let serial = self.next_serial()?;
-        let certificate = authority.certify(statement(device, &name, serial, days, roles)?);
-        let lab = authority.lab();
-        let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
-        let membership = text::Membership { lab, certificate, discovery, revoked };
+    fn issue(&self, request: &str, granted: Granted) -> Outcome {
+        let (device, name) = requested(request)?;
+        let membership = self.certify(device, &name, granted, Flags::NONE)?;
         let mut out = io::stdout().lock();
+        let serial = membership.certificate.statement.serial;
         writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
         writeln!(out, "Compare this fingerprint with the new machine's, then run there:")?;
         writeln!(out, "  schwann keys trust {}", membership.to_text())?;
         Ok(Exit::Good)
+    }
+
+    /// Certifies a microcontroller that printed its request, and prints what to paste into its serial line.
+    fn issue_device(&self, request: &str, granted: Granted) -> Outcome {
+        let (device, name) = requested(request)?;
+        let membership = self.certify(device, &name, granted, Flags::CLASSIC)?;
+        let mut lines = Vec::new();
+        provision::put_lines(&membership.to_bytes(), &mut lines).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        let serial = membership.certificate.statement.serial;
+        writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
+        writeln!(out, "Paste these lines into the device's serial line:")?;
+        out.write_all(&lines)?;
+        Ok(Exit::Good)
+    }
+
+    /// Makes a microcontroller's key and writes an image of its key store.
+    fn issue_image(&self, name: &str, file: &Path, granted: Granted) -> Outcome {
+        let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let membership = self.certify(device.public(), name, granted, Flags::CLASSIC)?;
+        let mut content = text::Secret::new(vec![0; KEY_STORE_LEN]);
+        let content =
+            provision::join(&device.seed(), &membership.to_bytes(), &mut content).map_err(failed)?;
+        let mut image = text::Secret::new(vec![0; KEY_STORE_LEN]);
+        let len =
+            key_slots::image(content, &mut image).ok_or_else(|| failed("the revocation list is too long"))?;
+        store::write_private(file, image.get(..len).unwrap_or_default()).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        let serial = membership.certificate.statement.serial;
+        writeln!(out, "Certificate {serial} for {name}, {}.", device.public().fingerprint())?;
+        writeln!(
+            out,
+            "{} holds its private key: flash it into the first slot of the device's",
+            file.display()
+        )?;
+        writeln!(out, "key store, erase the second, and delete the file.")?;
+        Ok(Exit::Good)
+    }
+
+    /// Certifies a device under the next serial.
+    fn certify(
+        &self,
+        device: PublicKey,
+        name: &str,
+        granted: Granted,
+        flags: Flags,
+    ) -> Result<text::Membership, Problem> {
+        let authority = self.authority()?;
+        let lab = authority.lab();
+        let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
+        let Granted { days, roles } = granted;
+        let mut statement = statement(device, name, self.next_serial()?, days, roles)?;
+        statement.flags = flags;
+        Ok(text::Membership { lab, certificate: authority.certify(statement), discovery, revoked })
     }
 
     fn trust(&self, membership: &str) -> Outcome {
@@ -382,6 +447,21 @@ impl Keys {
     }
 }
 
+/// What a certificate grants.
+#[derive(Clone, Copy)]
+struct Granted {
+    days: u64,
+    roles: Roles,
+}
+
+fn requested(request: &str) -> Result<(PublicKey, String), Problem> {
+    text::parse_request(request).ok_or_else(|| {
+        Problem::Failed(String::from("this is no request; copy the whole line that the device printed"))
+    })
+}
+
+/// Room for the key store of a microcontroller, in bytes: one slot of flash.
+const KEY_STORE_LEN: usize = 4096;
 /// The number of the last certificate that was issued, beside the authority's key.
 const SERIAL: &str = "authority.serial";
 const DAY: u64 = 86_400;

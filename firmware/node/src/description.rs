@@ -20,8 +20,8 @@ impl Uid {
     #[must_use]
     pub fn new(mut random: [u8; 16]) -> Self {
         let [_, _, _, _, _, _, version, _, variant, ..] = &mut random;
-        *version = *version & 0x0f | 0x40;
-        *variant = *variant & 0x3f | 0x80;
+        *version = (*version & 0x0f) | 0x40;
+        *variant = (*variant & 0x3f) | 0x80;
         let mut text = [b'-'; 36];
         let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
         let digits = random.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -275,7 +275,7 @@ pub(crate) mod tests {
         info.set_ports(IpVersion::V4, 16572, 16573);
         let mut out = Vec::new();
         node.put_shortinfo(&mut out).unwrap();
-        assert_eq!(std::str::from_utf8(&out), std::str::from_utf8(&info.shortinfo()));
+        assert_eq!(core::str::from_utf8(&out), core::str::from_utf8(&info.shortinfo()));
         assert!(out.len() <= Description::MAX_SHORTINFO);
     }
 

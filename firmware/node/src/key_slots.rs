@@ -240,7 +240,7 @@ impl Crc32 {
             self.0 ^= u32::from(*byte);
             for _ in 0..8 {
                 let carry = self.0 & 1;
-                self.0 = self.0 >> 1 ^ 0xedb8_8320 * carry;
+                self.0 = (self.0 >> 1) ^ (0xedb8_8320 * carry);
             }
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         }
 
         fn write(&mut self, slot: Slot, offset: usize, bytes: &[u8]) -> Result<(), FlashError> {
-            assert!(offset % 16 == 0 && bytes.len() % 16 == 0);
+            assert!(offset.is_multiple_of(16) && bytes.len().is_multiple_of(16));
             assert!(self.slots[slot as usize][offset..offset + bytes.len()].iter().all(|byte| *byte == 0xff));
             self.change(slot, offset, bytes)
         }

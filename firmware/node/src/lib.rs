@@ -52,5 +52,5 @@ pub use inlet::{Inlet, InletError, InletState, Wanted};
 pub use link::{LinkState, Pace};
 pub use outlet::{Counters, InvalidOutlet, MAX_SUBSCRIBERS, Outlet, Reply, Service};
 pub use ring::{Consumer, Control, Keep, MAX_SAMPLE_LEN, Producer, PushError, Shape, ring};
-pub use security::{Member, Security, Surroundings};
+pub use security::{Member, Security, Surroundings, Visible};
 pub use time::{Micros, Ticks32, Wait};

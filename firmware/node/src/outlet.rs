@@ -269,16 +269,15 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
 
     /// Answers who asks in the clear, if anything may go in the clear.
     fn answer_open(&self, datagram: &[u8], service: Service, now: Micros, out: &mut [u8]) -> Option<Reply> {
-        if !self.security.permits_plain() {
-            return None;
-        }
         let mut writer = ByteWriter::new(out);
         if service == Service::Time
+            && self.security.permits_plain()
             && let Some(request) = timedata::Request::parse(datagram)
         {
             time_reply(&request, now).encode(&mut writer).ok()?;
             return Some(Reply { len: writer.len(), port: None });
         }
+        self.security.is_visible().then_some(())?;
         let port = put_reply(&self.description, datagram, &mut writer)?;
         Some(Reply { len: writer.len(), port: Some(port) })
     }

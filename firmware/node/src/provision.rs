@@ -21,7 +21,10 @@ use schwann_session::{
     discovery::DiscoveryKey,
 };
 
-use crate::{key_slots::crc32, security::Member};
+use crate::{
+    key_slots::crc32,
+    security::{Member, Visible},
+};
 
 /// Everything that a device proves itself with.
 pub struct Keys<'a> {
@@ -103,6 +106,7 @@ impl<'a> Keys<'a> {
             lab: &self.lab,
             revoked: self.revoked,
             discovery: &self.discovery,
+            visible: Visible::Members,
         }
     }
 }
@@ -267,7 +271,7 @@ fn fill_hex(text: &str, out: &mut [u8]) -> Option<()> {
     }
     let value = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     for (to, [high, low]) in out.iter_mut().zip(pairs) {
-        *to = value(*high)? << 4 | value(*low)?;
+        *to = (value(*high)? << 4) | value(*low)?;
     }
     Some(())
 }

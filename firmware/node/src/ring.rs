@@ -426,7 +426,7 @@ mod tests {
             let (mut index, mut seen) = (0_u32, 0);
             while index < COUNT {
                 if consumer.written() == index {
-                    std::hint::spin_loop();
+                    core::hint::spin_loop();
                     continue;
                 }
                 let mut values = [0; 8];

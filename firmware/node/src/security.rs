@@ -18,6 +18,19 @@ pub struct Member<'a> {
     pub revoked: RevocationList<&'a [u8]>,
     /// The lab's discovery key.
     pub discovery: &'a DiscoveryKey,
+    /// Who finds a node that requires sealing.
+    pub visible: Visible,
+}
+
+/// Who finds a node that requires sealing. Samples and full descriptions go to members alone in either case.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Visible {
+    /// Who asks in the clear, too: for programs that cannot seal their queries, and for devices that do not know the
+    /// date, which a sealed query must be checked against.
+    Everybody,
+    /// Members of the lab.
+    #[default]
+    Members,
 }
 
 /// What may go in the clear.
@@ -39,6 +52,11 @@ impl<'a> Security<'a> {
             Self::Off => None,
             Self::Prefer(member) | Self::Require(member) => Some(member),
         }
+    }
+
+    /// Whether a query in the clear is answered.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.permits_plain() || self.member().is_some_and(|member| member.visible == Visible::Everybody)
     }
 
     /// Whether anything may go in the clear.

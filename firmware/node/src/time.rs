@@ -44,7 +44,7 @@ impl Ticks32 {
             self.turns = self.turns.wrapping_add(1);
         }
         self.last = counter;
-        u64::from(self.turns) << 32 | u64::from(counter)
+        (u64::from(self.turns) << 32) | u64::from(counter)
     }
 }
 

@@ -121,12 +121,11 @@ fn serve(
             let to = (from.ip(), reply.port.unwrap_or(from.port()));
             service.send_to(&out[..reply.len], to).expect("loopback takes it");
         }
-        for link in 0..links.len() {
-            let Some(socket) = &mut links[link] else { continue };
-            let gone = !exchange(&mut outlet, link, socket, &mut surroundings);
-            if gone {
+        for (link, place) in links.iter_mut().enumerate() {
+            let Some(socket) = place else { continue };
+            if !exchange(&mut outlet, link, socket, &mut surroundings) {
                 outlet.ended(link);
-                links[link] = None;
+                *place = None;
             }
         }
         outlet.poll(now());

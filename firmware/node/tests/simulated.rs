@@ -319,6 +319,26 @@ fn sealed_nodes_say_nothing_in_the_clear() {
 }
 
 #[test]
+fn a_sealed_node_may_be_found_by_everybody_and_still_serves_members_alone() {
+    let lab = Lab::new();
+    let Security::Require(mut member) = lab.security(1, |_| {}) else { panic!("the lab seals") };
+    member.visible = schwann_node::Visible::Everybody;
+    let stream = description(ChannelFormat::Float32, 8, 1000.0);
+    let (_producer, mut outlet) =
+        outlet(stream, Security::Require(member), Pace::EverySample, Keep::Newest, 64);
+    let (mut world, mut out) = (World::new(), [0; NodeOutlet::MAX_REPLY]);
+    let mut query = *b"LSL:shortinfo\r\n\r\n17001 42\r\n";
+    let mut surroundings = world.surroundings();
+    assert!(outlet.handle_datagram(&mut query, Service::Discovery, &mut surroundings, &mut out).is_some());
+    let mut probe = *b"LSL:timedata\r\n7 3.5\r\n";
+    assert_eq!(outlet.handle_datagram(&mut probe, Service::Time, &mut surroundings, &mut out), None);
+    outlet.accept(0, world.now);
+    let mut answer = Vec::new();
+    ask(&mut world, &mut outlet, 0, b"LSL:fullinfo\r\n", &mut answer);
+    assert!(answer.is_empty());
+}
+
+#[test]
 fn members_find_a_sealed_node_and_learn_its_time() {
     let mut pair = Pair::new(description(ChannelFormat::Float32, 8, 1000.0), true, Pace::EverySample, 64);
     let key = schwann_session::discovery::DiscoveryKey::new(&Lab::new().discovery);

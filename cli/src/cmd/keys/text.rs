@@ -33,10 +33,15 @@ pub(super) struct Membership {
 impl Membership {
     /// One line, to be copied.
     pub(super) fn to_text(&self) -> String {
+        hex(&self.to_bytes())
+    }
+
+    /// The same as bytes, as a microcontroller takes them.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let (lab, certificate) = (self.lab.authority().0, self.certificate.encode());
         let parts =
             [lab.as_slice(), certificate.as_slice(), self.discovery.as_slice(), self.revoked.as_bytes()];
-        hex(&parts.concat())
+        parts.concat()
     }
 
     /// Reads the line, and checks that its parts belong together.

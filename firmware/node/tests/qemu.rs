@@ -1,0 +1,367 @@
+//! The image for QEMU and the desktop, over a network of their own. Run by `checks/70-firmware.sh`, which makes that
+//! network (a tap `schwann0` at 10.77.0.1) and sets `SCHWANN_IMAGE`, and `SCHWANN_PYLSL` for the original library.
+
+mod common;
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use common::Lab;
+use schwann::inlet::{Inlet, InletOptions};
+use schwann::trust::{Member, Policy, Trust};
+use schwann::{Config, resolver};
+use schwann_node::provision::put_lines;
+use schwann_session::{
+    Credentials, DeviceKey, DeviceName, Flags, LabId, PublicKey, Roles, Statement, SystemEntropy, UnixSeconds,
+};
+
+/// Long enough for a busy machine; a test that passes never waits for it.
+const LONG: f64 = 60.0;
+const NODE: &str = "10.77.0.2";
+
+/// A running machine.
+struct Machine {
+    child: Child,
+    lines: Receiver<String>,
+    /// Holds what the machine was told.
+    folder: std::path::PathBuf,
+}
+
+impl Machine {
+    fn start(settings: &str, keys: Option<&[u8]>, extra: &[&str]) -> Self {
+        let folder = std::env::temp_dir().join(format!("schwann-qemu-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let calendar = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+        std::fs::write(folder.join("settings"), format!("{settings}\ncalendar={calendar}\n\0"))
+            .expect("written");
+        // Erased flash, where there are no keys.
+        let mut flash = vec![0xff; 8192];
+        if let Some(content) = keys {
+            let image = common::image(content);
+            flash[..image.len()].copy_from_slice(&image);
+        }
+        std::fs::write(folder.join("keys"), flash).expect("written");
+        let loader = |name: &str, at: &str| {
+            format!("loader,file={},addr={at},force-raw=on", folder.join(name).display())
+        };
+        let image = std::env::var("SCHWANN_IMAGE").expect("checks/70-firmware.sh sets SCHWANN_IMAGE");
+        let mut child = Command::new("qemu-system-riscv32")
+            .args("-M virt -smp 2 -m 16M -bios none -nographic -monitor none -serial stdio".split(' '))
+            .args(["-global", "virtio-mmio.force-legacy=false", "-device", "virtio-rng-device"])
+            .args(["-device", &loader("settings", "0x80f00000"), "-device", &loader("keys", "0x80e00000")])
+            .args(["-kernel", &image])
+            .args(extra)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("QEMU runs");
+        let (send, lines) = channel();
+        let out = BufReader::new(child.stdout.take().expect("piped"));
+        // Ends with the machine.
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        Self { child, lines, folder }
+    }
+
+    /// A machine on the network.
+    fn serve(settings: &str, keys: Option<&[u8]>) -> Self {
+        let mut machine = Self::start(
+            settings,
+            keys,
+            &[
+                "-accel",
+                "tcg,thread=single",
+                "-device",
+                "virtio-net-device,netdev=n0",
+                "-netdev",
+                "tap,id=n0,ifname=schwann0,script=no,downscript=no",
+            ],
+        );
+        assert!(machine.wait_for("serving").contains("bound=true"));
+        machine
+    }
+
+    /// The next line that begins with `word`.
+    fn wait_for(&mut self, word: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs_f64(LONG));
+            let line = line.unwrap_or_else(|why| panic!("no line {word:?} from the machine: {why}"));
+            let line = line.trim_end();
+            assert!(!line.starts_with("panic"), "{line}");
+            if line.starts_with(word) {
+                return line.to_owned();
+            }
+        }
+    }
+
+    fn exit_code(&mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").code()
+    }
+
+    /// Everything that it says until it ends.
+    fn rest(&mut self) -> Vec<String> {
+        let mut all = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(Duration::from_secs_f64(LONG)) {
+            all.push(line.trim_end().to_owned());
+        }
+        all
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The numbers of a line like `push channels=8 mean=300`.
+fn numbers(line: &str) -> HashMap<&str, u64> {
+    line.split(' ')
+        .filter_map(|word| word.split_once('='))
+        .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
+        .collect()
+}
+
+fn config(trust: Trust) -> Arc<Config> {
+    let text = "[log]\nlevel=-2\n[ports]\nIPv6=disable\n[multicast]\nResolveScope=site\n";
+    Arc::new(Config::parse(text).expect("a valid configuration").with_trust(trust))
+}
+
+fn desktop(lab: &Lab) -> Trust {
+    let key = DeviceKey::generate(&mut SystemEntropy).expect("random");
+    let certificate = lab.certify(&key, 2, |one| one.flags = Flags::NONE);
+    let credentials = Credentials::new(key, certificate, &mut SystemEntropy).expect("credentials");
+    Trust::new(Policy::Require, Some(Member::new(lab.authority.lab(), credentials, lab.list())))
+}
+
+fn find(config: &Arc<Config>) -> Inlet {
+    let timeout = Duration::from_secs_f64(LONG);
+    let found = resolver::resolve_byprop(config, "name", "QEMU node", 1, timeout).expect("a search");
+    let info = found.first().expect("the node answers multicast queries");
+    Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)).expect("an inlet")
+}
+
+/// Pulls `count` samples and checks every value; returns the first one's number.
+fn check(inlet: &Inlet, channel_count: usize, count: u32) -> u32 {
+    let mut sample = vec![0.0_f32; channel_count];
+    let mut first = None;
+    for at in 0..count {
+        let stamp = inlet.pull_sample(&mut sample, LONG).expect("the stream goes on");
+        assert!(stamp.is_some(), "sample {at} did not come");
+        let first = *first.get_or_insert(sample[0] as u32);
+        for (channel, value) in sample.iter().enumerate() {
+            assert_eq!(*value, ((first + at) & 0xf_ffff) as f32 + channel as f32, "sample {at}");
+        }
+    }
+    first.unwrap_or(0)
+}
+
+/// A receiver on the original library, which finds, checks `count` samples, and says so.
+fn original(count: u32) -> Child {
+    const SCRIPT: &str = "
+import sys, pylsl
+infos = pylsl.resolve_byprop('name', 'QEMU node', 1, 60)
+inlet = pylsl.StreamInlet(infos[0])
+assert inlet.info(60).desc().child_value('manufacturer') == 'Schwann'
+first = None
+for number in range(int(sys.argv[1])):
+    sample, stamp = inlet.pull_sample(60)
+    first = sample[0] if first is None else first
+    expected = [first + number + channel for channel in range(len(sample))]
+    assert sample == expected, (number, sample)
+assert abs(inlet.time_correction(60)) > 0
+print('received', pylsl.library_version())
+";
+    let python = std::env::var("SCHWANN_PYLSL").expect("checks/70-firmware.sh sets SCHWANN_PYLSL");
+    Command::new(python)
+        .args(["-c", SCRIPT, &count.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("Python runs")
+}
+
+#[test]
+#[ignore = "needs the image and a network: checks/70-firmware.sh"]
+fn the_desktop_and_the_original_library_receive_plain() {
+    let mut machine = Machine::serve("rate=1000\nchannels=8", None);
+    let original = original(3000);
+    let config = config(Trust::new(Policy::Off, None));
+    let inlets = [find(&config), find(&config)];
+    for inlet in &inlets {
+        inlet.open_stream(LONG).expect("a connection");
+    }
+    for inlet in &inlets {
+        check(inlet, 8, 3000);
+    }
+    let output = original.wait_with_output().expect("it ends");
+    assert!(output.status.success() && output.stdout.starts_with(b"received"), "{output:?}");
+    assert!(machine.child.try_wait().expect("a state").is_none());
+}
+
+#[test]
+#[ignore = "needs the image and a network: checks/70-firmware.sh"]
+fn rates_and_channels_arrive_without_loss_plain_and_sealed() {
+    let lab = Lab::new();
+    let content = lab.content(1, |_| {});
+    for (channel_count, rate, within_us) in
+        [(8, 1000, 0), (8, 1000, 10_000), (64, 500, 0), (128, 250, 0), (4, 2000, 0)]
+    {
+        for sealed in [false, true] {
+            let trust = if sealed { desktop(&lab) } else { Trust::new(Policy::Off, None) };
+            let settings = format!(
+                "channels={channel_count}\nrate={rate}\nsealed={}\nvisible=1\nwithin_us={within_us}",
+                u8::from(sealed)
+            );
+            let mut machine = Machine::serve(&settings, sealed.then_some(&content[..]));
+            let config = config(trust);
+            let inlet = find(&config);
+            inlet.open_stream(LONG).expect("a connection");
+            let count = rate * 2;
+            check(&inlet, channel_count, count);
+            drop(inlet);
+            machine.child.stdin.as_mut().expect("piped").write_all(b"q").expect("written");
+            let line = machine.wait_for("counters");
+            println!("channels={channel_count} rate={rate} sealed={sealed} checked={count} {line}");
+            let counters = numbers(&line);
+            assert_eq!((counters["lost"], counters["sessions"] > 0), (0, sealed));
+            println!("{}", machine.wait_for("stacks"));
+            assert_eq!(machine.exit_code(), Some(0));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the image and a network: checks/70-firmware.sh"]
+fn the_node_outlives_hostile_bytes_and_a_network_that_goes_and_comes_back() {
+    let lab = Lab::new();
+    let _machine = Machine::serve("sealed=1\nvisible=1", Some(&lab.content(1, |_| {})));
+    let config = config(desktop(&lab));
+    let inlet = find(&config);
+    inlet.open_stream(LONG).expect("a connection");
+    check(&inlet, 8, 500);
+    let mut noise = common::Seeded(3);
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    for turn in 0..300_usize {
+        let mut bytes = vec![0; 1 + turn % 900];
+        schwann_session::Entropy::fill(&mut noise, &mut bytes).expect("bytes");
+        for port in [16571, 16572] {
+            socket.send_to(&bytes, (NODE, port)).expect("sent");
+        }
+        // The node has four links; the fifth is turned away.
+        if turn % 10 == 0
+            && let Ok(mut link) = TcpStream::connect((NODE, 16572))
+        {
+            // It may be turned away meanwhile.
+            let _ = link.write_all(b"LSL:secure/1 classic\r\n").and_then(|()| link.write_all(&bytes));
+        }
+    }
+    check(&inlet, 8, 500);
+    for state in ["down", "up"] {
+        assert!(
+            Command::new("ip").args(["link", "set", "schwann0", state]).status().expect("ip runs").success()
+        );
+    }
+    // The route went with the link.
+    let _ = Command::new("ip").args(["route", "replace", "224.0.0.0/4", "dev", "schwann0"]).status();
+    let again = find(&config);
+    again.open_stream(LONG).expect("a connection");
+    check(&again, 8, 500);
+}
+
+#[test]
+#[ignore = "needs the image: checks/70-firmware.sh"]
+fn a_device_is_provisioned_over_its_serial_line() {
+    let lab = Lab::new();
+    let mut machine = Machine::start("mode=provision", None, &[]);
+    let line = machine.wait_for("request ");
+    let request = line.strip_prefix("request ").expect("a request");
+    let bytes: Vec<u8> = (0..request.len() / 2)
+        .map(|at| u8::from_str_radix(&request[2 * at..2 * at + 2], 16).expect("digits"))
+        .collect();
+    let (key, name) = bytes.split_first_chunk::<32>().expect("a key");
+    let certificate = lab.authority.certify(Statement {
+        device: PublicKey(*key),
+        flags: Flags::CLASSIC,
+        lab: LabId([0; 16]),
+        name: DeviceName::new(core::str::from_utf8(name).expect("text")).expect("a name"),
+        not_after: UnixSeconds(u64::MAX),
+        not_before: UnixSeconds(0),
+        roles: Roles::BOTH,
+        serial: 7,
+    });
+    let (authority, list) = (lab.authority.lab().authority().0, lab.list());
+    let content = [&authority, certificate.encode().as_slice(), &lab.discovery, list.as_bytes()].concat();
+    let mut lines = Vec::new();
+    put_lines(&content, &mut lines).expect("a vector takes everything");
+    let mut serial = machine.child.stdin.take().expect("piped");
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        serial.write_all(line).expect("written");
+        serial.flush().expect("written");
+    }
+    assert_eq!(machine.wait_for("provisioned"), "provisioned=1");
+    assert_eq!(machine.exit_code(), Some(0));
+}
+
+#[test]
+#[ignore = "needs the image and a network: checks/70-firmware.sh"]
+fn the_watchdog_bites_when_the_network_hart_stands_still() {
+    let mut machine = Machine::serve("hang_s=1", None);
+    machine.wait_for("watchdog");
+    assert_eq!(machine.exit_code(), Some(3));
+}
+
+/// What may not be exceeded, in instructions or bytes: measured, with 10 % slack.
+#[test]
+#[ignore = "needs the image: checks/70-firmware.sh"]
+fn instructions_and_stacks_keep_to_their_budgets() {
+    let started = Instant::now();
+    let run = || {
+        let mut machine = Machine::start("mode=measure", None, &["-icount", "shift=0,sleep=off"]);
+        let lines = machine.rest();
+        assert_eq!(machine.exit_code(), Some(0), "{lines:?}");
+        lines
+    };
+    let lines = run();
+    lines.iter().for_each(|line| println!("{line}"));
+    println!("measured in {:.1} s", started.elapsed().as_secs_f64());
+    assert!(lines.contains(&"exact=1".to_owned()));
+    assert!(lines.iter().any(|line| line.starts_with("transcript=equal")));
+    let mut checked = 0;
+    for line in &lines {
+        let is = |words: &[&str]| words.iter().all(|word| line.split(' ').any(|part| part == *word));
+        let found = numbers(line);
+        for (words, name, budget) in BUDGETS {
+            if is(words) {
+                assert!(found[name] <= *budget, "{name} of {line} exceeds {budget}");
+                checked += 1;
+            }
+        }
+        if is(&["push"]) {
+            assert!(
+                found["most"] * 10 <= found["mean"] * 11,
+                "the worst push is no more than 10 % above the mean: {line}"
+            );
+        }
+    }
+    assert!(checked >= BUDGETS.len(), "{checked} of {} budgets were looked at", BUDGETS.len());
+    assert_eq!(lines, run(), "two runs are equal to the last instruction");
+}
+
+type Budget = (&'static [&'static str], &'static str, u64);
+const BUDGETS: &[Budget] = &[
+    (&["push", "channels=8", "subscribers=none"], "mean", 400),
+    (&["push", "channels=64"], "mean", 1200),
+    (&["push", "subscribers=sealed"], "mean", 400),
+    // 5 % and 2 % of 160 MHz at one instruction a cycle, for 1,000 samples per second.
+    (&["serve", "kind=sealed", "subscribers=1", "batch=1"], "per_sample", 8000),
+    (&["serve", "kind=sealed", "subscribers=1", "batch=20"], "per_sample", 3200),
+    (&["bytes"], "session", 1024),
+];
