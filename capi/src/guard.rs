@@ -5,6 +5,7 @@ use core::ffi::c_char;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::sync::Once;
 
 use schwann::Error;
 
@@ -58,6 +59,19 @@ pub(crate) fn record(error: &dyn fmt::Display) {
 /// The buffer that holds this thread's last error.
 pub(crate) fn last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.0.as_ptr().cast_const().cast())
+}
+
+/// Lets handles know, from the first one on, when they come into another process by a fork.
+pub(crate) fn watch_forks() {
+    static ONCE: Once = Once::new();
+    extern "C" fn in_child() {
+        schwann::note_fork();
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler lives as long as the library, and does nothing that a fork's child must not do. If
+        // the system has no memory for it, inherited handles are recognised when they are destroyed at the latest.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
 }
 
 /// The C code of an error.

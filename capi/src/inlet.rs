@@ -7,7 +7,9 @@ use schwann::inlet::{Inlet, InletOptions, Recover};
 use schwann::{Error, StreamInfo};
 
 use crate::chunk;
-use crate::guard::{ARGUMENT, INTERNAL, OK, code, guard, record, recorded_code as recorded, set_code};
+use crate::guard::{
+    ARGUMENT, INTERNAL, OK, code, guard, record, recorded_code as recorded, set_code, watch_forks,
+};
 use crate::outlet::buffer_unit;
 use crate::streaminfo::Info;
 use crate::strings;
@@ -43,6 +45,7 @@ pub unsafe extern "C" fn lsl_create_inlet_ex(
 ) -> *mut Inlet {
     // SAFETY: as this function's own contract.
     let info = unsafe { Info::of(info) };
+    watch_forks();
     guard(ptr::null_mut(), || {
         let info = info.ok_or(Error::Argument("The stream info of an inlet must not be NULL."));
         match info.and_then(|info| create(&info.info, max_buflen, max_chunklen, recover, flags)) {

@@ -9,7 +9,7 @@ use schwann::{Error, StreamInfo};
 use schwann_proto::stream::{BufferUnit, FOREVER, TRANSPORT_SYNC_BLOCKING};
 
 use crate::chunk;
-use crate::guard::{INTERNAL, guard, outcome, record};
+use crate::guard::{INTERNAL, guard, outcome, record, watch_forks};
 use crate::streaminfo::Info;
 
 /// What an outlet without a handle answers.
@@ -44,6 +44,7 @@ pub unsafe extern "C" fn lsl_create_outlet_ex(
 ) -> *mut Outlet {
     // SAFETY: as this function's own contract.
     let info = unsafe { Info::of(info) };
+    watch_forks();
     guard(ptr::null_mut(), || match info.map(|info| create(&info.info, chunk_size, max_buffered, flags)) {
         Some(Ok(outlet)) => Box::into_raw(Box::new(outlet)),
         Some(Err(error)) => {

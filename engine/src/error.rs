@@ -10,6 +10,8 @@ pub enum Error {
     Argument(&'static str),
     /// A chunk's length does not fit the stream's channels or stamps.
     ChunkShape,
+    /// The handle belongs to the process of which this one is a fork: make an outlet or inlet of its own here.
+    Forked,
     /// The system refused a socket or a thread; the text says which.
     System(&'static str),
     /// The stream is gone and cannot be recovered: resolve it again.
@@ -26,6 +28,9 @@ impl fmt::Display for Error {
             Self::Argument(rule) => out.write_str(rule),
             Self::ChunkShape => out.write_str(
                 "The number of values must be a multiple of the channel count, and match the number of stamps.",
+            ),
+            Self::Forked => out.write_str(
+                "An outlet or inlet cannot be used in a child of the process that made it: make one after the fork.",
             ),
             Self::System(what) => write!(out, "The operating system refused {what}."),
             Self::Lost => out.write_str(

@@ -121,9 +121,11 @@ impl Inlet {
 
     /// Connects, and returns once samples arrive from then on.
     ///
-    /// - Errors: [`Error::Timeout`], also if another thread closes the stream; [`Error::Lost`].
+    /// - Errors: [`Error::Timeout`], also if another thread closes the stream; [`Error::Lost`];
+    ///   [`Error::Forked`] in a child process.
     /// - Source: equals liblsl `lsl_open_stream`.
     pub fn open_stream(&self, timeout: f64) -> Result<(), Error> {
+        self.maker.check()?;
         let wait = Wait::seconds(timeout);
         let mut state = self.stream.shared.lock();
         let closings = state.closings;
@@ -145,7 +147,9 @@ impl Inlet {
     ///
     /// - Source: equals liblsl `lsl_close_stream` of version 1.18.
     pub fn close_stream(&self) {
-        self.stream.close();
+        if self.maker.check().is_ok() {
+            self.stream.close();
+        }
     }
 
     /// Pulls the oldest sample that was not pulled yet, and returns its stamp.
@@ -303,6 +307,7 @@ impl Inlet {
 
     /// Waits until a sample can be taken and its stamp processed; nothing after `wait`.
     fn wait_for_samples(&self, wait: Wait) -> Result<Option<MutexGuard<'_, State>>, Error> {
+        self.maker.check()?;
         loop {
             let state = match self.stream.shared.wait_for_samples(wait) {
                 Err(Error::Timeout) => return Ok(None),
@@ -331,6 +336,9 @@ impl Inlet {
     ///
     /// - Source: equals liblsl `lsl_samples_available`.
     pub fn samples_available(&self) -> usize {
+        if self.maker.check().is_err() {
+            return 0;
+        }
         self.stream.shared.drain(self.stream.shared.lock()).0.sample_count()
     }
 
@@ -338,6 +346,9 @@ impl Inlet {
     ///
     /// - Source: equals liblsl `lsl_inlet_flush`.
     pub fn flush(&self) -> usize {
+        if self.maker.check().is_err() {
+            return 0;
+        }
         let (mut state, _) = self.stream.shared.drain(self.stream.shared.lock());
         let dropped = state.flush();
         drop(state);
@@ -350,6 +361,7 @@ impl Inlet {
     /// - Errors: [`Error::Timeout`], [`Error::Lost`].
     /// - Source: equals liblsl `lsl_get_fullinfo`.
     pub fn full_info(&self, timeout: f64) -> Result<StreamInfo, Error> {
+        self.maker.check()?;
         full_info::fetch(&self.stream, Wait::seconds(timeout))
     }
 
@@ -370,6 +382,7 @@ impl Inlet {
     /// - Errors: [`Error::Timeout`], [`Error::Lost`].
     /// - Source: equals liblsl `lsl_time_correction_ex`.
     pub fn clock_offset(&self, timeout: f64) -> Result<Estimate, Error> {
+        self.maker.check()?;
         self.stream.clock_offset(Wait::seconds(timeout))
     }
 

@@ -58,6 +58,7 @@ pub use crate::{
     error::Error,
     inlet::{Inlet, InletOptions},
     outlet::{Flush, Outlet, OutletOptions},
+    process::note_fork,
     resolver::ResolveError,
 };
 pub use schwann_proto::{

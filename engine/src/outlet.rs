@@ -188,7 +188,7 @@ impl Outlet {
     /// - Units: `stamp` is in seconds on the local clock; 0.0 stands for now and −1.0 for one sample
     ///   period after the previous sample.
     /// - Shape: one value per channel, converted to the stream's format.
-    /// - Errors: [`Error::ChunkShape`] for another number of values.
+    /// - Errors: [`Error::ChunkShape`] for another number of values; [`Error::Forked`] in a child process.
     /// - Source: equals liblsl `lsl_push_sample_*tp`.
     pub fn push_sample<T: Value>(&self, values: &[T], stamp: f64, flush: Flush) -> Result<(), Error> {
         self.push(&Numbers(values), Shape::Sample, StampArgument::Last(stamp), flush)
@@ -256,6 +256,7 @@ impl Outlet {
         stamps: StampArgument<'_>,
         flush: Flush,
     ) -> Result<(), Error> {
+        self.maker.check()?;
         let producer = &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner);
         let count = values.sample_count(&producer.codecs[Encoding::Native.index()])?;
         match (shape, stamps) {
@@ -276,7 +277,7 @@ impl Outlet {
 
     /// Number of inlets that receive the stream.
     pub fn consumer_count(&self) -> usize {
-        self.shared.fanout.count()
+        if self.maker.check().is_ok() { self.shared.fanout.count() } else { 0 }
     }
 
     /// Waits until `count` inlets receive the stream, and says whether they do.
@@ -284,13 +285,14 @@ impl Outlet {
     /// - Units: no `timeout` waits without limit.
     /// - Source: with a `count` of 1 equals liblsl `lsl_wait_for_consumers`.
     pub fn wait_for_consumers(&self, count: usize, timeout: Option<Duration>) -> bool {
-        self.shared.fanout.wait_for(count, timeout)
+        self.maker.check().is_ok() && self.shared.fanout.wait_for(count, timeout)
     }
 
     /// Flushes what was pushed with [`Flush::Later`] and waits until the kernel has all of it.
     ///
-    /// - Errors: [`Error::Timeout`] if some consumer has not taken its part by then; nothing is lost.
+    /// - Errors: [`Error::Timeout`] if some consumer has not taken its part by then; nothing is lost. [`Error::Forked`].
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.maker.check()?;
         {
             let producer = &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner);
             producer.flush(&self.shared, Route::Direct);
@@ -397,7 +399,9 @@ impl Producer {
         };
         self.pending.add(&self.codecs, self.sending.encodings, values, &stamps, count)?;
         let wanted = self.sending.chunk_samples.unwrap_or(self.chunk_samples).min(self.chunk_samples);
-        if flush == Flush::Now || self.pending.samples() >= wanted || self.pending.len() > PENDING_LIMIT {
+        // A synchronous push returns when the samples are with the kernels, whatever the flag says (spec: lsl-wire §15.6).
+        let now_or_sync = flush == Flush::Now || shared.delivery == Delivery::Synchronous;
+        if now_or_sync || self.pending.samples() >= wanted || self.pending.len() > PENDING_LIMIT {
             let direct = now - self.last_flush >= DIRECT_INTERVAL;
             self.last_flush = now;
             self.flush(shared, if direct { Route::Direct } else { Route::Server });

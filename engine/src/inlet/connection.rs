@@ -37,6 +37,10 @@ const LARGE_DRAIN: usize = 64 * 1024;
 pub(crate) fn run(stream: &Stream) {
     while let Some(closings) = wait_until_wanted(stream) {
         let outcome = connect(stream, closings);
+        if outcome.is_err() {
+            // The outlet must not go on to serve a connection that nobody reads.
+            release(stream.shared.lock());
+        }
         match &outcome {
             Ok(()) => serve(stream, closings),
             Err(reason) if stream.permits_other(reason) => continue,

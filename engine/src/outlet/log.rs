@@ -59,6 +59,12 @@ impl Block {
         }
     }
 
+    /// Takes all the memory of a block that small pushes fill. The system hands out its pages when they are
+    /// first written, so this costs little, and no later push has to wait for the heap.
+    fn reserve(&mut self) {
+        self.bytes.reserve_exact(BLOCK_LEN.saturating_sub(self.bytes.len()));
+    }
+
     /// Returns where the sample that holds the byte at `position` ends, and the index of the sample
     /// after it. At a boundary that is `position` itself.
     fn boundary_from(&self, codec: &SampleCodec, position: u64) -> (u64, u64) {
@@ -119,6 +125,7 @@ impl Log {
             core::mem::swap(&mut tail.bytes, pending);
             self.freeze();
         } else {
+            tail.reserve();
             tail.bytes.extend_from_slice(pending);
         }
         pending.clear();
@@ -211,7 +218,9 @@ impl Log {
     }
 
     fn recycle(&mut self, mut block: Arc<Block>) {
-        if self.spare.len() < SPARE_BLOCKS && Arc::get_mut(&mut block).is_some() {
+        let Some(emptied) = Arc::get_mut(&mut block) else { return };
+        if self.spare.len() < SPARE_BLOCKS && emptied.bytes.capacity() <= SPARE_LEN {
+            emptied.bytes.clear();
             self.spare.push(block);
         }
     }
@@ -224,7 +233,10 @@ impl Log {
         let (start, first_sample) = (self.tail.end(), self.next_sample());
         let next = self.spare.pop().unwrap_or_else(|| Arc::new(Block::empty(self.codec.stamp_tracker())));
         self.frozen.push_back(core::mem::replace(&mut self.tail, next));
-        self.tail_mut().restart(start, first_sample);
+        let tail = self.tail_mut();
+        tail.restart(start, first_sample);
+        // Mostly the server thread freezes: then it pays for the memory, and not the next push.
+        tail.reserve();
     }
 
     fn block_at(&self, position: u64) -> Option<&Block> {

@@ -124,3 +124,33 @@ fn a_log_is_over_once_a_block_can_go() {
     assert!(log.is_over(2, 4));
     assert_eq!(log.samples_in(8), 1);
 }
+
+#[test]
+fn a_growing_block_has_its_memory_before_samples_come() {
+    let (mut log, mut tracker) = (Log::new(codec()), codec().stamp_tracker());
+    append(&mut log, &mut tracker, 1.0, &[1]);
+    for _ in 0..3 {
+        let (memory, capacity) = (log.tail.bytes.as_ptr(), log.tail.bytes.capacity());
+        assert!(capacity >= BLOCK_LEN);
+        append(&mut log, &mut tracker, 2.0, &[2; 1000]);
+        assert_eq!((log.tail.bytes.as_ptr(), log.tail.bytes.capacity()), (memory, capacity));
+        // The server thread takes what is there; another block grows from now on.
+        let blocks_before = log.frozen.len();
+        assert!(log.blocks_from(log.end() - 1, 1, &mut Vec::new()));
+        assert_eq!(log.frozen.len(), blocks_before + 1);
+    }
+}
+
+#[test]
+fn the_memory_of_large_blocks_goes_back_once_all_have_taken_them() {
+    let (mut log, mut tracker) = (Log::new(codec()), codec().stamp_tracker());
+    for _ in 0..20 {
+        // More than a block that is kept, by far.
+        append(&mut log, &mut tracker, 1.0, &vec![3; SPARE_LEN]);
+    }
+    assert!(log.stored_bytes() > 20 * SPARE_LEN);
+    log.release(log.end());
+    let kept: usize = log.spare.iter().chain([&log.tail]).map(|block| block.bytes.capacity()).sum();
+    assert_eq!(log.stored_bytes(), 0);
+    assert!(kept <= SPARE_BLOCKS * SPARE_LEN + BLOCK_LEN, "{kept}");
+}

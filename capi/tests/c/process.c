@@ -1,0 +1,218 @@
+/* What a process does to its streams: forks, programs that it starts, and a want of descriptors. */
+#include "check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static lsl_outlet outlet;
+static lsl_inlet inlet;
+
+static lsl_outlet serve(const char *name) {
+	lsl_streaminfo info = lsl_create_streaminfo(name, "Test", 1, 0.0, cft_int32, name);
+	lsl_outlet made = lsl_create_outlet(info, 0, 360);
+	lsl_destroy_streaminfo(info);
+	return made;
+}
+
+static lsl_inlet receive(const char *name) {
+	int32_t error = 1;
+	lsl_streaminfo found = resolve(name);
+	lsl_inlet made = lsl_create_inlet(found, 360, 0, 1);
+	CHECK(made);
+	lsl_destroy_streaminfo(found);
+	lsl_open_stream(made, LONG, &error);
+	CHECK(error == 0);
+	return made;
+}
+
+static void open_pair(const char *name) {
+	outlet = serve(name);
+	CHECK(outlet);
+	inlet = receive(name);
+}
+
+static void close_pair(void) {
+	lsl_destroy_outlet(outlet);
+	lsl_destroy_inlet(inlet);
+}
+
+static void expect_next(int32_t wanted) {
+	int32_t value = -1, error = 1;
+	CHECK(lsl_pull_sample_i(inlet, &value, 1, LONG, &error) != 0.0 && error == 0);
+	CHECK(value == wanted);
+}
+
+/* In a storm the oldest samples may be dropped; what comes is whole and in order all the same. */
+static int32_t expect_later(int32_t earlier) {
+	int32_t value = -1, error = 1;
+	CHECK(lsl_pull_sample_i(inlet, &value, 1, LONG, &error) != 0.0 && error == 0);
+	CHECK(value > earlier);
+	return value;
+}
+
+/* Waits for a child that has no more than a minute. */
+static void expect_success(pid_t child) {
+	int status = 0;
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Everything a child may try with what it inherited: refused at once, whatever the parent's threads held. */
+static void child_tries_everything(void) {
+	int32_t value = 666, error = 0;
+	alarm((unsigned)LONG);
+	CHECK(lsl_push_sample_i(outlet, &value) == lsl_internal_error);
+	CHECK(strstr(lsl_last_error(), "after the fork"));
+	CHECK(lsl_push_chunk_i(outlet, &value, 1) == lsl_internal_error);
+	CHECK(schwann_outlet_flush(outlet, LONG) == lsl_internal_error);
+	CHECK(lsl_have_consumers(outlet) == 0 && lsl_wait_for_consumers(outlet, LONG) == 0);
+	CHECK(lsl_pull_sample_i(inlet, &value, 1, LONG, &error) == 0.0 && error == lsl_internal_error);
+	CHECK(lsl_pull_chunk_i(inlet, &value, NULL, 1, 0, LONG, &error) == 0 && error == lsl_internal_error);
+	lsl_open_stream(inlet, LONG, &error);
+	CHECK(error == lsl_internal_error);
+	CHECK(lsl_get_fullinfo(inlet, LONG, &error) == NULL && error == lsl_internal_error);
+	lsl_time_correction(inlet, LONG, &error);
+	CHECK(error == lsl_internal_error);
+	CHECK(lsl_samples_available(inlet) == 0 && lsl_inlet_flush(inlet) == 0);
+	lsl_close_stream(inlet);
+	close_pair();
+}
+
+static void a_child_leaves_the_parents_streams_alone(void) {
+	open_pair("fork");
+	int32_t value = 1;
+	CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		child_tries_everything();
+		/* Streams of its own work. */
+		open_pair("fork-child");
+		value = 7;
+		CHECK(lsl_push_sample_i(outlet, &value) == 0);
+		expect_next(7);
+		close_pair();
+		_exit(0);
+	}
+	CHECK(child > 0);
+	expect_success(child);
+	for (value = 2; value < 100; value++) CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	for (value = 1; value < 100; value++) expect_next(value);
+	CHECK(lsl_have_consumers(outlet) == 1);
+	close_pair();
+}
+
+static volatile int storm_ends;
+
+static void *storm(void *unused) {
+	(void)unused;
+	for (int32_t value = 0; !storm_ends; value++) CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	return NULL;
+}
+
+/* The child is made while other threads hold locks and are inside system calls. */
+static void forks_in_a_storm_of_pushes_hang_and_corrupt_nothing(void) {
+	open_pair("storm");
+	pthread_t pusher;
+	CHECK(pthread_create(&pusher, NULL, storm, NULL) == 0);
+	int32_t latest = -1;
+	for (int round = 0; round < 20; round++) {
+		pid_t child = fork();
+		if (child == 0) {
+			child_tries_everything();
+			_exit(0);
+		}
+		CHECK(child > 0);
+		for (int count = 0; count < 50; count++) latest = expect_later(latest);
+		expect_success(child);
+	}
+	storm_ends = 1;
+	CHECK(pthread_join(pusher, NULL) == 0);
+	close_pair();
+}
+
+static int descriptors(void) {
+	int count = 0;
+	DIR *folder = opendir("/proc/self/fd");
+	CHECK(folder);
+	while (readdir(folder)) count++;
+	closedir(folder);
+	return count;
+}
+
+static void programs_that_are_started_inherit_no_socket(void) {
+	open_pair("exec");
+	/* The shell holds the descriptors that this program had from its own parent, and no others. */
+	FILE *shell = popen("ls -l /proc/$$/fd", "r");
+	CHECK(shell);
+	char line[512];
+	while (fgets(line, sizeof line, shell)) CHECK(!strstr(line, "socket:") && !strstr(line, "eventpoll"));
+	CHECK(pclose(shell) == 0);
+	close_pair();
+}
+
+/* Takes all descriptors but `left`, at most 256; returns how many. */
+static int take(int *taken, int left) {
+	int count = 0;
+	while (count < 256 && (taken[count] = dup(0)) >= 0) count++;
+	CHECK(count < 256 && errno == EMFILE && left <= count);
+	for (int k = 0; k < left; k++) close(taken[--count]);
+	return count;
+}
+
+static void give_back(int *taken, int count) {
+	for (int k = 0; k < count; k++) close(taken[k]);
+}
+
+static void a_want_of_descriptors_is_survived(void) {
+	int taken[256];
+	struct rlimit before, limit;
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	outlet = serve("scarce");
+	CHECK(outlet);
+	lsl_streaminfo found = resolve("scarce");
+	inlet = lsl_create_inlet(found, 360, 0, 1);
+	CHECK(inlet);
+	limit = before;
+	limit.rlim_cur = (rlim_t)descriptors() + 60;
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+
+	/* None at all: no outlet, no connection, no search, and each says so. */
+	int count = take(taken, 0);
+	CHECK(serve("scarcer") == NULL && strstr(lsl_last_error(), "refused"));
+	int32_t error = 0, value = 5;
+	lsl_open_stream(inlet, 0.5, &error);
+	CHECK(error == lsl_timeout_error);
+	lsl_streaminfo nothing = NULL;
+	CHECK(lsl_resolve_byprop(&nothing, 1, "name", "scarce", 1, 0.2) <= 0);
+	CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	give_back(taken, count);
+
+	/* One: the inlet connects, and the outlet cannot let it in yet. */
+	count = take(taken, 1);
+	lsl_open_stream(inlet, 0.5, &error);
+	CHECK(error == lsl_timeout_error);
+	give_back(taken, count);
+
+	/* Enough again: everything goes on by itself. */
+	lsl_open_stream(inlet, LONG, &error);
+	CHECK(error == 0);
+	CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	expect_next(5);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	lsl_destroy_streaminfo(found);
+	close_pair();
+}
+
+int main(void) {
+	configure();
+	a_child_leaves_the_parents_streams_alone();
+	forks_in_a_storm_of_pushes_hang_and_corrupt_nothing();
+	programs_that_are_started_inherit_no_socket();
+	a_want_of_descriptors_is_survived();
+	puts("process: ok");
+	return 0;
+}

@@ -1,0 +1,160 @@
+//! Peers that announce or send far more than is sensible: the connection ends, and no memory is taken for it.
+
+use core::net::Ipv4Addr;
+use core::sync::atomic::{AtomicU16, Ordering};
+use core::time::Duration;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use schwann::inlet::{Inlet, InletOptions, Recover};
+use schwann::{Config, Error, Outlet, OutletOptions, StreamInfo};
+use schwann_proto::stream::ChannelFormat;
+use schwann_proto::stream_info::IpVersion;
+use schwann_proto::wire::sample::{ByteOrder, Layout};
+use schwann_proto::wire::test_pattern;
+
+/// Long enough for a busy machine; a test that passes never waits for it.
+const LONG: f64 = 20.0;
+const UID: &str = "11111111-2222-4333-8444-555555555555";
+/// What is announced.
+const GIGABYTE: u64 = 1 << 30;
+/// All tests of this file together stay below this.
+const MEMORY_LIMIT: u64 = 256 << 20;
+
+fn config() -> Arc<Config> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let base = 31_000 + 40 * number + (std::process::id() % 20) as u16;
+    let text = format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n",
+        base + 39
+    );
+    Arc::new(Config::parse(&text).expect("a valid configuration"))
+}
+
+/// Most memory that this process ever had, in bytes, where the system says it.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kibibytes.unwrap_or(0) * 1024
+}
+
+/// A port that somebody else than us serves.
+struct Impostor(TcpListener);
+
+impl Impostor {
+    fn new() -> Self {
+        Self(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"))
+    }
+
+    /// An inlet of the one-channel stream of strings that this port claims to serve.
+    fn inlet(&self, version: &str) -> Arc<Inlet> {
+        let port = self.0.local_addr().expect("bound").port();
+        let document = format!(
+            "<?xml version=\"1.0\"?><info><name>Huge</name><type>T</type><channel_count>1</channel_count>\
+             <channel_format>string</channel_format><source_id>huge</source_id><nominal_srate>0.0</nominal_srate>\
+             <version>{version}</version><created_at>1.0</created_at><uid>{UID}</uid><session_id>default</session_id>\
+             <hostname>host</hostname><v4address>127.0.0.1</v4address><v4data_port>{port}</v4data_port>\
+             <v4service_port>{port}</v4service_port><v6address/><v6data_port>0</v6data_port>\
+             <v6service_port>0</v6service_port><desc/></info>"
+        );
+        let info = StreamInfo::parse(document.as_bytes()).expect("a description");
+        let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
+        Arc::new(Inlet::with_config(&info, &options, config()).expect("an inlet"))
+    }
+
+    /// Takes the next connection and answers it with `bytes`.
+    fn answer(&self, bytes: &[u8]) -> TcpStream {
+        let (mut peer, _) = self.0.accept().expect("a connection");
+        peer.write_all(bytes).expect("a connection");
+        peer
+    }
+}
+
+/// Returns once the other side has ended the connection.
+fn wait_for_end(mut peer: TcpStream) {
+    peer.set_read_timeout(Some(Duration::from_secs_f64(LONG))).expect("a timeout");
+    match std::io::copy(&mut peer, &mut std::io::sink()) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
+    }
+}
+
+fn opening() -> Vec<u8> {
+    let response =
+        format!("LSL/110 200 OK\r\nUID: {UID}\r\nByte-Order: 1234\r\nData-Protocol-Version: 110\r\n\r\n");
+    let layout = Layout::new(ChannelFormat::String, 1, ByteOrder::Little);
+    let mut bytes = response.into_bytes();
+    test_pattern::encode(&layout, &mut bytes).expect("a vector has room");
+    bytes
+}
+
+/// Lets `bytes` be the answer to a pull, which must fail soon and cheaply.
+fn refused_by_a_pull(version: &str, bytes: &[u8]) {
+    let impostor = Impostor::new();
+    let inlet = impostor.inlet(version);
+    let pulling = Arc::clone(&inlet);
+    let pull = std::thread::spawn(move || pulling.pull_strings(LONG, |_| {}));
+    wait_for_end(impostor.answer(bytes));
+    assert_eq!(pull.join().expect("no panic"), Err(Error::Lost));
+    assert!(peak_memory() < MEMORY_LIMIT, "{}", peak_memory());
+}
+
+#[test]
+fn a_string_of_a_gigabyte_is_refused_as_soon_as_it_is_announced() {
+    for (width, announced) in [(8, GIGABYTE), (8, u64::MAX), (4, GIGABYTE)] {
+        let mut bytes = opening();
+        bytes.extend([1, width]);
+        bytes.extend_from_slice(announced.to_le_bytes().get(..usize::from(width)).expect("at most eight"));
+        refused_by_a_pull("1.10", &bytes);
+    }
+}
+
+#[test]
+fn an_archive_with_a_gigabyte_of_description_is_refused_as_soon_as_it_is_announced() {
+    refused_by_a_pull("1.00", &[0x7f, 1, 9, 4, 0, 0, 0, 0x40]);
+}
+
+#[test]
+fn a_response_without_an_end_is_refused() {
+    refused_by_a_pull("1.10", &[b"LSL/110 200 OK\r\n".as_slice(), &[b'x'; 100 << 10]].concat());
+}
+
+#[test]
+fn a_description_without_an_end_is_given_up() {
+    let impostor = Impostor::new();
+    let inlet = impostor.inlet("1.10");
+    let asking = Arc::clone(&inlet);
+    let ask = std::thread::spawn(move || asking.full_info(LONG).map(drop));
+    let mut peer = impostor.answer(b"<info>");
+    let block = vec![b' '; 1 << 20];
+    let mut sent = 0;
+    while peer.write_all(&block).is_ok() {
+        sent += block.len() as u64;
+        assert!(sent < GIGABYTE, "it takes whatever comes");
+    }
+    assert_eq!(ask.join().expect("no panic"), Err(Error::Lost));
+    assert!(peak_memory() < MEMORY_LIMIT, "{}", peak_memory());
+}
+
+#[test]
+fn a_request_without_an_end_is_refused_and_others_are_served() {
+    let info = StreamInfo::new("Limits", "T", 1, 0.0, ChannelFormat::Int8, "limits").expect("a description");
+    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config()).expect("an outlet");
+    let port = outlet.info().endpoint(IpVersion::V4).data_port;
+    let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+    for beginning in ["LSL:streamfeed/110 \r\nX: ", "LSL:shortinfo\r\n", "LSL:fullinfo"] {
+        let mut peer = connect();
+        // The outlet may end it before everything is sent.
+        let _ = peer.write_all(beginning.as_bytes()).and_then(|()| peer.write_all(&[b'x'; 100 << 10]));
+        wait_for_end(peer);
+    }
+    let mut peer = connect();
+    peer.write_all(b"LSL:fullinfo\r\n").expect("a connection");
+    let mut document = Vec::new();
+    peer.read_to_end(&mut document).expect("a description");
+    assert_eq!(StreamInfo::parse(&document).expect("a description").uid(), outlet.info().uid());
+    assert!(peak_memory() < MEMORY_LIMIT, "{}", peak_memory());
+}
