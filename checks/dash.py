@@ -323,6 +323,8 @@ def main() -> None:
             expect(not others, "nothing was asked of anybody else", others)
             process.terminate()
             page.wait("!document.getElementById('offline').hidden", "a page without its program says so")
+            lights = page.value("[...document.querySelectorAll('.health')].map(cell => cell.textContent.trim())")
+            expect("live" not in lights, "and shows no stream as live", lights)
             expect(process.wait(timeout=10) == 0, "the program ends when it is told to")
         finally:
             page.close()

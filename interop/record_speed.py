@@ -67,7 +67,7 @@ def measure(peer, arguments, folder):
                                stdout=subprocess.DEVNULL)
     peak, deadline = 0, time.monotonic() + arguments.seconds
     while process.poll() is None:
-        with contextlib.suppress(OSError, AttributeError):
+        with contextlib.suppress(OSError, TypeError):
             status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             peak = max(peak, int(re.search(r"VmHWM:\s+(\d+)", status)[1]))
         if peer == "labrecorder" and time.monotonic() > deadline and not process.stdin.closed:

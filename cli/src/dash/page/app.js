@@ -19,6 +19,8 @@ const link = new Link({
     element("offline").textContent = "The program that serves this page has ended or cannot be reached. Trying again …";
     element("offline").hidden = false;
     element("summary").textContent = "not connected";
+    // Nothing is known of any stream now, and a green light would say otherwise.
+    list.update(state.streams.map(stream => ({ ...stream, health: "connecting" })));
   },
   hello(message) { traces.synchronize(message.now); },
   frame(frame) { traces.synchronize(frame.now); traces.add(frame); },
