@@ -222,13 +222,19 @@ pub struct Records {
 }
 
 impl Records {
+    /// Says whether `folder` holds results.
+    #[must_use]
+    pub fn is_at(folder: &Path) -> bool {
+        folder.join(MANIFEST).exists()
+    }
+
     /// Opens `folder` to continue it, or begins it with `manifest`.
     ///
     /// # Errors
     ///
     /// When the folder cannot be written, holds something unreadable, or belongs to another campaign.
     pub fn begin_or_continue(folder: &Path, manifest: Manifest) -> io::Result<Self> {
-        if folder.join(MANIFEST).exists() {
+        if Self::is_at(folder) {
             let records = Self::open(folder)?;
             let old = &records.manifest;
             let same = (&old.suite, old.quick, old.scale, &old.subjects, old.blocks)

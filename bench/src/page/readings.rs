@@ -1,0 +1,101 @@
+//! The suites that measure in steps: a table of all figures, and a line for each subject along a step's axis.
+
+use core::fmt::Write;
+use std::collections::BTreeMap;
+
+use super::chapter::Figure;
+use super::escape;
+use super::words::from_to;
+use crate::record::{Reading, Records};
+use crate::report::number;
+
+/// A table per name of a figure, subjects across when there is an axis, and the rest in one list.
+pub(super) fn figures(records: &Records) -> Vec<Figure> {
+    let mut by_name: BTreeMap<&str, Vec<&Reading>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for reading in &records.readings {
+        match reading.at {
+            Some(_) => by_name.entry(&reading.name).or_default().push(reading),
+            None => others.push(reading),
+        }
+    }
+    let mut figures: Vec<Figure> =
+        by_name.into_iter().map(|(name, readings)| matrix(name, &readings)).collect();
+    if !others.is_empty() {
+        figures.push(list(&others));
+    }
+    figures
+}
+
+fn matrix(name: &str, readings: &[&Reading]) -> Figure {
+    let (mut steps, mut subjects): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for reading in readings {
+        if !steps.contains(&reading.step.as_str()) {
+            steps.push(&reading.step);
+        }
+        if !subjects.contains(&reading.subject.as_str()) {
+            subjects.push(&reading.subject);
+        }
+    }
+    let of = |step: &str, subject: &str| readings.iter().find(|r| r.step == step && r.subject == subject);
+    let best = |step: &str| subjects.iter().filter_map(|s| Some(of(step, s)?.median)).fold(0.0, f64::max);
+    let mut html = String::from("<div class=\"scroll\"><table><thead><tr><th></th>");
+    for step in &steps {
+        let _ = write!(html, "<th>{}</th>", escape(step));
+    }
+    html += "</tr></thead><tbody>\n";
+    for subject in &subjects {
+        let _ = write!(html, "<tr><td>{}</td>", escape(subject));
+        for step in &steps {
+            html += &of(step, subject).map_or_else(|| "<td></td>".to_owned(), |r| entry(r, best(step)));
+        }
+        html += "</tr>\n";
+    }
+    html += "</tbody></table></div>\n";
+    let unit = readings.first().map_or("", |reading| reading.unit.as_str());
+    let leaders: Vec<f64> = steps.iter().map(|step| best(step)).collect();
+    let says = format!(
+        "The fastest of {} at each size runs at {} {unit}; it is marked.",
+        subjects.len(),
+        from_to(&leaders, &number)
+    );
+    Figure { title: format!("{name}, {unit}"), says, svg: html }
+}
+
+fn entry(reading: &Reading, best: f64) -> String {
+    let (class, sign) = if reading.median >= best { ("good", "▲ ") } else { ("", "") };
+    format!("<td class=\"cell {class}\">{sign}{}</td>", number(reading.median))
+}
+
+fn list(readings: &[&Reading]) -> Figure {
+    let mut html = String::from(
+        "<div class=\"scroll\"><table><thead><tr><th>figure</th><th>subject</th><th>median</th><th>unit</th>\
+         <th>from</th><th>to</th><th>n</th><th>limit</th><th></th></tr></thead><tbody>\n",
+    );
+    for reading in readings {
+        let (class, word) = match reading.met {
+            Some(true) => ("good", "✓ met"),
+            Some(false) => ("bad", "✗ missed"),
+            None => ("", ""),
+        };
+        let _ = writeln!(
+            html,
+            "<tr><td>{}: {}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td class=\"cell {class}\">{word}</td></tr>",
+            escape(&reading.step),
+            escape(&reading.name),
+            escape(&reading.subject),
+            number(reading.median),
+            escape(&reading.unit),
+            number(reading.low),
+            number(reading.high),
+            reading.samples,
+            escape(reading.criterion.as_deref().unwrap_or_default()),
+        );
+    }
+    html += "</tbody></table></div>\n";
+    let judged: Vec<bool> = readings.iter().filter_map(|reading| reading.met).collect();
+    let met = judged.iter().filter(|met| **met).count();
+    let says = format!("{met} of the {} figures that have a limit keep it.", judged.len());
+    Figure { title: "Figures and their limits".to_owned(), says, svg: html }
+}
