@@ -54,11 +54,16 @@ impl Comparison {
     pub fn verdict(&self) -> Verdict {
         if self.ratio.resolved {
             Verdict::Different
-        } else if self.p_equal.is_some_and(|p| p < 0.05) {
+        } else if self.p_equal.is_some_and(|p| p < 0.05) || self.identical() {
             Verdict::Equivalent
         } else {
             Verdict::NotResolved
         }
+    }
+
+    /// Whether no pair differs at all, where no test has anything to work with.
+    fn identical(&self) -> bool {
+        self.ratio.spread.low == 1.0 && self.ratio.spread.high == 1.0
     }
 }
 

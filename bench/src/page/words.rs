@@ -14,8 +14,8 @@ use crate::scenario::{Axis, Cell};
 /// Where and how, in a paragraph of the page.
 pub(super) fn circumstances(manifest: &Manifest) -> String {
     let machine = &manifest.machine;
-    let subjects: Vec<String> =
-        manifest.subjects.iter().map(|s| format!("{} ({})", s.label, s.version.trim())).collect();
+    let libraries = manifest.subjects.iter().filter(|subject| subject.role != Role::Null);
+    let subjects: Vec<String> = libraries.map(|s| format!("{} ({})", s.label, brief(&s.version))).collect();
     format!(
         "<p>{} × {}, {}, governor {}, {}. Program {}. From {}.</p>\n<p class=\"faint\">{}</p>",
         machine.cores,
@@ -27,6 +27,12 @@ pub(super) fn circumstances(manifest: &Manifest) -> String {
         date(manifest.started_at),
         escape(&subjects.join("; ").replace(" ()", "")),
     )
+}
+
+/// A version without how it was built.
+fn brief(version: &str) -> &str {
+    let version = version.trim();
+    version.split_once('/').map_or(version, |(brief, _)| brief)
 }
 
 /// The day and minute, UTC.
@@ -134,9 +140,9 @@ pub(super) fn tally(comparisons: &[&Comparison]) -> String {
 /// What a cumulative distribution shows.
 pub(super) fn distribution(cell: &Cell, name: &str, found: &[Found]) -> String {
     let what = match name {
-        "push" => "A push returns",
-        "jitter" => "The time between two samples is off the schedule by",
-        _ => "A sample arrives",
+        "push" => "In the median, a push returns after",
+        "jitter" => "In the median, the time between two samples differs from the schedule by",
+        _ => "In the median, a sample arrives after",
     };
     let each: Vec<String> = found
         .iter()
@@ -145,8 +151,7 @@ pub(super) fn distribution(cell: &Cell, name: &str, found: &[Found]) -> String {
             format!("{label} {half} (99 %: {most}, longest {all})")
         })
         .collect();
-    let median = if name == "jitter" { "in the median" } else { "in the median after" };
-    format!("{what} {median}: {}. {} Hz.", each.join("; "), number(cell.workload.nominal_rate))
+    format!("{what}: {}. {}.", each.join("; "), cell.about)
 }
 
 /// What violins show: whose times are how far apart.
@@ -167,8 +172,8 @@ pub(super) fn sweep(axis: Axis, metric: &str, ratios: &[(f64, f64)]) -> String {
     format!(
         "From {} to {} {}, Schwann's {} is {} times liblsl's. Ribbons are 95 % intervals of the medians, or ranges when runs \
          are few.",
-        number(first.0),
-        number(last.0),
+        first.0,
+        last.0,
         axis.label(),
         self::metric(metric),
         from_to(&values, &|ratio| format!("{ratio:.2}")),
