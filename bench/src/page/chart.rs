@@ -94,7 +94,9 @@ impl Chart {
                 "<text class=\"tick\" x=\"{at:.1}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
             ));
         }
-        for tick in self.y.ticks() {
+        // Rows that have names of their own need no numbers.
+        let ticks = if y_name.is_empty() { Vec::new() } else { self.y.ticks() };
+        for tick in ticks {
             let at = self.y.place(tick);
             self.put(format_args!("<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right}\"/>"));
             let (x, y, text) = (LEFT - 6.0, at + 4.0, tidy(tick));
