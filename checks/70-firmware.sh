@@ -1,0 +1,44 @@
+# The node's image for QEMU: built, within its budgets, and run: the desktop and the original library receive from it,
+# plain and sealed, by multicast, over a network of its own. About 90 s on a busy machine, and 3 minutes more when the image is built for the first time.
+set -euo pipefail
+cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
+: "${SCHWANN_STATE:=$SCHWANN_ROOT/target/checks}"
+target=riscv32imac-unknown-none-elf
+if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
+  timeout 300 rustup target add "$target" || { echo "the Rust target $target cannot be had here"; exit 77; }
+fi
+if ! command -v qemu-system-riscv32 > /dev/null; then
+  [ "$(id -u)" = 0 ] || { echo "needs qemu-system-riscv32 (package qemu-system-misc)"; exit 77; }
+  { apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-system-misc iproute2; } > /dev/null 2>&1 \
+    || { echo "qemu-system-misc cannot be installed here"; exit 77; }
+fi
+
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
+CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
+  --manifest-path firmware/qemu-riscv32/Cargo.toml
+export SCHWANN_IMAGE="$CARGO_TARGET_DIR/qemu/$target/release/schwann-qemu-riscv32"
+python3 firmware/qemu-riscv32/sizes.py "$SCHWANN_IMAGE"
+
+tests=$(cargo test --locked --quiet -p schwann-node --test qemu --no-run --message-format=json \
+  | python3 -c 'import json,sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("executable") and message["target"]["name"] == "qemu": print(message["executable"])')
+run() { "$tests" --ignored --test-threads=1 "$@"; }
+run --nocapture instructions_and_stacks provisioned
+
+unshare --net true 2> /dev/null && [ -c /dev/net/tun ] \
+  || { echo "network namespaces or tap devices are not permitted here: nothing was received"; exit 77; }
+venv="$SCHWANN_STATE/interop-venv"
+if [ ! -x "$venv/bin/python3" ] || ! "$venv/bin/python3" -c 'import pylsl' 2> /dev/null; then
+  (source interop/environment.sh)
+fi
+export SCHWANN_PYLSL="$venv/bin/python3"
+export -f run; export tests
+unshare --net bash -euc '
+  ip link set lo up
+  ip tuntap add schwann0 mode tap
+  ip addr add 10.77.0.1/24 dev schwann0
+  ip link set schwann0 up
+  ip route add 224.0.0.0/4 dev schwann0
+  run --nocapture --skip instructions_and_stacks --skip provisioned'

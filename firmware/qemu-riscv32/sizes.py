@@ -1,0 +1,34 @@
+"""Prints the sizes of an image's sections, and fails if one exceeds its budget.
+
+Usage: sizes.py IMAGE
+"""
+
+import struct
+import sys
+
+# Bytes: measured, with 10 % slack. `firmware/README.md` compares them with the goals.
+BUDGETS = {"code": 306_000, "data": 5_700, "bss": 10_200}
+
+
+def sections(image: bytes) -> dict[str, int]:
+    """Sizes of the sections of a 32-bit ELF file, by name."""
+    (table,) = struct.unpack_from("<I", image, 0x20)
+    entry_len, count, names = struct.unpack_from("<HHH", image, 0x2E)
+    entries = [struct.unpack_from("<10I", image, table + entry_len * number) for number in range(count)]
+    strings = entries[names][4]
+    return {image[strings + entry[0]:].split(b"\0", 1)[0].decode(): entry[5] for entry in entries}
+
+
+def main() -> int:
+    with open(sys.argv[1], "rb") as file:
+        found = sections(file.read())
+    sizes = {"code": found[".text"] + found[".rodata"], "data": found.get(".data", 0), "bss": found[".bss"]}
+    print("sizes " + " ".join(f"{name}={size}" for name, size in sizes.items()))
+    over = [f"{name}: {sizes[name]} bytes, {budget} are permitted"
+            for name, budget in BUDGETS.items() if sizes[name] > budget]
+    print("\n".join(over) or "sizes are within their budgets")
+    return bool(over)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
