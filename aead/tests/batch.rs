@@ -81,3 +81,19 @@ fn a_bad_tag_is_named_and_leaves_the_others_open() {
         }
     }
 }
+
+#[test]
+fn a_message_that_was_refused_can_be_used_again() {
+    let key = Key::new(&KEYS[0]);
+    for length in [20, 300, 5000] {
+        let plain = vec![9; length];
+        let mut buffer = plain.clone();
+        let mut messages = [Message::plain(&key, nonce(0), b"", &mut buffer)];
+        assert!(open_batch(&mut messages).is_err());
+        messages[0].buffer.copy_from_slice(&plain);
+        seal_batch(&mut messages).unwrap();
+        assert_ne!(messages[0].buffer, plain, "what was sealed is not left in clear");
+        open_batch(&mut messages).unwrap();
+        assert_eq!(messages[0].buffer, plain);
+    }
+}

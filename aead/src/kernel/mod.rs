@@ -143,6 +143,10 @@ impl Kernel {
     }
 
     fn batch(self, messages: &mut [Message<'_>], direction: Direction) {
+        for message in &mut *messages {
+            // The caller may use a message again that was refused before.
+            message.outcome = Ok(());
+        }
         match self {
             Self::Portable => {
                 portable::batch(messages, direction);
