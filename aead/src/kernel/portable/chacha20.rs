@@ -23,9 +23,15 @@ impl ChaCha20 {
 
     /// Encrypts or decrypts `buffer` with the next blocks; a part-used last block is thrown away.
     pub(crate) fn apply(&mut self, buffer: &mut [u8]) {
-        for chunk in buffer.chunks_mut(BLOCK) {
-            let stream = self.next_block();
-            for (byte, key) in chunk.iter_mut().zip(stream.iter()) {
+        let (blocks, tail) = buffer.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            // Word by word, and nothing is wiped here: the kernel clears the stack once, at its end.
+            for (bytes, word) in block.as_chunks_mut().0.iter_mut().zip(self.next_words()) {
+                *bytes = (u32::from_le_bytes(*bytes) ^ word).to_le_bytes();
+            }
+        }
+        if !tail.is_empty() {
+            for (byte, key) in tail.iter_mut().zip(self.next_block().iter()) {
                 *byte ^= key;
             }
         }
@@ -33,16 +39,25 @@ impl ChaCha20 {
 
     /// Returns the next 64 bytes of key stream. The caller keeps count: `MAX_MESSAGE` bounds it.
     pub(crate) fn next_block(&mut self) -> Zeroizing<[u8; BLOCK]> {
-        let mut work = Zeroizing::new(self.state);
+        let mut stream = Zeroizing::new([0; BLOCK]);
+        for (out, word) in stream.as_chunks_mut().0.iter_mut().zip(self.next_words()) {
+            *out = word.to_le_bytes();
+        }
+        stream
+    }
+
+    /// Returns the next block as words.
+    #[inline(always)]
+    fn next_words(&mut self) -> [u32; 16] {
+        let mut work = self.state;
         for _ in 0..10 {
             double_round(&mut work);
         }
-        let mut stream = Zeroizing::new([0; BLOCK]);
-        for ((out, word), start) in stream.as_chunks_mut().0.iter_mut().zip(work.iter()).zip(&self.state) {
-            *out = word.wrapping_add(*start).to_le_bytes();
+        for (word, start) in work.iter_mut().zip(&self.state) {
+            *word = word.wrapping_add(*start);
         }
         self.state[12] = self.state[12].wrapping_add(1);
-        stream
+        work
     }
 }
 

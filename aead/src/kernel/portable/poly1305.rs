@@ -9,6 +9,8 @@ use crate::Tag;
 pub(crate) struct Poly1305 {
     /// The clamped half of the one-time key.
     r: [u32; 5],
+    /// Five times its limbs: what lies above 2^130 comes back five times at the bottom.
+    r5: [u32; 5],
     /// The sum so far; every limb below 2^27.
     h: [u32; 5],
     /// The half of the one-time key that is added last.
@@ -24,20 +26,23 @@ impl Poly1305 {
         }
         let [r0, r1, r2, r3, s @ ..] = *words;
         let clamped = [r0 & 0x0fff_ffff, r1 & 0x0fff_fffc, r2 & 0x0fff_fffc, r3 & 0x0fff_fffc];
-        Self { r: limbs(clamped, 0), h: [0; 5], s }
+        let r = limbs(clamped, 0);
+        Self { r, r5: r.map(|limb| 5 * limb), h: [0; 5], s }
     }
 
     /// Adds `bytes`, filled up with zeros to a multiple of 16 (RFC 8439 §2.8, `pad16`).
     pub(crate) fn update_padded(&mut self, bytes: &[u8]) {
         let (blocks, tail) = bytes.as_chunks();
+        let mut h = self.h;
         for block in blocks {
-            self.block(block);
+            h = self.add(h, block);
         }
         if !tail.is_empty() {
             let mut block = [0; 16];
             block[..tail.len()].copy_from_slice(tail);
-            self.block(&block);
+            h = self.add(h, &block);
         }
+        self.h = h;
     }
 
     /// Adds the block of lengths and returns the tag (RFC 8439 §2.8).
@@ -45,13 +50,13 @@ impl Poly1305 {
         let mut lengths = [0; 16];
         lengths[..8].copy_from_slice(&(aad_len as u64).to_le_bytes());
         lengths[8..].copy_from_slice(&(message_len as u64).to_le_bytes());
-        self.block(&lengths);
+        self.h = self.add(self.h, &lengths);
         tag(canonical(self.h), self.s)
     }
 
-    /// Computes h = (h + block + 2^128) · r, partly reduced modulo 2^130 − 5.
+    /// Returns (h + block + 2^128) · r, partly reduced modulo 2^130 − 5.
     #[inline(always)]
-    fn block(&mut self, block: &[u8; 16]) {
+    fn add(&self, h: [u32; 5], block: &[u8; 16]) -> [u32; 5] {
         let mut words = [0; 4];
         for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
             *word = u32::from_le_bytes(*bytes);
@@ -59,15 +64,16 @@ impl Poly1305 {
         let m = limbs(words, 1);
         let mut a = [0; 5];
         for i in 0..5 {
-            a[i] = self.h[i] + m[i];
+            a[i] = h[i] + m[i];
         }
-        self.h = carry(multiply(a, self.r));
+        carry(multiply(a, self.r, self.r5))
     }
 }
 
 impl Drop for Poly1305 {
     fn drop(&mut self) {
         self.r.zeroize();
+        self.r5.zeroize();
         self.h.zeroize();
         self.s.zeroize();
     }
@@ -86,13 +92,13 @@ fn limbs(w: [u32; 4], high_bit: u32) -> [u32; 5] {
     ]
 }
 
-/// Multiplies; what lies above 2^130 comes back five times at the bottom.
+/// Multiplies; `r5` is 5 r, limb by limb.
 #[inline(always)]
-fn multiply(a: [u32; 5], r: [u32; 5]) -> [u64; 5] {
+fn multiply(a: [u32; 5], r: [u32; 5], r5: [u32; 5]) -> [u64; 5] {
     let mut sum = [0; 5];
     for (i, sum) in sum.iter_mut().enumerate() {
         for (j, &factor) in a.iter().enumerate() {
-            let r = if j <= i { r[i - j] } else { 5 * r[5 + i - j] };
+            let r = if j <= i { r[i - j] } else { r5[5 + i - j] };
             *sum += u64::from(factor) * u64::from(r);
         }
     }
