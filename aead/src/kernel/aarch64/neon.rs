@@ -6,7 +6,7 @@ use core::arch::asm;
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
 use crate::kernel::wide::simd::Simd;
-use crate::kernel::wide::{Block, chacha20, poly1305, unit};
+use crate::kernel::wide::{Block, poly1305, unit};
 use crate::{Key, Nonce};
 
 /// Proof that this CPU has NEON; only [`Neon::detect`] makes one.

@@ -354,7 +354,7 @@ macro_rules! unit {
             fn key_stream(self, mut blocks: &mut [Block]) {
                 #[target_feature(enable = $features)]
                 fn sets<const SETS: usize>(token: $token, blocks: &mut [Block]) {
-                    chacha20::key_stream::<$token, SETS>(token, blocks);
+                    Simd::key_stream::<SETS>(token, blocks);
                 }
                 const MOST: usize = [$($sets),*][0];
                 while !blocks.is_empty() {
@@ -380,7 +380,7 @@ macro_rules! unit {
                     first: u32,
                     blocks: &mut [Block],
                 ) {
-                    chacha20::blocks_from::<$token, SETS>(token, key, nonce, first, blocks);
+                    Simd::blocks_from::<SETS>(token, key, nonce, first, blocks);
                 }
                 const MOST: usize = [$($sets),*][0];
                 let mut counter = 0;

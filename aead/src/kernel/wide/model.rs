@@ -5,7 +5,7 @@
 
 use super::limbs44::Limbs44;
 use super::simd::{Multiply52, Simd};
-use super::{Block, chacha20, poly1305, unit};
+use super::{Block, poly1305, unit};
 use crate::kernel::scalar::Number;
 use crate::{Key, Nonce};
 

@@ -4,6 +4,7 @@
 //! inlined into a function compiled for those instructions; called from elsewhere they are correct but slow.
 
 use super::Block;
+use crate::{Key, Nonce};
 
 /// A vector unit whose registers hold whole 128-bit parts.
 pub(in crate::kernel) trait Simd: Copy {
@@ -82,6 +83,18 @@ pub(in crate::kernel) trait Simd: Copy {
     fn transpose(self, square: Self::Square) -> Self::Square;
     /// A square of the same register.
     fn square(self, a: Self::Vector) -> Self::Square;
+
+    /// Replaces the initial states of `SETS · PARTS` blocks by their key stream.
+    #[inline(always)]
+    fn key_stream<const SETS: usize>(self, blocks: &mut [Block]) {
+        super::chacha20::key_stream::<Self, SETS>(self, blocks);
+    }
+
+    /// Writes `SETS · PARTS` blocks of one message's key stream, from counter `first` on.
+    #[inline(always)]
+    fn blocks_from<const SETS: usize>(self, key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block]) {
+        super::chacha20::blocks_from::<Self, SETS>(self, key, nonce, first, blocks);
+    }
 
     /// Ten double rounds of ChaCha20 on every set; a unit may know better than the compiler how.
     #[inline(always)]

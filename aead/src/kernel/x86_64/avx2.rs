@@ -3,7 +3,7 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::{instructions, wipe};
+use super::{chacha20x8, instructions, wipe};
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
 use crate::kernel::wide::simd::Simd;
@@ -136,6 +136,24 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn square(self, a: __m256i) -> [__m256i; 4] {
         [a; 4]
+    }
+
+    #[inline(always)]
+    fn key_stream<const SETS: usize>(self, blocks: &mut [Block]) {
+        match blocks.first_chunk_mut() {
+            // SAFETY: holding the token proves the CPU feature.
+            Some(blocks) if SETS == 4 => unsafe { chacha20x8::key_stream(blocks) },
+            _ => chacha20::key_stream::<Self, SETS>(self, blocks),
+        }
+    }
+
+    #[inline(always)]
+    fn blocks_from<const SETS: usize>(self, key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block]) {
+        match blocks.first_chunk_mut() {
+            // SAFETY: holding the token proves the CPU feature.
+            Some(blocks) if SETS == 4 => unsafe { chacha20x8::blocks_from(key, nonce, first, blocks) },
+            _ => chacha20::blocks_from::<Self, SETS>(self, key, nonce, first, blocks),
+        }
     }
 
     #[inline(always)]

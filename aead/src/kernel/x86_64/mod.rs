@@ -2,6 +2,7 @@
 
 pub(super) mod avx2;
 pub(super) mod avx512;
+mod chacha20x8;
 pub(super) mod wipe;
 
 /// Whether this CPU has a feature: asked at run time with `std`, else when compiling.
