@@ -23,7 +23,7 @@ impl Neon {
     }
 }
 
-unit!(Neon, Limbs26, "neon", sets: 6 5 4 3 2 1, usually: 6, wipe: wipe);
+unit!(Neon, Limbs26, "neon", sets: 6 5 4 3 2 1, usually: 6, stitched: usize::MAX, wipe: wipe);
 
 /// Stamps methods that are an inlined function of a few instructions.
 macro_rules! instructions {

@@ -16,17 +16,19 @@ use crate::{Key, Message, Nonce, OpenError, Tag};
 enum Subject {
     Kernel(Kernel),
     Model,
+    StitchedModel,
 }
 
 impl Subject {
     fn all() -> impl Iterator<Item = Self> {
-        Kernel::available().map(Self::Kernel).chain([Self::Model])
+        Kernel::available().map(Self::Kernel).chain([Self::Model, Self::StitchedModel])
     }
 
     fn run(self, messages: &mut [Message<'_>], direction: Direction) {
         match self {
             Self::Kernel(kernel) => kernel.batch(messages, direction),
-            Self::Model => wide::batch(Model, messages, direction),
+            Self::Model => wide::batch(Model::<false>, messages, direction),
+            Self::StitchedModel => wide::batch(Model::<true>, messages, direction),
         }
     }
 }
@@ -47,6 +49,7 @@ const SHAPES: &[(&[usize], usize)] = &[
     (&[530], 3),
     (&[264, 264, 264, 264, 264, 264, 264, 264], 0),
     (&[1100, 300, 700, 0, 40, 900], 20),
+    (&[2000, 1600], 13),
 ];
 
 /// A batch as its owner keeps it.
@@ -81,6 +84,10 @@ impl Batch {
 
 #[test]
 fn the_model_agrees_with_the_portable_kernel() {
+    [Subject::Model, Subject::StitchedModel].into_iter().for_each(agrees_with_the_portable_kernel);
+}
+
+fn agrees_with_the_portable_kernel(subject: Subject) {
     for &(lengths, aad) in SHAPES {
         // Interpreted, a block takes a second: two shapes that take all paths between them must do.
         if cfg!(miri) && ![&[100, 0, 17, 64, 64][..], &[530]].contains(&lengths) {
@@ -89,11 +96,11 @@ fn the_model_agrees_with_the_portable_kernel() {
         let mut portable = Batch::new(lengths, aad);
         let mut model = Batch::new(lengths, aad);
         portable.run(Subject::Kernel(Kernel::Portable), Direction::Seal);
-        model.run(Subject::Model, Direction::Seal);
+        model.run(subject, Direction::Seal);
         assert_eq!(portable.buffers, model.buffers);
         assert!(portable.tags.iter().zip(&model.tags).all(|(a, b)| a.matches(b)));
         model.tags[lengths.len() / 2].0[0] ^= 1;
-        let outcomes = model.run(Subject::Model, Direction::Open);
+        let outcomes = model.run(subject, Direction::Open);
         for (i, outcome) in outcomes.into_iter().enumerate() {
             let (expected, byte) =
                 if i == lengths.len() / 2 { (Err(OpenError::Forged), 0) } else { (Ok(()), 0xff) };

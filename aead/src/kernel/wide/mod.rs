@@ -13,6 +13,7 @@ pub(super) mod limbs44;
 pub(super) mod model;
 pub(super) mod poly1305;
 pub(super) mod simd;
+mod stitched;
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
@@ -66,6 +67,8 @@ pub(super) trait Unit: Copy {
     const LANES: usize;
     /// Key-stream blocks are made in multiples of this.
     const PARTS: usize;
+    /// A message alone is worked on by [`stitched`] from this many bytes on.
+    const STITCHED: usize;
 
     /// Replaces every block's initial state by its key stream.
     fn key_stream(self, blocks: &mut [Block]);
@@ -77,6 +80,17 @@ pub(super) trait Unit: Copy {
     fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]);
     /// Adds a long text to a sum.
     fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number;
+    /// Writes eight blocks of a message's key stream from counter `first` on, and adds blocks of text to the sum
+    /// h with the multiplier r.
+    fn blocks_and_sum(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        first: u32,
+        blocks: &mut [Block; 8],
+        sum: (Number, Number),
+        text: &[[u8; 16]],
+    ) -> Number;
     /// Clears the vector registers.
     fn wipe_registers(self);
 }
@@ -85,7 +99,10 @@ pub(super) trait Unit: Copy {
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     if let [message] = messages {
         let blocks = message.buffer.len().div_ceil(64) + 1;
-        if blocks <= 4 {
+        if message.buffer.len() >= U::STITCHED {
+            stitched::message(unit, message, direction);
+            wipe_stack::<3072>();
+        } else if blocks <= 4 {
             alone::<U, 4>(unit, message, direction);
             wipe_stack::<1024>();
         } else if blocks <= 8 {
@@ -97,6 +114,12 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
         } else {
             groups(unit, messages, direction);
         }
+    } else if U::STITCHED < usize::MAX && messages.iter().all(|message| message.buffer.len() >= LONG_STITCHED)
+    {
+        for message in messages {
+            stitched::message(unit, message, direction);
+        }
+        wipe_stack::<3072>();
     } else {
         groups(unit, messages, direction);
     }
@@ -337,6 +360,8 @@ const PASS: usize = 32;
 const FEW: usize = 3;
 /// Messages above this many bytes have their tags computed one by one.
 const LONG: usize = 2048;
+/// Messages of a batch are worked on one by one from this many bytes on, if [`stitched`] serves them.
+const LONG_STITCHED: usize = 1536;
 /// A message alone is long from this many bytes on.
 const LONG_ALONE: usize = 512;
 
@@ -345,10 +370,11 @@ const LONG_ALONE: usize = 512;
 /// ChaCha20 works on at most as many sets of registers as the first of `sets` says, and on `usually` many
 /// if there are more to do.
 macro_rules! unit {
-    ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, wipe: $wipe:path) => {
+    ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, stitched: $stitched:expr, wipe: $wipe:path) => {
         impl $crate::kernel::wide::Unit for $token {
             const LANES: usize = <Self as Simd>::LANES;
             const PARTS: usize = <Self as Simd>::PARTS;
+            const STITCHED: usize = $stitched;
 
             #[inline]
             fn key_stream(self, mut blocks: &mut [Block]) {
@@ -437,6 +463,32 @@ macro_rules! unit {
                 }
                 // SAFETY: holding the token proves the CPU features.
                 unsafe { entry(self, r, h, text) }
+            }
+
+            #[inline]
+            fn blocks_and_sum(
+                self,
+                key: &Key,
+                nonce: &Nonce,
+                first: u32,
+                blocks: &mut [Block; 8],
+                sum: (Number, Number),
+                text: &[[u8; 16]],
+            ) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    key: &Key,
+                    nonce: &Nonce,
+                    first: u32,
+                    blocks: &mut [Block; 8],
+                    sum: (Number, Number),
+                    text: &[[u8; 16]],
+                ) -> Number {
+                    Simd::blocks_and_sum(token, key, nonce, first, blocks, sum, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, key, nonce, first, blocks, sum, text) }
             }
 
             #[inline]

@@ -1,7 +1,7 @@
 //! A vector unit in plain Rust, for tools that know no wide instructions: miri and valgrind.
 //!
-//! It runs the very code of the AVX-512 IFMA kernel; only the instructions are replaced by what their
-//! manuals say.
+//! It runs the very code of the AVX-512 IFMA kernel, or the stitched one of the AVX2 kernel; only the
+//! instructions are replaced by what their manuals say.
 
 use super::limbs44::Limbs44;
 use super::simd::{Multiply52, Simd};
@@ -10,10 +10,13 @@ use crate::kernel::scalar::Number;
 use crate::{Key, Nonce};
 
 /// A unit with registers of 512 bits, and 52-bit multiplications.
+///
+/// As the AVX-512 kernels do, or, `STITCHED`, as the AVX2 kernel does with longer messages.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct Model;
+pub(in crate::kernel) struct Model<const STITCHED: bool>;
 
-unit!(Model, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, wipe: nothing);
+unit!(Model<false>, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: usize::MAX, wipe: nothing);
+unit!(Model<true>, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: 0, wipe: nothing);
 
 #[target_feature(enable = "sse2")]
 fn nothing() {}
@@ -48,7 +51,7 @@ fn read(bytes: &[u8]) -> V {
     lanes
 }
 
-impl Simd for Model {
+impl<const STITCHED: bool> Simd for Model<STITCHED> {
     type Vector = V;
     type Square = [V; 8];
     const WIDTH: usize = 64;
@@ -194,7 +197,7 @@ impl Simd for Model {
     }
 }
 
-impl Multiply52 for Model {
+impl<const STITCHED: bool> Multiply52 for Model<STITCHED> {
     fn add_low52(self, sum: V, a: V, b: V) -> V {
         lanes(sum, lanes(a, b, |a, b| product52(a, b) as u64 & MASK52), u64::wrapping_add)
     }

@@ -4,6 +4,7 @@
 //! inlined into a function compiled for those instructions; called from elsewhere they are correct but slow.
 
 use super::Block;
+use crate::kernel::scalar::Number;
 use crate::{Key, Nonce};
 
 /// A vector unit whose registers hold whole 128-bit parts.
@@ -94,6 +95,25 @@ pub(in crate::kernel) trait Simd: Copy {
     #[inline(always)]
     fn blocks_from<const SETS: usize>(self, key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block]) {
         super::chacha20::blocks_from::<Self, SETS>(self, key, nonce, first, blocks);
+    }
+
+    /// Writes eight blocks of one message's key stream from counter `first` on, and adds blocks of text to the sum
+    /// h with the multiplier r; a unit may know how to do both at a time.
+    #[inline(always)]
+    fn blocks_and_sum(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        first: u32,
+        blocks: &mut [Block; 8],
+        (h, r): (Number, Number),
+        text: &[[u8; 16]],
+    ) -> Number {
+        for i in 0..8 / Self::PARTS {
+            let (first, blocks) = (first + (i * Self::PARTS) as u32, &mut blocks[i * Self::PARTS..]);
+            super::chacha20::blocks_from::<Self, 1>(self, key, nonce, first, blocks);
+        }
+        text.iter().fold(h, |h, block| h.step(block, r))
     }
 
     /// Ten double rounds of ChaCha20 on every set; a unit may know better than the compiler how.

@@ -371,5 +371,5 @@ fn rounds_in_all_registers(sets: &mut [[__m512i; 4]; 8]) {
     }
 }
 
-unit!(Avx512, Limbs26, "avx512f,avx512bw,avx512vl", sets: 8 7 6 5 4 3 2 1, usually: 8, wipe: wipe::zmm);
-unit!(Avx512Ifma, Limbs44, "avx512f,avx512bw,avx512vl,avx512ifma", sets: 8 7 6 5 4 3 2 1, usually: 8, wipe: wipe::zmm);
+unit!(Avx512, Limbs26, "avx512f,avx512bw,avx512vl", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: usize::MAX, wipe: wipe::zmm);
+unit!(Avx512Ifma, Limbs44, "avx512f,avx512bw,avx512vl,avx512ifma", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: usize::MAX, wipe: wipe::zmm);
