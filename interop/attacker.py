@@ -112,7 +112,9 @@ class Connection:
         units = Units(source, direction)
         if direction == DOWN:
             # A plain outlet's bytes have no records; it speaks after the inlet, so that is known by then.
-            select.select([source], [], [])
+            ready = select.poll()
+            ready.register(source, select.POLLIN)
+            ready.poll()
             units.sealed = self.sealed is not False
         try:
             for number, unit in units:
@@ -138,6 +140,13 @@ class Connection:
                 pass
         self.over.set()
 
+    def close(self):
+        self.end()
+        for thread in self.threads:
+            thread.join()
+        for end, _ in self.ends.values():
+            end.close()
+
     def wire(self, direction):
         with self.lock:
             return b"".join(self.seen[direction])
@@ -154,7 +163,8 @@ class Tap:
         self.port, self.attack, self.connections = port, attack, []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.own_port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.acceptor = threading.Thread(target=self.accept, daemon=True)
+        self.acceptor.start()
 
     def accept(self):
         while True:
@@ -168,9 +178,16 @@ class Tap:
             self.connections.append(Connection(inlet, outlet, self.attack))
 
     def close(self):
-        self.listener.close()
+        hang_up(self.listener)
+        self.acceptor.join()
         for connection in self.connections:
-            connection.end()
+            connection.close()
+
+
+def hang_up(listener):
+    """Closes a listener; shut down first, or a thread that waits in `accept` would wait on."""
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
 
 
 class Actor:
@@ -197,7 +214,7 @@ class Actor:
                     pass
 
     def close(self):
-        self.listener.close()
+        hang_up(self.listener)
 
 
 class ProbeTap:

@@ -73,6 +73,7 @@ class Stage:
         return receiver.inlet_of(receiver.info_from_xml(led_astray(self.xml, data, service)), recover=False)
 
     def tap(self, attack=pass_on, port=None):
+        """A tap that lasts as long as the stage does."""
         self.taps.append(Tap(port or self.port, attack))
         return self.taps[-1]
 
@@ -85,7 +86,7 @@ class Stage:
 
     def under(self, attack, patience=1.0):
         """One connection under an attack: what was sent, what came out, and whether the stream ended with an error."""
-        tap = self.tap(attack)
+        tap = Tap(self.port, attack)
         inlet = self.inlet(tap.own_port)
         sent, came, error = [], [], None
         try:

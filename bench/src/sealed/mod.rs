@@ -2,7 +2,7 @@
 //! state of a connection.
 //!
 //! Each part prints its figures, what they are held against, and whether that is met; a target that is missed ends
-//! the program with an error. The samples' part uses the same campaign as `lsl-bench`: fresh processes, alternating
+//! the program with the code 3. The samples' part uses the same campaign as `lsl-bench`: fresh processes, alternating
 //! subjects, pairs of runs. The opponent runs as it is, in the clear.
 
 use std::ffi::OsString;
@@ -76,6 +76,9 @@ impl Targets {
     }
 }
 
+/// The exit code for a target that was missed: the measurement itself went well.
+const MISSED: u8 = 3;
+
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
 /// The caller must have called [`crate::run_if_worker`] first: the measuring processes are this program.
@@ -84,7 +87,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Targets::Met) => ExitCode::SUCCESS,
         Ok(Targets::Missed) => {
             eprintln!("sealed-bench: a target was missed");
-            ExitCode::FAILURE
+            ExitCode::from(MISSED)
         }
         Err(reason) => {
             eprintln!("sealed-bench: {reason}");

@@ -1,0 +1,14 @@
+# What sealing costs, in the quick form: every part runs and checks its own result. Whether it is fast enough is no check's
+# affair (exit code 3); what a session holds in memory is.
+set -euo pipefail
+cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
+source interop/environment.sh
+cargo build --locked --release --quiet -p schwann-bench
+bench="${CARGO_TARGET_DIR:-target}/release/sealed-bench"
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+"$bench" state
+for part in "handshake" "latency --only latency-8ch --seconds 0.7 --ours $SCHWANN_LIBLSL --vs $REAL_LIBLSL_118 --out $results/runs"; do
+  # shellcheck disable=SC2086
+  "$bench" $part --quick || [ $? -eq 3 ]
+done
