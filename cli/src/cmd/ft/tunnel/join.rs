@@ -48,7 +48,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let (host, port) = &arguments.there;
     let shared = Arc::new(Shared { keys, host: host.clone(), port: *port, said: Mutex::default() });
     // Once now, so that what is wrong is said before a program waits for it.
-    let (_, _, peer, answer) = shared.connect().map_err(|error| Problem::with(shared.name(), error))?;
+    let (probe, _, peer, answer) = shared.connect().map_err(|error| Problem::with(shared.name(), error))?;
+    // Otherwise the other end would have to report a connection that was cut.
+    probe.finish_sending();
     let bound = PlainListener::bind(&arguments.here);
     let (listeners, here) = bound.map_err(|error| Problem::with(&arguments.here, explain(&error)))?;
     writeln!(io::stdout(), "{here}")?;
