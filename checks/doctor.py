@@ -38,6 +38,7 @@ class Lab:
         self.a, self.b, self.router = (f"doctor-{os.getpid()}-{number}{letter}" for letter in "abr")
         self.stack = contextlib.ExitStack()
         self.configuration = ""
+        self.more: dict[str, str] = {}
 
     def __enter__(self):
         for space in (self.a, self.b, self.router):
@@ -78,9 +79,16 @@ class Lab:
         path.write_text("[log]\nlevel=-2\n" + text)
         return {**os.environ, "LSLAPICFG": str(path)}
 
-    def send(self, text: str = "[ports]\nIPv6=disable\n") -> None:
+    def keys(self) -> dict[str, str]:
+        """The environment of a computer that has just founded a lab."""
+        environment = {**os.environ, "SCHWANN_KEYS": str(SCRATCH / f"keys{next(NUMBERS)}")}
+        subprocess.run([PROGRAMS / "schwann", "keys", "init", "--unprotected"], env=environment, check=True,
+                       stdout=subprocess.DEVNULL)
+        return {"SCHWANN_KEYS": environment["SCHWANN_KEYS"]}
+
+    def send(self, text: str = "[ports]\nIPv6=disable\n", more: dict[str, str] = {}) -> None:
         process = subprocess.Popen(["ip", "netns", "exec", self.a, str(PROGRAMS / "examples" / "send_lab"), "Lab", "4", "100"],
-                                   env=self.environment(text), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                                   env=self.environment(text) | more, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.stack.callback(process.communicate, timeout=20)
         if process.stdout.readline() != "sending\n":
             raise RuntimeError(f"the sender has ended: {process.wait()}")
@@ -95,7 +103,7 @@ class Lab:
 
     def doctor(self, *arguments: str):
         command = ["ip", "netns", "exec", self.b, str(PROGRAMS / "schwann"), "doctor", *arguments]
-        environment = self.environment("[ports]\nIPv6=disable\n" + self.configuration)
+        environment = self.environment("[ports]\nIPv6=disable\n" + self.configuration) | self.more
         done = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, timeout=60)
         try:
             return done.returncode, json.loads(done.stdout)
@@ -185,6 +193,26 @@ def another_subnet(lab):
 def a_switch_that_swallows_multicast(lab):
     lab.cable()
     lab.in_a("iptables -A INPUT -i cable -m pkttype ! --pkt-type unicast -j DROP")
+    lab.send()
+
+
+@case("sealed", "10.99.0.1")
+def a_stream_that_is_sealed_for_others(lab):
+    lab.cable()
+    lab.send(more=lab.keys())
+
+
+@case(None, "10.99.0.1", exit_code=0)
+def a_sealed_stream_of_the_same_lab(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.send(more=lab.more)
+
+
+@case("keys")
+def keys_that_are_required_and_missing(lab):
+    lab.cable()
+    lab.more = {"SCHWANN_SECURITY": "require", "SCHWANN_KEYS": str(SCRATCH / "nothing")}
     lab.send()
 
 

@@ -3,12 +3,14 @@
 Needs SCHWANN_LIBLSL, and SCHWANN_PROGRAM for the keys. Run by checks/53-sealed.sh.
 """
 
+import json
 import os
 import pathlib
 import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -18,10 +20,11 @@ REAL = os.environ.get("REAL_LIBLSL_118")
 pytestmark = pytest.mark.skipif(not (OURS and PROGRAM), reason="SCHWANN_LIBLSL and SCHWANN_PROGRAM are not set")
 
 SAMPLE, SUBJECT = "canary-sample-5f1b", "canary-subject-77aa"
+NAME, KIND, SOURCE = "canary-name-41c2", "canary-type-8d03", "canary-source-e97f"
 
 SENDER = f"""
 import pylsl, sys
-info = pylsl.StreamInfo("sealed-test", "Markers", 1, 0, "string", "sealed-test")
+info = pylsl.StreamInfo("{NAME}", "{KIND}", 1, 0, "string", "{SOURCE}")
 info.desc().append_child_value("subject", "{SUBJECT}")
 outlet = pylsl.StreamOutlet(info)
 print(pylsl.library_info(), flush=True)
@@ -34,9 +37,13 @@ for line in sys.stdin:
         print("pushed", flush=True)
 """
 
-RECEIVER = """
+RECEIVER = f"""
 import pylsl, sys
-infos = pylsl.resolve_byprop("name", "sealed-test", 1, 30)
+infos = pylsl.resolve_byprop("name", "{NAME}", 1, 30 if len(sys.argv) < 3 else float(sys.argv[1]))
+if not infos:
+    print("unseen", flush=True)
+    sys.exit(0)
+print(infos[0].uid(), flush=True)
 inlet = pylsl.StreamInlet(infos[0])
 try:
     inlet.open_stream(float(sys.argv[1]))
@@ -90,9 +97,11 @@ def lab(tmp_path):
 
 
 class Listener:
-    """Everything on the loopback wire, as somebody with a cable sees it."""
+    """Everything on the loopback wire from and to the ports of a network, as somebody with a cable sees it."""
 
-    def __init__(self):
+    def __init__(self, network):
+        base = int(network.partition("BasePort=")[2].split()[0])
+        self.ports = range(base, base + 40)
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         self.socket.bind(("lo", 0))
@@ -104,7 +113,11 @@ class Listener:
     def listen(self):
         while self.going:
             try:
-                self.heard += self.socket.recv(1 << 17)
+                frame = self.socket.recv(1 << 17)
+                # Behind the Ethernet header and the IPv4 header, whose length its first byte tells.
+                at = 14 + 4 * (frame[14] & 15)
+                if any(int.from_bytes(frame[place:place + 2], "big") in self.ports for place in (at, at + 2)):
+                    self.heard += frame
             except TimeoutError:
                 pass
 
@@ -114,12 +127,16 @@ class Listener:
         return bytes(self.heard)
 
 
-def exchange(sender_environment, receiver_environment, patience="30"):
-    """Lets a sender and a receiver run, and returns what the receiver said."""
+def exchange(sender_environment, receiver_environment, *arguments):
+    """Lets a sender and a receiver run, and returns what the sender said of itself and the receiver of the stream."""
     sender = start(SENDER, sender_environment)
     try:
         info = sender.stdout.readline()
-        receiver = start(RECEIVER, receiver_environment, patience)
+        receiver = start(RECEIVER, receiver_environment, *(arguments or ["30"]))
+        uid = receiver.stdout.readline().strip()
+        if uid == "unseen":
+            return info, [uid]
+        info += uid
         opened = receiver.stdout.readline().strip()
         if opened == "open":
             assert ask(sender, "wait") == "True"
@@ -134,34 +151,39 @@ def exchange(sender_environment, receiver_environment, patience="30"):
 def test_who_listens_on_the_wire_reads_nothing_of_a_sealed_stream(sealed, lab, network, tmp_path):
     environment = machine(tmp_path, network, OURS, lab if sealed else None)
     try:
-        listener = Listener()
+        listener = Listener(network)
     except PermissionError:
         pytest.skip("only root may listen on the wire")
     try:
         info, said = exchange(environment, environment)
     finally:
         heard = listener.stop()
-    assert ("security:require as both ends" in info) == sealed
+    assert ("security:require as both ends, discovery sealed" in info) == sealed
     assert said[0] == "open" and said[1] == ",".join(f"{SAMPLE}-{n}" for n in range(100))
     assert said[2:] == [SUBJECT, "True"]
     # Without keys the same words are there: the listener can hear.
     assert (SAMPLE.encode() in heard) != sealed
     assert (SUBJECT.encode() in heard) != sealed
     assert (b"LSL:timedata" in heard) != sealed
+    # Nor does it read that there is such a stream: neither a query nor an answer to one.
+    uid = info.splitlines()[-1]
+    session = network.rpartition("SessionID=")[2].strip()
+    for word in (NAME, KIND, SOURCE, uid, session, "LSL:shortinfo", "<channel_count>", "<hostname>"):
+        assert (word.encode() in heard) != sealed, word
 
 
 @pytest.mark.parametrize("stranger", ["ours", "real"])
 def test_a_program_without_keys_gets_nothing(stranger, lab, network, tmp_path):
     library = OURS if stranger == "ours" else REAL
-    _, said = exchange(machine(tmp_path, network, OURS, lab), machine(tmp_path, network, library), "3")
-    assert said == ["refused"]
+    _, said = exchange(machine(tmp_path, network, OURS, lab), machine(tmp_path, network, library), "3", "soon")
+    assert said == ["unseen"]
 
 
 @pytest.mark.parametrize("stranger", ["ours", "real"])
 def test_a_program_with_keys_takes_nothing_from_a_stranger(stranger, lab, network, tmp_path):
     library = OURS if stranger == "ours" else REAL
-    _, said = exchange(machine(tmp_path, network, library), machine(tmp_path, network, OURS, lab), "3")
-    assert said == ["refused"]
+    _, said = exchange(machine(tmp_path, network, library), machine(tmp_path, network, OURS, lab), "3", "soon")
+    assert said == ["unseen"]
 
 
 def test_in_migration_a_program_with_keys_talks_to_the_real_library(lab, network, tmp_path):
@@ -169,3 +191,108 @@ def test_in_migration_a_program_with_keys_talks_to_the_real_library(lab, network
     for ends in [(prefer, machine(tmp_path, network, REAL)), (machine(tmp_path, network, REAL), prefer)]:
         _, said = exchange(*ends)
         assert said[0] == "open" and said[2] == SUBJECT
+
+
+def keys(folder, *arguments, **environment):
+    """Runs `schwann keys` in a key folder, and returns what it prints."""
+    done = subprocess.run([PROGRAM, "keys", *arguments, "--unprotected"], check=True, text=True, stdout=subprocess.PIPE,
+                          env=dict(os.environ, SCHWANN_KEYS=str(folder), **environment))
+    return done.stdout
+
+
+def last_word(text, of_line_with):
+    return next(line for line in text.splitlines() if of_line_with in line).split()[-1]
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + 40
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+FOLLOWER = f"""
+import pylsl
+inlet = pylsl.StreamInlet(pylsl.resolve_byprop("name", "{NAME}", 1, 30)[0])
+inlet.open_stream(30)
+print("open", flush=True)
+while True:
+    print(inlet.pull_sample()[0][0], flush=True)
+"""
+
+
+def test_a_device_that_the_lab_revokes_is_out_while_the_others_stream_on(lab, network, tmp_path):
+    devices = {}
+    for name in ("stays", "leaves"):
+        folder = devices[name] = tmp_path / name
+        request = last_word(keys(folder, "new-device", name), "keys issue")
+        keys(folder, "trust", last_word(keys(lab, "issue", request), "keys trust"))
+    log = tmp_path / "security.log"
+    sender = start(SENDER, machine(tmp_path, network, OURS, lab) | {"SCHWANN_SECURITY_LOG": str(log)})
+    receivers = {}
+    try:
+        sender.stdout.readline()
+        for name, folder in devices.items():
+            receivers[name] = start(FOLLOWER, machine(tmp_path, network, OURS, folder))
+            assert receivers[name].stdout.readline().strip() == "open"
+
+        def events(kind):
+            lines = log.read_text().splitlines() if log.exists() else []
+            return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+        assert {event["device"] for event in events("connect")} == set(devices)
+        keys(lab, "revoke", next(event["serial"] for event in events("connect") if event["device"] == "leaves"))
+        # Within 10 s the sender has seen the list; it goes on to whoever stays, and stays on that machine.
+        wait_for(lambda: any("revoked" in event["reason"] for event in events("refuse")), "the revoked device is out")
+        assert len(events("revoke")) == 1
+        listed = lab / "lab.revoked"
+        wait_for(lambda: (devices["stays"] / "lab.revoked").read_bytes() == listed.read_bytes(), "the list is handed on")
+        assert (devices["leaves"] / "lab.revoked").read_bytes() != listed.read_bytes()
+        assert SAMPLE not in log.read_text() and oct(log.stat().st_mode)[-3:] == "600"
+        assert ask(sender, "push") == "pushed"
+        assert receivers["stays"].stdout.readline().strip() == SAMPLE + "-0"
+    finally:
+        for process in (sender, *receivers.values()):
+            process.kill()
+            process.wait()
+
+
+LOCKED = """
+import pylsl
+try:
+    pylsl.StreamOutlet(pylsl.StreamInfo("locked", "EEG", 1, source_id="locked"))
+    print("made")
+except RuntimeError:
+    print("refused")
+print(pylsl.resolve_streams(0.5))
+"""
+
+
+def test_a_locked_key_is_told_with_the_command_that_opens_it(network, tmp_path):
+    folder = tmp_path / "locked"
+    subprocess.run([PROGRAM, "keys", "init"], check=True, stdout=subprocess.DEVNULL,
+                   env=dict(os.environ, SCHWANN_KEYS=str(folder), SCHWANN_PASSPHRASE="correct horse"))
+    environment = machine(tmp_path, network, OURS, folder) | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", LOCKED], env=environment, text=True, capture_output=True)
+    assert done.stdout.split()[0] == "refused"
+    assert "is locked; run `schwann keys unlock`" in done.stderr
+    unlocked = environment | {"SCHWANN_PASSPHRASE": "correct horse"}
+    done = subprocess.run([sys.executable, "-c", LOCKED], env=unlocked, text=True, capture_output=True)
+    assert done.stdout.split()[0] == "made"
+
+
+SECRETIVE = """
+import pylsl, pathlib, ctypes
+outlet = pylsl.StreamOutlet(pylsl.StreamInfo("secretive", "EEG", 1, source_id="secretive"))
+status = pathlib.Path("/proc/self/status").read_text()
+print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmLck:")))
+print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
+"""
+
+
+@pytest.mark.parametrize("core_dumps", [False, True])
+def test_keys_stay_out_of_swap_and_core_dumps(core_dumps, lab, network, tmp_path):
+    environment = machine(tmp_path, network + f"[security]\ncore_dumps={int(core_dumps)}\n", OURS, lab)
+    said = subprocess.run([sys.executable, "-c", SECRETIVE], env=environment, text=True, stdout=subprocess.PIPE, check=True)
+    locked_kib, may_be_dumped = map(int, said.stdout.split())
+    assert locked_kib >= 8 and bool(may_be_dumped) == core_dumps

@@ -7,7 +7,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::sync::Once;
 
-use schwann::Error;
+use schwann::{Error, security};
 
 /// No error.
 pub(crate) const OK: i32 = 0;
@@ -86,8 +86,16 @@ pub(crate) fn code(error: Error) -> i32 {
 
 /// The C code of an error, which is also kept for `lsl_last_error`.
 pub(crate) fn recorded_code(error: Error) -> i32 {
-    record(&error);
+    record_error(error);
     code(error)
+}
+
+/// Keeps an error's text, and what is behind it where the error alone does not say.
+pub(crate) fn record_error(error: Error) {
+    match error {
+        Error::Unsealed => record(&security::reason()),
+        error => record(&error),
+    }
 }
 
 /// The C code of an outcome, whose error is also kept for `lsl_last_error`.

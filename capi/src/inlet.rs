@@ -4,11 +4,13 @@ use core::ffi::{c_char, c_ulong, c_void};
 use core::ptr;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
+use schwann::security::advice;
 use schwann::{Error, StreamInfo};
 
 use crate::chunk;
 use crate::guard::{
-    ARGUMENT, INTERNAL, OK, code, guard, record, recorded_code as recorded, set_code, watch_forks,
+    ARGUMENT, INTERNAL, OK, TIMEOUT, code, guard, record, record_error, recorded_code as recorded, set_code,
+    watch_forks,
 };
 use crate::outlet::buffer_unit;
 use crate::streaminfo::Info;
@@ -51,7 +53,7 @@ pub unsafe extern "C" fn lsl_create_inlet_ex(
         match info.and_then(|info| create(&info.info, max_buflen, max_chunklen, recover, flags)) {
             Ok(inlet) => Box::into_raw(Box::new(inlet)),
             Err(error) => {
-                record(&error);
+                record_error(error);
                 ptr::null_mut()
             }
         }
@@ -104,6 +106,10 @@ unsafe fn with<R: Copy>(
     // SAFETY: as the caller promises.
     let inlet = unsafe { inlet.as_ref() };
     let result = guard(Err(INTERNAL), || inlet.ok_or(ARGUMENT).and_then(operation));
+    if let (Err(TIMEOUT), Some(refusal)) = (&result, inlet.and_then(Inlet::refusal)) {
+        // The time was over because nothing can come.
+        record(&format!("There is no session with the outlet: {refusal}; {}", advice(refusal)));
+    }
     // SAFETY: as the caller promises.
     unsafe { set_code(ec, result.err().unwrap_or(OK)) };
     result.unwrap_or(failure)

@@ -9,7 +9,7 @@ use schwann::{Error, StreamInfo};
 use schwann_proto::stream::{BufferUnit, FOREVER, TRANSPORT_SYNC_BLOCKING};
 
 use crate::chunk;
-use crate::guard::{INTERNAL, guard, outcome, record, watch_forks};
+use crate::guard::{INTERNAL, guard, outcome, record, record_error, watch_forks};
 use crate::streaminfo::Info;
 
 /// What an outlet without a handle answers.
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn lsl_create_outlet_ex(
     guard(ptr::null_mut(), || match info.map(|info| create(&info.info, chunk_size, max_buffered, flags)) {
         Some(Ok(outlet)) => Box::into_raw(Box::new(outlet)),
         Some(Err(error)) => {
-            record(&error);
+            record_error(error);
             ptr::null_mut()
         }
         None => {

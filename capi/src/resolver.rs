@@ -5,10 +5,10 @@ use core::ptr;
 use core::time::Duration;
 
 use schwann::resolver::{self, ContinuousResolver, ResolveError};
-use schwann::{Config, StreamInfo};
+use schwann::{Config, Error, StreamInfo};
 
 use crate::chunk;
-use crate::guard::{ARGUMENT, INTERNAL, guard, record};
+use crate::guard::{ARGUMENT, INTERNAL, guard, record, record_error};
 use crate::outlet::time_limit;
 use crate::streaminfo::Info;
 use crate::strings;
@@ -178,6 +178,10 @@ unsafe fn deliver(
             Err(ResolveError::Query(error)) => {
                 record(&error.describe(query));
                 return ARGUMENT;
+            }
+            Err(ResolveError::Unsealed) => {
+                record_error(Error::Unsealed);
+                return INTERNAL;
             }
             Err(error) => {
                 record(&error);

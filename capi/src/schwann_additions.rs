@@ -1,7 +1,10 @@
 //! Functions of `schwann.h`: what the original cannot tell. See the header for the C side.
 
-use schwann::inlet::{Inlet, StreamEvent};
+use core::ffi::c_char;
+
+use schwann::inlet::{Inlet, Protection, StreamEvent};
 use schwann::outlet::Outlet;
+use schwann::security::{PeerIdentity, Roles, Suite, advice};
 
 use crate::chunk;
 use crate::guard::{ARGUMENT, INTERNAL, guard, outcome};
@@ -17,6 +20,64 @@ const EVENT_RECOVERING: i32 = 2;
 const EVENT_LOST: i32 = 3;
 /// The sender's clock may be another one now.
 const EVENT_CLOCK_RESET: i32 = 4;
+/// There is no session with the outlet.
+const EVENT_REFUSED: i32 = 5;
+
+/// There is no connection.
+const NO_CONNECTION: i32 = -1;
+/// Everybody on the network can read it.
+const PLAIN: i32 = 0;
+/// Only members of the lab can read it.
+const SEALED: i32 = 1;
+
+/// `schwann_peer_t`: who is at the other end of a connection.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    security: i32,
+    roles: i32,
+    hybrid: i32,
+    reserved: i32,
+    serial: u64,
+    not_after: u64,
+    revocation_list: u64,
+    name: [c_char; 64],
+    fingerprint: [c_char; 64],
+}
+
+impl Peer {
+    fn new(security: i32, identity: Option<&PeerIdentity>) -> Self {
+        let mut peer = Self {
+            security,
+            roles: 0,
+            hybrid: 0,
+            reserved: 0,
+            serial: 0,
+            not_after: 0,
+            revocation_list: 0,
+            name: [0; 64],
+            fingerprint: [0; 64],
+        };
+        let Some(identity) = identity else { return peer };
+        let statement = &identity.statement;
+        let may = |role| i32::from(statement.roles.contain(role));
+        peer.roles = may(Roles::PUBLISH) | may(Roles::SUBSCRIBE) << 1;
+        peer.hybrid = (identity.suite == Suite::Hybrid).into();
+        (peer.serial, peer.not_after) = (statement.serial, statement.not_after.0);
+        peer.revocation_list = identity.revocation_number;
+        put(&mut peer.name, statement.name.as_str().as_bytes());
+        put(&mut peer.fingerprint, statement.device.fingerprint().to_string().as_bytes());
+        peer
+    }
+}
+
+/// Writes as much of a text as fits, with a NUL behind it.
+fn put(place: &mut [c_char], text: &[u8]) {
+    let Some((last, room)) = place.split_last_mut() else { return };
+    *last = 0;
+    let mut bytes = text.iter().map(|byte| byte.cast_signed() as c_char).chain(core::iter::repeat(0));
+    room.iter_mut().zip(&mut bytes).for_each(|(to, from)| *to = from);
+}
 
 /// Age of the newest pulled sample in seconds; NaN before the first.
 ///
@@ -69,6 +130,7 @@ pub unsafe extern "C" fn schwann_inlet_next_event(inlet: *mut Inlet, timeout: f6
         Some(StreamEvent::Recovering) => EVENT_RECOVERING,
         Some(StreamEvent::Lost) => EVENT_LOST,
         Some(StreamEvent::ClockReset) => EVENT_CLOCK_RESET,
+        Some(StreamEvent::Refused) => EVENT_REFUSED,
         Some(_) => INTERNAL,
     })
 }
@@ -159,4 +221,66 @@ pub unsafe extern "C" fn schwann_outlet_buffered_bytes(outlet: *mut Outlet) -> u
     // SAFETY: as this function's own contract.
     let outlet = unsafe { outlet.as_ref() };
     guard(0, || outlet.map_or(0, Outlet::buffered_bytes) as u64)
+}
+
+/// Who sends the stream; returns what `security` says as well.
+///
+/// # Safety
+///
+/// - `inlet` is null or a live handle, `peer` null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn schwann_inlet_peer(inlet: *mut Inlet, peer: *mut Peer) -> i32 {
+    // SAFETY: as this function's own contract.
+    let Some(inlet) = (unsafe { inlet.as_ref() }) else { return ARGUMENT };
+    let known = guard(Peer::new(INTERNAL, None), || {
+        let security = match inlet.protection() {
+            None => NO_CONNECTION,
+            Some(Protection::Plain) => PLAIN,
+            Some(Protection::Sealed) => SEALED,
+        };
+        Peer::new(security, inlet.peer().as_ref())
+    });
+    if !peer.is_null() {
+        // SAFETY: not null, so the caller promises that it can be written.
+        unsafe { peer.write(known) };
+    }
+    known.security
+}
+
+/// Who receives the stream: writes up to `len` entries, returns the number of consumers.
+///
+/// # Safety
+///
+/// - `outlet` is null or a live handle, `peers` null or valid for writes of `len` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn schwann_outlet_peers(outlet: *mut Outlet, peers: *mut Peer, len: u64) -> u64 {
+    // SAFETY: as this function's own contract.
+    let outlet = unsafe { outlet.as_ref() };
+    let consumers = guard(Vec::new(), || outlet.map_or_else(Vec::new, Outlet::consumers));
+    // SAFETY: as the caller promises.
+    let places = unsafe { chunk::write(peers, usize::try_from(len).unwrap_or(usize::MAX)) };
+    for (place, consumer) in places.iter_mut().zip(&consumers) {
+        *place = Peer::new(if consumer.peer.is_some() { SEALED } else { PLAIN }, consumer.peer.as_ref());
+    }
+    consumers.len() as u64
+}
+
+/// Why there is no session with the outlet, and what mends it: writes up to `len` bytes with the NUL, returns the
+/// length of the whole text; 0 if there is no such reason.
+///
+/// # Safety
+///
+/// - `inlet` is null or a live handle, `text` null or valid for writes of `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn schwann_inlet_refusal(inlet: *mut Inlet, text: *mut c_char, len: u64) -> u64 {
+    // SAFETY: as this function's own contract.
+    let inlet = unsafe { inlet.as_ref() };
+    let reason = guard(String::new(), || match inlet.and_then(Inlet::refusal) {
+        Some(refusal) => format!("{refusal}; {}", advice(refusal)),
+        None => String::new(),
+    });
+    // SAFETY: as the caller promises.
+    let place = unsafe { chunk::write(text, usize::try_from(len).unwrap_or(usize::MAX)) };
+    put(place, reason.as_bytes());
+    reason.len() as u64
 }

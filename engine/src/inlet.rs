@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use schwann_proto::stream::BufferUnit;
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::sample::Value;
+use schwann_session::{PeerIdentity, Refusal};
 
 pub use self::events::StreamEvent;
 use self::queue::SampleQueue;
@@ -105,6 +106,7 @@ impl Inlet {
         config: Arc<Config>,
     ) -> Result<Self, Error> {
         let stream = Arc::new(Stream::new(info, options, config)?);
+        Stream::watch_lab(&stream);
         let for_thread = Arc::clone(&stream);
         let connection = std::thread::Builder::new()
             .name(String::from("lsl-inlet"))
@@ -438,6 +440,17 @@ impl Inlet {
         state.link.as_ref().filter(|_| state.phase == Phase::Open).map(sealed)
     }
 
+    /// Who sends the stream, as the lab's authority says; nothing while there is no sealed connection.
+    pub fn peer(&self) -> Option<PeerIdentity> {
+        self.stream.peer()
+    }
+
+    /// Why there is no connection, if it is because there is no session with the outlet;
+    /// [`advice`](crate::security::advice) says what mends that.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.stream.refusal()
+    }
+
     /// The oldest event of the connection that was not taken yet, waiting for one if there is none.
     pub fn next_event(&self, timeout: f64) -> Option<StreamEvent> {
         self.stream.events.next(Wait::seconds(timeout))
@@ -463,6 +476,8 @@ impl core::fmt::Debug for Inlet {
         out.debug_struct("Inlet").field("stream", &self.stream.info().name()).finish_non_exhaustive()
     }
 }
+
+pub(crate) use self::handshake::{HandshakeError, exchange_lists};
 
 mod connection;
 mod events;

@@ -97,18 +97,32 @@ struct Line<'a> {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since_1970 = self.now.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (year, month, day) = civil_date(since_1970.as_secs() / 86_400);
-        let second = since_1970.as_secs() % 86_400;
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         let uptime = START.get_or_init(Instant::now).elapsed().as_secs_f64();
         let thread = thread::current();
         let thread = thread.name().unwrap_or("unnamed");
         let file = self.file.rsplit(['/', '\\']).next().unwrap_or(self.file);
-        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")?;
-        write!(f, ".{:03}Z ({uptime:8.3}s) [{thread:<16}] ", since_1970.subsec_millis())?;
+        write_utc(self.now, ' ', f)?;
+        write!(f, " ({uptime:8.3}s) [{thread:<16}] ")?;
         write!(f, "{file:>23}:{:<5} {:>4}| {}", self.line, LevelName(self.level), Plain(self.message))
     }
+}
+
+/// A time as RFC 3339 writes it, in UTC and milliseconds.
+pub(crate) struct Utc(pub(crate) SystemTime);
+
+impl fmt::Display for Utc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_utc(self.0, 'T', f)
+    }
+}
+
+fn write_utc(time: SystemTime, between: char, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (year, month, day) = civil_date(since_1970.as_secs() / 86_400);
+    let second = since_1970.as_secs() % 86_400;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    write!(f, "{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}")?;
+    write!(f, ".{:03}Z", since_1970.subsec_millis())
 }
 
 struct LevelName(i8);

@@ -27,8 +27,8 @@ use crate::config::Config;
 use crate::net::advertisement::Advertisement;
 use crate::net::probes::ProbeSessions;
 use crate::process::Maker;
-use crate::trust::{Policy, Trust};
-use crate::{Error, local_clock, security};
+use crate::trust::{Policy, Terms, Watcher};
+use crate::{Error, local_clock};
 
 /// When pushed samples are handed to the network.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -93,7 +93,7 @@ pub(crate) struct Shared {
     /// How many samples a consumer may lag at most.
     pub(crate) capacity: u64,
     pub(crate) delivery: Delivery,
-    pub(crate) trust: Arc<Trust>,
+    pub(crate) terms: Terms,
     pub(crate) probes: Arc<ProbeSessions>,
     pub(crate) ending: AtomicBool,
 }
@@ -103,8 +103,10 @@ pub(crate) struct Shared {
 pub(crate) enum Greeting {
     /// A request in the clear, which is permitted.
     Plain,
-    /// A request in the clear, or a handshake, which is not permitted.
+    /// A handshake, which is not permitted.
     Refused,
+    /// A request in the clear, which is not permitted.
+    RefusedPlain,
     /// A handshake.
     Sealed,
     /// There are too few bytes to tell.
@@ -116,16 +118,19 @@ impl Shared {
     pub(crate) fn greet(&self, bytes: &[u8]) -> Greeting {
         let common = bytes.len().min(HANDSHAKE_PREFIX.len());
         let handshake = bytes.get(..common) == HANDSHAKE_PREFIX.get(..common);
-        match (handshake, self.trust.policy()) {
+        match (handshake, self.terms.policy) {
             (true, _) if common < HANDSHAKE_PREFIX.len() => Greeting::Unclear,
-            (true, Policy::Prefer | Policy::Require) if self.trust.member().is_some() => Greeting::Sealed,
+            (true, Policy::Prefer | Policy::Require) if self.terms.sealing.is_some() => Greeting::Sealed,
             (true, _) => Greeting::Refused,
-            (false, Policy::Require) => {
-                security::plain_refused(self.advertisement.info());
-                Greeting::Refused
-            }
+            (false, Policy::Require) => Greeting::RefusedPlain,
             (false, _) => Greeting::Plain,
         }
+    }
+}
+
+impl Watcher for Shared {
+    fn lab_changed(&self) {
+        self.fanout.call_server();
     }
 }
 

@@ -7,9 +7,12 @@
 //! network is away it goes on asking; it does not fail.
 
 mod burst;
+mod calls;
 mod found;
+mod questions;
 mod search;
 mod tcp;
+mod tcp_sealed;
 
 use core::{fmt, time::Duration};
 use std::{
@@ -31,7 +34,10 @@ use self::{
     found::Found,
     search::{End, Search, lock},
 };
-use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, process::Maker};
+use crate::{
+    Error, config::Config, local_clock, log, net::interrupt::Interrupt, process::Maker, security,
+    trust::Trust,
+};
 
 /// Why streams could not be searched.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,6 +49,8 @@ pub enum ResolveError {
     Query(QueryError),
     /// The system refused a thread or a poller, usually because of its limits.
     System(io::ErrorKind),
+    /// Streams must be sealed on this computer, and cannot be: the log and `schwann keys status` say why.
+    Unsealed,
 }
 
 /// A search that is to be made once.
@@ -76,7 +84,8 @@ impl Request<'_> {
             deadline: self.timeout.map_or(f64::INFINITY, |timeout| now + timeout.as_secs_f64()),
         };
         let duration = SearchDuration::OneShot(until);
-        let mut search = Search::new(Arc::clone(self.config), self.query, duration)?;
+        let trust = trust(self.config)?;
+        let mut search = Search::new(Arc::clone(self.config), trust, self.query, duration)?;
         let found = Mutex::new(Found::default());
         match search.run(&found, self.interrupt)? {
             End::Done => Ok(lock(&found).infos()),
@@ -156,7 +165,8 @@ impl ContinuousResolver {
     /// - Errors: [`ResolveError`].
     pub fn new(config: Arc<Config>, query: &str, forget_after: Duration) -> Result<Self, ResolveError> {
         check(query)?;
-        let mut search = Search::new(config, query, SearchDuration::Continuous)?;
+        let trust = trust(&config)?;
+        let mut search = Search::new(config, trust, query, SearchDuration::Continuous)?;
         let found = Arc::new(Mutex::new(Found::default()));
         let interrupt = Interrupt::default();
         let (results, stop) = (Arc::clone(&found), interrupt.clone());
@@ -239,6 +249,7 @@ impl fmt::Display for ResolveError {
             Self::Interrupted => f.write_str("the search was interrupted"),
             Self::Query(error) => write!(f, "the query is malformed: {error}"),
             Self::System(kind) => write!(f, "the system does not permit a search: {kind}"),
+            Self::Unsealed => Error::Unsealed.fmt(f),
         }
     }
 }
@@ -247,6 +258,16 @@ impl core::error::Error for ResolveError {}
 
 /// A timeout of this length or more never ends; liblsl calls it `LSL_FOREVER`.
 pub const FOREVER: Duration = Duration::from_secs(32_000_000);
+
+/// With what a search is sealed.
+///
+/// - Errors: [`ResolveError::Unsealed`]: it must be, and cannot.
+fn trust(config: &Config) -> Result<Arc<Trust>, ResolveError> {
+    config.trust().map_err(|error| {
+        security::unsealed(&error);
+        ResolveError::Unsealed
+    })
+}
 
 fn check(query: &str) -> Result<(), ResolveError> {
     Query::parse(query).map(|_| ()).map_err(ResolveError::Query)

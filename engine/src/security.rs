@@ -1,96 +1,180 @@
-//! The security log: who connected, who was refused and why. No payload, one line of JSON per event.
+//! The security log, and what people are told about sealing: who connected, who was refused, and what mends it.
 //!
-//! It goes where the configuration says (`security.log`), else to the ordinary log.
+//! No payload, one line of JSON per event. The lines go to the file that `$SCHWANN_SECURITY_LOG` or `security.log`
+//! names, else to the ordinary log.
+//!
+//! Source: spec: secure-session §9.
 
-use alloc::sync::Arc;
+use core::cell::Cell;
+use core::fmt;
 use core::net::SocketAddr;
 
 use schwann_proto::stream_info::StreamInfo;
-use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
+use schwann_session::LayerError;
+pub use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
 
 use crate::config::Config;
-use crate::trust::{Policy, Trust, TrustError};
+use crate::trust::{Open, Policy, Terms, TrustError};
 use crate::{Error, log};
 
-/// The trust for connections in `role`, checked.
+mod advice;
+mod journal;
+
+pub use self::advice::advice;
+pub use self::journal::log_to;
+
+/// At which end of a connection this process is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Side {
+    Inlet,
+    Outlet,
+}
+
+/// Begins to keep the security log as the environment or the configuration says.
+pub(crate) fn start(config: &Config) {
+    let path = std::env::var_os("SCHWANN_SECURITY_LOG").filter(|path| !path.is_empty());
+    let path = path.or_else(|| config.raw("security", "log").map(Into::into));
+    if let Some(path) = path {
+        log_to(path.as_ref());
+    }
+}
+
+/// The terms of a stream in whose connections this end has `role`; `own` is what the stream itself asks for.
 ///
-/// - Errors: [`Error::Unsealed`] if streams must be sealed and cannot be; the log says why.
-pub(crate) fn trust_for(config: &Config, role: Roles) -> Result<Arc<Trust>, Error> {
-    let checked = config.trust().and_then(|trust| trust.sealing(role).map(|_| ()).map(|()| trust));
-    checked.map_err(|error: TrustError| {
-        log::error!("{error}");
-        Error::Unsealed
-    })
+/// - Errors: [`Error::Unsealed`] if it must be sealed and cannot be; the log says why.
+pub(crate) fn terms(config: &Config, stream: &str, own: Option<Policy>, role: Roles) -> Result<Terms, Error> {
+    let terms = config.trust().and_then(|trust| trust.terms(stream, own, role));
+    terms.map_err(|error| unsealed(&error))
+}
+
+/// Tells why something cannot be sealed although it has to be.
+pub(crate) fn unsealed(error: &TrustError) -> Error {
+    log::error!("{error}");
+    REASON.set(Some(error.to_string()));
+    journal::write("unusable", &[("reason", &error.to_string())]);
+    Error::Unsealed
+}
+
+/// Why this thread's last operation said [`Error::Unsealed`], and what mends it; empty if none did.
+pub fn reason() -> String {
+    let reason = REASON.take();
+    REASON.set(reason.clone());
+    reason.unwrap_or_default()
+}
+
+thread_local! {
+    static REASON: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// A peer proved who it is.
-pub(crate) fn connected(stream: &StreamInfo, peer: Option<SocketAddr>, identity: &PeerIdentity) {
+pub(crate) fn connected(stream: &StreamInfo, peer: Option<SocketAddr>, identity: &PeerIdentity, side: Side) {
     let suite = match identity.suite {
         Suite::Classic => "classic",
         Suite::Hybrid => "hybrid",
     };
-    record(
-        "connected",
+    let statement = &identity.statement;
+    event(
+        "connect",
         stream,
         peer,
-        format_args!(
-            ",\"device\":{},\"serial\":{},\"suite\":\"{suite}\"",
-            Text(identity.statement.name.as_str()),
-            identity.statement.serial
-        ),
+        side,
+        &[
+            ("device", &statement.name.as_str()),
+            ("serial", &statement.serial),
+            ("key", &statement.device.fingerprint()),
+            ("suite", &suite),
+        ],
     );
 }
 
-/// A peer did not get a session.
-pub(crate) fn refused(stream: &StreamInfo, peer: Option<SocketAddr>, refusal: Refusal) {
-    log::warning!("{}: a peer was refused: {refusal}", stream.name());
-    record("refused", stream, peer, format_args!(",\"reason\":{}", Text(&refusal.to_string())));
+/// There is no session with a peer, or no longer.
+pub(crate) fn refused(stream: &StreamInfo, peer: Option<SocketAddr>, refusal: Refusal, side: Side) {
+    let kind = match refusal {
+        Refusal::PlainPeer | Refusal::ClassicRefused => "downgrade",
+        _ => "refuse",
+    };
+    if !event(kind, stream, peer, side, &[("reason", &refusal)]) {
+        return;
+    }
+    let at = peer.map_or_else(String::new, |peer| format!(" at {peer}"));
+    let who = if side == Side::Inlet { "outlet" } else { "inlet" };
+    log::warning!("{}: no session with the {who}{at}: {refusal}; {}", stream.name(), advice(refusal));
 }
 
-/// Somebody spoke plain LSL to a stream that must be sealed.
-pub(crate) fn plain_refused(stream: &StreamInfo) {
-    refused(stream, None, Refusal::PlainPeer);
+/// A session ended because what came does not verify, or is out of order.
+pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Option<SocketAddr>, error: LayerError) {
+    let device = identity.map_or("", |identity| identity.statement.name.as_str());
+    let peer = Address(peer);
+    journal::write("tamper", &[("device", &device), ("peer", &peer), ("reason", &error)]);
+    log::error!("a sealed connection to {device} {peer} was broken off: {error}");
 }
 
-fn record(event: &str, stream: &StreamInfo, peer: Option<SocketAddr>, more: core::fmt::Arguments<'_>) {
-    let peer = peer.map_or(String::new(), |peer| peer.to_string());
-    log::info!(
-        "{{\"security\":\"{event}\",\"stream\":{},\"uid\":{},\"peer\":\"{peer}\"{more}}}",
-        Text(&stream.name().to_string()),
-        Text(&stream.uid().to_string()),
+/// A datagram was here before, or is from another time.
+pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {
+    journal::write("replay", &[("peer", &peer), ("reason", reason)]);
+    log::warning!(
+        "a sealed datagram from {peer} was ignored: {reason}; if it is no attack, set the clocks right: `date -u` on \
+         both machines, `sudo timedatectl set-ntp true`"
     );
 }
 
-/// A JSON string.
-struct Text<'a>(&'a str);
+/// A sender has changed the keys of its sessions.
+pub(crate) fn rekeyed(stream: &StreamInfo, peer: Option<SocketAddr>, side: Side, count: u64) {
+    event("rekey", stream, peer, side, &[("count", &count)]);
+}
 
-impl core::fmt::Display for Text<'_> {
-    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        out.write_str("\"")?;
-        for c in self.0.chars() {
-            match c {
-                '"' => out.write_str("\\\"")?,
-                '\\' => out.write_str("\\\\")?,
-                c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c))?,
-                c => write!(out, "{c}")?,
-            }
-        }
-        out.write_str("\"")
+/// A newer revocation list is in force.
+pub(crate) fn revoked(number: u64) {
+    journal::write("revoke", &[("list", &number)]);
+}
+
+/// Writes an event of a connection; says whether it was not one of too many.
+fn event(
+    kind: &'static str,
+    stream: &StreamInfo,
+    peer: Option<SocketAddr>,
+    side: Side,
+    more: &[(&str, &dyn fmt::Display)],
+) -> bool {
+    let side = if side == Side::Inlet { "inlet" } else { "outlet" };
+    let (name, uid, peer) = (stream.name().to_string(), stream.uid().to_string(), Address(peer));
+    let head: [(&str, &dyn fmt::Display); 4] =
+        [("side", &side), ("stream", &name), ("uid", &uid), ("peer", &peer)];
+    journal::write(kind, &[&head, more].concat())
+}
+
+/// An address, where there is one.
+struct Address(Option<SocketAddr>);
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |address| address.fmt(out))
     }
 }
 
 /// What a library's user reads about sealing.
 pub fn summary(config: &Config) -> String {
-    match config.trust() {
-        Ok(trust) => match (trust.policy(), trust.member()) {
-            (Policy::Off, _) => String::from("off (streams are sent in the clear)"),
-            (policy, Some(member)) => format!(
-                "{} as {}",
-                if policy == Policy::Require { "require" } else { "prefer" },
-                member.credentials().certificate().statement.name.as_str()
-            ),
-            (_, None) => String::from("prefer, without a key (streams are sent in the clear)"),
-        },
-        Err(error) => format!("unusable: {error}"),
+    let trust = match config.trust() {
+        Ok(trust) => trust,
+        Err(error) => return format!("unusable: {error}"),
+    };
+    let mut text = match (trust.policy(), trust.member()) {
+        (Policy::Off, _) => String::from("off (streams are sent in the clear)"),
+        (policy, Some(member)) => {
+            format!("{} as {}", policy.word(), member.credentials().certificate().statement.name.as_str())
+        }
+        (_, None) => String::from("prefer, without a key (streams are sent in the clear)"),
+    };
+    if trust.policy() != Policy::Off {
+        let discovery = match trust.open_search() {
+            Open::Everything => "open",
+            Open::Named(_) => "sealed but for named streams",
+            Open::Nothing => "sealed",
+        };
+        fmt::Write::write_fmt(&mut text, format_args!(", discovery {discovery}")).unwrap_or_default();
     }
+    for (name, policy) in trust.streams().iter() {
+        fmt::Write::write_fmt(&mut text, format_args!(", {name} {}", policy.word())).unwrap_or_default();
+    }
+    text
 }

@@ -1,23 +1,32 @@
 //! Whom this process is, whom it talks to, and whether anything may go in the clear.
 //!
 //! A [`Trust`] is made from the `[security]` section of the configuration, the environment and the keys
-//! on disk. Outlets and inlets ask it for one thing: with what to seal a connection. What cannot
+//! on disk. Outlets, inlets and searches ask it for one thing: the [`Terms`] of a stream. What cannot
 //! be read never opens anything up: with keys installed, a policy that does not parse means `require`.
 //!
 //! Source: spec: secure-session §6.
 
+use alloc::sync::Arc;
 use core::fmt;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schwann_session::{
-    ClassicSuite, Context, Credentials, Lab, Refusal, RevocationList, Roles, SystemEntropy, UnixSeconds,
-};
+use schwann_session::{Refusal, Roles, UnixSeconds};
 
+mod files;
+mod member;
+mod secrecy;
 pub mod store;
+mod streams;
 
-/// What may go in the clear.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub use self::files::replace as replace_list;
+pub(crate) use self::member::{DiscoverySecret, Watcher};
+pub use self::member::{Member, UpdateError};
+pub use self::streams::StreamPolicies;
+pub(crate) use self::streams::of_description;
+
+/// What may go in the clear; a later one is stricter.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Policy {
     /// Everything: plain LSL, as the original library.
     #[default]
@@ -28,17 +37,32 @@ pub enum Policy {
     Require,
 }
 
-/// This process's membership in a lab.
-pub struct Member {
-    lab: Lab,
-    credentials: Credentials,
-    revoked: RevocationList<Vec<u8>>,
-}
-
-/// The policy in force, and the membership that it rests on.
+/// The policies in force, and the membership that they rest on.
 pub struct Trust {
     policy: Policy,
-    member: Option<Member>,
+    streams: StreamPolicies,
+    member: Option<Arc<Member>>,
+}
+
+/// How one stream travels.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    pub(crate) policy: Policy,
+    /// With what its connections are sealed; nothing if they are plain.
+    pub(crate) sealing: Option<Arc<Member>>,
+    /// With what it is found by members; also where its connections are plain.
+    pub(crate) finding: Option<Arc<Member>>,
+}
+
+/// Which streams are asked for in the clear.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Open {
+    /// All.
+    Everything,
+    /// Those with these names, and nothing of the query is told but the names.
+    Named(Vec<String>),
+    /// None.
+    Nothing,
 }
 
 /// Why connections cannot be sealed although they have to be.
@@ -58,10 +82,10 @@ pub enum TrustError {
 impl fmt::Display for TrustError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Certificate(refusal) => write!(
-                out,
-                "this device's certificate would be refused ({refusal}); renew it with `schwann keys issue`"
-            ),
+            Self::Certificate(refusal) => {
+                let mends = crate::security::advice(*refusal);
+                write!(out, "this device's certificate would be refused: {refusal}; {mends}")
+            }
             Self::File(path, reason) => write!(out, "{}: {reason}", path.display()),
             Self::Locked(path) => write!(
                 out,
@@ -80,80 +104,90 @@ impl fmt::Display for TrustError {
 
 impl core::error::Error for TrustError {}
 
-impl Member {
-    /// Joins what a device needs to prove itself and to check others.
-    pub fn new(lab: Lab, credentials: Credentials, revoked: RevocationList<Vec<u8>>) -> Self {
-        Self { lab, credentials, revoked }
+impl Policy {
+    /// The word for it in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Prefer => "prefer",
+            Self::Require => "require",
+        }
     }
 
-    /// The lab.
-    pub fn lab(&self) -> &Lab {
-        &self.lab
-    }
-
-    /// What this device proves itself with.
-    pub fn credentials(&self) -> &Credentials {
-        &self.credentials
-    }
-
-    /// Runs one step of a handshake with everything that it needs.
-    pub fn with_context<R>(&self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
-        step(&mut Context {
-            classic: ClassicSuite::Certified,
-            credentials: &self.credentials,
-            entropy: &mut SystemEntropy,
-            lab: &self.lab,
-            now: now(),
-            revoked: self.revoked.view(),
-        })
-    }
-
-    /// Checks that other members would accept this device in `role`.
-    ///
-    /// - Errors: why they would refuse it.
-    pub fn check(&self, role: Roles) -> Result<(), TrustError> {
-        let checked = self.credentials.check(&self.lab, &self.revoked, role, now());
-        checked.map_err(TrustError::Certificate)
+    fn of_word(word: &str) -> Option<Self> {
+        [Self::Off, Self::Prefer, Self::Require].into_iter().find(|policy| policy.word() == word)
     }
 }
 
 impl Trust {
     /// A trust that was not read from disk.
     pub fn new(policy: Policy, member: Option<Member>) -> Self {
-        Self { policy, member }
+        Self { policy, streams: StreamPolicies::default(), member: member.map(Arc::new) }
     }
 
-    /// The policy in force.
+    /// The same with policies for single streams.
+    #[must_use]
+    pub fn with_streams(self, streams: StreamPolicies) -> Self {
+        Self { streams, ..self }
+    }
+
+    /// The policy of streams that have none of their own.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
+    /// The policy of the stream with this name.
+    pub fn policy_for(&self, stream: &str) -> Policy {
+        self.streams.of_stream(stream).unwrap_or(self.policy)
+    }
+
+    /// The policies of single streams.
+    pub fn streams(&self) -> &StreamPolicies {
+        &self.streams
+    }
+
     /// This process's membership, if there is one.
-    pub fn member(&self) -> Option<&Member> {
+    pub fn member(&self) -> Option<&Arc<Member>> {
         self.member.as_ref()
     }
 
-    /// The membership to seal connections with in `role`; nothing if they are plain.
+    /// The terms of a stream in whose connections this end has `role`. `own` is what the stream itself asks
+    /// for; it may only be stricter.
     ///
-    /// - Errors: why they cannot be sealed although the policy demands it.
-    pub(crate) fn sealing(&self, role: Roles) -> Result<Option<&Member>, TrustError> {
-        let checked = match (&self.member, self.policy) {
-            (_, Policy::Off) => return Ok(None),
-            (Some(member), _) => member.check(role).map(|()| Some(member)),
-            (None, Policy::Prefer) => Ok(None),
+    /// - Errors: why the stream cannot be sealed although it has to be.
+    pub(crate) fn terms(&self, stream: &str, own: Option<Policy>, role: Roles) -> Result<Terms, TrustError> {
+        let policy = self.policy_for(stream).max(own.unwrap_or_default());
+        let plain = || Terms { policy, sealing: None, finding: self.member.clone() };
+        let checked = match (&self.member, policy) {
+            (_, Policy::Off) => return Ok(plain()),
+            (Some(member), _) => member.check(role).map(|()| member),
+            (None, Policy::Prefer) => return Ok(plain()),
             (None, Policy::Require) => Err(TrustError::NoKey(store::folder())),
         };
         match checked {
-            Err(error) if self.policy == Policy::Prefer => {
-                crate::log::warning!("streams are sent in the clear: {error}");
-                Ok(None)
+            Ok(member) => {
+                Ok(Terms { policy, sealing: Some(Arc::clone(member)), finding: Some(Arc::clone(member)) })
             }
-            other => other,
+            Err(error) if policy == Policy::Prefer => {
+                crate::log::warning!("{stream} travels in the clear: {error}");
+                Ok(plain())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Which streams are looked for in the clear, besides sealed queries.
+    pub(crate) fn open_search(&self) -> Open {
+        let names: Vec<String> = self.streams.plain().map(str::to_owned).collect();
+        match self.policy {
+            Policy::Off | Policy::Prefer => Open::Everything,
+            Policy::Require if names.is_empty() => Open::Nothing,
+            Policy::Require => Open::Named(names),
         }
     }
 }
 
-/// Seconds since 1970, for certificates.
-fn now() -> UnixSeconds {
+/// Seconds since 1970, for certificates and sealed queries.
+pub(crate) fn wall_clock() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }

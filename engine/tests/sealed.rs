@@ -1,82 +1,19 @@
 //! Sealed streams between an outlet and an inlet over real sockets, and those that must not come about.
 
-use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use schwann::inlet::{Inlet, InletOptions, Recover};
+use schwann::inlet::Recover;
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::trust::{Member, Policy, Trust};
-use schwann::{Config, Error, StreamInfo, resolver};
-use schwann_proto::stream::ChannelFormat;
-use schwann_session::{
-    AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
-    SystemEntropy, UnixSeconds,
+use schwann::trust::{Member, Policy, StreamPolicies, Trust};
+use schwann::{Config, Error, StreamInfo};
+use schwann_session::Roles;
+
+mod sealing;
+
+use sealing::{
+    LONG, Lab, SHORT, config, description, description_of, find, inlet, inlet_of, network, outlet,
 };
-
-/// Long enough for a busy machine; a test that passes never waits for it.
-const LONG: f64 = 20.0;
-/// What a refused inlet is given.
-const SHORT: f64 = 1.0;
-
-/// A lab, and what its next device gets.
-struct Lab {
-    authority: AuthorityKey,
-    revoked: Vec<u64>,
-}
-
-impl Lab {
-    fn new() -> Self {
-        Self { authority: AuthorityKey::generate(&mut SystemEntropy).expect("random"), revoked: Vec::new() }
-    }
-
-    fn member(&self, serial: u64, change: impl FnOnce(&mut Statement)) -> Member {
-        let key = DeviceKey::generate(&mut SystemEntropy).expect("random");
-        let mut statement = Statement {
-            device: key.public(),
-            flags: Flags::default(),
-            lab: LabId([0; 16]),
-            name: DeviceName::new(&format!("device {serial}")).expect("a name"),
-            not_after: UnixSeconds(u64::MAX),
-            not_before: UnixSeconds(0),
-            roles: Roles::BOTH,
-            serial,
-        };
-        change(&mut statement);
-        let certificate = self.authority.certify(statement);
-        let credentials = Credentials::new(key, certificate, &mut SystemEntropy).expect("credentials");
-        let revoked = RevocationList::sign(&self.authority, 1, UnixSeconds(1), &[7; 32], &self.revoked)
-            .expect("a list");
-        Member::new(self.authority.lab(), credentials, revoked)
-    }
-}
-
-/// Ports and a session that no other test of this process shares.
-fn network() -> String {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let base = 26_000 + 40 * number;
-    format!(
-        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=sealed{number}\n",
-        base + 39
-    )
-}
-
-fn config(network: &str, policy: Policy, member: Option<Member>) -> Arc<Config> {
-    Arc::new(Config::parse(network).expect("a valid configuration").with_trust(Trust::new(policy, member)))
-}
-
-fn outlet(config: &Arc<Config>) -> Result<Outlet, Error> {
-    let info = StreamInfo::new("Sealed", "EEG", 8, 100.0, ChannelFormat::Float32, "sealed").expect("valid");
-    Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(config))
-}
-
-fn inlet(config: &Arc<Config>, recover: Recover) -> Result<Inlet, Error> {
-    let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(config, "name", "Sealed", 1, timeout).expect("a search");
-    Inlet::with_config(&found[0], &InletOptions { recover, ..InletOptions::default() }, Arc::clone(config))
-}
 
 /// Whether a sample gets from an outlet of one kind to an inlet of the other.
 fn passes(sender: (Policy, Option<Member>), receiver: (Policy, Option<Member>)) -> bool {
@@ -84,7 +21,8 @@ fn passes(sender: (Policy, Option<Member>), receiver: (Policy, Option<Member>)) 
     let sending = config(&network, sender.0, sender.1);
     let receiving = config(&network, receiver.0, receiver.1);
     let outlet = outlet(&sending).expect("an outlet");
-    let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
+    // Also strangers, who cannot find it, know where it is.
+    let inlet = inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet");
     if inlet.open_stream(SHORT).is_err() {
         assert!(!outlet.have_consumers());
         return false;
@@ -169,6 +107,52 @@ fn a_restarted_sealed_stream_is_found_again() {
     assert_eq!(inlet.pull_sample(&mut [0.0_f32; 8], LONG), Ok(Some(6.0)));
 }
 
+/// What a stream's own policy makes of a computer's.
+#[test]
+fn a_stream_may_have_a_policy_of_its_own_and_nothing_else_follows_it() {
+    let lab = Lab::new();
+    let member = || Some(lab.member(1, |_| {}));
+    use Policy::{Off, Require};
+    let of_name = |streams: &'static str| (streams, None);
+    let of_description = |word: &'static str| ("", Some(word));
+    let plain = || (Off, None);
+    for (sender, own, receiver, receives) in [
+        ((Require, member()), of_name("Sealed=off"), (plain(), ""), true),
+        ((Require, member()), of_name("Other=off"), (plain(), ""), false),
+        (plain(), of_name(""), ((Require, member()), "Sealed=off"), true),
+        (plain(), of_name(""), ((Require, member()), "Other=off"), false),
+        ((Off, member()), of_name("Sealed=require"), (plain(), ""), false),
+        ((Off, member()), of_name("Sealed=require"), ((Require, member()), ""), true),
+        ((Off, member()), of_name("Sealed=nonsense"), (plain(), ""), false),
+        ((Off, member()), of_description("require"), (plain(), ""), false),
+        ((Off, member()), of_description("require"), ((Require, member()), ""), true),
+        // The description may not open up what the computer keeps shut.
+        ((Require, member()), of_description("off"), (plain(), ""), false),
+    ] {
+        let case = format!("{:?} {own:?}, {:?} {:?}", sender.0, receiver.0.0, receiver.1);
+        let network = network();
+        let with = |(policy, member): (Policy, Option<Member>), streams: &str| {
+            let trust = Trust::new(policy, member).with_streams(StreamPolicies::parse(streams));
+            Arc::new(Config::parse(&network).expect("valid").with_trust(trust))
+        };
+        let sending = with(sender, own.0);
+        let mut info = description();
+        if let Some(word) = own.1 {
+            let desc = info.desc().expect("a desc");
+            let document = info.document_mut();
+            let security = document.append_child(desc, "security").expect("a child");
+            document.append_text(security, word).expect("a text");
+        }
+        let outlet = Outlet::with_config(&info, &OutletOptions::default(), sending).expect("an outlet");
+        let receiving = with(receiver.0, receiver.1);
+        let found = find(&receiving, if receives { LONG } else { SHORT });
+        assert_eq!(found.len(), usize::from(receives), "{case}");
+        // Also who knows where it is gets nothing.
+        let inlet = inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet");
+        assert_eq!(inlet.open_stream(if receives { LONG } else { SHORT }).is_ok(), receives, "{case}");
+    }
+}
+
 #[test]
 fn strangers_get_nothing() {
     let (lab, other) = (Lab::new(), Lab::new());
@@ -201,4 +185,48 @@ fn in_migration_members_seal_and_others_talk_plainly() {
     assert!(passes((Policy::Prefer, member(1)), (Policy::Require, member(2))));
     assert!(passes((Policy::Prefer, member(1)), (Policy::Off, None)));
     assert!(passes((Policy::Off, None), (Policy::Prefer, member(2))));
+}
+
+#[test]
+fn who_may_find_a_stream_follows_from_the_policies_of_both_ends() {
+    let (lab, other) = (Lab::new(), Lab::new());
+    let member = |serial| Some(lab.member(serial, |_| {}));
+    use Policy::{Off, Prefer, Require};
+    for (sending, receiving, over_tcp, is_found) in [
+        ((Require, member(1)), (Require, member(2)), false, true),
+        ((Require, member(1)), (Prefer, member(2)), false, true),
+        ((Prefer, member(1)), (Require, member(2)), false, true),
+        ((Prefer, member(1)), (Off, None), false, true),
+        ((Off, None), (Prefer, member(2)), false, true),
+        ((Off, None), (Require, member(2)), false, false),
+        ((Require, member(1)), (Off, None), false, false),
+        ((Require, member(1)), (Require, Some(other.member(2, |_| {}))), false, false),
+        ((Require, member(1)), (Require, member(2)), true, true),
+        ((Require, member(1)), (Prefer, member(2)), true, true),
+        ((Prefer, member(1)), (Off, None), true, true),
+        ((Off, None), (Prefer, member(2)), true, true),
+        ((Off, None), (Require, member(2)), true, false),
+        ((Require, member(1)), (Off, None), true, false),
+    ] {
+        let case = format!("{:?} to {:?}, TCP {over_tcp}", sending.0, receiving.0);
+        let network = network();
+        let outlet = outlet(&config(&network, sending.0, sending.1)).expect("an outlet");
+        // Over TCP alone: queries by datagram go where nobody is.
+        let searching = match over_tcp {
+            true => network
+                .replace("[multicast]", "[multicast]\nMachineAddresses={}\nAddressesOverride={127.0.0.99}")
+                .replace("[lab]", "[lab]\nResolveOverTCP=1"),
+            false => network,
+        };
+        let receiving = config(&searching, receiving.0, receiving.1);
+        let found = find(&receiving, if is_found { LONG } else { SHORT });
+        assert_eq!(
+            found.iter().map(StreamInfo::uid).collect::<Vec<_>>(),
+            match is_found {
+                true => vec![outlet.info().uid()],
+                false => Vec::new(),
+            },
+            "{case}"
+        );
+    }
 }

@@ -19,10 +19,14 @@ pub enum Refusal {
     Forged,
     /// The peer's bytes are not what the specification prescribes.
     Malformed,
+    /// The peer closed on a request in the clear without a word: it speaks to members of its lab alone.
+    MembersOnly,
     /// This side's random generator failed.
     NoEntropy,
     /// The peer wants the hybrid suite, and this device is too small for it.
     NoHybrid,
+    /// The peer wants a session, and this side has no keys.
+    NoKeys,
     /// A certificate is not valid yet: most often, a clock is wrong.
     NotYetValid,
     /// The peer speaks a later version than this one.
@@ -77,12 +81,14 @@ impl fmt::Display for Refusal {
             Self::Expired => "the certificate has expired",
             Self::Forged => "the peer's proof does not verify",
             Self::Malformed => "the peer's bytes make no sense",
+            Self::MembersOnly => "the peer closes without a word: it speaks to members of its lab alone",
             Self::NoEntropy => "the system gives no random bytes",
             Self::NoHybrid => "this device is too small for the suite with post-quantum protection",
+            Self::NoKeys => "the peer wants a sealed connection, and this program has no keys",
             Self::NotYetValid => "the certificate is not valid yet",
             Self::PeerTooNew => "the peer speaks a later version of the secure session",
             Self::PeerTooOld => "the peer speaks an earlier version of the secure session",
-            Self::PlainPeer => "the peer speaks plain LSL",
+            Self::PlainPeer => "the peer speaks plain LSL, which is not permitted here",
             Self::RefusedByPeer => "the peer refused, and its own log says why",
             Self::Revoked => "the certificate has been revoked",
             Self::TimedOut => "the handshake took too long",

@@ -6,7 +6,7 @@ use schwann_aead::Key;
 
 use crate::{
     Layer, LayerError, Opened, Refusal, Truncated,
-    control::{Greeting, Welcome},
+    control::{Greeting, Welcome, refused},
     datagram::Datagrams,
     handshake::ALERT,
     record::{Header, MAX_RECORD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
@@ -29,6 +29,7 @@ pub struct Secure {
     key_since: Option<Duration>,
     /// The time is up: the next call that seals changes the key first.
     rekey_due: bool,
+    rekeys: u64,
     datagrams: Option<Datagrams>,
     refusal: Option<Refusal>,
 }
@@ -80,6 +81,7 @@ impl Secure {
             limits: RekeyLimits::default(),
             key_since: None,
             rekey_due: false,
+            rekeys: 0,
             datagrams: None,
             refusal: None,
         }
@@ -95,6 +97,18 @@ impl Secure {
         self.rekey_due = true;
     }
 
+    /// How often this side has changed its key.
+    #[must_use]
+    pub fn rekeys(&self) -> u64 {
+        self.rekeys
+    }
+
+    /// Most bytes that the peer takes in a message of the session's own.
+    #[must_use]
+    pub fn control_len(&self) -> usize {
+        self.peer_max
+    }
+
     /// Seals a message of the session's own, such as a [`Piece`](crate::control::Piece), and returns how
     /// many bytes of `wire` to send: [`sealed_len`](Layer::sealed_len) of the message at most.
     ///
@@ -107,12 +121,20 @@ impl Secure {
         Ok(written + self.sender.seal(RecordType::Control, message, rest)?)
     }
 
+    /// Tells a peer that was let in why its session ends now, and returns how many bytes of `wire` to send.
+    ///
+    /// - Errors: as [`Layer::seal`]; [`LayerError::Malformed`] for a reason that is nobody's business.
+    pub fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError> {
+        let code = refusal.code().ok_or(LayerError::Malformed)?;
+        self.seal_control(&refused(code), wire)
+    }
+
     /// Hands out what seals datagrams, once; an inlet has it when the outlet's greeting has been opened.
     pub fn take_datagrams(&mut self) -> Option<Datagrams> {
         self.datagrams.take()
     }
 
-    /// Why the peer refused this side, after [`LayerError::Refused`].
+    /// Why the peer refused this side, after [`LayerError::Refused`] or before it ended the session.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         self.refusal
@@ -137,6 +159,7 @@ impl Secure {
         }
         let written = self.sender.rekey(wire)?;
         self.rekey_due = false;
+        self.rekeys = self.rekeys.saturating_add(1);
         self.key_since = None;
         Ok((written, wire.get_mut(written..).unwrap_or_default()))
     }
@@ -178,7 +201,12 @@ impl Secure {
         match (header.kind, self.incoming) {
             (RecordType::Control, Incoming::AwaitsGreeting) => self.greet(message)?,
             (_, Incoming::AwaitsGreeting) => return Err(LayerError::Malformed),
-            (RecordType::Control, _) => return Ok(Opened::Control { consumed, message: text }),
+            (RecordType::Control, _) => {
+                if let Some(Greeting::Refused(refusal)) = Greeting::parse(message) {
+                    self.refusal = Some(refusal);
+                }
+                return Ok(Opened::Control { consumed, message: text });
+            }
             (RecordType::Rekey, _) if message.is_empty() => self.receiver.rekey()?,
             (RecordType::Close, _) if message == records_before.to_le_bytes() => {
                 self.incoming = Incoming::Ended;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use schwann::trust::replace_list;
 use schwann::trust::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, DISCOVERY, LAB, REVOKED};
 use schwann_node::{key_slots, provision};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
@@ -298,8 +299,7 @@ impl Keys {
         })?;
         store::write_private(&self.path(LAB), &lab.authority().0).map_err(failed)?;
         store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)?;
-        store::write_private(&self.path(DISCOVERY), &discovery).map_err(failed)?;
-        store::write_private(&self.path(REVOKED), revoked.as_bytes()).map_err(failed)?;
+        replace_list(&self.folder, revoked.as_bytes(), &discovery).map_err(failed)?;
         writeln!(
             io::stdout().lock(),
             "This machine is a member of the lab {}.",
@@ -354,11 +354,21 @@ impl Keys {
         getrandom::fill(&mut discovery).map_err(failed)?;
         let list = RevocationList::sign(&authority, old.number() + 1, now(), &discovery, &serials)
             .map_err(failed)?;
-        store::write_private(&self.path(REVOKED), list.as_bytes()).map_err(failed)?;
-        store::write_private(&self.path(DISCOVERY), &discovery).map_err(failed)?;
+        replace_list(&self.folder, list.as_bytes(), &discovery).map_err(failed)?;
         let mut out = io::stdout().lock();
-        writeln!(out, "Certificate {serial} is revoked; programs that start on this machine refuse it.")?;
-        writeln!(out, "The other machines learn it from {} and {}: copy both there.", REVOKED, DISCOVERY)?;
+        writeln!(
+            out,
+            "Certificate {serial} is revoked by list {}; running programs of this machine refuse it within 10 s.",
+            list.number()
+        )?;
+        writeln!(
+            out,
+            "Other machines learn it when they next stream from or to one that knows. To be sure of one:"
+        )?;
+        writeln!(
+            out,
+            "  schwann keys status    there; it shows the number of its list. Copying {REVOKED} and {DISCOVERY} there works, too."
+        )?;
         Ok(Exit::Good)
     }
 

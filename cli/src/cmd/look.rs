@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::inlet::Protection;
-use schwann::resolver::ContinuousResolver;
-use schwann::{Config, local_clock, security};
+use schwann::resolver::{ContinuousResolver, ResolveError};
+use schwann::security::{self, advice};
+use schwann::{Config, Error, local_clock};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -70,8 +71,11 @@ struct Lab {
 
 impl Lab {
     fn open(config: Arc<Config>) -> Result<Self, Problem> {
-        let resolver = ContinuousResolver::all(Arc::clone(&config), FORGET_AFTER)
-            .map_err(|error| Problem::with("search", error))?;
+        let resolver =
+            ContinuousResolver::all(Arc::clone(&config), FORGET_AFTER).map_err(|error| match error {
+                ResolveError::Unsealed => Problem::with("search", security::reason()),
+                error => Problem::with("search", error),
+            })?;
         Ok(Self {
             config,
             resolver,
@@ -96,7 +100,10 @@ impl Lab {
             match Probe::start(info, Arc::clone(&self.config)) {
                 Ok(probe) => drop(self.probes.insert(uid, probe)),
                 Err(error) => {
-                    let problem = format!("{}: {error}", info.name());
+                    let problem = match error {
+                        Error::Unsealed => format!("{}: {}", info.name(), security::reason()),
+                        error => format!("{}: {error}", info.name()),
+                    };
                     if !self.problems.contains(&problem) {
                         self.problems.push(problem);
                     }
@@ -168,6 +175,14 @@ impl Lab {
             out.push('\n');
             out.push_str(&table.text(palette, room));
         }
+        for (condition, refusal) in conditions.iter().filter_map(|one| Some((one, one.refusal?))) {
+            let name = condition.info.name();
+            out.push_str(&format!(
+                "  {name} of {}: {refusal}; {}\n",
+                condition.info.hostname(),
+                advice(refusal)
+            ));
+        }
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", printable(problem)));
         }
@@ -193,6 +208,9 @@ fn is_well(condition: &Condition) -> bool {
 fn trouble(condition: &Condition) -> Option<String> {
     let reading = &condition.reading;
     let nominal = condition.info.nominal_rate();
+    if condition.refusal.is_some() {
+        return Some("REFUSED".to_owned());
+    }
     match condition.reach {
         Reach::Connecting => return Some("no connection yet".to_owned()),
         Reach::Away => return Some("CONNECTION LOST".to_owned()),
@@ -234,10 +252,14 @@ fn row(condition: &Condition) -> Vec<Cell> {
         || "-".to_owned(),
         |clock| format!("{} ± {}", short_time(clock.offset), short_time(clock.uncertainty / 2.0)),
     );
-    let protection = match condition.protection {
-        Some(Protection::Sealed) => Cell::looking(Look::Good, "sealed"),
-        Some(Protection::Plain) => Cell::from("plain"),
-        None => Cell::from("-"),
+    let protection = match (condition.refusal, condition.protection, &condition.peer) {
+        (Some(_), _, _) => Cell::looking(Look::Wrong, "refused"),
+        (None, Some(Protection::Sealed), Some(peer)) => {
+            Cell::looking(Look::Good, format!("sealed, {}", peer.statement.name.as_str()))
+        }
+        (None, Some(Protection::Sealed), None) => Cell::looking(Look::Good, "sealed"),
+        (None, Some(Protection::Plain), _) => Cell::from("plain"),
+        (None, None, _) => Cell::from("-"),
     };
     let state = match trouble(condition) {
         None => Cell::looking(Look::Good, "well"),
@@ -277,6 +299,12 @@ fn condition_json(condition: &Condition) -> Value {
         "clock_offset": condition.clock.map(|clock| clock.offset),
         "clock_uncertainty": condition.clock.map(|clock| clock.uncertainty / 2.0),
         "sealed": condition.protection.map(|protection| protection == Protection::Sealed),
+        "sender": condition.peer.map(|peer| json!({
+            "name": peer.statement.name.as_str(),
+            "key": peer.statement.device.fingerprint().to_string(),
+            "serial": peer.statement.serial,
+        })),
+        "refusal": condition.refusal.map(|refusal| format!("{refusal}; {}", advice(refusal))),
         "connection_breaks": condition.breaks,
         "trouble": trouble(condition),
     })

@@ -16,6 +16,7 @@ use schwann::{
     Config, Error, Inlet, StreamInfo,
     inlet::{InletOptions, Protection, StreamEvent},
     local_clock,
+    security::advice,
 };
 use schwann_proto::stream::ChannelFormat;
 
@@ -73,6 +74,10 @@ pub(super) struct Reading {
     pub(super) health: Health,
     /// Whether others can read it on its way; nothing before it is connected.
     pub(super) protection: Option<Protection>,
+    /// Who sends it, if that is proven.
+    pub(super) sender: Option<String>,
+    /// Why there is no session with the sender, and the command that mends it.
+    pub(super) refusal: Option<String>,
     pub(super) rate: Option<f64>,
     pub(super) lag: Option<[f64; 2]>,
     pub(super) clock_offset: Option<f64>,
@@ -211,10 +216,14 @@ impl Monitor {
     /// All that its row shows.
     pub(super) fn reading(&self) -> Reading {
         let (dropped, protection) = (self.inlet.dropped_samples(), self.inlet.protection());
+        let sender = self.inlet.peer().map(|peer| peer.statement.name.as_str().to_owned());
+        let refusal = self.inlet.refusal().map(|refusal| format!("{refusal}; {}", advice(refusal)));
         let (now, state) = (local_clock(), self.lock());
         Reading {
             health: health(&state, now),
             protection,
+            sender,
+            refusal,
             rate: state.gauge.rate(now),
             lag: state.gauge.lag(),
             clock_offset: state.clock.map(|[offset, _]| offset),

@@ -16,11 +16,12 @@ use schwann::{
     config::{IpVersions, LoadReport, load_report},
     inlet::InletOptions,
     resolver,
+    security::Refusal,
 };
 use schwann_proto::stream_info::IpVersion;
 
 use super::{
-    ports::{Knock, knock, taken_ports},
+    ports::{Knock, is_locked, knock, taken_ports},
     probe::{Echo, echo},
 };
 
@@ -29,6 +30,8 @@ use super::{
 pub(crate) struct Facts {
     pub(super) config: Arc<Config>,
     pub(super) report: &'static LoadReport,
+    /// Why streams cannot be sealed here although they must be.
+    pub(super) unsealed: Option<String>,
     pub(super) interfaces: Vec<Interface>,
     /// Whether a program that does not choose an interface can send multicast.
     pub(super) has_multicast_route: bool,
@@ -61,6 +64,8 @@ pub(super) struct Stream {
     pub(super) data: Knock,
     /// Round trip in seconds to its clock; none if that does not answer.
     pub(super) round_trip: Option<f64>,
+    /// Why this computer has no session with its sender.
+    pub(super) refusal: Option<Refusal>,
 }
 
 /// The computer that was asked about.
@@ -70,6 +75,8 @@ pub(super) struct Host {
     pub(super) addresses: Vec<IpAddr>,
     /// What its service range answered.
     pub(super) knocks: Vec<Knock>,
+    /// Whether one of its streams is sealed for others than this computer.
+    pub(super) has_lock: bool,
 }
 
 /// Looks at this computer and its network, and at `host` in particular.
@@ -90,11 +97,13 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         let join = |search: thread::ScopedJoinHandle<'_, Vec<StreamInfo>>| search.join().unwrap_or_default();
         (join(multicast), join(all), knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default())
     });
-    let host = host.map(|host| Host { knocks, ..host });
+    let (knocks, locks): (Vec<_>, Vec<_>) = knocks.into_iter().unzip();
+    let host = host.map(|host| Host { knocks, has_lock: locks.contains(&true), ..host });
     let streams = reach(multicast, all, &config);
     let has_multicast_route = has_multicast_route(&config);
     Facts {
         report: load_report(),
+        unsealed: config.trust().err().map(|error| error.to_string()),
         interfaces,
         has_multicast_route,
         taken_ports,
@@ -130,7 +139,7 @@ fn look_up(name: &str, config: &Config) -> Host {
     let mut addresses: Vec<_> = found.iter().map(SocketAddr::ip).collect();
     addresses.retain(|&ip| config.ports.ip.allows(ip));
     addresses.dedup();
-    Host { name: name.to_owned(), addresses, knocks: Vec::new() }
+    Host { name: name.to_owned(), addresses, knocks: Vec::new(), has_lock: false }
 }
 
 fn unknown_peers(config: &Config) -> Vec<String> {
@@ -156,20 +165,26 @@ fn search(config: &Config) -> Vec<StreamInfo> {
     resolver::resolve(&Arc::new(config.clone()), "name!=''", 0, SEARCH_TIME).unwrap_or_default()
 }
 
-/// Knocks at the service ports of the first address that answers at all, or else of the first.
-fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<Knock> {
+/// Knocks at the service ports of the first address that answers at all, or else of the first; says what became of it,
+/// and whether a stream there is sealed.
+fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, bool)> {
     let mut outcomes = Vec::new();
     for &ip in addresses {
         let ports: Vec<_> = config.ports.service_range().collect();
         let found = thread::scope(|scope| {
-            let knocks: Vec<_> =
-                ports.iter().map(|&port| scope.spawn(move || knock(SocketAddr::new(ip, port)))).collect();
+            let try_port = |port| {
+                let address = SocketAddr::new(ip, port);
+                let knock = knock(address);
+                (knock, knock == Knock::Open && is_locked(address))
+            };
+            let knocks: Vec<_> = ports.iter().map(|&port| scope.spawn(move || try_port(port))).collect();
             knocks.into_iter().filter_map(|knock| knock.join().ok()).collect::<Vec<_>>()
         });
-        if found.contains(&Knock::Open) {
+        let has = |wanted| found.iter().any(|(knock, _)| *knock == wanted);
+        if has(Knock::Open) {
             return found;
         }
-        if outcomes.is_empty() || found.contains(&Knock::Refused) {
+        if outcomes.is_empty() || has(Knock::Refused) {
             outcomes = found;
         }
     }
@@ -186,8 +201,8 @@ fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Config>)
             let by_multicast = is_in(&multicast, &info);
             scope.spawn(move || {
                 let data = data_address(&info).map_or(Knock::Silent, knock);
-                let round_trip = round_trip(&info, config);
-                Stream { info, by_multicast, data, round_trip }
+                let (round_trip, refusal) = round_trip(&info, config);
+                Stream { info, by_multicast, data, round_trip, refusal }
             })
         });
         let visits: Vec<_> = visits.collect();
@@ -205,9 +220,17 @@ fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
     })
 }
 
-fn round_trip(info: &StreamInfo, config: &Arc<Config>) -> Option<f64> {
-    let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)).ok()?;
-    inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty)
+/// The round trip to a stream's clock, and why there is no session with its sender.
+fn round_trip(info: &StreamInfo, config: &Arc<Config>) -> (Option<f64>, Option<Refusal>) {
+    let Ok(inlet) = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)) else {
+        return (None, None);
+    };
+    let estimate = inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty);
+    if estimate.is_none() {
+        // A probe in the clear gets no answer from who seals, and no reason either; a connection does.
+        let _refused = inlet.open_stream(CLOCK_TIME);
+    }
+    (estimate, inlet.refusal())
 }
 
 fn has_multicast_route(config: &Config) -> bool {

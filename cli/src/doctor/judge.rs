@@ -4,6 +4,7 @@ use core::net::IpAddr;
 use std::io;
 
 use schwann::config::{NoteKind, Outcome, PortFallback, Scope};
+use schwann::security::{Refusal, advice};
 
 use super::{
     Finding, Weight,
@@ -16,6 +17,7 @@ use super::{
 pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     configuration(facts, &mut findings);
+    keys(facts, &mut findings);
     scope(facts, &mut findings);
     interfaces(facts, &mut findings);
     ports(facts, &mut findings);
@@ -79,6 +81,18 @@ fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
             "peer-unknown",
             format!("Nobody knows the known peer {peer:?}, so it is never asked for its streams."),
             format!("getent hosts {peer}    # then write its address into [lab] KnownPeers"),
+        );
+    }
+}
+
+fn keys(facts: &Facts, findings: &mut Vec<Finding>) {
+    if let Some(reason) = &facts.unsealed {
+        add(
+            findings,
+            Weight::Fault,
+            "keys",
+            format!("Streams must be sealed on this computer, and cannot be: {reason}."),
+            "schwann keys status",
         );
     }
 }
@@ -267,6 +281,16 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             ),
             format!("ping -c 20 {}    # then use a cable instead of radio", address(stream)),
         ),
+        None if stream.refusal.is_some() => {
+            let refusal = stream.refusal.unwrap_or(Refusal::MembersOnly);
+            add(
+                findings,
+                Weight::Fault,
+                "sealed",
+                format!("{name} of {host} cannot be received: {refusal}; {}.", advice(refusal)),
+                "schwann keys status    # here and there; compare the line lab",
+            );
+        }
         None if stream.data == Knock::Open => add(
             findings,
             Weight::Fault,
@@ -335,7 +359,18 @@ fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let has = |knock: Knock| host.knocks.contains(&knock);
-    if has(Knock::Open) {
+    if host.has_lock {
+        let what = format!(
+            "{name} has streams, but they are sealed for members of a lab that this computer is not in."
+        );
+        add(
+            findings,
+            Weight::Fault,
+            "sealed",
+            what,
+            "schwann keys status    # here and there; schwann keys import joins the lab",
+        );
+    } else if has(Knock::Open) {
         let what = format!("{name} has streams, but its answers do not come through: a firewall blocks UDP.");
         add(
             findings,

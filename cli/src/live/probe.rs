@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use schwann::clock::Estimate;
 use schwann::inlet::{InletOptions, Protection, StreamEvent};
+use schwann::security::{PeerIdentity, Refusal};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
 
 use super::chunk::Chunk;
@@ -31,6 +32,10 @@ pub(crate) struct Condition {
     pub(crate) clock: Option<Estimate>,
     /// How the stream travels, once it is known.
     pub(crate) protection: Option<Protection>,
+    /// Who sends the stream, if that is proven.
+    pub(crate) peer: Option<PeerIdentity>,
+    /// Why there is no session with the sender.
+    pub(crate) refusal: Option<Refusal>,
     /// Times that the connection broke.
     pub(crate) breaks: u64,
 }
@@ -75,6 +80,8 @@ impl Probe {
             reading: state.meter.reading(),
             clock,
             protection,
+            peer: inlet.peer(),
+            refusal: inlet.refusal(),
             breaks: state.breaks,
         }
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Config, Note, NoteKind, SyntaxError, ValueError};
-use crate::log;
+use crate::{log, security};
 
 /// The places where a configuration may be, in the order of their precedence.
 ///
@@ -146,10 +146,10 @@ impl Search {
             let (config, outcome) = Self::attempt(text);
             report.attempts.push(Attempt { origin, outcome });
             if let Some(config) = config {
-                return (config, report);
+                return (Config { is_substitute: report.attempts.len() > 1, ..config }, report);
             }
         }
-        (Config::default(), report)
+        (Config { is_substitute: !report.attempts.is_empty(), ..Config::default() }, report)
     }
 
     fn attempt(text: io::Result<String>) -> (Option<Config>, Outcome) {
@@ -285,6 +285,7 @@ fn loaded() -> &'static (Arc<Config>, LoadReport) {
         search.required.extend(chosen.file);
         let (config, report) = search.load();
         log::start(&config.log);
+        security::start(&config);
         log::info!("Schwann {}", env!("CARGO_PKG_VERSION"));
         report.log();
         (Arc::new(config), report)

@@ -44,6 +44,8 @@ pub struct Config {
     /// Intervals, limits and buffer sizes.
     pub tuning: Tuning,
     raw: Ini,
+    /// Another configuration came first and could not be used: what this one says of security does not count.
+    pub(crate) is_substitute: bool,
     trust: TrustSlot,
 }
 
@@ -220,7 +222,19 @@ impl Config {
             Parts::read(&mut reader).map_err(|(line, key, error)| Invalid::Value { line, key, error })?;
         let notes = reader.finish(&RAW_SECTIONS);
         let Parts { log, ports, multicast, lab, tuning } = parts;
-        Ok((Self { log, ports, multicast, lab, tuning, raw, trust: TrustSlot::default() }, notes))
+        Ok((
+            Self {
+                log,
+                ports,
+                multicast,
+                lab,
+                tuning,
+                raw,
+                is_substitute: false,
+                trust: TrustSlot::default(),
+            },
+            notes,
+        ))
     }
 
     /// The keys and the policy in force; read from disk when first asked for.

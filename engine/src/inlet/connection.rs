@@ -19,6 +19,7 @@ use super::shared::{Phase, State};
 use super::stream::{Recovery, Stream};
 use crate::codec::QueueCodec;
 use crate::net::link::Link;
+use crate::net::sealing::Sealing;
 use crate::{local_clock, log};
 
 /// Pause between two attempts to connect (spec: lsl-wire §17.2).
@@ -44,6 +45,7 @@ pub(crate) fn run(stream: &Stream) {
         match &outcome {
             Ok(()) => serve(stream, closings),
             Err(reason) if stream.permits_other(reason) => continue,
+            Err(HandshakeError::Refused(refusal)) => stream.note_refusal(*refusal),
             Err(reason) => log::verbose!(1, "{} is not received: {reason}", stream.info().name()),
         }
         if !is_wanted(stream, closings) {
@@ -122,6 +124,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
     }
     state.open(queue, receiver);
     drop(state);
+    stream.forget_refusal();
     stream.shared.notify_all();
     stream.events.push(StreamEvent::Connected);
     Ok(())
@@ -131,6 +134,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
 fn serve(stream: &Stream, closings: u64) {
     let mut pause = *DRAIN_PAUSE.start();
     let mut watchdog = stream.watchdog();
+    let mut lab_changes = 0;
     let mut state = stream.shared.lock();
     while !state.broken && !state.ending && state.phase == Phase::Open {
         let pulls = state.pulls;
@@ -150,8 +154,15 @@ fn serve(stream: &Stream, closings: u64) {
             }
             state = stream.shared.lock();
         }
+        drop(state);
+        if stream.follow_lab(&mut lab_changes) {
+            break_connection(stream);
+        }
+        state = stream.shared.lock();
     }
+    let refusal = state.link.as_ref().and_then(|link| link.sealing()).and_then(Sealing::refusal);
     release(state);
+    refusal.into_iter().for_each(|refusal| stream.note_refusal(refusal));
 }
 
 fn is_silent(watchdog: &mut Watchdog, last_arrival: Instant) -> bool {

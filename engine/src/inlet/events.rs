@@ -17,6 +17,8 @@ pub enum StreamEvent {
     Lost,
     /// The connection broke and the stream is looked for.
     Recovering,
+    /// There is no session with the outlet; [`Inlet::refusal`](super::Inlet::refusal) says why.
+    Refused,
 }
 
 /// Events that nobody took yet; the oldest are dropped.

@@ -13,7 +13,7 @@ use super::receiver::Wait;
 use super::stream::{Recovery, Stream};
 use crate::Error;
 use crate::net::link::Link;
-use crate::net::sealing::Flow;
+use crate::net::sealing::{Flow, Sealing};
 
 /// Largest description accepted, in bytes.
 const LIMIT: usize = 64 << 20;
@@ -93,7 +93,12 @@ fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamIn
     let mut opener = match prepare(&link, present, stream.sealing(present), deadline) {
         Ok(opener) => opener,
         Err(error) if stream.permits_other(&error) => return attempt(stream, present, wait),
-        Err(error) => return Err(error.into()),
+        Err(error) => {
+            if let HandshakeError::Refused(refusal) = &error {
+                stream.note_refusal(*refusal);
+            }
+            return Err(error.into());
+        }
     };
     if link.send_until(b"LSL:fullinfo\r\n", deadline).failed {
         return Err(if left().is_zero() { Failure::Slow } else { Failure::Outlet });
@@ -110,7 +115,11 @@ fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamIn
                 match opener.open(&link, buffer.get(..count).unwrap_or_default(), &mut document) {
                     Ok(Flow::Goes) => {}
                     Ok(Flow::Ended) => return read(&document, present),
-                    Err(_) => return Err(Failure::Outlet),
+                    Err(_) => {
+                        let refusal = link.sealing().and_then(Sealing::refusal);
+                        refusal.into_iter().for_each(|refusal| stream.note_refusal(refusal));
+                        return Err(Failure::Outlet);
+                    }
                 }
             }
             Err(Errno::AGAIN | Errno::INTR) => {}

@@ -1,5 +1,6 @@
 //! From a stream's address to its first sample.
 
+use alloc::sync::Arc;
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Instant;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use schwann_proto::stream::PROTOCOL_VERSION;
+use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::feed::{DataProtocol, Expected, FeedRequest, ResponseError, ResponseReader};
@@ -19,8 +20,8 @@ use schwann_proto::wire::test_pattern::{self, Mismatch};
 use schwann_session::{Initiator, Progress, Refusal, Suite};
 
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Opener};
-use crate::security;
+use crate::net::sealing::{Flow, Opener, Peer, Sealing};
+use crate::security::{self, Side};
 use crate::trust::Member;
 
 /// How long connecting and shaking hands may take before it is tried again.
@@ -127,7 +128,7 @@ pub(crate) fn start_connecting(address: SocketAddr) -> Result<TcpStream, Handsha
 pub(crate) fn shake_hands(
     link: &Link,
     wanted: &Wanted<'_>,
-    sealing: Option<(&Member, Suite)>,
+    sealing: Option<(&Arc<Member>, Suite)>,
 ) -> Result<Agreed, HandshakeError> {
     let deadline = Instant::now() + PATIENCE;
     finish_connecting(link, deadline)?;
@@ -147,6 +148,9 @@ pub(crate) fn shake_hands(
         match reader.read(&conversation.received).map_err(HandshakeError::Response)? {
             Some(response) => break response,
             None if conversation.hear()? == 0 => {
+                if conversation.received.is_empty() && sealing.is_none() {
+                    return Err(HandshakeError::Refused(Refusal::MembersOnly));
+                }
                 return Err(HandshakeError::Response(reader.finish(&conversation.received)));
             }
             None => {}
@@ -227,7 +231,7 @@ fn begin_archive(
 pub(crate) fn prepare(
     link: &Link,
     info: &StreamInfo,
-    sealing: Option<(&Member, Suite)>,
+    sealing: Option<(&Arc<Member>, Suite)>,
     deadline: Instant,
 ) -> Result<Opener, HandshakeError> {
     finish_connecting(link, deadline)?;
@@ -236,6 +240,33 @@ pub(crate) fn prepare(
         conversation.secure(member, suite, info)?;
     }
     Ok(conversation.opener)
+}
+
+/// Connects to the outlet at `address` for nothing but the lab's newest revocation list, whichever end has it.
+pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Result<(), HandshakeError> {
+    let link = Link::plain(start_connecting(address)?);
+    let no_stream = StreamInfo::new("lab", "", 0, 0.0, ChannelFormat::Undefined, "");
+    let no_stream = no_stream.expect("a name is all that a description needs");
+    let deadline = Instant::now() + PATIENCE;
+    finish_connecting(&link, deadline)?;
+    let mut conversation =
+        Conversation { link: &link, received: Vec::new(), opener: Opener::default(), deadline };
+    conversation.secure(member, Suite::Hybrid, &no_stream)?;
+    let theirs = link.peer().map_or(0, |peer| peer.revocation_number);
+    while member.revocation_number() < theirs {
+        if conversation.hear()? == 0 {
+            return Err(HandshakeError::Response(ResponseError::Ended));
+        }
+    }
+    // The list goes out with what is sent next, which is nothing else.
+    while link.has_unsent() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if link.send(core::iter::empty()).failed || !link.wait_ready(PollFlags::OUT, left) {
+            return Err(HandshakeError::Slow);
+        }
+    }
+    link.send_end();
+    Ok(())
 }
 
 /// What the outlet said so far.
@@ -248,7 +279,12 @@ struct Conversation<'a> {
 
 impl Conversation<'_> {
     /// Makes a secure session; from then on everything is sealed.
-    fn secure(&mut self, member: &Member, suite: Suite, info: &StreamInfo) -> Result<(), HandshakeError> {
+    fn secure(
+        &mut self,
+        member: &Arc<Member>,
+        suite: Suite,
+        info: &StreamInfo,
+    ) -> Result<(), HandshakeError> {
         let mut initiator =
             member.with_context(|context| Initiator::new(suite, context)).map_err(HandshakeError::Refused)?;
         let mut used = 0;
@@ -277,7 +313,6 @@ impl Conversation<'_> {
                 Err(refusal) => {
                     let alert = initiator.poll_output();
                     self.link.send_until(alert, self.deadline);
-                    security::refused(info, self.link.socket().peer_addr().ok(), refusal);
                     return Err(HandshakeError::Refused(refusal));
                 }
             }
@@ -288,9 +323,11 @@ impl Conversation<'_> {
             return Err(HandshakeError::Slow);
         }
         initiator.sent(len);
-        let established = initiator.finish().ok_or(HandshakeError::Malformed)?;
-        security::connected(info, self.link.socket().peer_addr().ok(), &established.peer);
-        self.link.seal_with(Box::new(established.session));
+        let mut established = initiator.finish().ok_or(HandshakeError::Malformed)?;
+        security::connected(info, self.link.socket().peer_addr().ok(), &established.peer, Side::Inlet);
+        established.session.set_rekey_limits(member.rekey_limits());
+        let peer = Peer::new(established.peer, Arc::clone(member));
+        self.link.seal_with(Box::new(established.session), Some(peer));
         let early = self.received.split_off(used);
         self.received.clear();
         self.open(&early).map(|_| ())
@@ -298,7 +335,16 @@ impl Conversation<'_> {
 
     /// Files what arrived; says whether more may follow.
     fn open(&mut self, arrived: &[u8]) -> Result<Flow, HandshakeError> {
-        self.opener.open(self.link, arrived, &mut self.received).map_err(|_| HandshakeError::Malformed)
+        self.opener.open(self.link, arrived, &mut self.received).map_err(|error| {
+            // What the outlet says of us comes sealed as well.
+            match self.link.sealing().and_then(Sealing::refusal) {
+                Some(refusal) => HandshakeError::Refused(refusal),
+                None => {
+                    security::broken(self.link.peer(), self.link.socket().peer_addr().ok(), error);
+                    HandshakeError::Malformed
+                }
+            }
+        })
     }
 
     /// Reads until `parse` finds what it looks for behind the first `start` bytes.

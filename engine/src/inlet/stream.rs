@@ -2,14 +2,15 @@
 
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
 use schwann_proto::inlet::{Watchdog, WatchdogSettings};
 use schwann_proto::resolver::condition::Identity;
 use schwann_proto::resolver::{Recovery as Decision, recovery_search_time};
 use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
-use schwann_session::{Refusal, Roles, Suite};
+use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
 
 use super::events::{Events, StreamEvent};
 use super::handshake::{HandshakeError, Wanted};
@@ -24,8 +25,9 @@ use crate::net::interrupt::Interrupt;
 use crate::net::link::Link;
 use crate::net::sealing::Sealing;
 use crate::resolver::{self, Request, ResolveError};
-use crate::trust::{Member, Policy, Trust};
-use crate::{Error, local_clock, log, security};
+use crate::security::{self, Side};
+use crate::trust::{Member, Policy, Terms, Watcher};
+use crate::{Error, local_clock, log};
 
 /// What became of a search for a lost stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -58,18 +60,19 @@ pub(crate) struct Stream {
     info: Mutex<StreamInfo>,
     full_info: Mutex<Option<StreamInfo>>,
     clock: ClockOffset,
-    trust: Arc<Trust>,
+    terms: Terms,
     /// The UID of an outlet that speaks plain LSL alone, where that is permitted.
     plain_peer: Mutex<String>,
     /// The UID of an outlet that has refused the hybrid suite: it may be a device too small for it.
     classic_peer: Mutex<String>,
+    refusal: Mutex<Option<(Refusal, Instant)>>,
     interrupt: Interrupt,
 }
 
 impl Stream {
     pub(crate) fn new(info: &StreamInfo, options: &InletOptions, config: Arc<Config>) -> Result<Self, Error> {
         let recover = check(info, options.recover)?;
-        let trust = security::trust_for(&config, Roles::SUBSCRIBE)?;
+        let terms = security::terms(&config, &info.name().to_string(), None, Roles::SUBSCRIBE)?;
         let stream = Self {
             shared: Shared::new(),
             events: Events::new(),
@@ -83,9 +86,10 @@ impl Stream {
             clock: ClockOffset::new(&config),
             info: Mutex::new(info.clone()),
             full_info: Mutex::new(None),
-            trust,
+            terms,
             plain_peer: Mutex::new(String::new()),
             classic_peer: Mutex::new(String::new()),
+            refusal: Mutex::new(None),
             interrupt: Interrupt::default(),
             config,
         };
@@ -112,14 +116,74 @@ impl Stream {
     }
 
     /// With what to seal a connection to the outlet that `info` describes; nothing if it is plain.
-    fn member(&self, info: &StreamInfo) -> Option<&Member> {
+    fn member(&self, info: &StreamInfo) -> Option<&Arc<Member>> {
         let plain = *info.uid() == *self.plain_peer.lock().unwrap_or_else(PoisonError::into_inner).as_str();
-        let member = self.trust.member().filter(|_| self.trust.policy() != Policy::Off);
-        member.filter(|_| self.trust.policy() == Policy::Require || !plain)
+        self.terms.sealing.as_ref().filter(|_| self.terms.policy == Policy::Require || !plain)
+    }
+
+    /// Tells that the outlet and this end have no session, and why; the same not again for a while.
+    pub(crate) fn note_refusal(&self, refusal: Refusal) {
+        let now = Instant::now();
+        {
+            let mut last = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|(before, at)| before == refusal && now.duration_since(at) < TELL_AGAIN) {
+                return;
+            }
+            *last = Some((refusal, now));
+        }
+        let info = self.info();
+        security::refused(&info, self.data_address(&info), refusal, Side::Inlet);
+        self.events.push(StreamEvent::Refused);
+        self.shared.notify_all();
+    }
+
+    /// There is a connection.
+    pub(crate) fn forget_refusal(&self) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Why there is no connection, if the reason is that there is no session.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).map(|(refusal, _)| refusal)
+    }
+
+    /// Who is at the other end of the present connection, if it is sealed.
+    pub(crate) fn peer(&self) -> Option<PeerIdentity> {
+        let state = self.shared.lock();
+        state.link.as_ref().filter(|_| state.phase == Phase::Open).and_then(|link| link.peer().copied())
+    }
+
+    /// Lets `this` hear of new revocation lists.
+    pub(crate) fn watch_lab(this: &Arc<Self>) {
+        if let Some(member) = &this.terms.sealing {
+            let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(this);
+            member.watch(watcher);
+        }
+    }
+
+    /// Holds the present connection against a revocation list that has come into force since `seen`, and hands
+    /// the list on; says whether the connection must end.
+    pub(crate) fn follow_lab(&self, seen: &mut u64) -> bool {
+        let Some(member) = &self.terms.sealing else { return false };
+        member.refresh();
+        let Some(link) = self.shared.lock().link.clone() else { return false };
+        let changes = member.changes();
+        if core::mem::replace(seen, changes) != changes {
+            link.offer_update();
+        }
+        if link.has_unsent() {
+            // What the socket does not take now goes out the next time.
+            link.send(core::iter::empty());
+        }
+        let revoked = link.sealing().is_some_and(Sealing::is_revoked);
+        if revoked {
+            self.note_refusal(Refusal::Revoked);
+        }
+        revoked
     }
 
     /// With what and in which suite to seal a connection to the outlet that `info` describes.
-    pub(crate) fn sealing(&self, info: &StreamInfo) -> Option<(&Member, Suite)> {
+    pub(crate) fn sealing(&self, info: &StreamInfo) -> Option<(&Arc<Member>, Suite)> {
         self.member(info).map(|member| (member, self.suite(info)))
     }
 
@@ -152,7 +216,7 @@ impl Stream {
     /// Whether the connection may be tried again in the clear: the outlet does not seal, and need not.
     fn permits_plain(&self, error: &HandshakeError) -> bool {
         let plain = matches!(error, HandshakeError::Refused(Refusal::PlainPeer));
-        if !plain || self.trust.policy() != Policy::Prefer {
+        if !plain || self.terms.policy != Policy::Prefer {
             return false;
         }
         let info = self.info();
@@ -390,6 +454,15 @@ impl Stream {
         *self.full_info.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.clone());
     }
 }
+
+impl Watcher for Stream {
+    fn lab_changed(&self) {
+        self.shared.notify_all();
+    }
+}
+
+/// Time after which it is told again that there is still no session.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
 
 /// Checks that the stream can be received, and says whether it can be recovered.
 ///

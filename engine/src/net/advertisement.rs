@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use schwann_proto::{stream_info::StreamInfo, wire::query::QueryCache};
+use schwann_session::discovery::REPLY_OVERHEAD;
 
 use crate::{config::Config, log};
 
@@ -68,7 +69,7 @@ impl Advertisement {
     }
 }
 
-/// Bytes of a description that one reply can carry, beside the query's number.
-const DATAGRAM_ROOM: usize = 65_507 - 24;
+/// Bytes of a description that one reply can carry, beside the query's number and, if it is sealed, the seal.
+const DATAGRAM_ROOM: usize = 65_507 - 24 - REPLY_OVERHEAD;
 /// Longest part of a malformed query that the log shows, in bytes.
 const MAX_LOGGED: usize = 200;

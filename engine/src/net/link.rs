@@ -12,15 +12,15 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
-use schwann_session::Truncated;
+use schwann_session::{PeerIdentity, Refusal, Truncated};
 
-use super::sealing::{Outgoing, Sealing, Transport};
+use super::sealing::{Outgoing, Peer, Sealing, Transport};
 
 /// Slices handed to the kernel in one call; well below any system's limit.
 const SLICES_PER_SEND: usize = 32;
 
 /// Room for the authenticated end of a stream.
-const END_LEN: usize = 64;
+const END_LEN: usize = 96;
 
 /// What a send did.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,10 +51,20 @@ impl Link {
         Self { socket, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
     }
 
-    /// Lets all further bytes go through `layer`.
-    pub(crate) fn seal_with(&self, layer: Box<dyn Transport>) {
+    /// Lets all further bytes go through `layer`, which `peer` is at the other end of.
+    pub(crate) fn seal_with(&self, layer: Box<dyn Transport>, peer: Option<Peer>) {
         // A link gets its layer once, right after the handshake.
-        let _ = self.sealing.set(Sealing::new(layer));
+        let _ = self.sealing.set(Sealing::new(layer, peer));
+    }
+
+    /// Lets the next send bring the peer the newest revocation list, if the peer's is older.
+    pub(crate) fn offer_update(&self) -> bool {
+        self.sealing.get().is_some_and(Sealing::offer_update)
+    }
+
+    /// Who is at the other end, if that is known.
+    pub(crate) fn peer(&self) -> Option<&PeerIdentity> {
+        self.sealing.get().and_then(Sealing::peer)
     }
 
     /// Whether the bytes go through a layer.
@@ -66,9 +76,9 @@ impl Link {
         self.sealing.get()
     }
 
-    /// Whether sealed bytes wait for the socket.
+    /// Whether sealed bytes wait for the socket, or messages of the session's own to be sealed.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.unsent.load(Ordering::Relaxed)
+        self.unsent.load(Ordering::Relaxed) || self.sealing.get().is_some_and(Sealing::has_control)
     }
 
     /// The socket, for readiness and shutdown.
@@ -117,6 +127,12 @@ impl Link {
             return progress;
         };
         self.send_outgoing(&mut out, &mut progress);
+        while sealing.has_control() && !progress.blocked && !progress.failed {
+            match sealing.seal_control(&mut out) {
+                Ok(()) => self.send_outgoing(&mut out, &mut progress),
+                Err(_) => progress.failed = true,
+            }
+        }
         for slice in slices {
             let mut rest = slice;
             while !rest.is_empty() && !progress.blocked && !progress.failed {
@@ -149,6 +165,17 @@ impl Link {
         let mut end = [0; END_LEN];
         let len = sealing.close(&mut end);
         let bytes = end.get(..len).unwrap_or_default();
+        if len > 0 {
+            self.send_vector(&[IoSlice::new(bytes)], len, &mut { Progress::NOTHING });
+        }
+    }
+
+    /// Tells the peer why its session ends now, if the socket takes it at once.
+    pub(crate) fn send_refusal(&self, refusal: Refusal) {
+        let Some(sealing) = self.sealing.get().filter(|_| !self.has_unsent()) else { return };
+        let mut words = [0; END_LEN];
+        let len = sealing.refuse(refusal, &mut words);
+        let bytes = words.get(..len).unwrap_or_default();
         if len > 0 {
             self.send_vector(&[IoSlice::new(bytes)], len, &mut { Progress::NOTHING });
         }
@@ -259,13 +286,33 @@ mod tests {
         fn take_datagrams(&mut self) -> Option<Datagrams> {
             None
         }
+
+        fn control_len(&self) -> usize {
+            0
+        }
+
+        fn seal_control(&mut self, _: &[u8], _: &mut [u8]) -> Result<usize, LayerError> {
+            Ok(0)
+        }
+
+        fn refusal(&self) -> Option<Refusal> {
+            None
+        }
+
+        fn seal_refusal(&mut self, _: Refusal, _: &mut [u8]) -> Result<usize, LayerError> {
+            Ok(0)
+        }
+
+        fn rekeys(&self) -> u64 {
+            0
+        }
     }
 
     fn pair() -> (Link, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
         let link = Link::plain(listener.accept().expect("the connection").0);
-        link.seal_with(Box::new(Inverting));
+        link.seal_with(Box::new(Inverting), None);
         (link, client)
     }
 

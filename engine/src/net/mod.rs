@@ -3,10 +3,13 @@
 pub(crate) mod advertisement;
 pub(crate) mod interfaces;
 pub(crate) mod interrupt;
+pub(crate) mod lab_call;
+pub(crate) mod lab_update;
 pub(crate) mod link;
 pub(crate) mod names;
 pub(crate) mod probes;
 pub(crate) mod responder;
+pub(crate) mod sealed_queries;
 pub(crate) mod sealing;
 pub(crate) mod sockets;
 #[cfg(test)]

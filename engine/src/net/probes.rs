@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use schwann_session::{DATAGRAM_OVERHEAD, Datagrams, SessionId};
+use schwann_session::{DATAGRAM_OVERHEAD, DatagramError, Datagrams, SessionId};
 
 /// The keys of all sealed connections.
 #[derive(Default)]
@@ -28,11 +28,19 @@ impl ProbeSessions {
         self.lock().remove(&session);
     }
 
-    /// Opens a datagram in place; nothing if it is not sealed, or not for us, or was here before.
-    pub(crate) fn open<'a>(&self, datagram: &'a mut [u8]) -> Option<(SessionId, &'a [u8])> {
-        let session = SessionId::of(datagram)?;
-        let plain = self.lock().get_mut(&session)?.open(datagram).ok()?;
-        Some((session, datagram.get(plain)?))
+    /// Opens a datagram in place; nothing if it is not sealed, or not for us.
+    ///
+    /// - Errors: it was here before, or does not verify.
+    pub(crate) fn open<'a>(
+        &self,
+        datagram: &'a mut [u8],
+    ) -> Result<Option<(SessionId, &'a [u8])>, DatagramError> {
+        let Some(session) = SessionId::of(datagram) else { return Ok(None) };
+        let plain = match self.lock().get_mut(&session) {
+            Some(datagrams) => datagrams.open(datagram)?,
+            None => return Ok(None),
+        };
+        Ok(datagram.get(plain).map(|plain| (session, plain)))
     }
 
     /// Seals an answer into `sealed`; says whether that was possible.

@@ -18,7 +18,16 @@ use schwann_proto::wire::{
 use crate::{
     config::Config,
     local_clock, log,
-    net::{advertisement::Advertisement, interfaces::Interfaces, probes::ProbeSessions, sockets::rejoin},
+    net::{
+        advertisement::Advertisement,
+        interfaces::Interfaces,
+        lab_call,
+        probes::ProbeSessions,
+        sealed_queries::{SealedQueries, Silence, is_sealed},
+        sockets::rejoin,
+    },
+    security,
+    trust::Member,
 };
 
 /// The UDP side of one outlet.
@@ -29,7 +38,8 @@ pub(crate) struct Responder {
     first_service: usize,
     advertisement: Arc<Advertisement>,
     probes: Arc<ProbeSessions>,
-    time_service: TimeService,
+    openness: Openness,
+    queries: Option<SealedQueries>,
     sealed: Vec<u8>,
     config: Arc<Config>,
     interfaces: Interfaces,
@@ -39,12 +49,12 @@ pub(crate) struct Responder {
     complaints: log::Throttle,
 }
 
-/// Who learns the time of this clock.
+/// Who learns of the stream and of the time of this clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum TimeService {
+pub(crate) enum Openness {
     /// Everybody, in the clear.
     Open,
-    /// Those with a sealed connection.
+    /// Members of the lab; of the time, those with a sealed connection.
     Sealed,
 }
 
@@ -73,7 +83,8 @@ impl Responder {
             first_service,
             advertisement,
             probes: Arc::default(),
-            time_service: TimeService::Open,
+            openness: Openness::Open,
+            queries: None,
             sealed: Vec::new(),
             config: Arc::clone(config),
             interfaces: Interfaces::enumerate(config),
@@ -84,10 +95,17 @@ impl Responder {
         }
     }
 
-    /// Answers sealed clock probes of `probes`, and those in the clear as `time_service` says.
-    pub(crate) fn serve_sealed(&mut self, probes: Arc<ProbeSessions>, time_service: TimeService) {
+    /// Answers sealed clock probes of `probes` and sealed queries to `member`, and what comes in the clear as
+    /// `openness` says.
+    pub(crate) fn serve_sealed(
+        &mut self,
+        probes: Arc<ProbeSessions>,
+        openness: Openness,
+        member: Option<Arc<Member>>,
+    ) {
         self.probes = probes;
-        self.time_service = time_service;
+        self.openness = openness;
+        self.queries = member.map(SealedQueries::new);
     }
 
     /// The sockets to wait for, in the order of the indices that [`Self::handle_readable`] takes.
@@ -140,18 +158,28 @@ impl Responder {
         let received_at = local_clock();
         self.reply.clear();
         let datagram = &mut self.received[..length];
-        if let Some((session, plain)) = self.probes.open(datagram) {
-            if let Some(request) = timedata::Request::parse(plain) {
-                encode_time(&request, received_at, &mut self.reply);
-                if self.probes.seal(session, &self.reply, &mut self.sealed) {
-                    self.send(index, &self.sealed, peer);
+        match self.probes.open(datagram) {
+            Ok(None) => {}
+            Ok(Some((session, plain))) => {
+                if let Some(request) = timedata::Request::parse(plain) {
+                    encode_time(&request, received_at, &mut self.reply);
+                    if self.probes.seal(session, &self.reply, &mut self.sealed) {
+                        self.send(index, &self.sealed, peer);
+                    }
                 }
+                return;
             }
+            Err(reason) => return security::replayed(peer, &reason),
+        }
+        if is_sealed(&self.received[..length]) {
+            return self.handle_sealed(index, length, peer);
+        }
+        if self.openness == Openness::Sealed {
+            // Who asks in the clear gets no answer, and cannot fill the log either.
             return;
         }
         let datagram = &self.received[..length];
         let address = if index >= self.first_service
-            && self.time_service == TimeService::Open
             && let Some(request) = timedata::Request::parse(datagram)
         {
             encode_time(&request, received_at, &mut self.reply);
@@ -171,6 +199,37 @@ impl Responder {
             return;
         };
         self.send(index, &self.reply, address);
+    }
+
+    /// Answers a member's query, or says where the newest revocation list is to be had.
+    fn handle_sealed(&mut self, index: usize, length: usize, peer: SocketAddr) {
+        let Some(queries) = &mut self.queries else { return };
+        let unsealed = match queries.open(&mut self.received[..length], peer.ip()) {
+            Ok(unsealed) => unsealed,
+            Err(Silence::WrongTime) => {
+                return security::replayed(peer, &"its time is more than 30 s from this clock");
+            }
+            Err(Silence::Foreign | Silence::Repeated) => return,
+        };
+        let return_port = if let Some(port) = lab_call::parse_request(unsealed.text) {
+            lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
+            port
+        } else if let Some(query) = Query::parse(unsealed.text) {
+            if !unsealed.is_current {
+                lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
+            } else if self.advertisement.matches(query.condition) {
+                encode_reply(&query, self.advertisement.shortinfo(), &mut self.reply);
+            } else {
+                return;
+            }
+            query.return_port
+        } else {
+            return;
+        };
+        let envelope = unsealed.envelope();
+        if return_port != 0 && envelope.seal(&self.reply, &mut self.sealed) {
+            self.send(index, &self.sealed, with_port(peer, return_port));
+        }
     }
 
     fn send(&self, index: usize, reply: &[u8], address: SocketAddr) {

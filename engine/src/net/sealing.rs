@@ -2,31 +2,91 @@
 //!
 //! The layer's state is under a lock that is held for the arithmetic alone, never while the kernel works.
 
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use schwann_session::{Datagrams, Layer, LayerError, Opened, Secure, Truncated};
+use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
 
+use super::lab_update::{Assembly, pieces};
 use super::link::Link;
+use crate::log;
 use crate::process::Maker;
+use crate::trust::Member;
 
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
 const SEAL_LEN: usize = 64 * 1024;
 
-/// A layer whose session also seals datagrams.
+/// A layer whose session also seals datagrams, and has messages of its own.
 pub(crate) trait Transport: Layer {
     /// Hands out what seals datagrams, once.
     fn take_datagrams(&mut self) -> Option<Datagrams>;
+
+    /// Most bytes that a message of the session's own may have.
+    fn control_len(&self) -> usize;
+
+    /// Seals a message of the session's own; `wire` has room for it.
+    fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError>;
+
+    /// Why the peer refused this side, if it did.
+    fn refusal(&self) -> Option<Refusal>;
+
+    /// Tells the peer why its session ends now.
+    fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError>;
+
+    /// How often this side has changed its key.
+    fn rekeys(&self) -> u64;
 }
 
 impl Transport for Secure {
     fn take_datagrams(&mut self) -> Option<Datagrams> {
         Self::take_datagrams(self)
     }
+
+    fn control_len(&self) -> usize {
+        Self::control_len(self)
+    }
+
+    fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
+        Self::seal_control(self, message, wire)
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        Self::refusal(self)
+    }
+
+    fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError> {
+        Self::seal_refusal(self, refusal, wire)
+    }
+
+    fn rekeys(&self) -> u64 {
+        Self::rekeys(self)
+    }
+}
+
+/// Who is at the other end of a sealed link, and who is at this one.
+pub(crate) struct Peer {
+    pub(crate) identity: PeerIdentity,
+    member: Arc<Member>,
+    /// The newest revocation list that the peer is known to have, or was sent.
+    list: AtomicU64,
+}
+
+impl Peer {
+    pub(crate) fn new(identity: PeerIdentity, member: Arc<Member>) -> Self {
+        Self { identity, member, list: AtomicU64::new(identity.revocation_number) }
+    }
 }
 
 /// A layer, and the sealed bytes that the socket has not taken yet.
-pub(crate) struct Sealing(Mutex<State>);
+pub(crate) struct Sealing {
+    state: Mutex<State>,
+    peer: Option<Peer>,
+    /// Messages of the session's own wait to be sealed.
+    has_control: AtomicBool,
+}
 
 struct State {
     layer: Box<dyn Transport>,
@@ -35,6 +95,8 @@ struct State {
     /// When the session began, for the age of its keys.
     since: Instant,
     out: Outgoing,
+    control: VecDeque<Vec<u8>>,
+    assembly: Assembly,
 }
 
 /// Sealed bytes on their way to the socket; the buffer is used again and again.
@@ -57,13 +119,62 @@ impl Outgoing {
 }
 
 impl Sealing {
-    pub(crate) fn new(layer: Box<dyn Transport>) -> Self {
-        let (maker, since) = (Maker::this(), Instant::now());
-        Self(Mutex::new(State { layer, maker, since, out: Outgoing::default() }))
+    pub(crate) fn new(layer: Box<dyn Transport>, peer: Option<Peer>) -> Self {
+        let state = State {
+            layer,
+            maker: Maker::this(),
+            since: Instant::now(),
+            out: Outgoing::default(),
+            control: VecDeque::new(),
+            assembly: Assembly::default(),
+        };
+        let sealing = Self { state: Mutex::new(state), peer, has_control: AtomicBool::new(false) };
+        sealing.offer_update();
+        sealing
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> Option<&PeerIdentity> {
+        self.peer.as_ref().map(|peer| &peer.identity)
+    }
+
+    /// Whether the peer's certificate has been revoked since it was let in.
+    pub(crate) fn is_revoked(&self) -> bool {
+        let is_out = |peer: &Peer| peer.member.standing().is_revoked(peer.identity.statement.serial);
+        self.peer.as_ref().is_some_and(is_out)
+    }
+
+    /// Queues the newest revocation list for the peer, if the peer's is older; says whether it did.
+    pub(crate) fn offer_update(&self) -> bool {
+        let Some(peer) = &self.peer else { return false };
+        let standing = peer.member.standing();
+        if peer.list.fetch_max(standing.number(), Ordering::Relaxed) >= standing.number() {
+            return false;
+        }
+        let mut state = self.lock();
+        let most = state.layer.control_len();
+        state.control.extend(pieces(standing.number(), &standing.update(), most));
+        self.has_control.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Whether messages of the session's own wait to be sealed.
+    pub(crate) fn has_control(&self) -> bool {
+        self.has_control.load(Ordering::Relaxed)
+    }
+
+    /// How often this side has changed its key.
+    pub(crate) fn rekeys(&self) -> u64 {
+        self.lock().layer.rekeys()
+    }
+
+    /// Why the peer refused this side, if it did.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.lock().layer.refusal()
     }
 
     /// Takes the outgoing bytes away; whoever has the right to send brings them back.
@@ -81,9 +192,9 @@ impl Sealing {
     /// Seals the front of `plain` into `out`, all of which was sent; returns how many bytes that was.
     pub(crate) fn seal(&self, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
         let part = plain.get(..SEAL_LEN).unwrap_or(plain);
-        let mut state = self.lock();
-        let age = state.since.elapsed();
-        state.layer.tick(age);
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        state.layer.tick(state.since.elapsed());
         let room = state.layer.sealed_len(part.len());
         if out.wire.len() < room {
             out.wire.resize(room, 0);
@@ -91,6 +202,34 @@ impl Sealing {
         (out.filled, out.sent) = (0, 0);
         out.filled = state.layer.seal(part, &mut out.wire)?;
         Ok(part.len())
+    }
+
+    /// Seals one message of the session's own into `out`, all of which was sent, if there is one.
+    pub(crate) fn seal_control(&self, out: &mut Outgoing) -> Result<(), LayerError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let message = state.control.pop_front();
+        self.has_control.store(!state.control.is_empty(), Ordering::Relaxed);
+        let Some(message) = message else { return Ok(()) };
+        let room = state.layer.sealed_len(message.len());
+        if out.wire.len() < room {
+            out.wire.resize(room, 0);
+        }
+        (out.filled, out.sent) = (0, 0);
+        out.filled = state.layer.seal_control(&message, &mut out.wire)?;
+        Ok(())
+    }
+
+    /// Takes in an update of the lab that the peer handed on.
+    fn take_in(&self, update: &[u8]) {
+        let Some(peer) = &self.peer else { return };
+        match peer.member.take_in(update) {
+            Ok(_) => drop(peer.list.fetch_max(peer.member.standing().number(), Ordering::Relaxed)),
+            Err(error) => {
+                let name = peer.identity.statement.name;
+                log::warning!("an update of the lab from {} was not taken in: {error}", name.as_str());
+            }
+        }
     }
 
     /// Hands out what seals datagrams, once.
@@ -101,6 +240,12 @@ impl Sealing {
     /// What is missing, if the peer's bytes have ended.
     pub(crate) fn truncation(&self) -> Option<Truncated> {
         self.lock().layer.end_of_input().err()
+    }
+
+    /// Writes for the peer why its session ends now.
+    pub(crate) fn refuse(&self, refusal: Refusal, wire: &mut [u8]) -> usize {
+        let mut state = self.lock();
+        if state.maker.is_another() { 0 } else { state.layer.seal_refusal(refusal, wire).unwrap_or(0) }
     }
 
     /// Writes the authenticated end of the stream.
@@ -142,7 +287,9 @@ impl Opener {
         self.raw.extend_from_slice(arrived);
         let mut done = 0;
         let mut flow = Flow::Goes;
-        let mut state = sealing.lock();
+        let mut update = None;
+        let mut guard = sealing.lock();
+        let state = &mut *guard;
         while flow == Flow::Goes {
             let wire = self.raw.get_mut(done..).unwrap_or_default();
             match state.layer.open(wire)? {
@@ -150,8 +297,11 @@ impl Opener {
                     plain.extend_from_slice(wire.get(range).unwrap_or_default());
                     done += consumed;
                 }
-                // A message of the session's own, of a kind that this version does not know.
-                Opened::Control { consumed, .. } => done += consumed,
+                Opened::Control { consumed, message } => {
+                    // A message of another kind comes from a later version.
+                    update = state.assembly.add(wire.get(message).unwrap_or_default()).or(update);
+                    done += consumed;
+                }
                 Opened::End { consumed } => {
                     done += consumed;
                     flow = Flow::Ended;
@@ -159,7 +309,11 @@ impl Opener {
                 Opened::Incomplete => break,
             }
         }
+        drop(guard);
         self.raw.drain(..done);
+        if let Some(update) = update {
+            sealing.take_in(&update);
+        }
         Ok(flow)
     }
 }

@@ -13,6 +13,8 @@ use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use schwann_session::PeerIdentity;
+
 use super::log::{Block, Log};
 use super::pending::Pending;
 use crate::codec::{Encoding, EncodingSet, SampleCodec};
@@ -129,6 +131,8 @@ pub struct ConsumerStatus {
     pub dropped_samples: u64,
     /// Bytes waiting for it.
     pub waiting_bytes: u64,
+    /// Who it is, as the lab's authority says; nothing if the connection is plain.
+    pub peer: Option<PeerIdentity>,
 }
 
 struct State {
@@ -292,6 +296,7 @@ impl Fanout {
             dropped_samples: member.dropped,
             waiting_bytes: state.logs[member.encoding.index()].end() - member.cursor
                 + (member.bridge.len() - member.bridge_sent) as u64,
+            peer: member.link.peer().copied(),
         };
         state.members.iter().map(status).collect()
     }

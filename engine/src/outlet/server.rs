@@ -3,7 +3,7 @@
 //! Everything it does is driven by readiness; nothing it does blocks. The pushing threads call it
 //! through a waker when there is work for it.
 
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
@@ -24,9 +24,9 @@ use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
 use crate::net::advertisement::Advertisement;
-use crate::net::responder::{Backlog, Responder, TimeService};
+use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
-use crate::trust::Policy;
+use crate::trust::{self, Policy, Watcher};
 use crate::{Error, local_clock, log, security};
 
 /// The waker's token; listeners, responder sockets and connections follow.
@@ -54,7 +54,8 @@ pub(super) fn start(
     capacity: u64,
     delivery: Delivery,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), Error> {
-    let trust = security::trust_for(&config, Roles::PUBLISH)?;
+    let name = info.name().to_string();
+    let terms = security::terms(&config, &name, trust::of_description(info), Roles::PUBLISH)?;
     let sockets = OutletSockets::open(&config)
         .map_err(|_| Error::System("the sockets of an outlet: no port could be opened"))?;
     let info = describe(info, &config, &sockets)?;
@@ -70,10 +71,14 @@ pub(super) fn start(
         layout,
         capacity,
         delivery,
-        trust,
+        terms,
         probes: Arc::default(),
         ending: AtomicBool::new(false),
     });
+    if let Some(member) = &shared.terms.sealing {
+        let watcher: Weak<dyn Watcher> = Arc::<Shared>::downgrade(&shared);
+        member.watch(watcher);
+    }
     let server = Server::new(Arc::clone(&shared), poll, sockets)?;
     let thread = std::thread::Builder::new()
         .name(String::from("lsl-outlet"))
@@ -111,6 +116,8 @@ struct Server {
     /// When to look for clients again after the system refused to let one in.
     accept_again: Option<Instant>,
     draining: Draining,
+    /// How many newer revocation lists the connections have been held against.
+    lab_changes: u64,
 }
 
 impl Server {
@@ -125,11 +132,11 @@ impl Server {
         }
         let mut responder =
             Responder::new(&shared.config, discovery, services, Arc::clone(&shared.advertisement));
-        let time_service = match shared.trust.policy() {
-            Policy::Require => TimeService::Sealed,
-            Policy::Off | Policy::Prefer => TimeService::Open,
+        let openness = match shared.terms.policy {
+            Policy::Require => Openness::Sealed,
+            Policy::Off | Policy::Prefer => Openness::Open,
         };
-        responder.serve_sealed(Arc::clone(&shared.probes), time_service);
+        responder.serve_sealed(Arc::clone(&shared.probes), openness, shared.terms.finding.clone());
         for (index, socket) in responder.sockets().iter_mut().enumerate() {
             poll.registry()
                 .register(socket, Token(RESPONDER + index), Interest::READABLE)
@@ -145,6 +152,7 @@ impl Server {
             next_connection: CONNECTIONS,
             accept_again: None,
             draining: Draining::default(),
+            lab_changes: 0,
         })
     }
 
@@ -170,9 +178,14 @@ impl Server {
                     token => self.converse(token, event.is_writable()),
                 }
             }
+            let now = Instant::now();
+            if self.responder.next_check() <= now {
+                self.conversations.values_mut().for_each(|one| one.log_rekeys(&self.shared));
+            }
             let responder = &mut self.responder;
-            responder.check_interfaces(Instant::now());
+            responder.check_interfaces(now);
             self.unanswered.retain(|index| responder.handle_readable(*index) == Backlog::More);
+            self.follow_lab();
             self.shared.fanout.drain(&mut self.draining);
             self.part_from_broken();
             if self.accept_again.is_some_and(|at| at <= Instant::now()) {
@@ -243,6 +256,27 @@ impl Server {
         conversation.end();
     }
 
+    /// Holds every connection against a revocation list that has come into force, and hands the list on.
+    fn follow_lab(&mut self) {
+        let Some(member) = self.shared.terms.sealing.clone() else { return };
+        member.refresh();
+        let changes = member.changes();
+        if core::mem::replace(&mut self.lab_changes, changes) == changes {
+            return;
+        }
+        let revoked: Vec<_> = self.conversations.iter().filter(|(_, one)| one.is_revoked()).collect();
+        let revoked: Vec<_> = revoked.into_iter().map(|(token, _)| *token).collect();
+        for token in revoked {
+            if let Some(conversation) = self.conversations.get(&token) {
+                // So that nobody sends to it any more.
+                conversation.member().into_iter().for_each(|member| self.shared.fanout.leave(member));
+                conversation.note_revoked(&self.shared);
+            }
+            self.part(token);
+        }
+        self.conversations.values().for_each(Conversation::offer_update);
+    }
+
     fn part_from_broken(&mut self) {
         for member in self.shared.fanout.failed() {
             let token = self.conversations.iter().find(|(_, one)| one.member() == Some(member));
@@ -257,6 +291,9 @@ impl Server {
         let silent: Vec<_> =
             self.conversations.iter().filter(|(_, one)| late(one)).map(|(token, _)| *token).collect();
         for token in silent {
+            if let Some(conversation) = self.conversations.get(&token) {
+                conversation.note_silence(&self.shared);
+            }
             self.part(token);
         }
     }

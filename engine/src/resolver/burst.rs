@@ -11,11 +11,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::{io, sync::Arc};
 
 use mio::{Interest, Registry, Token, Waker, net::UdpSocket};
-use schwann_proto::{
-    stream_info::IpVersion,
-    wire::discover::{self, Query},
-};
+use schwann_proto::stream_info::{IpVersion, StreamInfo};
 
+use super::questions::{Heard, Questions, Way};
 use crate::{
     config::Config,
     log,
@@ -30,33 +28,38 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Channels {
     config: Arc<Config>,
-    condition: String,
-    id: String,
+    questions: Questions,
     channels: Vec<Channel>,
 }
 
-/// One socket and the query that names its port.
+/// One socket and the queries that name its port.
 #[derive(Debug)]
 struct Channel {
     version: IpVersion,
     socket: UdpSocket,
-    query: Vec<u8>,
+    port: u16,
+    queries: Vec<Vec<u8>>,
     may_read: bool,
 }
 
 impl Channels {
-    /// Prepares a search for `condition`; sockets are opened with the first burst.
-    pub(super) fn new(config: Arc<Config>, condition: &str) -> Self {
-        let id = discover::query_id(condition).to_string();
-        Self { config, condition: condition.to_owned(), id, channels: Vec::new() }
+    /// Prepares to ask; sockets are opened with the first burst.
+    pub(super) fn new(config: Arc<Config>, questions: Questions) -> Self {
+        Self { config, questions, channels: Vec::new() }
     }
 
-    /// What the replies begin with.
-    pub(super) fn id(&self) -> &str {
-        &self.id
+    /// What a datagram says that has been received.
+    pub(super) fn read<'a>(&self, datagram: &'a mut [u8]) -> Heard<'a> {
+        self.questions.read(datagram)
     }
 
-    /// Opens what is not open yet. Where a socket cannot be had now, the next wave tries again.
+    /// Whether a stream whose description came this way is wanted, and may come this way.
+    pub(super) fn admits(&self, info: &StreamInfo, way: Way) -> bool {
+        self.questions.admits(info, way)
+    }
+
+    /// Opens what is not open yet, and words the queries of the next burst. Where a socket cannot be had now, the
+    /// next wave tries again.
     pub(super) fn open(&mut self, registry: &Registry) {
         // IPv6 first, as in the original: of two equally good ways it is the one found first.
         for version in allowed_versions(&self.config).into_iter().rev() {
@@ -68,15 +71,15 @@ impl Channels {
                 Err(error) => log::warning!("no socket to search over {version:?}: {error}"),
             }
         }
+        for channel in &mut self.channels {
+            self.questions.word(channel.port, &mut channel.queries);
+        }
     }
 
     fn open_channel(&self, version: IpVersion, registry: &Registry) -> io::Result<Channel> {
         let (mut socket, port) = sockets::resolver(&self.config, version)?;
-        let mut query = Vec::new();
-        let message = Query { condition: &self.condition, return_port: port, id: &self.id };
-        message.encode(&mut query).expect("a vector takes everything");
         registry.register(&mut socket, token(version), Interest::READABLE)?;
-        Ok(Channel { version, socket, query, may_read: false })
+        Ok(Channel { version, socket, port, queries: Vec::new(), may_read: false })
     }
 
     /// Asks every address of the configured scope at the discovery port.
@@ -211,8 +214,10 @@ impl Channel {
     fn ask(&self, target: SocketAddr) {
         // Networks that are away, firewalls and full buffers are the normal case for some target; the next wave
         // asks again.
-        if let Err(error) = self.socket.send_to(&self.query, target) {
-            log::verbose!(2, "the query to {target} was not sent: {error}");
+        for query in &self.queries {
+            if let Err(error) = self.socket.send_to(query, target) {
+                log::verbose!(2, "the query to {target} was not sent: {error}");
+            }
         }
     }
 }

@@ -13,8 +13,14 @@ use schwann_proto::{
     wire::discover,
 };
 
-use super::{burst::Channels, found::Found, tcp::TcpProbes};
-use crate::{config::Config, local_clock, log, net::interrupt::Interrupt};
+use super::{
+    burst::Channels,
+    calls::Calls,
+    found::Found,
+    questions::{Heard, Questions, Way},
+    tcp::TcpProbes,
+};
+use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, trust::Trust};
 
 /// Sends waves of queries and collects the replies.
 #[derive(Debug)]
@@ -23,6 +29,7 @@ pub(super) struct Search {
     schedule: resolver::Search,
     channels: Channels,
     tcp: TcpProbes,
+    calls: Option<Calls>,
     poll: Poll,
     waker: Arc<Waker>,
     buffer: Box<[u8]>,
@@ -44,17 +51,20 @@ impl Search {
     /// - Errors: the system has no poller for us, usually because there are too many open files.
     pub(super) fn new(
         config: Arc<Config>,
+        trust: Arc<Trust>,
         condition: &str,
         duration: resolver::Duration,
     ) -> io::Result<Self> {
+        let questions = Questions::new(trust, condition);
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let has_unicast =
             !config.lab.known_peers.is_empty() || !config.multicast.machine_addresses.is_empty();
         Ok(Self {
             schedule: resolver::Search::new(settings(&config), duration, has_unicast, local_clock()),
-            channels: Channels::new(Arc::clone(&config), condition),
-            tcp: TcpProbes::new(condition),
+            tcp: TcpProbes::new(&questions),
+            calls: questions.member().cloned().map(Calls::new),
+            channels: Channels::new(Arc::clone(&config), questions),
             poll,
             waker,
             buffer: vec![0; discover::REPLY_LIMIT].into(),
@@ -117,13 +127,23 @@ impl Search {
         }
     }
 
-    fn handle_reply(&self, length: usize, source: SocketAddr, found: &Mutex<Found>) {
-        let Some(document) = discover::parse_reply(&self.buffer[..length], self.channels.id()) else {
-            log::verbose!(2, "ignored a datagram from {source}: it is no reply to this query");
-            return;
+    fn handle_reply(&mut self, length: usize, source: SocketAddr, found: &Mutex<Found>) {
+        let Some(datagram) = self.buffer.get_mut(..length) else { return };
+        let (document, way) = match self.channels.read(datagram) {
+            Heard::Stream { document, way } => (document, way),
+            Heard::Call(answer) => {
+                if let Some(calls) = &mut self.calls {
+                    calls.follow(&answer, source);
+                }
+                return;
+            }
+            Heard::Nothing => {
+                log::verbose!(2, "ignored a datagram from {source}: it is no reply to this query");
+                return;
+            }
         };
         match StreamInfo::parse(document) {
-            Ok(info) => self.add(info, source, found),
+            Ok(info) => self.add(info, way, source, found),
             Err(error) if self.complaints.allows() => {
                 log::warning!("ignored a malformed reply from {source}: {error}");
             }
@@ -131,7 +151,11 @@ impl Search {
         }
     }
 
-    fn add(&self, info: StreamInfo, source: SocketAddr, found: &Mutex<Found>) {
+    fn add(&self, info: StreamInfo, way: Way, source: SocketAddr, found: &Mutex<Found>) {
+        if !self.channels.admits(&info, way) {
+            log::verbose!(1, "ignored the stream of {source}: it came in the clear");
+            return;
+        }
         let outcome = lock(found).insert(info, source, local_clock());
         if outcome.is_err() && self.complaints.allows() {
             log::warning!("ignored the stream of {source}: there are too many already");
@@ -158,8 +182,8 @@ impl Search {
                 WAKER => self.channels.ask_peers(&self.waker),
                 token => {
                     self.channels.set_readable(token);
-                    if let Some((info, peer)) = self.tcp.handle_ready(token, self.poll.registry()) {
-                        self.add(info, peer, found);
+                    if let Some(stream) = self.tcp.handle_ready(token, self.poll.registry()) {
+                        self.add(stream.info, stream.way, stream.peer, found);
                     }
                 }
             }

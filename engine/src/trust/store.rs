@@ -1,14 +1,17 @@
 //! The keys on disk: which files there are, and how they become a [`Trust`].
 
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use std::io::Write as _;
-
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
-use schwann_session::{Certificate, Credentials, DeviceKey, Lab, RevocationList, SystemEntropy};
+use schwann_session::{Certificate, Credentials, DeviceKey, Lab, RekeyLimits, RevocationList, SystemEntropy};
 use zeroize::Zeroizing;
 
-use super::{Member, Policy, Trust, TrustError};
+use super::files::{self, Files};
+use super::member::{DiscoverySecret, Standing};
+use super::{Member, Policy, StreamPolicies, Trust, TrustError, secrecy};
 use crate::config::Config;
 
 /// This device's private key.
@@ -21,6 +24,8 @@ pub const LAB: &str = "lab.public";
 pub const REVOKED: &str = "lab.revoked";
 /// The key under which the lab's streams are found.
 pub const DISCOVERY: &str = "lab.discovery";
+/// The keys under which they were found before, for members who were away.
+pub const FORMER: &str = "lab.discovery.former";
 /// The private key of the lab's authority, where it is kept.
 pub const AUTHORITY: &str = "authority.key";
 /// How a private key begins that no passphrase protects; its seed follows.
@@ -35,20 +40,26 @@ pub fn folder() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from("/etc/schwann"))
 }
 
-/// Reads the policy and, unless it is [`Policy::Off`], the keys.
+/// Reads the policies and, unless all are [`Policy::Off`], the keys.
 ///
 /// - Errors: why streams cannot be sealed although they must be.
 pub fn load(config: &Config) -> Result<Trust, TrustError> {
     let folder = folder();
     let installed = folder.join(DEVICE_KEY).exists();
-    let policy = policy(config, installed);
-    if policy == Policy::Off || (!installed && policy == Policy::Prefer) {
-        return Ok(Trust::new(policy, None));
+    let (policy, streams) = (policy(config, installed), StreamPolicies::load(config));
+    let strictest = streams.strictest().map_or(policy, |of_streams| of_streams.max(policy));
+    let trust = Trust::new(policy, None).with_streams(streams);
+    if strictest == Policy::Off || (!installed && policy != Policy::Require) {
+        return Ok(trust);
     }
     if !installed {
         return Err(TrustError::NoKey(folder));
     }
-    member(&folder).map(|member| Trust::new(policy, Some(member)))
+    if !is_true(config.raw("security", "core_dumps")) {
+        secrecy::forbid_dumps();
+    }
+    let member = member(&folder)?.with_key_lifetime(key_lifetime(config)?);
+    Ok(Trust::new(policy, Some(member)).with_streams(trust.streams().clone()))
 }
 
 /// What may go in the clear: `$SCHWANN_SECURITY`, else `[security]` of the configuration, else `require` once
@@ -57,8 +68,10 @@ pub fn load(config: &Config) -> Result<Trust, TrustError> {
 /// What cannot be read means `require`.
 fn policy(config: &Config, installed: bool) -> Policy {
     let environment = std::env::var("SCHWANN_SECURITY").ok().filter(|word| !word.is_empty());
-    let enabled = config.raw("security", "enabled");
-    let word = environment.as_deref().or_else(|| config.raw("security", "policy"));
+    // What another file would have said does not open anything up if the one that comes first cannot be read.
+    let configured = |key| config.raw("security", key).filter(|_| !config.is_substitute || !installed);
+    let enabled = configured("enabled");
+    let word = environment.as_deref().or_else(|| configured("policy"));
     match (word, enabled) {
         (Some("off"), _) => Policy::Off,
         (Some("prefer"), _) if !is_false(enabled) => Policy::Prefer,
@@ -66,6 +79,25 @@ fn policy(config: &Config, installed: bool) -> Policy {
         (None, None) if !installed => Policy::Off,
         _ => Policy::Require,
     }
+}
+
+/// How long the key of a session is used at most: `security.session_key_lifetime`, in seconds.
+///
+/// - Errors: it is no number of seconds between one and a day.
+fn key_lifetime(config: &Config) -> Result<Duration, TrustError> {
+    let Some(text) = config.raw("security", "session_key_lifetime") else {
+        return Ok(RekeyLimits::default().lifetime);
+    };
+    let seconds = text.trim().parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        let reason =
+            format!("session_key_lifetime must be from 1 to 86400 seconds, not {text}; correct it there");
+        TrustError::File(PathBuf::from("lsl_api.cfg, section [security]"), reason)
+    })
+}
+
+fn is_true(word: Option<&str>) -> bool {
+    matches!(word, Some("1" | "true" | "yes" | "on"))
 }
 
 fn is_false(word: Option<&str>) -> bool {
@@ -82,9 +114,22 @@ fn member(folder: &Path) -> Result<Member, TrustError> {
     let credentials = Credentials::new(key, certificate, &mut SystemEntropy).map_err(|error| {
         TrustError::File(path, format!("{error}; run `schwann keys issue` for this device"))
     })?;
-    let path = folder.join(REVOKED);
-    let revoked = RevocationList::parse(read(&path)?, &lab).map_err(|_| damaged(&path))?;
-    Ok(Member::new(lab, credentials, revoked))
+    let (revoked, discovery) = read_list(folder, &lab)?;
+    let standing = Standing::new(revoked, discovery, files::read_former(folder));
+    Ok(Member::with(lab, credentials, standing, Some(Files::new(folder))))
+}
+
+/// Reads the revocation list and its discovery key, which another program may be about to replace.
+fn read_list(folder: &Path, lab: &Lab) -> Result<ListAndKey, TrustError> {
+    let mut attempt = files::read_pair(folder, lab);
+    for _ in 0..REPLACING_LOOKS {
+        if attempt.is_ok() {
+            break;
+        }
+        std::thread::sleep(REPLACING_PAUSE);
+        attempt = files::read_pair(folder, lab);
+    }
+    attempt
 }
 
 fn device_key(path: &Path) -> Result<DeviceKey, TrustError> {
@@ -180,8 +225,7 @@ pub fn write_key(path: &Path, seed: &[u8], kind: Kind, passphrase: Option<&[u8]>
 pub fn install(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
     write_private(&folder.join(LAB), &bundle.lab.authority().0)?;
     write_private(&folder.join(CERTIFICATE), &bundle.certificate.encode())?;
-    write_private(&folder.join(REVOKED), bundle.revoked.as_bytes())?;
-    write_private(&folder.join(DISCOVERY), &*bundle.discovery)?;
+    files::replace(folder, bundle.revoked.as_bytes(), &bundle.discovery)?;
     write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)
 }
 
@@ -193,12 +237,15 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
         if let Some(folder) = path.parent() {
             create_private_folder(folder)?;
         }
-        let fresh = path.with_extension("new");
+        // A name of its own: several programs may write the same file at the same time.
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let fresh = path.with_added_extension(format!("{}-{number}.new", std::process::id()));
         let _ = std::fs::remove_file(&fresh);
         let mut file = private_file(&fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let moved = written.and_then(|()| std::fs::rename(&fresh, path));
+        moved.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
     };
     write().map_err(|error| TrustError::File(path.to_path_buf(), format!("cannot be written: {error}")))
 }
@@ -262,6 +309,12 @@ fn damaged(path: &Path) -> TrustError {
         String::from("the file is damaged; import the lab's bundle again with `schwann keys import`");
     TrustError::File(path.to_path_buf(), reason)
 }
+
+type ListAndKey = (RevocationList<Vec<u8>>, DiscoverySecret);
+
+/// Looks at a list that does not fit its key: whoever replaces both needs a moment for it.
+const REPLACING_LOOKS: u32 = 10;
+const REPLACING_PAUSE: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {

@@ -44,7 +44,10 @@ fn desktop(lab: &Lab, serial: u64) -> Trust {
     let key = DeviceKey::generate(&mut SystemEntropy).expect("random");
     let certificate = lab.certify(&key, serial, |one| one.flags = schwann_session::Flags::NONE);
     let credentials = Credentials::new(key, certificate, &mut SystemEntropy).expect("credentials");
-    Trust::new(Policy::Require, Some(Member::new(lab.authority.lab(), credentials, lab.list())))
+    Trust::new(
+        Policy::Require,
+        Some(Member::new(lab.authority.lab(), credentials, lab.list(), &lab.discovery)),
+    )
 }
 
 /// A node's outlet on sockets, in a thread of its own.

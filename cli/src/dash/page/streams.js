@@ -12,6 +12,7 @@ const SHAPES = {
 const LOCKS = {
   plain: '<rect x="3" y="8" width="10" height="7" rx="1.5"/><path d="M5 8V5a3 3 0 0 1 5.6-1.5"/>',
   sealed: '<rect x="3" y="8" width="10" height="7" rx="1.5"/><path d="M5 8V5a3 3 0 0 1 6 0v3"/>',
+  refused: '<path d="M3 3 13 13M13 3 3 13"/>',
 };
 const LOCK_TITLES = {
   plain: "Not encrypted: everybody on the network can read and change it.",
@@ -82,15 +83,16 @@ export class StreamList {
     const shape = stream.nominal_rate > 0 ? `${plural(stream.channels, "channel")} at ${Number(stream.nominal_rate.toPrecision(6))} Hz`
       : `${plural(stream.channels, "channel")}, irregular`;
     text(row.name, stream.name);
-    text(title.lastElementChild, [stream.content, shape, stream.format, stream.host].filter(Boolean).join(" · "));
+    text(title.lastElementChild, stream.refusal ?? [stream.content, shape, stream.format, stream.host].filter(Boolean).join(" · "));
     fillRate(rateCell, stream);
     fillLag(lagCell, stream);
     fillGaps(gapCell, stream);
     fillClock(clockCell, stream);
-    if (!before || before.lock !== stream.lock) {
+    if (!before || before.lock !== stream.lock || before.sender !== stream.sender || before.refusal !== stream.refusal) {
       const lock = lockCell.firstElementChild;
       lock.className = `lock ${stream.lock ?? ""}`;
-      lock.title = LOCK_TITLES[stream.lock] ?? "";
+      lock.title = stream.refusal ?? [LOCK_TITLES[stream.lock], stream.sender && `From ${stream.sender}.`].filter(Boolean).join(" ");
+      if (stream.refusal && before?.refusal !== stream.refusal) this.#announce(`${stream.name} is refused: ${stream.refusal}`);
       lock.firstElementChild.innerHTML = LOCKS[stream.lock] ?? "";
       text(lock.lastElementChild, stream.lock ?? "–");
     }

@@ -1,7 +1,7 @@
 //! One connection to an outlet's TCP port, from the request to the last sample.
 
 use alloc::sync::Arc;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
@@ -14,15 +14,16 @@ use schwann_proto::wire::feed::{
 };
 use schwann_proto::wire::sample::ByteOrder;
 use schwann_proto::wire::test_pattern;
-use schwann_session::{HANDSHAKE_LIMIT, Progress, Responder, SessionId};
+use schwann_session::{HANDSHAKE_LIMIT, Progress, Refusal, Responder, SessionId};
 
 use crate::codec::Encoding;
 use crate::config::Config;
+use crate::log;
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Opener};
+use crate::net::sealing::{Flow, Opener, Peer, Sealing};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
-use crate::{log, security};
+use crate::security::{self, Side};
 
 /// How long a client may take to say what it wants, or to take a short answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,6 +44,8 @@ pub(super) struct Conversation {
     opener: Opener,
     /// The session whose clock probes are answered while the connection lasts.
     session: Option<SessionId>,
+    /// Changes of this end's key that were logged.
+    rekeys: u64,
     role: Role,
 }
 
@@ -72,7 +75,14 @@ impl Conversation {
         }
         let deadline = Instant::now() + PATIENCE;
         let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
-        Self { link: Arc::new(Link::plain(socket)), peer, opener: Opener::default(), session: None, role }
+        Self {
+            link: Arc::new(Link::plain(socket)),
+            peer,
+            opener: Opener::default(),
+            session: None,
+            rekeys: 0,
+            role,
+        }
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
@@ -115,6 +125,41 @@ impl Conversation {
         }
     }
 
+    fn address(&self) -> Option<SocketAddr> {
+        self.socket().peer_addr().ok()
+    }
+
+    /// Whether the client's certificate has been revoked since it was let in.
+    pub(super) fn is_revoked(&self) -> bool {
+        self.link.sealing().is_some_and(Sealing::is_revoked)
+    }
+
+    /// Tells the client and the log why the connection of a client that was let in ends.
+    pub(super) fn note_revoked(&self, shared: &Shared) {
+        self.link.send_refusal(Refusal::Revoked);
+        security::refused(shared.advertisement.info(), self.address(), Refusal::Revoked, Side::Outlet);
+    }
+
+    /// Tells that a client's time is up, if it was to prove who it is.
+    pub(super) fn note_silence(&self, shared: &Shared) {
+        if matches!(self.role, Role::Securing { .. }) {
+            security::refused(shared.advertisement.info(), self.address(), Refusal::TimedOut, Side::Outlet);
+        }
+    }
+
+    /// Logs what changes of this end's key there were since the last look.
+    pub(super) fn log_rekeys(&mut self, shared: &Shared) {
+        let Some(rekeys) = self.link.sealing().map(Sealing::rekeys) else { return };
+        if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
+            security::rekeyed(shared.advertisement.info(), self.address(), Side::Outlet, rekeys);
+        }
+    }
+
+    /// Hands the newest revocation list on to the client with what is sent next, if the client's is older.
+    pub(super) fn offer_update(&self) {
+        self.link.offer_update();
+    }
+
     /// Ends the connection.
     pub(super) fn end(&self) {
         self.link.shut_down();
@@ -122,6 +167,10 @@ impl Conversation {
 
     /// Does what the socket permits now.
     pub(super) fn advance(&mut self, shared: &Shared, writable: bool) -> Next {
+        if self.member().is_none() && self.link.has_unsent() {
+            // A revocation list goes out also to who wants nothing else. A failure shows with what follows.
+            self.link.send(core::iter::empty());
+        }
         match &mut self.role {
             Role::Asking { .. } => self.listen(shared),
             Role::Securing { .. } => self.secure(shared),
@@ -159,7 +208,7 @@ impl Conversation {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
-                    log::error!("a client's sealed bytes were refused: {reason:?}");
+                    security::broken(self.link.peer(), self.address(), reason);
                     return Heard::End;
                 }
             }
@@ -176,7 +225,25 @@ impl Conversation {
                 Greeting::Plain => {}
                 Greeting::Sealed => return self.begin_securing(shared, &received),
                 Greeting::Unclear if heard == Heard::Nothing => return self.keep(received),
-                Greeting::Refused | Greeting::Unclear => return Next::Part,
+                Greeting::RefusedPlain => {
+                    security::refused(
+                        shared.advertisement.info(),
+                        self.address(),
+                        Refusal::PlainPeer,
+                        Side::Outlet,
+                    );
+                    return Next::Part;
+                }
+                Greeting::Refused => {
+                    security::refused(
+                        shared.advertisement.info(),
+                        self.address(),
+                        Refusal::NoKeys,
+                        Side::Outlet,
+                    );
+                    return Next::Part;
+                }
+                Greeting::Unclear => return Next::Part,
             }
         }
         let Role::Asking { reader, .. } = &mut self.role else { return Next::Keep };
@@ -225,7 +292,7 @@ impl Conversation {
 
     fn shake_hands(&mut self, shared: &Shared, received: &[u8]) -> Next {
         let Role::Securing { responder, .. } = &mut self.role else { return Next::Keep };
-        let Some(member) = shared.trust.member() else { return Next::Part };
+        let Some(member) = &shared.terms.sealing else { return Next::Part };
         let step = member.with_context(|context| responder.handle(received, context));
         // A handshake's messages are far smaller than a socket's buffer: what does not go out now will not.
         let progress = self.link.send(core::iter::once(responder.poll_output()));
@@ -238,7 +305,7 @@ impl Conversation {
             }
             Ok(_) => Next::Part,
             Err(refusal) => {
-                security::refused(shared.advertisement.info(), self.socket().peer_addr().ok(), refusal);
+                security::refused(shared.advertisement.info(), self.address(), refusal, Side::Outlet);
                 Next::Part
             }
         }
@@ -254,15 +321,21 @@ impl Conversation {
         let Role::Securing { responder, .. } = core::mem::replace(&mut self.role, asking) else {
             return Next::Part;
         };
+        let Some(member) = &shared.terms.sealing else { return Next::Part };
         let Some(mut established) = responder.finish() else { return Next::Part };
         let datagrams = established.session.take_datagrams();
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        security::connected(shared.advertisement.info(), self.socket().peer_addr().ok(), &established.peer);
-        self.link.seal_with(Box::new(established.session));
+        security::connected(shared.advertisement.info(), self.address(), &established.peer, Side::Outlet);
+        established.session.set_rekey_limits(member.rekey_limits());
+        let peer = Peer::new(established.peer, Arc::clone(member));
+        self.link.seal_with(Box::new(established.session), Some(peer));
         let mut plain = Vec::new();
         match self.opener.open(&self.link, received, &mut plain) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ended) | Err(_) => return Next::Part,
+        }
+        if self.link.has_unsent() {
+            self.link.send(core::iter::empty());
         }
         self.keep(plain);
         self.listen(shared)

@@ -49,7 +49,7 @@ impl Keys {
 
 /// The membership of a trust that was loaded.
 pub(super) fn member(trust: &Trust) -> Result<&Member, TrustError> {
-    trust.member().ok_or_else(|| TrustError::NoKey(store::folder()))
+    trust.member().map(Arc::as_ref).ok_or_else(|| TrustError::NoKey(store::folder()))
 }
 
 fn revoked_at() -> Option<SystemTime> {

@@ -1,0 +1,103 @@
+//! Connections that are made for nothing but the lab's newest revocation list.
+//!
+//! Source: spec: secure-session §5.5.
+
+use alloc::collections::VecDeque;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use crate::inlet::{HandshakeError, exchange_lists};
+use crate::log;
+use crate::net::lab_call::Answer;
+use crate::net::sockets::version_of;
+use crate::security::advice;
+use crate::trust::Member;
+
+/// Time between two connections to the same outlet.
+const AGAIN_AFTER: Duration = Duration::from_secs(30);
+/// Outlets that wait to be connected to, and those remembered; more are left out.
+const MOST: usize = 64;
+
+/// The calls that one search follows.
+#[derive(Clone)]
+pub(super) struct Calls {
+    member: Arc<Member>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<SocketAddr>,
+    followed: VecDeque<(SocketAddr, Instant)>,
+    is_running: bool,
+}
+
+impl Calls {
+    pub(super) fn new(member: Arc<Member>) -> Self {
+        Self { member, state: Arc::default() }
+    }
+
+    /// Connects to the outlet that answered from `source`, unless its list is ours, in a thread of its own.
+    pub(super) fn follow(&mut self, answer: &Answer, source: SocketAddr) {
+        let port = answer.port(version_of(source.ip()));
+        if answer.list == self.member.revocation_number() || port == 0 {
+            return;
+        }
+        let address = with_port(source, port);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        state.followed.retain(|(_, at)| now.duration_since(*at) < AGAIN_AFTER);
+        let is_known = state.followed.iter().any(|(known, _)| *known == address);
+        if is_known || state.followed.len() >= MOST {
+            return;
+        }
+        state.followed.push_back((address, now));
+        state.waiting.push_back(address);
+        if core::mem::replace(&mut state.is_running, true) {
+            return;
+        }
+        let calls = self.clone();
+        let spawned = thread::Builder::new().name("lsl-lab-list".to_owned()).spawn(move || calls.run());
+        if let Err(error) = spawned {
+            log::error!("the lab's newest revocation list cannot be fetched: {error}");
+            state.is_running = false;
+        }
+    }
+
+    fn run(&self) {
+        loop {
+            let address = {
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                match state.waiting.pop_front() {
+                    Some(address) => address,
+                    None => {
+                        state.is_running = false;
+                        return;
+                    }
+                }
+            };
+            match exchange_lists(&self.member, address) {
+                Ok(()) => {}
+                Err(HandshakeError::Refused(refusal)) => log::warning!(
+                    "no revocation list was exchanged with {address}: {refusal}; {}",
+                    advice(refusal)
+                ),
+                Err(error) => log::warning!("no revocation list was exchanged with {address}: {error}"),
+            }
+        }
+    }
+}
+
+fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
+    address.set_port(port);
+    address
+}
+
+impl core::fmt::Debug for Calls {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        out.write_str("Calls")
+    }
+}

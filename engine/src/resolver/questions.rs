@@ -1,0 +1,189 @@
+//! What a search asks, in the clear or sealed, and what it takes for an answer.
+//!
+//! Sealed queries are worded anew for every burst: each has a name of its own, and a time. An answer in the clear
+//! counts only for streams that may travel in the clear, so nobody can offer a plain stream in a sealed one's place.
+//!
+//! Source: LSL protocol reference §6; spec: secure-session §5.4, §6.
+
+use alloc::collections::VecDeque;
+use core::fmt;
+use std::sync::Arc;
+
+use schwann_proto::{
+    stream_info::StreamInfo,
+    wire::{discover, query::Query},
+};
+use schwann_session::SystemEntropy;
+use schwann_session::discovery::{DiscoveryKey, QUERY_OVERHEAD, QueryId};
+
+use crate::{
+    log,
+    net::{
+        lab_call::{self, Answer},
+        sealed_queries::is_sealed,
+    },
+    trust::{DiscoverySecret, Member, Open, Policy, Trust, wall_clock},
+};
+
+/// Sealed queries whose answers are still taken: those of a few waves.
+const OPEN_QUERIES: usize = 64;
+
+/// What one search asks.
+pub(super) struct Questions {
+    trust: Arc<Trust>,
+    condition: String,
+    /// What is asked in the clear; nothing if nothing is.
+    open_condition: Option<String>,
+    /// Decides where the question in the clear is wider than what is wanted.
+    filter: Option<Query>,
+    id: String,
+    open_id: String,
+    sealed: VecDeque<(QueryId, DiscoverySecret)>,
+}
+
+/// What an answer says.
+pub(super) enum Heard<'a> {
+    /// A stream, by its description.
+    Stream { document: &'a [u8], way: Way },
+    /// A member has another revocation list.
+    Call(Answer),
+    /// It is no answer to these questions.
+    Nothing,
+}
+
+/// How a description came.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Way {
+    Open,
+    Sealed,
+}
+
+impl Questions {
+    /// Words a search for `condition`.
+    pub(super) fn new(trust: Arc<Trust>, condition: &str) -> Self {
+        let (open_condition, filter) = match trust.open_search() {
+            Open::Everything => (Some(condition.to_owned()), None),
+            Open::Named(names) => (Some(names_condition(&names)), Query::parse(condition).ok()),
+            Open::Nothing => (None, None),
+        };
+        let id = discover::query_id(condition).to_string();
+        let open_id = open_condition.as_deref().map_or(0, discover::query_id).to_string();
+        Self {
+            trust,
+            condition: condition.to_owned(),
+            open_condition,
+            filter,
+            id,
+            open_id,
+            sealed: VecDeque::new(),
+        }
+    }
+
+    /// The membership that queries are sealed with.
+    pub(super) fn member(&self) -> Option<&Arc<Member>> {
+        self.trust.member()
+    }
+
+    /// What is asked in the clear, if anything is.
+    pub(super) fn open_condition(&self) -> Option<&str> {
+        self.open_condition.as_deref()
+    }
+
+    /// What is asked sealed.
+    pub(super) fn condition(&self) -> &str {
+        &self.condition
+    }
+
+    /// Writes the queries of one burst, with answers to `port`, to `queries`.
+    pub(super) fn word(&mut self, port: u16, queries: &mut Vec<Vec<u8>>) {
+        queries.clear();
+        if let Some(condition) = &self.open_condition {
+            queries.push(encode(condition, port, &self.open_id));
+        }
+        let Some(member) = self.trust.member() else { return };
+        let standing = member.standing();
+        let query = encode(&self.condition, port, &self.id);
+        let calls = standing.former().first().map(|key| (key, lab_call::request(port)));
+        for (key, text) in core::iter::once((standing.discovery(), query)).chain(calls) {
+            let mut datagram = vec![0; text.len() + QUERY_OVERHEAD];
+            let sealed =
+                DiscoveryKey::new(key).seal_query(&text, wall_clock(), &mut SystemEntropy, &mut datagram);
+            match sealed {
+                Ok((_, id)) => {
+                    self.sealed.push_back((id, key.clone()));
+                    queries.push(datagram);
+                }
+                Err(error) => log::error!("a query cannot be sealed: {error}"),
+            }
+        }
+        while self.sealed.len() > OPEN_QUERIES {
+            self.sealed.pop_front();
+        }
+    }
+
+    /// What a datagram says.
+    pub(super) fn read<'a>(&self, datagram: &'a mut [u8]) -> Heard<'a> {
+        if !is_sealed(datagram) {
+            let document = discover::parse_reply(datagram, &self.open_id);
+            let document = document.filter(|_| self.open_condition.is_some());
+            return document.map_or(Heard::Nothing, |document| Heard::Stream { document, way: Way::Open });
+        }
+        let id = QueryId::of_reply(datagram);
+        let Some((id, key)) = self.sealed.iter().find(|(known, _)| Some(*known) == id) else {
+            return Heard::Nothing;
+        };
+        let Ok(text) = DiscoveryKey::new(key).open_reply(id, datagram) else { return Heard::Nothing };
+        let text = datagram.get(text).unwrap_or_default();
+        match lab_call::parse_answer(text) {
+            Some(answer) => Heard::Call(answer),
+            None => discover::parse_reply(text, &self.id)
+                .map_or(Heard::Nothing, |document| Heard::Stream { document, way: Way::Sealed }),
+        }
+    }
+
+    /// Whether a stream whose description came this way is wanted, and may come this way.
+    pub(super) fn admits(&self, info: &StreamInfo, way: Way) -> bool {
+        if way == Way::Sealed {
+            return true;
+        }
+        let is_plain = self.trust.policy_for(&info.name().to_string_lossy()) != Policy::Require;
+        is_plain && self.filter.as_ref().is_none_or(|filter| info.matches(filter))
+    }
+}
+
+fn encode(condition: &str, port: u16, id: &str) -> Vec<u8> {
+    let mut query = Vec::new();
+    let message = discover::Query { condition, return_port: port, id };
+    message.encode(&mut query).expect("a vector takes everything");
+    query
+}
+
+/// The condition that a stream has one of these names.
+fn names_condition(names: &[String]) -> String {
+    // XPath has no way to write both quotes in one text; a name with both is not asked for.
+    let quoted = names.iter().filter_map(|name| match (name.contains('\''), name.contains('"')) {
+        (false, _) => Some(format!("name='{name}'")),
+        (true, false) => Some(format!("name=\"{name}\"")),
+        (true, true) => None,
+    });
+    quoted.collect::<Vec<_>>().join(" or ")
+}
+
+impl fmt::Debug for Questions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Questions").field("condition", &self.condition).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_a_condition_that_parses() {
+        let names = ["a".to_owned(), "it's".to_owned(), "both '\"".to_owned()];
+        let condition = names_condition(&names);
+        assert_eq!(condition, "name='a' or name=\"it's\"");
+        assert!(Query::parse(&condition).is_ok());
+    }
+}

@@ -1,0 +1,48 @@
+//! What mends a refusal: the next command to run.
+
+use schwann_session::Refusal;
+
+/// One sentence with the command that mends a refusal, to be put behind its reason.
+pub fn advice(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::ClassicRefused | Refusal::NoHybrid => {
+            "let the device use the hybrid suite, or certify it for the classic one: `schwann keys issue`"
+        }
+        Refusal::Expired => {
+            "renew it: `schwann keys issue` on the lab's machine, `schwann keys trust` on the device; if it is not \
+             that old, a clock is wrong: `date -u` on both machines"
+        }
+        Refusal::MembersOnly | Refusal::NoKeys => {
+            "join its lab: `schwann keys status` tells which keys are here, `schwann keys import` and `schwann keys \
+             new-device` bring some"
+        }
+        Refusal::NotYetValid => {
+            "a clock is wrong: compare `date -u` on both machines, and set it right with `sudo timedatectl set-ntp \
+             true`"
+        }
+        Refusal::PeerTooNew => "update this machine's library: `schwann --version` tells which one it has",
+        Refusal::PeerTooOld => "update the peer's library: `schwann --version` there tells which one it has",
+        Refusal::PlainPeer => {
+            "it has no keys, or not this library: `schwann keys import` there, `schwann run PROGRAM` for programs with \
+             a library of their own; until all have keys, SCHWANN_SECURITY=prefer permits plain streams"
+        }
+        Refusal::RefusedByPeer => {
+            "the peer's screen or security log says why; most often it belongs to another lab: compare the line lab of \
+             `schwann keys status` on both machines"
+        }
+        Refusal::Revoked => {
+            "if the device is to come back, it needs a new key: delete its key folder and run `schwann keys new-device` \
+             there"
+        }
+        Refusal::WrongLab => {
+            "compare the line lab of `schwann keys status` on both machines; `schwann keys import` joins the other's \
+             lab"
+        }
+        Refusal::WrongRole => {
+            "issue its certificate anew, without --publish-only and --subscribe-only: `schwann keys issue`"
+        }
+        _ => {
+            "if it happens again, somebody may be changing bytes on the way: `schwann doctor HOST` tries the network"
+        }
+    }
+}

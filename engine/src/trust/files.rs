@@ -1,0 +1,148 @@
+//! The part of the key folder that changes while programs run: the revocation list and its discovery key.
+
+use core::time::Duration;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use schwann_session::{Lab, RevocationList};
+use zeroize::Zeroizing;
+
+use super::TrustError;
+use super::member::{DiscoverySecret, FORMER_KEYS, Standing};
+use super::store::{DISCOVERY, FORMER, REVOKED, read, write_private};
+use crate::log;
+
+/// Time between two looks for a newer list.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// A key folder that is looked at again and again.
+pub(super) struct Files {
+    folder: PathBuf,
+    seen: Mutex<Seen>,
+}
+
+/// When the folder was last looked at, and what the list was like.
+struct Seen {
+    next_look: Instant,
+    list: Option<(SystemTime, u64)>,
+}
+
+impl Files {
+    pub(super) fn new(folder: &Path) -> Self {
+        let seen = Seen { next_look: Instant::now() + LOOK_EVERY, list: None };
+        Self { folder: folder.to_path_buf(), seen: Mutex::new(seen) }
+    }
+
+    /// Whether the last look is long enough ago; counts as a look if it is.
+    pub(super) fn is_time_to_look(&self) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let is_time = now >= seen.next_look;
+        if is_time {
+            seen.next_look = now + LOOK_EVERY;
+        }
+        is_time
+    }
+
+    /// The stored list with its key, if its number exceeds `number`.
+    pub(super) fn newer_than(
+        &self,
+        lab: &Lab,
+        number: u64,
+    ) -> Option<(RevocationList<Vec<u8>>, DiscoverySecret)> {
+        let metadata = std::fs::metadata(self.folder.join(REVOKED)).ok()?;
+        let present = (metadata.modified().ok()?, metadata.len());
+        if self.seen.lock().unwrap_or_else(PoisonError::into_inner).list == Some(present) {
+            return None;
+        }
+        match read_pair(&self.folder, lab) {
+            Ok(pair) => {
+                self.seen.lock().unwrap_or_else(PoisonError::into_inner).list = Some(present);
+                Some(pair).filter(|(list, _)| list.number() > number)
+            }
+            // Somebody may be about to write the other file of the two.
+            Err(error) => {
+                log::warning!("the lab's revocation list was not read: {error}");
+                None
+            }
+        }
+    }
+
+    /// Stores what is in force, in a thread of its own: it may be a thread with samples to deliver that learnt
+    /// of it.
+    pub(super) fn store(&self, standing: &Standing) {
+        let folder = self.folder.clone();
+        let (number, update) = (standing.number(), standing.update());
+        let spawned = std::thread::Builder::new().name(String::from("lsl-lab-files")).spawn(move || {
+            if let Err(error) = store_update(&folder, number, &update) {
+                log::error!("the lab's new revocation list is in force, but not stored: {error}");
+            }
+        });
+        if let Err(error) = spawned {
+            log::error!("the lab's new revocation list is in force, but not stored: {error}");
+        }
+    }
+}
+
+/// Reads a list and the key that it commits to.
+pub(super) fn read_pair(
+    folder: &Path,
+    lab: &Lab,
+) -> Result<(RevocationList<Vec<u8>>, DiscoverySecret), TrustError> {
+    let path = folder.join(REVOKED);
+    let list = RevocationList::parse(read(&path)?, lab);
+    let list = list.map_err(|error| TrustError::File(path, error.to_string()))?;
+    let path = folder.join(DISCOVERY);
+    let key: Option<[u8; 32]> = Zeroizing::new(read(&path)?).as_slice().try_into().ok();
+    match key.map(Zeroizing::new).filter(|key| list.commits_to(key)) {
+        Some(key) => Ok((list, key)),
+        None => {
+            let reason = format!(
+                "it does not belong to {REVOKED}; copy both files from a machine of the lab, or import its bundle \
+                 with `schwann keys import`"
+            );
+            Err(TrustError::File(path, reason))
+        }
+    }
+}
+
+/// The discovery keys of earlier lists, newest first; none if there is no such file.
+pub(super) fn read_former(folder: &Path) -> Vec<DiscoverySecret> {
+    let bytes = Zeroizing::new(std::fs::read(folder.join(FORMER)).unwrap_or_default());
+    bytes.as_chunks::<32>().0.iter().take(FORMER_KEYS).map(|key| Zeroizing::new(*key)).collect()
+}
+
+/// Replaces the stored list and key by those of an update, unless what is stored is as new.
+///
+/// - Errors: a file cannot be written.
+fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustError> {
+    let Some((list, key)) = update.split_last_chunk() else { return Ok(()) };
+    // Every program of this computer learns of it, and each one stores it.
+    let guard = folder.join("lab.lock");
+    let lock = File::options().create(true).truncate(false).write(true).open(&guard);
+    let lock = lock.and_then(|file| file.lock().map(|()| file));
+    let _lock = lock.map_err(|error| TrustError::File(guard, error.to_string()))?;
+    let stored = read(&folder.join(REVOKED))?;
+    // Offset 20: the number (spec: secure-session §2.4). Whoever reads the file checks the rest.
+    let stored = stored.get(20..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+    if stored >= number {
+        return Ok(());
+    }
+    replace(folder, list, key)
+}
+
+/// Writes a list and its key, and keeps the key of the list before.
+///
+/// - Errors: a file cannot be written.
+pub fn replace(folder: &Path, list: &[u8], key: &[u8; 32]) -> Result<(), TrustError> {
+    let before = Zeroizing::new(std::fs::read(folder.join(DISCOVERY)).unwrap_or_default());
+    let former = Zeroizing::new(std::fs::read(folder.join(FORMER)).unwrap_or_default());
+    if before.len() == key.len() && before.as_slice() != key {
+        let kept = former.get(..former.len().min((FORMER_KEYS - 1) * key.len())).unwrap_or_default();
+        write_private(&folder.join(FORMER), &Zeroizing::new([before.as_slice(), kept].concat()))?;
+    }
+    write_private(&folder.join(DISCOVERY), key)?;
+    write_private(&folder.join(REVOKED), list)
+}

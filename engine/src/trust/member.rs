@@ -1,0 +1,245 @@
+//! This process's membership in a lab, which learns of revocations for as long as it lasts.
+
+use alloc::sync::{Arc, Weak};
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use schwann_session::{
+    ClassicSuite, Context, Credentials, Lab, RekeyLimits, RevocationError, RevocationList, Roles,
+    SystemEntropy,
+};
+use zeroize::Zeroizing;
+
+use super::files::Files;
+use super::secrecy::Locked;
+use super::{TrustError, wall_clock};
+use crate::{log, security};
+
+/// A discovery key as it is stored and handed on.
+pub(crate) type DiscoverySecret = Zeroizing<[u8; 32]>;
+
+/// What the lab's authority last said, as far as this process knows.
+pub(crate) struct Standing {
+    revoked: RevocationList<Vec<u8>>,
+    discovery: Locked<DiscoverySecret>,
+    /// Discovery keys of earlier lists, newest first.
+    former: Vec<DiscoverySecret>,
+}
+
+/// This process's membership in a lab.
+pub struct Member {
+    lab: Lab,
+    credentials: Locked<Credentials>,
+    standing: RwLock<Arc<Standing>>,
+    /// Counts the lists taken in.
+    changes: AtomicU64,
+    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
+    files: Option<Files>,
+    key_lifetime: Duration,
+}
+
+/// Somebody with connections that a new revocation list concerns.
+pub(crate) trait Watcher: Send + Sync {
+    /// A newer list is in force. Must not wait.
+    fn lab_changed(&self);
+}
+
+/// Why an update of the lab was not taken in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum UpdateError {
+    /// The list is not the lab's.
+    List(RevocationError),
+    /// It is no list with the discovery key that it commits to.
+    Malformed,
+}
+
+impl fmt::Display for UpdateError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List(error) => error.fmt(out),
+            Self::Malformed => out.write_str("the discovery key does not belong to the revocation list"),
+        }
+    }
+}
+
+impl core::error::Error for UpdateError {}
+
+impl Standing {
+    pub(super) fn new(
+        revoked: RevocationList<Vec<u8>>,
+        discovery: DiscoverySecret,
+        former: Vec<DiscoverySecret>,
+    ) -> Self {
+        Self { revoked, discovery: Locked::new(discovery), former }
+    }
+
+    /// The number of the revocation list.
+    pub(crate) fn number(&self) -> u64 {
+        self.revoked.number()
+    }
+
+    /// Whether the device with this certificate is out.
+    pub(crate) fn is_revoked(&self, serial: u64) -> bool {
+        self.revoked.contains(serial)
+    }
+
+    /// The key that streams are found with.
+    pub(crate) fn discovery(&self) -> &DiscoverySecret {
+        &self.discovery
+    }
+
+    /// Keys that members who have not heard of the newest list still use, newest first.
+    pub(crate) fn former(&self) -> &[DiscoverySecret] {
+        &self.former
+    }
+
+    /// What another member needs to know as much as this one: the list, then the key that it commits to.
+    pub(crate) fn update(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new([self.revoked.as_bytes(), self.discovery.as_slice()].concat())
+    }
+}
+
+impl Member {
+    /// Joins what a device needs to prove itself, to check others, and to find streams.
+    ///
+    /// - Shape: `discovery` is the key that `revoked` commits to.
+    pub fn new(
+        lab: Lab,
+        credentials: Credentials,
+        revoked: RevocationList<Vec<u8>>,
+        discovery: &[u8; 32],
+    ) -> Self {
+        let standing = Standing::new(revoked, Zeroizing::new(*discovery), Vec::new());
+        Self::with(lab, credentials, standing, None)
+    }
+
+    pub(super) fn with(lab: Lab, credentials: Credentials, standing: Standing, files: Option<Files>) -> Self {
+        Self {
+            lab,
+            credentials: Locked::new(credentials),
+            standing: RwLock::new(Arc::new(standing)),
+            changes: AtomicU64::new(0),
+            watchers: Mutex::default(),
+            files,
+            key_lifetime: RekeyLimits::default().lifetime,
+        }
+    }
+
+    /// Changes how long the key of a session is used at most.
+    #[must_use]
+    pub fn with_key_lifetime(self, key_lifetime: Duration) -> Self {
+        Self { key_lifetime, ..self }
+    }
+
+    /// What a session that was just made goes by.
+    pub(crate) fn rekey_limits(&self) -> RekeyLimits {
+        RekeyLimits { lifetime: self.key_lifetime, ..RekeyLimits::default() }
+    }
+
+    /// The lab.
+    pub fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    /// What this device proves itself with.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// The number of the revocation list in force.
+    pub fn revocation_number(&self) -> u64 {
+        self.standing().number()
+    }
+
+    /// What is known now.
+    pub(crate) fn standing(&self) -> Arc<Standing> {
+        Arc::clone(&self.standing.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many newer lists were taken in so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Tells `watcher` of every newer list, as long as it lives.
+    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(watcher);
+    }
+
+    /// Runs one step of a handshake with everything that it needs.
+    pub fn with_context<R>(&self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
+        let standing = self.standing();
+        step(&mut Context {
+            classic: ClassicSuite::Certified,
+            credentials: &self.credentials,
+            entropy: &mut SystemEntropy,
+            lab: &self.lab,
+            now: wall_clock(),
+            revoked: standing.revoked.view(),
+        })
+    }
+
+    /// Checks that other members would accept this device in `role`.
+    ///
+    /// - Errors: why they would refuse it.
+    pub fn check(&self, role: Roles) -> Result<(), TrustError> {
+        let standing = self.standing();
+        let checked = self.credentials.check(&self.lab, &standing.revoked, role, wall_clock());
+        checked.map_err(TrustError::Certificate)
+    }
+
+    /// Takes in what another member handed on, if it is newer; says whether it was.
+    ///
+    /// - Errors: the authority did not sign it, or its parts do not belong together.
+    pub fn take_in(&self, update: &[u8]) -> Result<bool, UpdateError> {
+        let (list, discovery) = update.split_last_chunk().ok_or(UpdateError::Malformed)?;
+        let list = RevocationList::parse(list.to_vec(), &self.lab).map_err(UpdateError::List)?;
+        if !list.commits_to(discovery) {
+            return Err(UpdateError::Malformed);
+        }
+        let is_newer = self.replace(list, Zeroizing::new(*discovery));
+        if is_newer && let Some(files) = &self.files {
+            files.store(&self.standing());
+        }
+        Ok(is_newer)
+    }
+
+    /// Looks whether another program of this computer, such as `schwann keys revoke`, has stored a newer
+    /// list. Looks at most once in [`LOOK_EVERY`](super::files::LOOK_EVERY).
+    pub(crate) fn refresh(&self) {
+        let Some(files) = self.files.as_ref().filter(|files| files.is_time_to_look()) else { return };
+        if let Some((list, discovery)) = files.newer_than(&self.lab, self.revocation_number()) {
+            self.replace(list, discovery);
+        }
+    }
+
+    /// Puts a list into force if it is newer than the present one, and says so to everybody concerned.
+    fn replace(&self, revoked: RevocationList<Vec<u8>>, discovery: DiscoverySecret) -> bool {
+        {
+            let mut present = self.standing.write().unwrap_or_else(PoisonError::into_inner);
+            if revoked.number() <= present.number() {
+                return false;
+            }
+            let former = core::iter::once(&*present.discovery).chain(&present.former);
+            let former = former.take(FORMER_KEYS).cloned().collect();
+            *present = Arc::new(Standing::new(revoked, discovery, former));
+        }
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        let number = self.revocation_number();
+        log::info!("revocation list {number} is in force");
+        security::revoked(number);
+        let watchers = core::mem::take(&mut *self.watchers.lock().unwrap_or_else(PoisonError::into_inner));
+        let living: Vec<_> = watchers.iter().filter_map(Weak::upgrade).collect();
+        living.iter().for_each(|watcher| watcher.lab_changed());
+        let mut present = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        present.extend(watchers.into_iter().filter(|watcher| watcher.strong_count() > 0));
+        true
+    }
+}
+
+/// Discovery keys of earlier lists that a member keeps, so that those who were away can be told.
+pub(crate) const FORMER_KEYS: usize = 4;

@@ -1,0 +1,102 @@
+//! Keeps long-term keys out of swap, core dumps and other programs, where it can be had.
+//!
+//! What it does not cover: copies that a key leaves on the stack or in registers while it is used, session keys, and a
+//! computer that hibernates.
+
+use core::fmt;
+use core::ops::Deref;
+
+use region::LockGuard;
+
+use crate::log;
+
+/// A value in memory of its own that the system does not swap, if its limit permits that.
+pub(crate) struct Locked<T> {
+    // Dropped first: memory that has been given back cannot be unlocked.
+    guard: Option<LockGuard>,
+    value: Box<Page<T>>,
+}
+
+/// Pages are locked whole, so nothing else may lie in one: its end would unlock them.
+#[repr(align(4096))]
+struct Page<T>(T);
+
+impl<T> Locked<T> {
+    /// Moves a value into locked memory.
+    pub(crate) fn new(value: T) -> Self {
+        let value = Box::new(Page(value));
+        let guard = region::lock(&raw const *value, size_of::<Page<T>>());
+        let guard = guard.inspect_err(|error| {
+            log::verbose!(1, "keys may be swapped to disk: {error}; `ulimit -l` shows the limit");
+        });
+        Self { guard: guard.ok(), value }
+    }
+
+    /// Whether the system keeps the value out of swap.
+    pub(crate) fn is_locked(&self) -> bool {
+        self.guard.is_some()
+    }
+}
+
+impl<T> Deref for Locked<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value.0
+    }
+}
+
+impl<T> fmt::Debug for Locked<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Locked({})", self.is_locked())
+    }
+}
+
+/// Forbids core dumps of this process, and that other programs of its user look into its memory.
+#[cfg(target_os = "linux")]
+pub(super) fn forbid_dumps() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        log::verbose!(1, "keys may be in core dumps: {error}");
+    }
+}
+
+/// Forbids core dumps of this process.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(super) fn forbid_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
+        log::verbose!(1, "keys may be in core dumps: {error}");
+    }
+}
+
+/// There is no such setting.
+#[cfg(not(unix))]
+pub(super) fn forbid_dumps() {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Bytes of this process that are not swapped.
+    fn locked_bytes() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+        let line = status.lines().find(|line| line.starts_with("VmLck:")).expect("a line");
+        let kib = line.split_whitespace().nth(1).expect("a number");
+        kib.parse::<u64>().expect("a number") * 1024
+    }
+
+    #[test]
+    fn a_locked_value_is_locked_as_long_as_it_lives_and_no_longer() {
+        let before = locked_bytes();
+        let [first, second] = [1_u8, 2].map(|byte| Locked::new([byte; 32]));
+        // Some containers permit no locked memory at all.
+        let expected = if first.is_locked() { before + 2 * 4096 } else { before };
+        assert_eq!(locked_bytes(), expected);
+        assert_eq!((*first, *second), ([1; 32], [2; 32]));
+        drop(first);
+        assert_eq!(locked_bytes(), expected.saturating_sub(4096).max(before));
+        drop(second);
+        assert_eq!(locked_bytes(), before);
+    }
+}

@@ -1,0 +1,134 @@
+//! Streams whose policy differs from that of the computer.
+//!
+//! | Where | How |
+//! | --- | --- |
+//! | `[security]` in `lsl_api.cfg` | `require = {EEG, Heart}`, `prefer = {…}`, `off = {Markers}`: names of streams |
+//! | `$SCHWANN_SECURITY_STREAMS` | `EEG=require; Markers=off`, instead of those lists |
+//! | the outlet's own description | `<desc><security>require</security></desc>`; it may only be stricter |
+//!
+//! A stream that is named twice, or with a word that is no policy, is sealed.
+//!
+//! Source: spec: secure-session §6.
+
+use schwann_proto::stream_info::StreamInfo;
+
+use super::Policy;
+use crate::config::Config;
+
+/// The policies of single streams, by name.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct StreamPolicies(Vec<(String, Policy)>);
+
+impl StreamPolicies {
+    /// The policies that the environment or, without it, the configuration gives.
+    pub(super) fn load(config: &Config) -> Self {
+        match std::env::var(VARIABLE) {
+            Ok(text) if !text.trim().is_empty() => Self::parse(&text),
+            _ => Self::of(config),
+        }
+    }
+
+    /// Reads `name=policy; name=policy`.
+    pub fn parse(text: &str) -> Self {
+        let mut policies = Self::default();
+        for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
+            // A name may have an equals sign; a policy has none.
+            let (name, word) = item.rsplit_once('=').unwrap_or((item, ""));
+            policies.add(name.trim(), Policy::of_word(word.trim()).unwrap_or(Policy::Require));
+        }
+        policies
+    }
+
+    fn of(config: &Config) -> Self {
+        let mut policies = Self::default();
+        let policies_read = if config.is_substitute { &[Policy::Require][..] } else { &ALL };
+        for &policy in policies_read {
+            let Some(list) = config.raw("security", policy.word()) else { continue };
+            let list = list.trim();
+            let names = list.strip_prefix('{').and_then(|list| list.strip_suffix('}')).unwrap_or(list);
+            for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+                policies.add(name, policy);
+            }
+        }
+        policies
+    }
+
+    fn add(&mut self, name: &str, policy: Policy) {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = (*known).max(policy),
+            None => self.0.push((name.to_owned(), policy)),
+        }
+    }
+
+    /// The policy of the stream with this name, if it has one of its own.
+    pub fn of_stream(&self, name: &str) -> Option<Policy> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, policy)| *policy)
+    }
+
+    /// Every stream with a policy of its own.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Policy)> {
+        self.0.iter().map(|(name, policy)| (name.as_str(), *policy))
+    }
+
+    /// The strictest policy of any stream.
+    pub(super) fn strictest(&self) -> Option<Policy> {
+        self.0.iter().map(|(_, policy)| *policy).max()
+    }
+
+    /// The names of streams that may go in the clear.
+    pub(super) fn plain(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, policy)| *policy != Policy::Require).map(|(name, _)| name.as_str())
+    }
+}
+
+/// What an outlet's own description asks for.
+pub(crate) fn of_description(info: &StreamInfo) -> Option<Policy> {
+    let (document, desc) = (info.document(), info.desc()?);
+    let said = document.child(desc, "security").map(|security| document.child_value(security).to_string())?;
+    Some(Policy::of_word(said.trim()).unwrap_or(Policy::Require))
+}
+
+const ALL: [Policy; 3] = [Policy::Require, Policy::Prefer, Policy::Off];
+const VARIABLE: &str = "SCHWANN_SECURITY_STREAMS";
+
+#[cfg(test)]
+mod tests {
+    use schwann_proto::stream::ChannelFormat;
+
+    use super::*;
+
+    #[test]
+    fn lists_name_streams_and_doubt_seals() {
+        let text = "[security]\nrequire={EEG, Heart}\noff={Markers, Heart}\nprefer=Lone\n";
+        let policies = StreamPolicies::of(&Config::parse(text).expect("valid"));
+        let of = |name| policies.of_stream(name);
+        assert_eq!(
+            [of("EEG"), of("Markers"), of("Lone")].map(Option::unwrap),
+            [Policy::Require, Policy::Off, Policy::Prefer]
+        );
+        assert_eq!((of("Heart"), of("Other")), (Some(Policy::Require), None));
+        assert_eq!(policies.plain().collect::<Vec<_>>(), ["Lone", "Markers"]);
+    }
+
+    #[test]
+    fn the_environment_names_streams_the_same_way() {
+        let policies = StreamPolicies::parse("EEG=require; a=b=off ;Markers = of; Bare");
+        let of = |name| policies.of_stream(name);
+        assert_eq!((of("EEG"), of("a=b")), (Some(Policy::Require), Some(Policy::Off)));
+        assert_eq!((of("Markers"), of("Bare")), (Some(Policy::Require), Some(Policy::Require)));
+    }
+
+    #[test]
+    fn a_description_says_what_its_stream_needs() {
+        let mut info = StreamInfo::new("n", "EEG", 1, 0.0, ChannelFormat::Int8, "").expect("valid");
+        info.reset_uid([1; 16]);
+        assert_eq!(of_description(&info), None);
+        for (word, policy) in [("require", Policy::Require), ("off", Policy::Off), ("of", Policy::Require)] {
+            let xml = String::from_utf8(info.fullinfo()).expect("text");
+            let from = xml.find("<desc").expect("a desc");
+            let said = format!("{}<desc><security>{word}</security></desc></info>", &xml[..from]);
+            let said = StreamInfo::parse(said.as_bytes()).expect("valid");
+            assert_eq!(of_description(&said), Some(policy));
+        }
+    }
+}

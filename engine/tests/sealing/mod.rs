@@ -1,0 +1,120 @@
+//! A lab, its members, and streams between them.
+#![allow(dead_code, reason = "each test file needs another part")]
+
+use core::sync::atomic::{AtomicU16, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use schwann::inlet::{Inlet, InletOptions, Recover};
+use schwann::outlet::{Outlet, OutletOptions};
+use schwann::trust::{Member, Policy, Trust};
+use schwann::{Config, Error, StreamInfo, resolver};
+use schwann_proto::stream::ChannelFormat;
+use schwann_session::{
+    AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
+    SystemEntropy, UnixSeconds,
+};
+
+/// Long enough for a busy machine; a test that passes never waits for it.
+pub(crate) const LONG: f64 = 20.0;
+/// What a refused inlet is given.
+pub(crate) const SHORT: f64 = 1.0;
+
+/// A lab, and what its next device gets.
+pub(crate) struct Lab {
+    authority: AuthorityKey,
+    discovery: [u8; 32],
+    pub(crate) number: u64,
+    pub(crate) revoked: Vec<u64>,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let authority = AuthorityKey::generate(&mut SystemEntropy).expect("random");
+        // Each lab has its own, and each list of it.
+        let discovery = authority.lab().authority().0;
+        Self { authority, discovery, number: 1, revoked: Vec::new() }
+    }
+
+    /// The same lab, where a device is revoked with a list of the same number: nobody hands it on.
+    pub(crate) fn with_revoked(&self, serial: u64) -> Self {
+        let authority = AuthorityKey::from_seed(&self.authority.seed());
+        Self { authority, discovery: self.discovery, number: self.number, revoked: vec![serial] }
+    }
+
+    /// Revokes a device; returns what members hand on to each other.
+    pub(crate) fn revoke(&mut self, serial: u64) -> Vec<u8> {
+        self.revoked.push(serial);
+        self.number += 1;
+        self.discovery[0] = self.discovery[0].wrapping_add(1);
+        [self.list().as_bytes(), &self.discovery].concat()
+    }
+
+    fn list(&self) -> RevocationList<Vec<u8>> {
+        RevocationList::sign(&self.authority, self.number, UnixSeconds(1), &self.discovery, &self.revoked)
+            .expect("a list")
+    }
+
+    pub(crate) fn member(&self, serial: u64, change: impl FnOnce(&mut Statement)) -> Member {
+        let key = DeviceKey::generate(&mut SystemEntropy).expect("random");
+        let mut statement = Statement {
+            device: key.public(),
+            flags: Flags::default(),
+            lab: LabId([0; 16]),
+            name: DeviceName::new(&format!("device {serial}")).expect("a name"),
+            not_after: UnixSeconds(u64::MAX),
+            not_before: UnixSeconds(0),
+            roles: Roles::BOTH,
+            serial,
+        };
+        change(&mut statement);
+        let certificate = self.authority.certify(statement);
+        let credentials = Credentials::new(key, certificate, &mut SystemEntropy).expect("credentials");
+        Member::new(self.authority.lab(), credentials, self.list(), &self.discovery)
+    }
+}
+
+/// Ports and a session that no other test of this process shares.
+pub(crate) fn network() -> String {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    let base = 20_000 + (process % 97) as u16 * 80 + 40 * number;
+    format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
+         [lab]\nSessionID=sealed{process}-{number}\n",
+        base + 39
+    )
+}
+
+pub(crate) fn config(network: &str, policy: Policy, member: Option<Member>) -> Arc<Config> {
+    Arc::new(Config::parse(network).expect("a valid configuration").with_trust(Trust::new(policy, member)))
+}
+
+pub(crate) fn description() -> StreamInfo {
+    StreamInfo::new("Sealed", "EEG", 8, 100.0, ChannelFormat::Float32, "sealed").expect("valid")
+}
+
+pub(crate) fn outlet(config: &Arc<Config>) -> Result<Outlet, Error> {
+    Outlet::with_config(&description(), &OutletOptions::default(), Arc::clone(config))
+}
+
+pub(crate) fn find(config: &Arc<Config>, timeout: f64) -> Vec<StreamInfo> {
+    let timeout = Duration::from_secs_f64(timeout);
+    resolver::resolve_byprop(config, "name", "Sealed", 1, timeout).expect("a search")
+}
+
+pub(crate) fn inlet(config: &Arc<Config>, recover: Recover) -> Result<Inlet, Error> {
+    inlet_of(&find(config, LONG)[0], config, recover)
+}
+
+pub(crate) fn inlet_of(info: &StreamInfo, config: &Arc<Config>, recover: Recover) -> Result<Inlet, Error> {
+    Inlet::with_config(info, &InletOptions { recover, ..InletOptions::default() }, Arc::clone(config))
+}
+
+/// The description of an outlet as somebody would have it who could find it.
+pub(crate) fn description_of(outlet: &Outlet) -> StreamInfo {
+    let mut info = outlet.info().clone();
+    info.set_address(schwann_proto::stream_info::IpVersion::V4, "127.0.0.1");
+    info
+}
