@@ -139,7 +139,10 @@ fn desktop(lab: &Lab) -> Trust {
     let key = DeviceKey::generate(&mut SystemEntropy).expect("random");
     let certificate = lab.certify(&key, 2, |one| one.flags = Flags::NONE);
     let credentials = Credentials::new(key, certificate, &mut SystemEntropy).expect("credentials");
-    Trust::new(Policy::Require, Some(Member::new(lab.authority.lab(), credentials, lab.list(), &lab.discovery)))
+    Trust::new(
+        Policy::Require,
+        Some(Member::new(lab.authority.lab(), credentials, lab.list(), &lab.discovery)),
+    )
 }
 
 fn find(config: &Arc<Config>) -> Inlet {
