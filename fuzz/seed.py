@@ -107,3 +107,24 @@ for address in ADDRESSES:
         save("mse_socks", b"\x05\x02\x00\x02\x05" + bytes([command]) + b"\x00" + address + b"\x1a\xe1")
 for greeting in (b"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", b"\x05\x01\x02", b"\x05\x00", b"\x05\xff"):
     save("mse_socks", greeting)
+
+# The node: requests and datagrams at an outlet, an outlet's words at an inlet, and pasted or stored keys.
+TRANSCRIPT = pathlib.Path("firmware/node/tests/common/transcript.bin").read_bytes()
+KEYS = pathlib.Path("firmware/node/tests/common/transcript-keys-1.bin").read_bytes()
+FEED = b"LSL:streamfeed/110 \r\nNative-Byte-Order: 4321\r\nValue-Size: 4\r\nMax-Buffer-Length: 9\r\n\r\n"
+for sealed in (0, 1):
+    for request in (b"LSL:fullinfo\r\n", b"LSL:shortinfo\r\nname='Node'\r\n", FEED, TRANSCRIPT[:700]):
+        save("node_outlet", bytes([0x2e | sealed]) + request)
+    for datagram in (b"LSL:shortinfo\r\nsession_id='default' and not(type='x')\r\n17001 42\r\n",
+                     b"LSL:timedata\r\n7 1.5\r\n", b"\xd5SQ\x01" + bytes(60), b"\xd5SC\x01" + bytes(60)):
+        save("node_outlet", bytes([sealed]) + datagram)
+        save("node_outlet", bytes([0x10 | sealed]) + datagram)
+ANSWER = b"LSL/110 200 OK\r\nUID: 03030303-0303-4303-8303-030303030303\r\nByte-Order: 1234\r\n" \
+         b"Suppress-Subnormals: 0\r\nData-Protocol-Version: 110\r\n\r\n"
+for number in range(7):
+    save("node_inlet", bytes([number]) + ANSWER + bytes(range(1, 90)))
+save("node_inlet", b"\x00LSL/110 404 Not found")
+save("node_keys", KEYS)
+save("node_keys", b"SNK\x01" + bytes(4) + len(KEYS).to_bytes(4, "little") + KEYS)
+PART = KEYS[:32].hex().encode()
+save("node_keys", b"schwann 0000 " + PART + b" 00000000\nschwann end 0020 00000000\n")

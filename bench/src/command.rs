@@ -37,6 +37,7 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
 
   schwann bench SUITE [--quick] [--minutes N] [OPTIONS]
   schwann bench all [--quick] [--minutes N] [OPTIONS]
+  schwann bench mcu IMAGE               the microcontroller's instruction counts, from the image for QEMU
   schwann bench report FOLDER           the page (report.html) and the summary (report.md) of results
   schwann bench list                    the suites
 
@@ -62,6 +63,7 @@ enum Command {
     All(Options),
     Help,
     List,
+    Microcontroller(PathBuf),
     Report(PathBuf),
     Run(&'static Suite, Options),
 }
@@ -119,6 +121,12 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
         [] => Command::Help,
         ["list"] => Command::List,
         ["all"] => Command::All(options),
+        ["mcu", image] => Command::Microcontroller(image.into()),
+        ["mcu"] => {
+            return Err(
+                "schwann bench mcu needs the image for QEMU; firmware/README.md says how to build it".into(),
+            );
+        }
         ["report", folder] => Command::Report(folder.into()),
         name => {
             let name = name.join("-");
@@ -135,6 +143,7 @@ fn execute(command: Command) -> Result<(), Reason> {
                 println!("{:16} {}", suite.name.replacen('-', " ", 1), suite.about);
             }
         }
+        Command::Microcontroller(image) => print!("{}", crate::mcu::run(&image)?),
         Command::Report(folder) => crate::page::write(&folder)?,
         Command::Run(suite, options) => {
             let default = || Path::new("bench-results").join(format!("{}-{}", suite.name, unix_time()));

@@ -19,6 +19,7 @@ pub mod ffi;
 pub mod fieldtrip;
 pub mod libcrypto;
 pub mod libraries;
+mod mcu;
 pub mod mse;
 pub mod page;
 pub mod payload;

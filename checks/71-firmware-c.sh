@@ -1,0 +1,34 @@
+# The node's C library: its test under the sanitizers, and linked for a microcontroller. About 20 s without building.
+set -euo pipefail
+cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
+command -v gcc > /dev/null || { echo "needs gcc"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cargo build --locked --quiet -p schwann-node-capi
+gcc -std=c11 -Wall -Wextra -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all -Ifirmware/capi/include \
+  firmware/capi/tests/node.c "$CARGO_TARGET_DIR/debug/libschwann_node.a" -lm -o "$scratch/node"
+"$scratch/node"
+echo '#include "schwann_node.h"' > "$scratch/header.cpp"
+g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -Ifirmware/capi/include "$scratch/header.cpp"
+# Every function of the header is in the library, and no other name of ours.
+sed -n 's/.*\(schwann_node_[a-z0-9_]*\)(.*/\1/p' firmware/capi/include/schwann_node.h | grep -v panic | sort -u > "$scratch/header"
+nm -g --defined-only "$CARGO_TARGET_DIR/debug/libschwann_node.a" 2> /dev/null \
+  | sed -n 's/.* T \(schwann_node_[a-z0-9_]*\)$/\1/p' | sort -u > "$scratch/library"
+diff "$scratch/header" "$scratch/library"
+
+target=riscv32imc-unknown-none-elf
+if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
+  timeout 300 rustup target add "$target" || { echo "the Rust target $target cannot be had here"; exit 77; }
+fi
+CARGO_TARGET_DIR="$CARGO_TARGET_DIR/bare-metal" cargo build --locked --quiet --release -p schwann-node-capi \
+  --no-default-features --target "$target"
+library="$CARGO_TARGET_DIR/bare-metal/$target/release/libschwann_node.a"
+# Without a C compiler for the chip, the linker alone must find everything but what the program provides.
+linker=$(find "$(rustc --print sysroot)" -name rust-lld -type f | head -n 1)
+[ -n "$linker" ] || { echo "this toolchain has no rust-lld: not linked for $target"; exit 77; }
+undefined=$(sed 's/^/--undefined=/' "$scratch/header" | tr '\n' ' ')
+# shellcheck disable=SC2086
+"$linker" -flavor gnu -melf32lriscv --gc-sections --entry=0 --defsym=schwann_node_panic=0 $undefined "$library" \
+  -o "$scratch/linked.elf"
+echo "the C library works under the sanitizers and links for $target"
