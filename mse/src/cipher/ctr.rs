@@ -1,5 +1,7 @@
 //! AES in counter mode, for the private methods between Schwann peers.
 
+use core::hint::black_box;
+
 use aes::cipher::array::Array;
 use aes::cipher::consts::U16;
 use aes::cipher::inout::InOut;
@@ -25,6 +27,13 @@ struct Place {
 }
 
 const BLOCK: usize = 16;
+
+/// Blocks a batch of the cipher's code for AVX-512, which has registers for the blocks and the round keys.
+///
+/// With fewer registers the round keys must come from memory. Seen through, the loop tempts the compiler to hold them
+/// in registers and to encrypt two or three blocks at a time. With a hidden pointer AES-128 is 1.16 times as
+/// fast and AES-256 1.24 times on Zen 3, where the batches of AES-NI hold eight blocks (`bench mse`, "cipher").
+const BATCH_OF_AVX512: usize = 64;
 
 impl<A: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ctr<A> {
     /// Starts at the block `counter`.
@@ -83,6 +92,7 @@ impl BlockCipherEncClosure for Run<'_> {
             place.counter = place.counter.wrapping_add(batch as u128);
             let next = turn ^ 1;
             count_up(place.counter, &mut highs[next], &mut counters[next]);
+            let backend = if batch < BATCH_OF_AVX512 { black_box(backend) } else { backend };
             backend.encrypt_par_blocks(InOut::from((&counters[turn], &mut keystream)));
             xor(chunk, Array::cast_slice_to_core(&keystream).as_flattened());
             turn = next;
