@@ -33,7 +33,7 @@ def isolated(*command):
 
 def can_isolate():
     try:
-        return subprocess.run(isolated("true"), capture_output=True).returncode == 0
+        return subprocess.run(isolated("ip", "link"), capture_output=True).returncode == 0
     except OSError:
         return False
 
