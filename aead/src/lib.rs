@@ -55,15 +55,15 @@
 //! with 13 bytes of header.
 //!
 //! On a CPU without AVX-512 (AMD EPYC, Zen 3, November 2026), where no peer has it either, the AVX2 kernel
-//! against ring, which was within 2 % of the best of them at every size, in one run, sealing and opening:
+//! against ring, which was within 2 % of the best of them at every size, in turns within a run, sealing and opening:
 //!
 //! | message | alone | batch of 8 |
 //! | --- | --- | --- |
 //! | 64 B | 1.10 and 1.15 | 1.71 and 1.76 |
-//! | 264 B | 0.98 and 1.01 | 1.11 and 1.14 |
-//! | 512 B | 0.89 and 0.86 | 1.20 and 1.16 |
-//! | 1 KiB | 0.99 and 0.94 | 1.08 and 1.03 |
-//! | 4 KiB | 1.07 and 1.05 | 1.09 and 1.07 |
+//! | 264 B | 0.99 and 1.00 | 1.12 and 1.15 |
+//! | 512 B | 0.92 and 0.88 | 1.39 and 1.34 |
+//! | 1 KiB | 1.03 and 0.97 | 1.27 and 1.21 |
+//! | 4 KiB | 1.12 and 1.10 | 1.08 and 1.05 |
 //! | 16 KiB | 1.11 and 1.10 | 1.11 and 1.11 |
 //!
 //! There a pass of 512 bytes takes about 600 cycles, 1.2 per byte (from 4 to 16 KiB). ChaCha20 alone takes about

@@ -80,6 +80,9 @@ pub(super) trait Unit: Copy {
     fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]);
     /// Adds a long text to a sum.
     fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number;
+    /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the
+    /// multiplier r.
+    fn key_stream_and_sum(self, blocks: &mut [Block; 8], sum: (Number, Number), text: &[[u8; 16]]) -> Number;
     /// Writes eight blocks of a message's key stream from counter `first` on, and adds blocks of text to the sum
     /// h with the multiplier r.
     fn blocks_and_sum(
@@ -114,16 +117,25 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
         } else {
             groups(unit, messages, direction);
         }
-    } else if U::STITCHED < usize::MAX && messages.iter().all(|message| message.buffer.len() >= LONG_STITCHED)
-    {
+    } else if U::STITCHED < usize::MAX && messages.len() == 2 {
+        // Two messages fill neither the lanes nor the passes.
         for message in messages {
-            stitched::message(unit, message, direction);
+            batch(unit, core::slice::from_mut(message), direction);
         }
+        return;
+    } else if stitch::<U>(messages) {
+        stitched::batch(unit, messages, direction);
         wipe_stack::<3072>();
     } else {
         groups(unit, messages, direction);
     }
     unit.wipe_registers();
+}
+
+/// Whether a batch is for [`stitched`]: the lanes serve short messages better.
+fn stitch<U: Unit>(messages: &[Message<'_>]) -> bool {
+    let bytes: usize = messages.iter().map(|message| message.buffer.len()).sum();
+    U::STITCHED < usize::MAX && bytes >= SHORT * messages.len().max(1)
 }
 
 /// As [`batch`], for one message of less than `BLOCKS` blocks.
@@ -305,10 +317,10 @@ impl Cursor {
     const START: Self = Self { index: 0, at: 0 };
 
     /// Writes the initial states of the next blocks after the first `filled`; returns how many there are.
-    fn fill(&mut self, messages: &[Message<'_>], pass: &mut [Block; PASS], mut filled: usize) -> usize {
+    fn fill(&mut self, messages: &[Message<'_>], pass: &mut [Block], mut filled: usize) -> usize {
         while let Some(message) = messages.get(self.index) {
             let wanted = (message.buffer.len() - self.at).div_ceil(64);
-            let now = wanted.min(PASS - filled);
+            let now = wanted.min(pass.len() - filled);
             let initial = Block::initial(message.key, &message.nonce, 0);
             let mut counter = (self.at / 64) as u32;
             for block in &mut pass[filled..filled + now] {
@@ -360,8 +372,8 @@ const PASS: usize = 32;
 const FEW: usize = 3;
 /// Messages above this many bytes have their tags computed one by one.
 const LONG: usize = 2048;
-/// Messages of a batch are worked on one by one from this many bytes on, if [`stitched`] serves them.
-const LONG_STITCHED: usize = 1536;
+/// Messages of a batch are for [`stitched`] from this many bytes on, on average.
+const SHORT: usize = 400;
 /// A message alone is long from this many bytes on.
 const LONG_ALONE: usize = 512;
 
@@ -463,6 +475,26 @@ macro_rules! unit {
                 }
                 // SAFETY: holding the token proves the CPU features.
                 unsafe { entry(self, r, h, text) }
+            }
+
+            #[inline]
+            fn key_stream_and_sum(
+                self,
+                blocks: &mut [Block; 8],
+                sum: (Number, Number),
+                text: &[[u8; 16]],
+            ) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    blocks: &mut [Block; 8],
+                    sum: (Number, Number),
+                    text: &[[u8; 16]],
+                ) -> Number {
+                    Simd::key_stream_and_sum(token, blocks, sum, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, blocks, sum, text) }
             }
 
             #[inline]

@@ -97,6 +97,21 @@ pub(in crate::kernel) trait Simd: Copy {
         super::chacha20::blocks_from::<Self, SETS>(self, key, nonce, first, blocks);
     }
 
+    /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the multiplier
+    /// r; a unit may know how to do both at a time.
+    #[inline(always)]
+    fn key_stream_and_sum(
+        self,
+        blocks: &mut [Block; 8],
+        (h, r): (Number, Number),
+        text: &[[u8; 16]],
+    ) -> Number {
+        for blocks in blocks.chunks_mut(Self::PARTS) {
+            super::chacha20::key_stream::<Self, 1>(self, blocks);
+        }
+        text.iter().fold(h, |h, block| h.step(block, r))
+    }
+
     /// Writes eight blocks of one message's key stream from counter `first` on, and adds blocks of text to the sum
     /// h with the multiplier r; a unit may know how to do both at a time.
     #[inline(always)]

@@ -16,11 +16,30 @@ use crate::{Key, Nonce};
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn key_stream(blocks: &mut [Block; 8]) {
+    make_stream::<false>(blocks, &mut Sum::nothing());
+}
+
+/// As [`key_stream`], while blocks of text are added to the sum h with the multiplier r.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn key_stream_and_sum(
+    blocks: &mut [Block; 8],
+    (h, r): (Number, Number),
+    text: &[[u8; 16]],
+) -> Number {
+    let mut sum = Sum::new(h, r, text);
+    make_stream::<true>(blocks, &mut sum);
+    sum.h
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn make_stream<const SUM: bool>(blocks: &mut [Block; 8], sum: &mut Sum<'_>) {
     let rows = [half(blocks, 0), half(blocks, 1)];
     let mut words = [rows[0][0]; 16];
     words[..8].copy_from_slice(&transpose(rows[0]));
     words[8..].copy_from_slice(&transpose(rows[1]));
-    rounds(&mut words, &mut Sum::nothing());
+    rounds::<SUM, 0>(&mut words, sum);
     for (i, words) in words.as_chunks().0.iter().enumerate() {
         for (block, row) in blocks.iter_mut().zip(transpose(*words)) {
             let place = block.0.as_mut_ptr().wrapping_add(32 * i).cast();
@@ -36,7 +55,7 @@ pub(super) fn key_stream(blocks: &mut [Block; 8]) {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn blocks_from(key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block; 8]) {
-    make_blocks(key, nonce, first, blocks, &mut Sum::nothing());
+    make_blocks::<false>(key, nonce, first, blocks, &mut Sum::nothing());
 }
 
 /// As [`blocks_from`], while blocks of text are added to a sum.
@@ -53,9 +72,8 @@ pub(super) fn blocks_and_sum(
     (h, r): (Number, Number),
     text: &[[u8; 16]],
 ) -> Number {
-    let [r0, r1, _] = r.0;
-    let mut sum = Sum { h, r: [r0, r1, r1 + (r1 >> 2)], text, steps: text.len(), due: 0 };
-    make_blocks(key, nonce, first, blocks, &mut sum);
+    let mut sum = Sum::new(h, r, text);
+    make_blocks::<true>(key, nonce, first, blocks, &mut sum);
     sum.h
 }
 
@@ -71,11 +89,16 @@ struct Sum<'a> {
     due: usize,
 }
 
-impl Sum<'_> {
+impl<'a> Sum<'a> {
+    #[inline(always)]
+    fn new(h: Number, Number([r0, r1, _]): Number, text: &'a [[u8; 16]]) -> Self {
+        Self { h, r: [r0, r1, r1 + (r1 >> 2)], text, steps: text.len(), due: 0 }
+    }
+
     /// Nothing to add.
     #[inline(always)]
     fn nothing() -> Self {
-        Sum { h: Number::ZERO, r: [0; 3], text: &[], steps: 0, due: 0 }
+        Self { h: Number::ZERO, r: [0; 3], text: &[], steps: 0, due: 0 }
     }
 
     #[inline(always)]
@@ -155,15 +178,25 @@ fn step(h: Number, block: &[u8; 16], r: &[u64; 3]) -> Number {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn make_blocks(key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block; 8], sum: &mut Sum<'_>) {
+fn make_blocks<const SUM: bool>(
+    key: &Key,
+    nonce: &Nonce,
+    first: u32,
+    blocks: &mut [Block; 8],
+    sum: &mut Sum<'_>,
+) {
     let mut initial = [first; 16];
     initial[..4].copy_from_slice(&CONSTANTS);
     initial[4..12].copy_from_slice(key.words());
     initial[13..].copy_from_slice(&nonce.words());
     let count = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    let mut words = initial.map(|word| _mm256_set1_epi32(word as i32));
+    // Not `map`: its closure is not always inlined.
+    let mut words = [count; 16];
+    for (word, initial) in words.iter_mut().zip(initial) {
+        *word = _mm256_set1_epi32(initial as i32);
+    }
     words[12] = _mm256_add_epi32(words[12], count);
-    rounds(&mut words, sum);
+    rounds::<SUM, 1>(&mut words, sum);
     words[12] = _mm256_add_epi32(words[12], count);
     for (i, (words, initial)) in words.as_chunks().0.iter().zip(initial.as_chunks::<8>().0).enumerate() {
         let mut sums: [__m256i; 8] = *words;
@@ -177,21 +210,30 @@ fn make_blocks(key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block; 8], su
     }
 }
 
-/// Ten double rounds (RFC 8439 §2.3), and the steps of a sum between them.
+/// Ten double rounds (RFC 8439 §2.3), and if `SUM` the steps of a sum between them.
+///
+/// There is one of it per `CALLER`, so that the compiler puts it there: called, it would go to memory for the
+/// words and the sum.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn rounds(words: &mut [__m256i; 16], sum: &mut Sum<'_>) {
+fn rounds<const SUM: bool, const CALLER: u8>(words: &mut [__m256i; 16], sum: &mut Sum<'_>) {
     let mut third = words[3];
     // What no pointer leads to stays in registers across the rounds.
     let r = sum.r;
     let mut local = Sum { r: [0; 3], ..*sum };
     for _ in 0..10 {
         columns(words, &mut third);
-        local.after_round(&r);
+        if SUM {
+            local.after_round(&r);
+        }
         diagonals(words, &mut third);
-        local.after_round(&r);
+        if SUM {
+            local.after_round(&r);
+        }
     }
-    sum.h = local.h;
+    if SUM {
+        sum.h = local.h;
+    }
     words[3] = third;
 }
 
