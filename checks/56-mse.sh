@@ -21,8 +21,12 @@ command -v rtorrent >/dev/null || packages+=(rtorrent)
 command -v unshare >/dev/null || packages+=(util-linux)
 command -v ip >/dev/null || packages+=(iproute2)
 if [ ${#packages[@]} -gt 0 ]; then
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${packages[@]}"; } >/dev/null 2>&1 || echo "${packages[*]} cannot be installed here: their tests are skipped"
+  # A slow mirror costs two minutes at most; only the download may be cut short, never the unpacking.
+  export DEBIAN_FRONTEND=noninteractive
+  install="apt-get install -y -qq --no-install-recommends"
+  { timeout 60 apt-get update -qq && timeout 60 $install --download-only "${packages[@]}" &&
+    $install --no-download "${packages[@]}"; } </dev/null >/dev/null 2>&1 ||
+    echo "${packages[*]} cannot be installed here: their tests are skipped"
 fi
 cargo build --locked --quiet -p schwann-mse --example mse_peer
 cargo build --locked --quiet -p schwann-cli --bin schwann
