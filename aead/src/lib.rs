@@ -26,7 +26,7 @@
 //! | --- | --- | --- |
 //! | `Portable` | nothing; safe Rust | 1 |
 //! | `Neon` | aarch64 | 4 |
-//! | `Avx2` | x86-64 with AVX2 | 8 |
+//! | `Avx2` | x86-64 with AVX2 and BMI2 | 8 |
 //! | `Avx512` | AVX-512 F, BW, DQ, VL | 16 |
 //! | `Avx512Ifma` | and IFMA | 16 |
 //!
@@ -55,7 +55,8 @@
 //! with 13 bytes of header.
 //!
 //! On a CPU without AVX-512 (AMD EPYC, Zen 3, November 2026), where no peer has it either, the AVX2 kernel
-//! against ring, which was within 2 % of the best of them at every size, in turns within a run, sealing and opening:
+//! against ring, in turns within a run, sealing and opening. (Ring seals within 2 % of the best of them at every size;
+//! AWS-LC opens up to 2.3 % faster than ring.)
 //!
 //! | message | alone | batch of 8 |
 //! | --- | --- | --- |
