@@ -1,7 +1,7 @@
 //! Whom this process is, whom it talks to, and whether anything may go in the clear.
 //!
 //! A [`Trust`] is made from the `[security]` section of the configuration, the environment and the keys
-//! on disk. Outlets, inlets and searches ask it for one thing: the [`Terms`] of a stream. What cannot
+//! on disk. Outlets, inlets and searches ask it for one thing: the `Terms` of a stream. What cannot
 //! be read never opens anything up: with keys installed, a policy that does not parse means `require`.
 //!
 //! Source: spec: secure-session §6.
