@@ -23,7 +23,7 @@ for program in streams infos process; do
     # A fork's child has the memory of its parent's threads, and not the threads: nobody gives it back there.
     leaks=full
     [ "$program" != process ] || leaks=no
-    timeout 500 valgrind --quiet --error-exitcode=9 --leak-check=$leaks --errors-for-leak-kinds=definite \
+    timeout 500 valgrind --quiet --fair-sched=try --error-exitcode=9 --leak-check=$leaks --errors-for-leak-kinds=definite \
       "$folder/$program"
     passed=$((passed + 1))
   else

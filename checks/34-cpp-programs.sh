@@ -41,7 +41,7 @@ timeout 120 "$folder/wrapper"
 timeout 240 "$folder/wrapper-asan"
 passed=$((passed + 2))
 if command -v valgrind > /dev/null; then
-  timeout 500 valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite "$folder/wrapper"
+  timeout 500 valgrind --quiet --fair-sched=try --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite "$folder/wrapper"
   passed=$((passed + 1))
 else
   echo "SKIPPED valgrind: not here"

@@ -105,6 +105,7 @@ static void resolvers(void) {
 	}
 	int count = 0;
 	while (count < 3) {
+		usleep(1000); /* valgrind runs one thread at a time, and a busy one keeps the others out */
 		count = lsl_resolver_results(by_type, found, 8);
 		CHECK(count >= 0);
 		for (int k = 0; k < count; k++) lsl_destroy_streaminfo(found[k]);
