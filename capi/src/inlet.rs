@@ -2,6 +2,7 @@
 
 use core::ffi::{c_char, c_ulong, c_void};
 use core::ptr;
+use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
 use schwann::security::advice;
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn lsl_create_inlet_ex(
     guard(ptr::null_mut(), || {
         let info = info.ok_or(Error::Argument("The stream info of an inlet must not be NULL."));
         match info.and_then(|info| create(&info.info, max_buflen, max_chunklen, recover, flags)) {
-            Ok(inlet) => Box::into_raw(Box::new(inlet)),
+            Ok(inlet) => Arc::into_raw(Arc::new(inlet)).cast_mut(),
             Err(error) => {
                 record_error(error);
                 ptr::null_mut()
@@ -86,10 +87,29 @@ fn create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_destroy_inlet(inlet: *mut Inlet) {
     if !inlet.is_null() {
-        // SAFETY: handles come from `Box::into_raw`, and this one was not given back.
-        let inlet = unsafe { Box::from_raw(inlet) };
-        guard((), || drop(inlet));
+        // SAFETY: handles come from `Arc::into_raw`, and this one was not given back.
+        let inlet = unsafe { Arc::from_raw(inlet) };
+        guard((), || {
+            // Another thread that waits in it shares it: it comes back now, and the last one out ends the inlet.
+            inlet.end();
+            drop(inlet);
+        });
     }
+}
+
+/// Keeps an inlet for the length of a call, during which another thread may give the handle back.
+///
+/// # Safety
+///
+/// - `inlet` is null or a live handle.
+unsafe fn hold(inlet: *mut Inlet) -> Option<Arc<Inlet>> {
+    if inlet.is_null() {
+        return None;
+    }
+    // SAFETY: a live handle owns a count of its own, so the inlet is there.
+    unsafe { Arc::increment_strong_count(inlet) };
+    // SAFETY: the count that was just added belongs to the result.
+    Some(unsafe { Arc::from_raw(inlet) })
 }
 
 /// Runs an operation; its error goes to `ec`, and `failure` to the caller.
@@ -104,7 +124,8 @@ unsafe fn with<R: Copy>(
     operation: impl FnOnce(&Inlet) -> Result<R, i32>,
 ) -> R {
     // SAFETY: as the caller promises.
-    let inlet = unsafe { inlet.as_ref() };
+    let inlet = unsafe { hold(inlet) };
+    let inlet = inlet.as_deref();
     let result = guard(Err(INTERNAL), || inlet.ok_or(ARGUMENT).and_then(operation));
     if let (Err(TIMEOUT), Some(refusal)) = (&result, inlet.and_then(Inlet::refusal)) {
         // The time was over because nothing can come.

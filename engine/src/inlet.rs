@@ -451,6 +451,17 @@ impl Inlet {
         self.stream.refusal()
     }
 
+    /// Ends the stream for every thread that waits in it: each comes back, with [`Error::Lost`] or with nothing. Dropping does
+    /// that as well; this is for an inlet that several threads share.
+    ///
+    /// *Source*: `lsl_destroy_inlet`.
+    pub fn end(&self) {
+        // A child's copy of the parent's locks may be held by threads that the child does not have.
+        if !self.maker.is_another() {
+            self.stream.end();
+        }
+    }
+
     /// The oldest event of the connection that was not taken yet, waiting for one if there is none.
     pub fn next_event(&self, timeout: f64) -> Option<StreamEvent> {
         self.stream.events.next(Wait::seconds(timeout))
