@@ -102,7 +102,7 @@ pub unsafe extern "C" fn lsl_destroy_inlet(inlet: *mut Inlet) {
 /// # Safety
 ///
 /// - `inlet` is null or a live handle.
-unsafe fn hold(inlet: *mut Inlet) -> Option<Arc<Inlet>> {
+pub(crate) unsafe fn hold(inlet: *mut Inlet) -> Option<Arc<Inlet>> {
     if inlet.is_null() {
         return None;
     }

@@ -8,6 +8,7 @@ use schwann::security::{PeerIdentity, Roles, Suite, advice};
 
 use crate::chunk;
 use crate::guard::{ARGUMENT, INTERNAL, guard, outcome};
+use crate::inlet::hold;
 use crate::outlet::time_limit;
 
 /// No event came in time.
@@ -87,7 +88,8 @@ fn put(place: &mut [c_char], text: &[u8]) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_lag(inlet: *mut Inlet) -> f64 {
     // SAFETY: as this function's own contract.
-    let inlet = unsafe { inlet.as_ref() };
+    let inlet = unsafe { hold(inlet) };
+    let inlet = inlet.as_deref();
     guard(f64::NAN, || inlet.and_then(Inlet::lag).unwrap_or(f64::NAN))
 }
 
@@ -99,7 +101,8 @@ pub unsafe extern "C" fn schwann_inlet_lag(inlet: *mut Inlet) -> f64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_dropped_samples(inlet: *mut Inlet) -> u64 {
     // SAFETY: as this function's own contract.
-    let inlet = unsafe { inlet.as_ref() };
+    let inlet = unsafe { hold(inlet) };
+    let inlet = inlet.as_deref();
     guard(0, || inlet.map_or(0, Inlet::dropped_samples))
 }
 
@@ -111,7 +114,8 @@ pub unsafe extern "C" fn schwann_inlet_dropped_samples(inlet: *mut Inlet) -> u64
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_buffered_bytes(inlet: *mut Inlet) -> u64 {
     // SAFETY: as this function's own contract.
-    let inlet = unsafe { inlet.as_ref() };
+    let inlet = unsafe { hold(inlet) };
+    let inlet = inlet.as_deref();
     guard(0, || inlet.map_or(0, Inlet::buffered_bytes) as u64)
 }
 
@@ -123,7 +127,7 @@ pub unsafe extern "C" fn schwann_inlet_buffered_bytes(inlet: *mut Inlet) -> u64 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_next_event(inlet: *mut Inlet, timeout: f64) -> i32 {
     // SAFETY: as this function's own contract.
-    let Some(inlet) = (unsafe { inlet.as_ref() }) else { return ARGUMENT };
+    let Some(inlet) = (unsafe { hold(inlet) }) else { return ARGUMENT };
     guard(INTERNAL, || match inlet.next_event(timeout) {
         None => EVENT_NONE,
         Some(StreamEvent::Connected) => EVENT_CONNECTED,
@@ -231,7 +235,7 @@ pub unsafe extern "C" fn schwann_outlet_buffered_bytes(outlet: *mut Outlet) -> u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_peer(inlet: *mut Inlet, peer: *mut Peer) -> i32 {
     // SAFETY: as this function's own contract.
-    let Some(inlet) = (unsafe { inlet.as_ref() }) else { return ARGUMENT };
+    let Some(inlet) = (unsafe { hold(inlet) }) else { return ARGUMENT };
     let known = guard(Peer::new(INTERNAL, None), || {
         let security = match inlet.protection() {
             None => NO_CONNECTION,
@@ -274,7 +278,8 @@ pub unsafe extern "C" fn schwann_outlet_peers(outlet: *mut Outlet, peers: *mut P
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_refusal(inlet: *mut Inlet, text: *mut c_char, len: u64) -> u64 {
     // SAFETY: as this function's own contract.
-    let inlet = unsafe { inlet.as_ref() };
+    let inlet = unsafe { hold(inlet) };
+    let inlet = inlet.as_deref();
     let reason = guard(String::new(), || match inlet.and_then(Inlet::refusal) {
         Some(refusal) => format!("{refusal}; {}", advice(refusal)),
         None => String::new(),
