@@ -108,7 +108,7 @@ impl fmt::Display for Line<'_> {
 }
 
 /// A time as RFC 3339 writes it, in UTC and milliseconds.
-pub(crate) struct Utc(pub(crate) SystemTime);
+pub struct Utc(pub SystemTime);
 
 impl fmt::Display for Utc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

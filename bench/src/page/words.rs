@@ -1,5 +1,10 @@
 //! The sentences of the report, made from its numbers.
 
+use core::time::Duration;
+use std::time::UNIX_EPOCH;
+
+use schwann::log::Utc;
+
 use super::chapter::Chapter;
 use super::escape;
 use super::heat::Outcome;
@@ -37,17 +42,9 @@ fn brief(version: &str) -> &str {
 
 /// The day and minute, UTC.
 pub(super) fn date(unix: u64) -> String {
-    let (days, seconds) = (unix / 86_400, unix % 86_400);
-    // Civil from days, as in H. Hinnant's public-domain note on chrono-compatible date algorithms.
-    let z = days + 719_468;
-    let (era, of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds % 3600 / 60)
+    let whole = Utc(UNIX_EPOCH + Duration::from_secs(unix)).to_string();
+    let minute = whole.rsplit_once(':').map_or(whole.as_str(), |(minute, _)| minute);
+    format!("{} UTC", minute.replace('T', " "))
 }
 
 /// What a suite found, in a sentence or two.
