@@ -156,7 +156,7 @@ fn announce(
 #[must_use]
 pub fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<String, Vec<f64>> {
     let mut passes: BTreeMap<(u32, u32), BTreeMap<&str, f64>> = BTreeMap::new();
-    for run in records.runs.iter().filter(|run| run.place.cell == cell && run.fault.is_none()) {
+    for run in records.believed(cell) {
         if let Some(&value) = run.figures.values.get(metric) {
             passes.entry((run.place.block, run.place.pass)).or_default().insert(&run.subject, value);
         }

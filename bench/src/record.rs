@@ -291,6 +291,11 @@ impl Records {
         Ok(())
     }
 
+    /// The runs of a cell that passed their own checks, in the order in which they ran.
+    pub fn believed<'a>(&'a self, cell: &'a str) -> impl Iterator<Item = &'a Run> {
+        self.runs.iter().filter(move |run| run.place.cell == cell && run.fault.is_none())
+    }
+
     /// Says whether the run at `place` is done.
     #[must_use]
     pub fn has(&self, place: &Place) -> bool {

@@ -19,10 +19,7 @@ impl Distribution {
     /// Adds up the runs of one subject; `None` if there are none.
     pub(super) fn of(records: &Records, cell: &Cell, label: &str, name: &str) -> Option<Self> {
         let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-        let runs = records
-            .runs
-            .iter()
-            .filter(|run| run.place.cell == cell.name && run.subject == label && run.fault.is_none());
+        let runs = records.believed(&cell.name).filter(|run| run.subject == label);
         for (ns, count) in runs.flat_map(|run| run.figures.histograms.get(name).into_iter().flatten()) {
             *counts.entry(*ns).or_default() += count;
         }
@@ -196,9 +193,8 @@ fn curves(chapter: &Chapter, axis: Axis, metric: &str) -> Vec<(Role, String, Cur
 
 /// A subject's values of one metric, ascending.
 fn values(records: &Records, cell: &Cell, label: &str, metric: &str) -> Vec<f64> {
-    let runs = records.runs.iter().filter(|run| run.place.cell == cell.name && run.subject == label);
-    let believed = runs.filter(|run| run.fault.is_none());
-    let mut values: Vec<f64> = believed.filter_map(|run| run.figures.values.get(metric).copied()).collect();
+    let runs = records.believed(&cell.name).filter(|run| run.subject == label);
+    let mut values: Vec<f64> = runs.filter_map(|run| run.figures.values.get(metric).copied()).collect();
     values.sort_by(f64::total_cmp);
     values
 }

@@ -17,7 +17,8 @@ struct Series {
 
 /// The first cell whose runs tell their latency over time.
 pub(super) fn drift(chapter: &Chapter) -> Option<Figure> {
-    let has = |cell: &&Cell| of_cell(chapter, cell).any(|run| run.figures.series.contains_key(NAME));
+    let has =
+        |cell: &&Cell| chapter.records.believed(&cell.name).any(|run| run.figures.series.contains_key(NAME));
     let cell = chapter.cells.iter().find(has)?;
     let mut all: Vec<Series> = chapter
         .records
@@ -29,7 +30,11 @@ pub(super) fn drift(chapter: &Chapter) -> Option<Figure> {
             role: subject.role,
             label: subject.label.clone(),
             points: middle(
-                &of_cell(chapter, cell).filter(|r| r.subject == subject.label).collect::<Vec<_>>(),
+                &chapter
+                    .records
+                    .believed(&cell.name)
+                    .filter(|r| r.subject == subject.label)
+                    .collect::<Vec<_>>(),
             ),
         })
         .filter(|series| series.points.len() > 1)
@@ -53,10 +58,6 @@ pub(super) fn drift(chapter: &Chapter) -> Option<Figure> {
     }
     let says = words::drift(&drifts);
     Some(Figure { title: format!("Over time: {}", cell.about), svg: chart.finish(&says), says })
-}
-
-fn of_cell<'a>(chapter: &'a Chapter, cell: &'a Cell) -> impl Iterator<Item = &'a Run> {
-    chapter.records.runs.iter().filter(|run| run.place.cell == cell.name && run.fault.is_none())
 }
 
 /// The median of the runs, stretch by stretch.
