@@ -92,6 +92,11 @@ impl Values {
         on_values!(self, values => values.truncate(len));
     }
 
+    /// Removes the first `count` values, or all if there are fewer.
+    pub fn remove_front(&mut self, count: usize) {
+        on_values!(self, values => drop(values.drain(..count.min(values.len()))));
+    }
+
     /// Appends the values of `other`; nothing happens if the formats differ.
     pub fn append(&mut self, other: &Self) {
         match (self, other) {

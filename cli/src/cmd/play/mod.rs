@@ -1,6 +1,7 @@
 //! `schwann play`: the streams of a recording, live again.
 
 mod stage;
+mod tape;
 
 use core::time::Duration;
 use std::io;
@@ -27,9 +28,7 @@ Examples:
 
 Stamps are those of the recording on the recorder's clock, moved to now: their distances stay, also between
 streams. Source ids stay as well, so that a program finds a stream as it would find the amplifier; a program that
-waits for the amplifier to come back may take the player for it, unless --as gives it another name.
-
-The recording is held in memory while it plays.")]
+waits for the amplifier to come back may take the player for it, unless --as gives it another name.")]
 pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
@@ -52,12 +51,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = Stop::on_signals()?;
     let file = &arguments.file;
-    let recording = Recording::load(file, Clocks::Synchronised, Jitter::AsRecorded)
+    let recording = Recording::load_without_values(file, Clocks::Synchronised, Jitter::AsRecorded)
         .map_err(|error| Problem::with(file.display(), error))?;
     for damage in &recording.damage {
         eprintln!("schwann: {}: damaged at byte {}: {}", file.display(), damage.at, damage.kind);
     }
-    let mut player = Player::new(recording, arguments.name.as_deref(), arguments.speed, &lab::config())?;
+    let mut player =
+        Player::new(file, recording, arguments.name.as_deref(), arguments.speed, &lab::config())?;
     let mut view = View::new();
     while !player.all_have_receivers(arguments.wait) {
         view.show(&player, 0.0, "waiting for receivers of")?;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             player.flush()?;
             return Ok(Exit::Good);
         }
-        player.begin_again(local_clock());
+        player.begin_again(local_clock())?;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Pushes the samples of a recording when their time has come.
 
 use core::time::Duration;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
@@ -9,10 +10,13 @@ use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::xml::Document;
 use schwann_xdf::{RecordedStream, Recording, StreamHeader, Values};
 
+use super::tape::Tape;
 use crate::exit::Problem;
 
 /// Plays all streams of a recording.
 pub(super) struct Player {
+    path: PathBuf,
+    tape: Tape,
     streams: Vec<Stream>,
     speed: f64,
     /// Earliest stamp of the recording, in seconds on its clock.
@@ -39,7 +43,10 @@ pub(super) struct StreamProgress {
 
 impl Player {
     /// Makes the streams known on the network.
+    ///
+    /// - Source of the values: the file at `path`; `recording` is without them.
     pub(super) fn new(
+        path: &Path,
         recording: Recording,
         name: Option<&str>,
         speed: f64,
@@ -59,7 +66,8 @@ impl Player {
             .into_iter()
             .map(|stream| Stream::new(stream, name, alone, speed, config))
             .collect::<Result<_, _>>()?;
-        Ok(Self { streams, speed, first, last, began: 0.0, pause })
+        let tape = Tape::open(path)?;
+        Ok(Self { path: path.to_owned(), tape, streams, speed, first, last, began: 0.0, pause })
     }
 
     /// Begins at the first sample; `now` in seconds on the local clock.
@@ -71,9 +79,11 @@ impl Player {
     }
 
     /// Begins the next round as if the recording went on; at `now` if that would be long ago or far ahead.
-    pub(super) fn begin_again(&mut self, now: f64) {
+    pub(super) fn begin_again(&mut self, now: f64) -> Result<(), Problem> {
+        self.tape = Tape::open(&self.path)?;
         let next = self.began + self.duration() + self.pause / self.speed;
         self.begin(if (next - now).abs() < LATE { next } else { now });
+        Ok(())
     }
 
     /// Pushes every sample whose time has come by `now`; returns when the next one is due, or nothing at the end.
@@ -83,7 +93,8 @@ impl Player {
         let until = self.first + (now - self.began) * self.speed;
         let mut next = f64::INFINITY;
         for stream in &mut self.streams {
-            stream.push_until(until, |stamp| self.began + (stamp - self.first) / self.speed)?;
+            stream
+                .push_until(&mut self.tape, until, |stamp| self.began + (stamp - self.first) / self.speed)?;
             next = next.min(stream.due());
         }
         Ok(next.is_finite().then(|| self.began + (next - self.first) / self.speed))
@@ -133,7 +144,8 @@ struct Stream {
     /// When each sample is due, on the clock of the stamps: samples stay in the order of the file, even where a
     /// stamp goes back.
     dues: Vec<f64>,
-    values: Values,
+    /// Its id in the recording.
+    id: u32,
     /// The first sample that was not sent yet.
     next: usize,
 }
@@ -169,7 +181,7 @@ impl Stream {
             channel_count: stream.header.channel_count,
             dues: dues.collect(),
             stamps: stream.stamps,
-            values: stream.values,
+            id: stream.header.id,
             next: 0,
         })
     }
@@ -179,7 +191,7 @@ impl Stream {
         self.dues.get(self.next).copied().unwrap_or(f64::INFINITY)
     }
 
-    fn push_until(&mut self, until: f64, place: impl Fn(f64) -> f64) -> Result<(), Problem> {
+    fn push_until(&mut self, tape: &mut Tape, until: f64, place: impl Fn(f64) -> f64) -> Result<(), Problem> {
         let waiting = self.dues.get(self.next..).unwrap_or_default();
         let count = waiting.partition_point(|&due| due <= until).min(ROWS_MAX);
         if count == 0 {
@@ -188,22 +200,19 @@ impl Stream {
         let rows = self.next..self.next + count;
         let stamps: Vec<_> =
             self.stamps.get(rows.clone()).unwrap_or_default().iter().map(|&stamp| place(stamp)).collect();
-        let all = rows.start * self.channel_count..rows.end * self.channel_count;
-        push(&self.outlet, &self.values, all, &stamps).map_err(|error| Problem::with(&self.name, error))?;
+        let value_count = count * self.channel_count;
+        let values = tape.next(self.id, value_count)?;
+        push(&self.outlet, values, value_count, &stamps).map_err(|error| Problem::with(&self.name, error))?;
+        tape.skip(self.id, value_count);
         self.next = rows.end;
         Ok(())
     }
 }
 
-fn push(
-    outlet: &Outlet,
-    values: &Values,
-    all: core::ops::Range<usize>,
-    stamps: &[f64],
-) -> Result<(), schwann::Error> {
+fn push(outlet: &Outlet, values: &Values, count: usize, stamps: &[f64]) -> Result<(), schwann::Error> {
     macro_rules! numbers {
         ($values:expr) => {
-            outlet.push_chunk_stamped($values.get(all).unwrap_or_default(), stamps, Flush::Now)
+            outlet.push_chunk_stamped($values.get(..count).unwrap_or_default(), stamps, Flush::Now)
         };
     }
     match values {
@@ -214,7 +223,7 @@ fn push(
         Values::Int64(values) => numbers!(values),
         Values::Int8(values) => numbers!(values),
         Values::String(texts) => {
-            let texts: Vec<_> = texts.get(all).unwrap_or_default().iter().map(String::as_bytes).collect();
+            let texts: Vec<_> = texts.get(..count).unwrap_or_default().iter().map(String::as_bytes).collect();
             outlet.push_string_chunk_stamped(&texts, stamps, Flush::Now)
         }
     }

@@ -1,0 +1,127 @@
+//! Reads the values of a recording in the order of its file, a little ahead of what is played.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use schwann_xdf::{Event, Reader, Values};
+
+use crate::exit::Problem;
+
+/// A recording that is being read by a thread of its own; at most [`CHUNKS_AHEAD`] chunks are read and not asked for.
+///
+/// A stream whose samples stand in the file long before those of another that is played at the same time is kept until
+/// it is played. Recorders write in the order of time, so that this is little.
+pub(super) struct Tape {
+    path: PathBuf,
+    chunks: Receiver<io::Result<Chunk>>,
+    /// What was read and is still to be played, by the stream's id.
+    ahead: HashMap<u32, Values>,
+}
+
+struct Chunk {
+    stream: u32,
+    values: Values,
+}
+
+impl Tape {
+    /// Begins to read the file at `path`.
+    pub(super) fn open(path: &Path) -> Result<Self, Problem> {
+        let reader = Reader::open(path).map_err(|error| Problem::with(path.display(), error))?;
+        let (sender, chunks) = sync_channel(CHUNKS_AHEAD);
+        thread::Builder::new()
+            .name("tape".to_owned())
+            .spawn(move || read(reader, &sender))
+            .map_err(|error| Problem::with("a thread that reads the recording", error))?;
+        Ok(Self { path: path.to_owned(), chunks, ahead: HashMap::new() })
+    }
+
+    /// Returns the next values of a stream, `count` of them at least.
+    ///
+    /// - Errors: the file cannot be read, or ends too early: it has changed since its stamps were read.
+    pub(super) fn next(&mut self, stream: u32, count: usize) -> Result<&Values, Problem> {
+        while self.ahead.get(&stream).is_none_or(|values| values.len() < count) {
+            let chunk = self.chunks.recv().unwrap_or_else(|_| Err(io::Error::other(TOO_SHORT)));
+            let chunk = chunk.map_err(|error| Problem::with(self.path.display(), error))?;
+            match self.ahead.get_mut(&chunk.stream) {
+                Some(values) => values.append(&chunk.values),
+                None => drop(self.ahead.insert(chunk.stream, chunk.values)),
+            }
+        }
+        self.ahead.get(&stream).ok_or_else(|| Problem::with(self.path.display(), TOO_SHORT))
+    }
+
+    /// Goes past the next `count` values of a stream.
+    pub(super) fn skip(&mut self, stream: u32, count: usize) {
+        if let Some(values) = self.ahead.get_mut(&stream) {
+            values.remove_front(count);
+        }
+    }
+}
+
+/// Reads until the end of the file, or until nobody wants the rest.
+fn read(mut reader: Reader<impl io::Read + io::Seek>, chunks: &SyncSender<io::Result<Chunk>>) {
+    loop {
+        let chunk = match reader.next_event() {
+            Ok(None) => return,
+            Ok(Some(Event::Samples { stream, values, .. })) => Ok(Chunk { stream, values: values.clone() }),
+            Ok(Some(_)) => continue,
+            Err(error) => Err(error),
+        };
+        let failed = chunk.is_err();
+        if chunks.send(chunk).is_err() || failed {
+            return;
+        }
+    }
+}
+
+const CHUNKS_AHEAD: usize = 16;
+const TOO_SHORT: &str =
+    "the file has become shorter since playing began; play it again when nobody writes to it";
+
+#[cfg(test)]
+mod tests {
+    use schwann_xdf::{Options, Writer};
+
+    use super::*;
+
+    #[test]
+    fn every_stream_is_read_at_its_own_pace_and_no_further_than_its_end() {
+        let folder = std::env::temp_dir().join(format!("schwann-tape-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("two.xdf");
+        let writer = Writer::create(&path, Options::default()).unwrap();
+        let streams = ["first", "second"].map(|name| {
+            writer
+                .add_stream(&format!(
+                    "<?xml version=\"1.0\"?><info><name>{name}</name><type>EEG</type><channel_count>2</channel_count>\
+                     <nominal_srate>100</nominal_srate><channel_format>int16</channel_format></info>"
+                ))
+                .unwrap()
+        });
+        for round in 0..50_i16 {
+            for (stream, sign) in streams.iter().zip([1, -1]) {
+                stream.push(&[f64::from(round)], &[sign * round, 7]).unwrap();
+            }
+        }
+        writer.finish().unwrap();
+
+        let mut tape = Tape::open(&path).unwrap();
+        let first_two = |values: &Values| match values {
+            Values::Int16(values) => values[..2].to_vec(),
+            other => panic!("{other:?}"),
+        };
+        for round in 0..50 {
+            assert_eq!(first_two(tape.next(2, 2).unwrap()), [-round, 7]);
+            tape.skip(2, 2);
+        }
+        assert_eq!(first_two(tape.next(1, 100).unwrap()), [0, 7], "kept while the other was played");
+        tape.skip(1, 98);
+        assert_eq!(first_two(tape.next(1, 2).unwrap()), [49, 7]);
+        let Err(problem) = tape.next(1, 3) else { panic!("there is nothing more") };
+        assert!(matches!(&problem, Problem::Failed(text) if text.contains("shorter")), "{problem:?}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
