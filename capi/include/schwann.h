@@ -25,7 +25,8 @@ typedef enum {
 	schwann_event_refused = 5 /* schwann_inlet_refusal says why */
 } schwann_event_t;
 
-/** The oldest event that was not taken yet; waits up to timeout seconds for one. */
+/** The oldest event that was not taken yet; waits up to timeout seconds for one, and no longer than until the
+    inlet is destroyed by another thread. */
 LSL_C_API int32_t schwann_inlet_next_event(lsl_inlet inlet, double timeout);
 
 /** Number of inlets that receive the stream. */

@@ -462,7 +462,8 @@ impl Inlet {
         }
     }
 
-    /// The oldest event of the connection that was not taken yet, waiting for one if there is none.
+    /// The oldest event of the connection that was not taken yet, waiting for one if there is none. Nothing if none came within
+    /// `timeout` seconds, or if the stream was [ended](Self::end).
     pub fn next_event(&self, timeout: f64) -> Option<StreamEvent> {
         self.stream.events.next(Wait::seconds(timeout))
     }

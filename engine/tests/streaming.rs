@@ -311,6 +311,17 @@ fn a_description_is_waited_for_no_longer_than_told_even_during_a_recovery() {
 }
 
 #[test]
+fn who_waits_for_an_event_comes_back_when_the_stream_is_ended() {
+    let (_outlet, inlet) = pair(&info(ChannelFormat::Int32, 1, 0.0), &OutletOptions::default());
+    while inlet.next_event(LONG).expect("an event") != StreamEvent::Connected {}
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| inlet.next_event(f64::INFINITY));
+        inlet.end();
+        assert_eq!(waiting.join().expect("a thread that came back"), None);
+    });
+}
+
+#[test]
 fn a_short_timeout_does_not_make_a_stream_lost() {
     let config = config("");
     let info = info(ChannelFormat::Int32, 1, 0.0);

@@ -1,7 +1,7 @@
 //! What happened to a stream's connection, for those who want to know.
 
 use alloc::collections::VecDeque;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::receiver::Wait;
 
@@ -23,8 +23,15 @@ pub enum StreamEvent {
 
 /// Events that nobody took yet; the oldest are dropped.
 pub(crate) struct Events {
-    waiting: Mutex<VecDeque<StreamEvent>>,
-    arrived: Condvar,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<StreamEvent>,
+    /// Nothing will happen any more.
+    ended: bool,
 }
 
 /// Events kept for somebody who does not ask.
@@ -32,31 +39,41 @@ const KEPT: usize = 64;
 
 impl Events {
     pub(crate) fn new() -> Self {
-        Self { waiting: Mutex::new(VecDeque::new()), arrived: Condvar::new() }
+        Self { state: Mutex::default(), changed: Condvar::new() }
     }
 
     pub(crate) fn push(&self, event: StreamEvent) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() == KEPT {
-            waiting.pop_front();
+        let mut state = self.lock();
+        if state.waiting.len() == KEPT {
+            state.waiting.pop_front();
         }
-        waiting.push_back(event);
-        drop(waiting);
-        self.arrived.notify_all();
+        state.waiting.push_back(event);
+        drop(state);
+        self.changed.notify_all();
     }
 
-    /// Takes the oldest event, waiting for one if there is none.
+    /// Lets everybody who waits come back.
+    pub(crate) fn end(&self) {
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Takes the oldest event, waiting for one if there is none and one may come.
     pub(crate) fn next(&self, wait: Wait) -> Option<StreamEvent> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        while waiting.is_empty() {
-            waiting = match wait.left() {
-                None => self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+        let mut state = self.lock();
+        while state.waiting.is_empty() && !state.ended {
+            state = match wait.left() {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(left) if left.is_zero() => return None,
                 Some(left) => {
-                    self.arrived.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
-        waiting.pop_front()
+        state.waiting.pop_front()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

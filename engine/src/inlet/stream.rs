@@ -260,6 +260,7 @@ impl Stream {
             state.ending = true;
         });
         self.clock.end();
+        self.events.end();
     }
 
     fn shut(&self, note: impl FnOnce(&mut super::shared::State)) {
