@@ -9,10 +9,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use crate::agent::Agent;
+use crate::line::{Carried, Line};
 use crate::record::{Manifest, Place, Records, Role, Run, Subject, load, unix_time};
-use crate::scenario::{Cell, CheckFailure, Figures, NullRuns, RawBaseline, check, check_drift};
+use crate::scenario::{Cell, CheckFailure, Figures, NullRuns, RawBaseline, Route, check, check_drift};
 use crate::statistics::Resampler;
-use crate::transfer::{TransferError, interrupted, transfer};
+use crate::transfer::{Ends, Outcome, TransferError, interrupted, transfer};
 
 /// Why a campaign ended early.
 #[derive(Debug)]
@@ -39,12 +41,17 @@ impl fmt::Display for CampaignError {
 
 impl core::error::Error for CampaignError {}
 
-/// Runs every run of `cells` that `records` does not hold yet.
+/// Runs every run of `cells` that `records` does not hold yet, with the agent that some of them may need.
 ///
 /// # Errors
 ///
 /// [`CampaignError`]; what is done is in the records.
-pub fn run(cells: &[Cell], records: &mut Records, progress: &mut dyn Write) -> Result<(), CampaignError> {
+pub fn run(
+    cells: &[Cell],
+    records: &mut Records,
+    mut agent: Option<&mut Agent>,
+    progress: &mut dyn Write,
+) -> Result<(), CampaignError> {
     let scratch = records.folder().join("scratch");
     std::fs::create_dir_all(&scratch).map_err(CampaignError::Records)?;
     let manifest = records.manifest.clone();
@@ -61,7 +68,7 @@ pub fn run(cells: &[Cell], records: &mut Records, progress: &mut dyn Write) -> R
         }
         let left = started.elapsed().checked_div(done).map(|each| each * (todo as u32 - done));
         announce(progress, (done + 1, todo), place, subject, left.map(|left| left.as_secs()));
-        let run = run_once(cell, place, subject, &scratch)?;
+        let run = run_once(cell, place, subject, (&scratch, manifest.seed), agent.as_deref_mut())?;
         records.add(run).map_err(CampaignError::Records)?;
         done += 1;
     }
@@ -94,14 +101,20 @@ fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<(&'a Cell, Place, 
 #[must_use]
 pub fn takes_part(role: Role, cell: &Cell) -> bool {
     match role {
-        Role::Raw => cell.raw_baseline == RawBaseline::Measured,
+        Role::Raw | Role::ZeroMq => cell.raw_baseline == RawBaseline::Measured,
         Role::Null => cell.null == NullRuns::Measured,
         Role::Schwann | Role::Sealed | Role::Opponent | Role::Planted => true,
     }
 }
 
 /// Makes a run, again if it fails; the last failure is kept as a run with a fault, so that it shows.
-fn run_once(cell: &Cell, place: &Place, subject: &Subject, scratch: &Path) -> Result<Run, CampaignError> {
+fn run_once(
+    cell: &Cell,
+    place: &Place,
+    subject: &Subject,
+    (scratch, seed): (&Path, u64),
+    mut agent: Option<&mut Agent>,
+) -> Result<Run, CampaignError> {
     let give_up = |reason: String| CampaignError::Subject(subject.label.clone(), place.cell.clone(), reason);
     let mut attempt = 0;
     loop {
@@ -115,9 +128,12 @@ fn run_once(cell: &Cell, place: &Place, subject: &Subject, scratch: &Path) -> Re
             figures,
             fault,
         };
-        let (figures, reason) = match transfer(&cell.workload, subject, scratch) {
-            Ok(outcome) => {
-                let figures = (cell.take)(&cell.workload, &outcome);
+        // All subjects of a pass have the same line; one that failed on it is not tried on the same again.
+        let seed = seed ^ u64::from(place.block) << 32 ^ u64::from(place.pass) << 16 ^ u64::from(attempt);
+        let (figures, reason) = match carry(cell, subject, scratch, seed, agent.as_deref_mut()) {
+            Ok((outcome, line)) => {
+                let mut figures = (cell.take)(&cell.workload, &outcome);
+                figures.add_line(line.as_ref());
                 match check(&cell.workload, &outcome).and_then(|()| check_drift(&figures)) {
                     Ok(()) => return Ok(run(figures, None)),
                     // Wrong data is wrong however often one tries again.
@@ -135,6 +151,28 @@ fn run_once(cell: &Cell, place: &Place, subject: &Subject, scratch: &Path) -> Re
         };
         if attempt == ATTEMPTS {
             return Ok(run(figures, Some(reason)));
+        }
+    }
+}
+
+/// Makes a cell's transfer on its route.
+fn carry(
+    cell: &Cell,
+    subject: &Subject,
+    scratch: &Path,
+    seed: u64,
+    agent: Option<&mut Agent>,
+) -> Result<(Outcome, Option<Carried>), TransferError> {
+    match cell.route {
+        Route::Agent => {
+            let agent = agent.ok_or_else(|| TransferError::Agent("there is none".to_owned()))?;
+            Ok((transfer(&cell.workload, subject, scratch, Ends::Agent(agent))?, None))
+        }
+        Route::Loopback => Ok((transfer(&cell.workload, subject, scratch, Ends::Here)?, None)),
+        Route::Line(profile) => {
+            let line = Line::lay(profile, seed).map_err(TransferError::Line)?;
+            let outcome = transfer(&cell.workload, subject, scratch, Ends::Line(&line))?;
+            Ok((outcome, Some(line.end())))
         }
     }
 }

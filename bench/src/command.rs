@@ -1,7 +1,6 @@
 //! The command line, shared by `schwann bench` and `lsl-bench`.
 
 use core::fmt;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::stderr;
 use std::path::{Path, PathBuf};
@@ -9,14 +8,17 @@ use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::agent::{self, Agent, Token};
 use crate::analysis::{Verdict, compare};
 use crate::campaign::{self, CampaignError, takes_part};
 use crate::libraries;
-use crate::record::{Machine, Manifest, Records, Role, Subject, program, unix_time};
+use crate::line::{Line, LineError};
+use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, program, unix_time};
 use crate::report::table;
-use crate::scenario::{Cell, sensitivity};
+use crate::scenario::{Cell, Route, sensitivity};
+use crate::sealed::lab;
 use crate::step;
-use crate::suite::{Depth, Effort, Kind, SUITES, Suite, find};
+use crate::suite::{AGENT, Depth, Effort, Kind, SUITES, Suite, find};
 use crate::transfer::stop_on_interrupt;
 
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
@@ -37,6 +39,8 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
 
   schwann bench SUITE [--quick] [--minutes N] [OPTIONS]
   schwann bench all [--quick] [--minutes N] [OPTIONS]
+  schwann bench agent [--listen ADDRESS] [OPTIONS]
+                                        take part in a campaign that runs on another computer
   schwann bench mcu IMAGE               the microcontroller's instruction counts, from the image for QEMU
   schwann bench report FOLDER           the page (report.html) and the summary (report.md) of results
   schwann bench list                    the suites
@@ -47,8 +51,11 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
   --only WORD      only the cells whose name contains WORD
   --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
   --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
-  --sealed KEYS    also measure ours with encryption, with the keys in this folder
+  --zeromq         also measure ZeroMQ (libzmq of the Python package pyzmq, fetched if need be)
+  --no-sealed      do not measure ours with encryption, too (its keys are made for the campaign)
   --no-null        do not measure --vs against itself; then no difference counts as resolved or not
+  --agent ADDRESS  with lsl network: measure with the agent there, not with namespaces here
+  --token TOKEN    what that agent printed
   --seed N         the order of runs follows from it (default: the time)
   --out FOLDER     results; a folder of an interrupted run is continued (default bench-results/SUITE-TIME)
 
@@ -60,6 +67,7 @@ Examples:
 ";
 
 enum Command {
+    Agent(Options),
     All(Options),
     Help,
     List,
@@ -72,7 +80,6 @@ enum Command {
 struct Options {
     ours: Option<PathBuf>,
     opponent: Option<PathBuf>,
-    keys: Option<PathBuf>,
     depth: Depth,
     minutes: Option<f64>,
     blocks: Option<u32>,
@@ -80,6 +87,11 @@ struct Options {
     seed: u64,
     out: Option<PathBuf>,
     null: bool,
+    sealed: bool,
+    zero_mq: bool,
+    /// Where an agent listens, or where to find one.
+    agent: Option<String>,
+    token: Option<String>,
 }
 
 type Reason = Box<dyn core::error::Error + Send + Sync>;
@@ -90,7 +102,6 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
     let mut options = Options {
         ours: None,
         opponent: None,
-        keys: None,
         depth: Depth::Full,
         minutes: None,
         blocks: None,
@@ -98,6 +109,10 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
         seed: unix_time(),
         out: None,
         null: true,
+        sealed: true,
+        zero_mq: false,
+        agent: None,
+        token: None,
     };
     while let Some(argument) = parser.next()? {
         match argument {
@@ -105,7 +120,6 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("ours") => options.ours = Some(parser.value()?.into()),
             Arg::Long("vs") => options.opponent = Some(parser.value()?.into()),
-            Arg::Long("sealed") => options.keys = Some(parser.value()?.into()),
             Arg::Long("quick") => options.depth = Depth::Quick,
             Arg::Long("minutes") => options.minutes = Some(parser.value()?.parse()?),
             Arg::Long("blocks") => options.blocks = Some(parser.value()?.parse()?),
@@ -113,6 +127,10 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
             Arg::Long("seed") => options.seed = parser.value()?.parse()?,
             Arg::Long("out") => options.out = Some(parser.value()?.into()),
             Arg::Long("no-null") => options.null = false,
+            Arg::Long("agent" | "listen") => options.agent = Some(parser.value()?.string()?),
+            Arg::Long("token") => options.token = Some(parser.value()?.string()?),
+            Arg::Long("zeromq") => options.zero_mq = true,
+            Arg::Long("no-sealed") => options.sealed = false,
             other => return Err(other.unexpected().into()),
         }
     }
@@ -120,7 +138,11 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
     Ok(match words.as_slice() {
         [] => Command::Help,
         ["list"] => Command::List,
+        ["agent"] => Command::Agent(options),
         ["all"] => Command::All(options),
+        ["lsl", "network"] | ["lsl-network"] if options.agent.is_some() => {
+            Command::Run(find(AGENT).expect("it is in the list"), options)
+        }
         ["mcu", image] => Command::Microcontroller(image.into()),
         ["mcu"] => {
             return Err(
@@ -137,6 +159,14 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
 
 fn execute(command: Command) -> Result<(), Reason> {
     match command {
+        Command::Agent(options) => {
+            let listen = options.agent.clone().unwrap_or_else(|| format!("0.0.0.0:{}", agent::PORT));
+            let listen = listen
+                .parse()
+                .map_err(|error| format!("--listen takes ADDRESS:PORT, not {listen}: {error}"))?;
+            let subjects = subjects(find(AGENT).expect("it is in the list"), &options)?;
+            agent::serve(listen, subjects)?;
+        }
         Command::Help => print!("{USAGE}"),
         Command::List => {
             for suite in SUITES {
@@ -168,10 +198,18 @@ fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason> {
     for suite in SUITES {
         let minutes = options.minutes.map(|minutes| minutes * suite.weight / weights);
         let options = Options { minutes, ..options.clone() };
+        if matches!(suite.kind, Kind::Remote(_)) {
+            // It has a command of its own, and needs another computer.
+            continue;
+        }
         eprintln!("== {}", suite.name);
         match measure(suite, &options, &folder.join(suite.name)) {
             Ok(()) => {}
             Err(reason) if crate::transfer::interrupted() => return Err(reason),
+            // What this computer cannot do is no failure of the rest.
+            Err(reason) if reason.is::<LineError>() => {
+                eprintln!("bench: {} is left out: {reason}", suite.name)
+            }
             Err(reason) => {
                 eprintln!("bench: {}: {reason}", suite.name);
                 failed.push(suite.name);
@@ -182,15 +220,18 @@ fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason> {
 }
 
 fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason> {
+    let subjects = subjects(suite, options)?;
+    let mut agent = agent_for(suite, options, &subjects)?;
     let mut manifest = Manifest {
         suite: suite.name.to_owned(),
         quick: options.depth == Depth::Quick,
         scale: 1.0,
-        subjects: subjects(suite, options)?,
+        subjects,
         seed: options.seed,
         blocks: options.blocks.unwrap_or_else(|| Effort { depth: options.depth, scale: 1.0 }.blocks()),
         started_at: unix_time(),
         machine: Machine::here(),
+        other: agent.as_ref().map(|agent| (agent.machine().0.clone(), agent.machine().1.to_owned())),
         program: program(),
     };
     if let Some(minutes) = options.minutes {
@@ -200,10 +241,12 @@ fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason
     stop_on_interrupt();
     let effort = effort(&records.manifest);
     let outcome = match &suite.kind {
-        Kind::Transfers(cells) => {
+        Kind::Remote(cells) | Kind::Transfers(cells) => {
             let mut cells = cells(effort);
             cells.retain(|cell| wanted(&options.only, &cell.name));
-            let outcome = campaign::run(&cells, &mut records, &mut stderr());
+            possible(&cells)?;
+            install_keys(&records, agent.as_ref())?;
+            let outcome = campaign::run(&cells, &mut records, agent.as_mut(), &mut stderr());
             print!("{}", table(&records, &cells));
             if suite.name == "sensitivity" && outcome.is_ok() {
                 judge_sensitivity(&records, &cells)?;
@@ -223,6 +266,48 @@ fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason
     judge_faults(&records)
 }
 
+/// The agent that a suite needs, connected, with the same libraries.
+fn agent_for(suite: &Suite, options: &Options, subjects: &[Subject]) -> Result<Option<Agent>, Reason> {
+    if !matches!(suite.kind, Kind::Remote(_)) {
+        return Ok(None);
+    }
+    let (Some(address), Some(token)) = (&options.agent, &options.token) else {
+        return Err(
+            "start `schwann bench agent` on the other computer; it prints the command for this one".into()
+        );
+    };
+    let token =
+        Token::parse(token).ok_or("--token is not what an agent prints: four groups of 13 letters")?;
+    let agent = Agent::connect(address, token)?;
+    agent.check(subjects)?;
+    Ok(Some(agent))
+}
+
+/// Says what is missing before anything is measured.
+fn possible(cells: &[Cell]) -> Result<(), LineError> {
+    let line = cells.iter().find_map(|cell| match cell.route {
+        Route::Line(profile) => Some(profile),
+        Route::Agent | Route::Loopback => None,
+    });
+    line.map_or(Ok(()), |profile| Line::lay(profile, 0).map(drop))
+}
+
+/// Makes the keys of a lab for this campaign, or those of the agent's lab, where some subject seals.
+fn install_keys(records: &Records, agent: Option<&Agent>) -> Result<(), Reason> {
+    let folder = records.folder().join("scratch").join(KEYS);
+    let seals = records.manifest.subjects.iter().any(|subject| subject.role == Role::Sealed);
+    match agent {
+        _ if !seals => Ok(()),
+        // A campaign that goes on has another agent, with another lab.
+        Some(agent) => {
+            let _ = std::fs::remove_dir_all(&folder);
+            agent.install_keys(&folder)
+        }
+        None if folder.exists() => Ok(()),
+        None => lab::install_keys(&folder),
+    }
+}
+
 fn wanted(only: &[String], name: &str) -> bool {
     only.is_empty() || only.iter().any(|word| name.contains(word.as_str()))
 }
@@ -234,7 +319,7 @@ pub(crate) fn effort(manifest: &Manifest) -> Effort {
 
 /// Shortens the runs of a campaign, and then drops blocks, until it takes about `seconds`.
 fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
-    let Kind::Transfers(cells) = &suite.kind else { return };
+    let (Kind::Remote(cells) | Kind::Transfers(cells)) = &suite.kind else { return };
     let depth = effort(manifest).depth;
     let took = |scale: f64, blocks: u32, subjects: &[Subject]| {
         let runs = |cell: &Cell| {
@@ -287,14 +372,12 @@ fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
     let ours =
         options.ours.clone().or_else(libraries::ours).ok_or("name the library to judge with --ours")?;
     let ours = ours.canonicalize()?;
-    subjects.push(Subject::library("schwann", Role::Schwann, &ours)?);
-    if let Some(keys) = &options.keys {
-        let mut sealed = Subject::library("schwann-sealed", Role::Sealed, &ours)?;
-        sealed.environment = BTreeMap::from([
-            ("SCHWANN_KEYS".to_owned(), keys.canonicalize()?.display().to_string()),
-            ("SCHWANN_SECURITY".to_owned(), "required".to_owned()),
-        ]);
-        subjects.push(sealed);
+    subjects.push(Subject::plain(&ours)?);
+    if options.sealed {
+        subjects.push(Subject::sealed(&ours)?);
+    }
+    if options.zero_mq {
+        subjects.push(Subject::zero_mq(&libraries::zero_mq()?)?);
     }
     Ok(subjects)
 }

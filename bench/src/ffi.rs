@@ -1,6 +1,6 @@
 //! Any library with liblsl's C ABI, loaded by path: what the measuring processes call.
 //!
-//! With [`crate::libcrypto`] the only unsafe code of this crate. It turns the C functions that the scenarios need
+//! With [`tap`], [`zmq`] and [`crate::libcrypto`] the only unsafe code of this crate. It turns the C functions that the scenarios need
 //! into safe calls on values that own their handle; all symbols are looked up when the library is loaded, so a
 //! missing one is an error at the start, not in the middle of a run. It does not wrap the rest of the ABI;
 //! `interop/` does.
@@ -13,6 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libloading::Library;
+
+pub mod tap;
+pub mod zmq;
 
 /// A loaded library.
 #[derive(Clone)]
@@ -386,6 +389,6 @@ fn element<T>(library: &Library, suffix: &str) -> Result<ElementFunctions<T>, li
 }
 
 fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, libloading::Error> {
-    // SAFETY: every caller names a function of liblsl's C ABI and asks for exactly its declared type.
+    // SAFETY: every caller names a function of the library's C ABI and asks for exactly its declared type.
     unsafe { library.get::<F>(name) }.map(|found| *found)
 }

@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 pub mod aead;
+pub mod agent;
 pub mod analysis;
 pub mod campaign;
 pub mod clock;
@@ -19,6 +20,7 @@ pub mod ffi;
 pub mod fieldtrip;
 pub mod libcrypto;
 pub mod libraries;
+pub mod line;
 mod mcu;
 pub mod mse;
 pub mod page;

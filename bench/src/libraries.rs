@@ -19,8 +19,39 @@ pub fn opponent() -> Option<PathBuf> {
     let environments = state.into_iter().chain(["target/checks".into()]);
     environments
         .flat_map(|state| site_packages(&state.join("interop-venv")))
-        .chain(of_python())
-        .find_map(|packages| library_in(&packages.join("pylsl").join("lib")))
+        .chain(of_python("pylsl"))
+        .find_map(|packages| library_in(&packages.join("pylsl").join("lib"), is_lsl))
+}
+
+/// Finds ZeroMQ, which the Python package `pyzmq` brings: that of the `python3` on the path, or one that is fetched once
+/// into the user's cache.
+///
+/// # Errors
+///
+/// In words, with the command that failed.
+pub fn zero_mq() -> Result<PathBuf, String> {
+    let cache = cache().join(PYZMQ);
+    let in_cache = || library_in(&cache.join("pyzmq.libs"), is_zero_mq);
+    let found = of_python("zmq").and_then(|packages| library_in(&packages.join("pyzmq.libs"), is_zero_mq));
+    if let Some(library) = found.or_else(in_cache) {
+        return Ok(library);
+    }
+    eprintln!("bench: fetching ZeroMQ once, into {}", cache.display());
+    let mut pip = Command::new("python3");
+    pip.args("-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all:".split(' '));
+    let status = pip.arg("--target").arg(&cache).arg(PYZMQ).status();
+    let command = || format!("`python3 -m pip install --target {} {PYZMQ}`", cache.display());
+    let status = status.map_err(|error| format!("{} does not run: {error}", command()))?;
+    in_cache().ok_or_else(|| format!("{} brought no libzmq ({status}); install pyzmq", command()))
+}
+
+/// The version that the committed figures are of.
+const PYZMQ: &str = "pyzmq==27.1.0";
+
+fn cache() -> PathBuf {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("schwann").join("opponents")
 }
 
 /// What to do when there is none.
@@ -32,20 +63,27 @@ fn site_packages(environment: &Path) -> Vec<PathBuf> {
     pythons.into_iter().map(|python| python.join("site-packages")).collect()
 }
 
-fn of_python() -> Option<PathBuf> {
+/// The folder of packages in which `python3` finds `package`.
+fn of_python(package: &str) -> Option<PathBuf> {
     // Only looks the package up: importing it would load the library and print.
-    let script = "import importlib.util as u; print(u.find_spec('pylsl').submodule_search_locations[0])";
-    let output = Command::new("python3").args(["-c", script]).output().ok()?;
+    let script =
+        format!("import importlib.util as u; print(u.find_spec('{package}').submodule_search_locations[0])");
+    let output = Command::new("python3").args(["-c", &script]).output().ok()?;
     let package = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
     Some(package.parent()?.to_owned())
 }
 
-fn library_in(folder: &Path) -> Option<PathBuf> {
-    let is_library = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("liblsl.so") || name == "liblsl.dylib" || name == "lsl.dll"
-    };
-    entries(folder).into_iter().find(is_library)
+fn library_in(folder: &Path, is: fn(&str) -> bool) -> Option<PathBuf> {
+    let named = |path: &PathBuf| is(&path.file_name().unwrap_or_default().to_string_lossy());
+    entries(folder).into_iter().find(named)
+}
+
+fn is_lsl(name: &str) -> bool {
+    name.starts_with("liblsl.so") || name == "liblsl.dylib" || name == "lsl.dll"
+}
+
+fn is_zero_mq(name: &str) -> bool {
+    name.starts_with("libzmq")
 }
 
 /// A folder's entries in the order of their names; none if there is no such folder.

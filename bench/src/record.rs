@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::ffi::Lsl;
+use crate::ffi::zmq::ZeroMq;
 use crate::scenario::Figures;
 use crate::workload::Transport;
 
@@ -37,6 +38,9 @@ pub struct Manifest {
     pub started_at: u64,
     /// Where it ran.
     pub machine: Machine,
+    /// The other computer and its agent's program, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<(Machine, String)>,
     /// The version of this program and, if it was built in a work tree, its commit.
     pub program: String,
 }
@@ -56,7 +60,7 @@ pub struct Subject {
     pub transport: Transport,
     /// What it says about itself.
     pub version: String,
-    /// Environment variables of its processes: where its keys are, when it is to seal.
+    /// Environment variables of its processes: whether it seals, and with which keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// The share by which each of its pushes is made slower on purpose.
@@ -84,6 +88,8 @@ pub enum Role {
     Raw,
     /// The opponent, made slower by a known share.
     Planted,
+    /// What else one might use: ZeroMQ, with a few lines of one's own around it.
+    ZeroMq,
 }
 
 impl Subject {
@@ -104,7 +110,49 @@ impl Subject {
         })
     }
 
-    /// The raw loopback socket.
+    /// Makes ours in the clear, whatever keys the user has.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ffi::LoadError`] when the library cannot be used.
+    pub fn plain(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+        let environment =
+            [("SCHWANN_SECURITY", "off")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(Self { environment: environment.into(), ..Self::library("schwann", Role::Schwann, path)? })
+    }
+
+    /// Makes ours sealed, with the keys in the folder [`KEYS`] beside its measuring processes.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ffi::LoadError`] when the library cannot be used.
+    pub fn sealed(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+        let environment = [("SCHWANN_SECURITY", "require"), ("SCHWANN_KEYS", KEYS)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let clear = Self::library("schwann-sealed", Role::Sealed, path)?;
+        // Asked here, where there are no keys, it says that it does not seal; its processes check that it does.
+        let build = clear.version.split("/security:").next().unwrap_or_default();
+        let version = format!("{build}/security:require");
+        Ok(Self { environment: environment.into(), version, ..clear })
+    }
+
+    /// Makes ZeroMQ from its library.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ffi::LoadError`] when the library cannot be used.
+    pub fn zero_mq(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+        Ok(Self {
+            label: "zeromq".to_owned(),
+            role: Role::ZeroMq,
+            transport: Transport::ZeroMq { library: path.to_owned() },
+            version: ZeroMq::load(path)?.version(),
+            environment: BTreeMap::new(),
+            handicap: 0.0,
+        })
+    }
+
+    /// The raw socket.
     #[must_use]
     pub fn raw() -> Self {
         Self {
@@ -348,6 +396,8 @@ fn field(file: &str, name: &str) -> String {
     line.split_once(':').map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned())
 }
 
+/// Where measuring processes find the keys of a lab that lives for one campaign.
+pub const KEYS: &str = "keys";
 const MANIFEST: &str = "manifest.json";
 const RUNS: &str = "runs.jsonl";
 const READINGS: &str = "readings.jsonl";

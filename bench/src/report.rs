@@ -114,6 +114,7 @@ fn cell_table(out: &mut String, records: &Records, cell: &Cell, comparisons: &[C
 fn in_words(comparison: &Comparison) -> String {
     let name = match (comparison.subject, comparison.base) {
         (Role::Schwann, Role::Opponent) => "ours/theirs",
+        (Role::Schwann, Role::ZeroMq) => "ours/zeromq",
         (Role::Schwann, _) => "ours/raw",
         (Role::Sealed, Role::Schwann) => "sealed/plain",
         (Role::Sealed, _) => "sealed/theirs",

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::scenario::{Cell, latency, memory, sensitivity, throughput};
+use crate::scenario::{Cell, agent, latency, memory, network, sensitivity, throughput};
 use crate::step::{self, Step};
 
 /// A named set of measurements.
@@ -19,6 +19,8 @@ pub struct Suite {
 
 /// How a suite measures.
 pub enum Kind {
+    /// As [`Kind::Transfers`], with another computer on which an agent runs.
+    Remote(fn(Effort) -> Vec<Cell>),
     /// Every subject carries the same samples, in processes of its own.
     Transfers(fn(Effort) -> Vec<Cell>),
     /// Steps that compare within themselves.
@@ -93,6 +95,18 @@ pub const SUITES: &[Suite] = &[
         weight: 4.0,
     },
     Suite {
+        name: "lsl-network",
+        about: "between two computers, which are network namespaces here: direct Ethernet and Wi-Fi; needs root",
+        kind: Kind::Transfers(networks),
+        weight: 3.0,
+    },
+    Suite {
+        name: AGENT,
+        about: "lsl network --agent: to another real computer, on which `schwann bench agent` runs, and back",
+        kind: Kind::Remote(agents),
+        weight: 1.0,
+    },
+    Suite {
         name: "sensitivity",
         about: "whether this machine finds a push that is 5 % slower on purpose, and finds nothing where nothing is",
         kind: Kind::Transfers(sensitivities),
@@ -117,6 +131,9 @@ pub const SUITES: &[Suite] = &[
         weight: 1.0,
     },
 ];
+
+/// The form of `lsl network` that `--agent` asks for.
+pub const AGENT: &str = "lsl-agent";
 
 /// Finds a suite by name.
 #[must_use]
@@ -161,6 +178,23 @@ fn throughputs(effort: Effort) -> Vec<Cell> {
     cells
 }
 
+fn networks(effort: Effort) -> Vec<Cell> {
+    network::cells(
+        &effort.points(&[(8, 1000.0), (256, 1000.0), (64, 250.0)], &[]),
+        effort.time(30.0, 1.5),
+        effort.time(10.0, 1.5),
+        effort.time(4.0, 0.5),
+    )
+}
+
+fn agents(effort: Effort) -> Vec<Cell> {
+    agent::cells(
+        &effort.points(&[(64, 1000.0), (8, 1000.0), (256, 1000.0), (64, 250.0)], &[(64, 1000.0)]),
+        effort.time(30.0, 1.5),
+        effort.time(4.0, 0.5),
+    )
+}
+
 fn sensitivities(effort: Effort) -> Vec<Cell> {
     vec![sensitivity::pushes(effort.time(1.0, 0.5))]
 }
@@ -172,7 +206,7 @@ mod tests {
     #[test]
     fn cell_names_are_unique_because_records_refer_to_them() {
         for suite in SUITES {
-            let Kind::Transfers(cells) = &suite.kind else { continue };
+            let (Kind::Transfers(cells) | Kind::Remote(cells)) = &suite.kind else { continue };
             let cells = cells(Effort { depth: Depth::Full, scale: 1.0 });
             let mut names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
             names.sort_unstable();

@@ -4,17 +4,21 @@ use core::fmt;
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::time::Duration;
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, UdpSocket};
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
 
+use crate::agent::Agent;
 use crate::clock::now_ns;
-use crate::record::Subject;
-use crate::worker::{Event, MARK, Order, Ports, ReceiverReport, SenderReport, Side, Task};
+use crate::line::{self, Line};
+use crate::record::{Role, Subject};
+use crate::worker::{Event, Order, ReceiverReport, SenderReport, Side, Task};
 use crate::workload::Workload;
+
+pub(crate) mod discovery;
+mod process;
+mod remote;
+
+pub(crate) use process::{Heard, Process};
 
 /// What both ends of a transfer measured.
 #[derive(Clone, Debug)]
@@ -29,8 +33,12 @@ pub struct Outcome {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TransferError {
+    /// The agent on the other computer does not do its part; its own words, or the network's.
+    Agent(String),
     /// The user asked to stop.
     Interrupted,
+    /// There is no line between two namespaces here.
+    Line(line::LineError),
     /// The files or processes of the run could not be made.
     Setup(std::io::Error),
     /// A measuring process gave up; its own words.
@@ -42,7 +50,9 @@ pub enum TransferError {
 impl fmt::Display for TransferError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Agent(reason) => write!(formatter, "the agent: {reason}"),
             Self::Interrupted => formatter.write_str("interrupted"),
+            Self::Line(error) => write!(formatter, "{error}"),
             Self::Setup(error) => write!(formatter, "the run could not be set up: {error}"),
             Self::Worker(reason) => write!(formatter, "a measuring process failed: {reason}"),
             Self::Silent => formatter.write_str("a measuring process stopped answering"),
@@ -52,45 +62,119 @@ impl fmt::Display for TransferError {
 
 impl core::error::Error for TransferError {}
 
+/// Where the two ends of a transfer run.
+pub enum Ends<'a> {
+    /// The sender here; what it sends goes to the agent's computer.
+    Agent(&'a mut Agent),
+    /// Both on this computer, over loopback.
+    Here,
+    /// In two network namespaces.
+    Line(&'a Line),
+}
+
+/// A measuring process, here or elsewhere.
+pub(crate) trait End {
+    /// Tells it.
+    fn say(&mut self, order: Order) -> Result<(), TransferError>;
+    /// Waits until it says something.
+    fn hear(&mut self) -> Result<Event, TransferError>;
+}
+
 /// Runs `workload` with `subject` in new processes of this program, with files in `scratch`.
 ///
 /// # Errors
 ///
 /// [`TransferError`]; the processes are gone in any case.
-pub fn transfer(workload: &Workload, subject: &Subject, scratch: &Path) -> Result<Outcome, TransferError> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let source_id = format!("schwann-bench-{}-{count}-{:x}", std::process::id(), now_ns());
-    let config = scratch.join("lsl_api.cfg");
-    std::fs::write(&config, discovery(&source_id)).map_err(TransferError::Setup)?;
+pub fn transfer(
+    workload: &Workload,
+    subject: &Subject,
+    scratch: &Path,
+    ends: Ends<'_>,
+) -> Result<Outcome, TransferError> {
+    let run = Private::new(workload, subject, scratch);
+    match ends {
+        Ends::Agent(agent) if workload.timed => remote::there_and_back(&run, agent),
+        Ends::Agent(agent) => remote::there(&run, agent),
+        Ends::Here => run.between(Ipv4Addr::LOCALHOST, &[], &[]),
+        Ends::Line(line) => run.between(line::NEAR, &line.near(), &line.far()),
+    }
+}
 
-    let patience = workload.duration * 3 + SETUP_PATIENCE;
-    let start = |side| {
-        let task = Task {
+/// One transfer, with a name and ports that no other has.
+struct Private<'a> {
+    workload: &'a Workload,
+    subject: &'a Subject,
+    scratch: &'a Path,
+    session: String,
+    base_port: u16,
+    patience: Duration,
+}
+
+impl<'a> Private<'a> {
+    fn new(workload: &'a Workload, subject: &'a Subject, scratch: &'a Path) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let session = format!("schwann-bench-{}-{count}-{:x}", std::process::id(), now_ns());
+        let patience = workload.duration * 3 + SETUP_PATIENCE;
+        Self { workload, subject, scratch, session, base_port: discovery::free_ports(), patience }
+    }
+
+    /// What an end is to do whose sender is at `sender` and which itself listens, if it does, at `listen`.
+    fn task(&self, side: Side, sender: Ipv4Addr, listen: Ipv4Addr) -> Task {
+        Task {
             side,
-            transport: subject.transport.clone(),
-            workload: workload.clone(),
-            source_id: source_id.clone(),
-            host: Ipv4Addr::LOCALHOST,
-            handicap: subject.handicap,
-            sealed: !subject.environment.is_empty(),
-        };
-        Worker::start(&task, &subject.environment, &config, scratch, patience)
-    };
-    let mut sender = start(Side::Sender)?;
-    let Event::Ready { ports } = sender.hear()? else { return Err(out_of_turn()) };
-    let mut receivers = start_receivers(workload.consumers, ports, start)?;
-    sender.say(&Order::Go);
+            transport: self.subject.transport.clone(),
+            workload: self.workload.clone(),
+            source_id: self.session.clone(),
+            sender,
+            listen,
+            handicap: self.subject.handicap,
+            sealed: self.subject.role == Role::Sealed,
+        }
+    }
+
+    /// Starts a process here, behind the words that bring it where it belongs.
+    fn start(&self, task: &Task, enter: &[OsString]) -> Result<Process, TransferError> {
+        // One for every process: each end may look elsewhere for its sender.
+        let config = self.scratch.join(format!("lsl_api-{}.cfg", task.sender));
+        let text = discovery::private(&self.session, self.base_port, task.sender);
+        std::fs::write(&config, text).map_err(TransferError::Setup)?;
+        Process::start(task, (enter, &self.subject.environment), &config, self.scratch, self.patience)
+    }
+
+    /// From a sender at `sender`, started behind the words `near`, to receivers started behind the words `far`.
+    fn between(
+        &self,
+        sender: Ipv4Addr,
+        near: &[OsString],
+        far: &[OsString],
+    ) -> Result<Outcome, TransferError> {
+        let mut source = self.start(&self.task(Side::Sender, sender, sender), near)?;
+        let Event::Ready { ports } = source.hear()? else { return Err(out_of_turn()) };
+        let task = self.task(Side::Receiver { ports }, sender, sender);
+        let consumers = self.workload.consumers;
+        let mut receivers =
+            (0..consumers).map(|_| self.start(&task, far)).collect::<Result<Vec<Process>, _>>()?;
+        for receiver in &mut receivers {
+            let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
+        }
+        conduct(&mut source, &mut receivers.iter_mut().map(|one| one as &mut dyn End).collect::<Vec<_>>())
+    }
+}
+
+/// Lets connected processes measure, and gathers what they did.
+fn conduct(sender: &mut Process, receivers: &mut [&mut dyn End]) -> Result<Outcome, TransferError> {
+    sender.say(Order::Go)?;
     let Event::Sent { total } = sender.hear()? else { return Err(out_of_turn()) };
-    for receiver in &mut receivers {
-        receiver.say(&Order::Sent { total });
+    for receiver in receivers.iter_mut() {
+        receiver.say(Order::Sent { total })?;
     }
     let mut reports = Vec::new();
-    for receiver in &mut receivers {
+    for receiver in receivers {
         let Event::Received(report) = receiver.hear()? else { return Err(out_of_turn()) };
         reports.push(report);
     }
-    sender.say(&Order::Finish);
+    sender.say(Order::Finish)?;
     let Event::Finished(report) = sender.hear()? else { return Err(out_of_turn()) };
     Ok(Outcome { sender: report, receivers: reports })
 }
@@ -109,139 +193,9 @@ pub fn interrupted() -> bool {
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-fn start_receivers(
-    count: usize,
-    ports: Ports,
-    start: impl Fn(Side) -> Result<Worker, TransferError>,
-) -> Result<Vec<Worker>, TransferError> {
-    let mut receivers = (0..count).map(|_| start(Side::Receiver { ports })).collect::<Result<Vec<_>, _>>()?;
-    for receiver in &mut receivers {
-        let Event::Open = receiver.hear()? else { return Err(out_of_turn()) };
-    }
-    Ok(receivers)
-}
-
-/// A running measuring process; killed when dropped.
-struct Worker {
-    process: Child,
-    orders: ChildStdin,
-    events: mpsc::Receiver<Event>,
-    patience: Duration,
-}
-
-impl Worker {
-    fn start(
-        task: &Task,
-        environment: &BTreeMap<String, String>,
-        config: &Path,
-        scratch: &Path,
-        patience: Duration,
-    ) -> Result<Self, TransferError> {
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(scratch.join("workers.log"));
-        let program = std::env::current_exe().map_err(TransferError::Setup)?;
-        let mut process = Command::new(program)
-            .envs(environment)
-            .env(MARK, "1")
-            .env("LSLAPICFG", config)
-            // Not the caller's: a configuration file there would be read instead.
-            .current_dir(scratch)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(log.map_err(TransferError::Setup)?)
-            .spawn()
-            .map_err(TransferError::Setup)?;
-        let orders = process.stdin.take().expect("piped above");
-        let output = process.stdout.take().expect("piped above");
-        let (sender, events) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines() {
-                // Anything else on the output is a library talking; it is not ours to read.
-                let Ok(line) = line else { break };
-                if let Ok(event) = serde_json::from_str(&line)
-                    && sender.send(event).is_err()
-                {
-                    break;
-                }
-            }
-        });
-        let mut worker = Self { process, orders, events, patience };
-        worker.write(task);
-        Ok(worker)
-    }
-
-    fn say(&mut self, order: &Order) {
-        self.write(order);
-    }
-
-    fn write<T: serde::Serialize>(&mut self, message: &T) {
-        let line = serde_json::to_string(message).expect("messages are plain data");
-        // A process that is gone is noticed, with its reason, where it is next listened to.
-        let _ = writeln!(self.orders, "{line}").and_then(|()| self.orders.flush());
-    }
-
-    fn hear(&mut self) -> Result<Event, TransferError> {
-        let mut waited = Duration::ZERO;
-        while waited < self.patience {
-            match self.events.recv_timeout(LOOK_UP) {
-                Ok(Event::Failed { reason }) => return Err(TransferError::Worker(reason)),
-                Ok(event) => return Ok(event),
-                Err(_) if interrupted() => return Err(TransferError::Interrupted),
-                Err(mpsc::RecvTimeoutError::Timeout) => waited += LOOK_UP,
-                Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    let status = self.process.wait().map_err(TransferError::Setup)?;
-                    return Err(TransferError::Worker(format!("ended without a word, {status}")));
-                }
-            }
-        }
-        Err(TransferError::Silent)
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // Both fail only when it has already ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 fn out_of_turn() -> TransferError {
     TransferError::Worker("spoke out of turn".to_owned())
 }
 
-/// A configuration under which only this transfer's processes find each other, and find each other fast,
-/// on a machine whose loopback has no multicast.
-fn discovery(session: &str) -> String {
-    let base = free_ports();
-    format!(
-        "[ports]\nMulticastPort = {base}\nBasePort = {}\nPortRange = {}\nIPv6 = disable\n\
-         [multicast]\nResolveScope = machine\n\
-         [lab]\nKnownPeers = {{127.0.0.1}}\nSessionID = {session}\n\
-         [tuning]\nMulticastMinRTT = 0.1\nUnicastMinRTT = 0.1\n\
-         [log]\nlevel = -2\n",
-        base + 1,
-        PORTS - 1,
-    )
-}
-
-/// Finds a run of ports that nobody uses now, below those that the kernel hands out.
-fn free_ports() -> u16 {
-    let seed = now_ns() ^ u64::from(std::process::id()).rotate_left(32);
-    let mut base = 20_000 + (seed % 10_000) as u16;
-    while !(base..base + PORTS).all(is_free) {
-        base = 20_000 + (base - 20_000 + PORTS) % 10_000;
-    }
-    base
-}
-
-fn is_free(port: u16) -> bool {
-    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
-        && TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
-}
-
-/// Ports of one transfer: discovery and the service range.
-const PORTS: u16 = 17;
-/// A wait looks so often whether the user wants to stop.
-const LOOK_UP: Duration = Duration::from_millis(100);
 /// Time that processes may need beyond the transfer itself, to start, to find each other and to drain.
 const SETUP_PATIENCE: Duration = Duration::from_secs(40);

@@ -98,6 +98,11 @@ pub enum Transport {
         /// The shared library.
         library: PathBuf,
     },
-    /// A raw TCP connection over loopback that carries the same bytes: what the machine permits.
+    /// A raw TCP connection that carries the same bytes: what the machine permits.
     Tcp,
+    /// ZeroMQ's publisher and subscribers, with messages of the same bytes.
+    ZeroMq {
+        /// The shared library libzmq.
+        library: PathBuf,
+    },
 }

@@ -205,6 +205,7 @@ pub(super) fn class(role: Role) -> &'static str {
         Role::Null => "null",
         Role::Raw => "raw",
         Role::Planted => "planted",
+        Role::ZeroMq => "zeromq",
     }
 }
 
@@ -216,6 +217,7 @@ fn dash(role: Role) -> &'static str {
         Role::Null => "1 4",
         Role::Raw => "2 3",
         Role::Planted => "9 3 2 3",
+        Role::ZeroMq => "6 2 1 2",
     }
 }
 
@@ -230,6 +232,12 @@ fn mark(role: Role, x: f64, y: f64) -> String {
         Role::Raw => cross(class, x, y),
         Role::Planted => {
             format!("<path class=\"mark {class}\" d=\"M{x:.1} {:.1}l4 7h-8Z\"/>\n", y - 4.0)
+        }
+        Role::ZeroMq => {
+            format!(
+                "<path class=\"open {class}\" d=\"M{x:.1} {:.1}l4.4 4.4l-4.4 4.4l-4.4 -4.4Z\"/>\n",
+                y - 4.4
+            )
         }
     }
 }

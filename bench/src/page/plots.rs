@@ -73,37 +73,50 @@ impl Distribution {
     }
 }
 
-/// Latency, push and jitter of the first cell that has them: cumulative, and as violins.
+/// Latency, push and jitter of the first cell on each route that has them: cumulative, and as violins.
 pub(super) fn distributions(chapter: &Chapter) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (name, title) in
-        [("latency_push", "One-way latency"), ("push", "What a push costs its caller"), ("jitter", "Jitter")]
-    {
-        let Some((cell, found)) = first_with(chapter, name) else { continue };
-        if name == "latency_push" {
-            figures.push(violins(cell, &found));
+    for (name, title) in [
+        ("latency_push", "One-way latency"),
+        ("round_trip_push", "There and back"),
+        ("push", "What a push costs its caller"),
+        ("jitter", "Jitter"),
+    ] {
+        for (cell, found) in leading(chapter, name) {
+            if matches!(name, "latency_push" | "round_trip_push") {
+                figures.push(violins(cell, &found));
+            }
+            figures.push(cumulative(cell, (name, title), &found));
         }
-        let (low, high) = range(&found);
-        let mut chart = Chart::new(&Frame {
-            x: (Spacing::Log, low, high, "microseconds"),
-            y: (Spacing::Even, 0.0, 1.0, "share of samples at or below"),
-        });
-        for (role, label, distribution) in &found {
-            chart.line(*role, &distribution.cumulative());
-            chart.marks(*role, &[0.5, 0.9, 0.99].map(|p| (distribution.quantile(p), p)));
-            chart.name(*role, label);
-        }
-        let says = words::distribution(cell, name, &found);
-        figures.push(Figure { title: format!("{title}: {}", cell.about), svg: chart.finish(&says), says });
     }
     figures
+}
+
+fn cumulative(cell: &Cell, (name, title): (&str, &str), found: &[Found]) -> Figure {
+    let (low, high) = range(found);
+    let mut chart = Chart::new(&Frame {
+        x: (Spacing::Log, low, high, "microseconds"),
+        y: (Spacing::Even, 0.0, 1.0, "share of samples at or below"),
+    });
+    for (role, label, distribution) in found {
+        chart.line(*role, &distribution.cumulative());
+        chart.marks(*role, &[0.5, 0.9, 0.99].map(|p| (distribution.quantile(p), p)));
+        chart.name(*role, label);
+    }
+    let says = words::distribution(cell, name, found);
+    Figure { title: format!("{title}: {}", cell.about), svg: chart.finish(&says), says }
 }
 
 /// A subject's part, its label, and what it did.
 pub(super) type Found = (Role, String, Distribution);
 
-fn first_with<'a>(chapter: &'a Chapter, name: &str) -> Option<(&'a Cell, Vec<Found>)> {
-    chapter.cells.iter().find_map(|cell| {
+/// The first cell on each route that has distributions of this name.
+fn leading<'a>(chapter: &'a Chapter, name: &str) -> Vec<(&'a Cell, Vec<Found>)> {
+    let mut leading: Vec<(&Cell, Vec<Found>)> = Vec::new();
+    for cell in &chapter.cells {
+        if leading.iter().any(|(other, _)| other.route == cell.route) {
+            continue;
+        }
         let mut found: Vec<Found> = chapter
             .records
             .manifest
@@ -116,8 +129,11 @@ fn first_with<'a>(chapter: &'a Chapter, name: &str) -> Option<(&'a Cell, Vec<Fou
             })
             .collect();
         found.sort_by_key(|(role, ..)| *role);
-        (!found.is_empty()).then_some((cell, found))
-    })
+        if !found.is_empty() {
+            leading.push((cell, found));
+        }
+    }
+    leading
 }
 
 /// From a little below the least 0.1 % to the greatest 99.9 %.
@@ -270,7 +286,7 @@ pub(super) fn against_the_limit(chapter: &Chapter) -> Option<Figure> {
         chart.text((0.005, rows - 0.5 - n as f64), &cell.name);
     }
     let says = format!(
-        "A raw loopback socket is the limit, at 1. Schwann reaches {} of it, depending on the shape of the data.",
+        "A raw socket on the same way is the limit, at 1. Schwann reaches {} of it, depending on the shape of the data.",
         words::from_to(&ours, &|share| format!("{} %", number(100.0 * share)))
     );
     Some(Figure { title: "Throughput against the limit".to_owned(), svg: chart.finish(&says), says })

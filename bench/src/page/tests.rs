@@ -39,6 +39,7 @@ fn manifest() -> Manifest {
             kernel: "Linux 6".to_owned(),
             memory: "1 GB".to_owned(),
         },
+        other: None,
         program: "0.1.0".to_owned(),
     }
 }

@@ -19,10 +19,19 @@ use crate::scenario::{Axis, Cell};
 /// Where and how, in a paragraph of the page.
 pub(super) fn circumstances(manifest: &Manifest) -> String {
     let machine = &manifest.machine;
+    let other = manifest.other.as_ref().map_or_else(String::new, |(machine, program)| {
+        format!(
+            " The other computer: {} × {}, {}. Its program {}.",
+            machine.cores,
+            escape(&machine.processor),
+            escape(&machine.kernel),
+            escape(program)
+        )
+    });
     let libraries = manifest.subjects.iter().filter(|subject| subject.role != Role::Null);
     let subjects: Vec<String> = libraries.map(|s| format!("{} ({})", s.label, brief(&s.version))).collect();
     format!(
-        "<p>{} × {}, {}, governor {}, {}. Program {}. From {}.</p>\n<p class=\"faint\">{}</p>",
+        "<p>{} × {}, {}, governor {}, {}. Program {}. From {}.{other}</p>\n<p class=\"faint\">{}</p>",
         machine.cores,
         escape(&machine.processor),
         escape(&machine.kernel),
@@ -67,6 +76,14 @@ pub(super) fn verdict(chapter: &Chapter) -> String {
         .collect();
     if !ours.is_empty() {
         words.push(tally(&ours));
+    }
+    let sealed: Vec<&Comparison> = chapter
+        .comparisons
+        .iter()
+        .filter(|c| (c.subject, c.base) == (Role::Sealed, Role::Opponent))
+        .collect();
+    if !sealed.is_empty() {
+        words.push(tally(&sealed));
     }
     let null: Vec<&Comparison> = chapter.comparisons.iter().filter(|c| c.subject == Role::Null).collect();
     if !null.is_empty() {
@@ -139,6 +156,7 @@ pub(super) fn distribution(cell: &Cell, name: &str, found: &[Found]) -> String {
     let what = match name {
         "push" => "In the median, a push returns after",
         "jitter" => "In the median, the time between two samples differs from the schedule by",
+        "round_trip_push" => "In the median, a sample is back after",
         _ => "In the median, a sample arrives after",
     };
     let each: Vec<String> = found
@@ -195,6 +213,7 @@ pub(super) fn drift(drifts: &[(String, Drift)]) -> String {
 pub(super) fn against(comparison: &Comparison) -> &'static str {
     match (comparison.subject, comparison.base) {
         (Role::Schwann, Role::Opponent) => "Schwann / liblsl",
+        (Role::Schwann, Role::ZeroMq) => "Schwann / ZeroMQ",
         (Role::Schwann, _) => "Schwann / raw socket",
         (Role::Sealed, Role::Schwann) => "sealed / plain",
         (Role::Sealed, _) => "sealed / liblsl",

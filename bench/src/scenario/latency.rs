@@ -10,7 +10,8 @@ use hdrhistogram::Histogram;
 
 use super::drift::{Drift, stretches};
 use super::{
-    Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, borrow_nulls, cpu_seconds_per_million, largest,
+    Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, Route, borrow_nulls, cpu_seconds_per_million,
+    largest,
 };
 use crate::statistics::quantile_of_sorted;
 use crate::transfer::Outcome;
@@ -47,6 +48,7 @@ pub fn point(
         metrics: POINT_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 

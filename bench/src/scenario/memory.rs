@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Cell, Figures, Metric, NullRuns, RawBaseline, cpu_seconds_per_million, largest};
+use super::{Cell, Figures, Metric, NullRuns, RawBaseline, Route, cpu_seconds_per_million, largest};
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Workload};
 
@@ -18,6 +18,7 @@ pub fn prompt(duration: Duration) -> Cell {
         metrics: METRICS,
         raw_baseline: RawBaseline::Meaningless,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 
@@ -33,6 +34,7 @@ pub fn slow(duration: Duration) -> Cell {
         metrics: METRICS,
         raw_baseline: RawBaseline::Meaningless,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 

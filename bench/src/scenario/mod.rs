@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::line::{Carried, Profile};
 use crate::transfer::Outcome;
 use crate::workload::{Pacing, Workload};
 
+pub mod agent;
 pub mod drift;
 pub mod latency;
 pub mod memory;
+pub mod network;
 pub mod sensitivity;
 pub mod throughput;
 
@@ -36,6 +39,19 @@ pub struct Cell {
     pub raw_baseline: RawBaseline,
     /// Whether the opponent also runs against itself here.
     pub null: NullRuns,
+    /// What is between the two ends.
+    pub route: Route,
+}
+
+/// What is between the two ends of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Route {
+    /// To another computer, on which an agent runs.
+    Agent,
+    /// A line between two network namespaces.
+    Line(&'static Profile),
+    /// This computer's loopback.
+    Loopback,
 }
 
 /// Whether a cell shows what a difference between equals looks like.
@@ -152,6 +168,22 @@ pub struct Figures {
     /// Medians over stretches of time: seconds since the first, and the value, us.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+impl Figures {
+    /// Adds what the line between the ends did, if there was one: how late it was itself is a limit of all latencies.
+    pub(crate) fn add_line(&mut self, carried: Option<&Carried>) {
+        let Some(carried) = carried else { return };
+        for (name, value) in [
+            ("line_frames", carried.frames as f64),
+            ("line_lost_frames", carried.lost as f64),
+            ("line_dropped_frames", carried.dropped as f64),
+            ("line_late_p50_us", carried.late.value_at_quantile(0.5) as f64 / 1e3),
+            ("line_late_p99_us", carried.late.value_at_quantile(0.99) as f64 / 1e3),
+        ] {
+            self.values.insert(name.to_owned(), value);
+        }
+    }
 }
 
 /// Why the result of a run is not believed.

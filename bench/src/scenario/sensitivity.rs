@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use super::{Cell, Metric, NullRuns, RawBaseline, latency};
+use super::{Cell, Metric, NullRuns, RawBaseline, Route, latency};
 use crate::workload::{Pacing, Workload};
 
 /// By how much pushes are made longer.
@@ -30,6 +30,7 @@ pub fn pushes(duration: Duration) -> Cell {
         metrics: METRICS,
         raw_baseline: RawBaseline::Meaningless,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use super::{
-    Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, borrow_nulls, cpu_seconds_per_million, largest,
+    Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, Route, borrow_nulls, cpu_seconds_per_million,
+    largest,
 };
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Workload};
@@ -21,6 +22,7 @@ pub fn chunks_in_a_window(duration: Duration) -> Cell {
         metrics: CHUNK_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 
@@ -36,6 +38,7 @@ pub fn chunks_unpaced(duration: Duration) -> Cell {
         metrics: CHUNK_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 
@@ -51,6 +54,7 @@ pub fn singles_unpaced(duration: Duration) -> Cell {
         metrics: SINGLE_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 
@@ -66,6 +70,7 @@ pub fn singles_in_a_window(duration: Duration) -> Cell {
         metrics: SINGLE_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 
@@ -88,6 +93,7 @@ pub fn point(channel_count: usize, chunk: usize, points: Vec<Point>, duration: D
         metrics: POINT_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 
@@ -127,6 +133,7 @@ pub fn thirty_kilohertz(channel_count: usize, duration: Duration) -> Cell {
         metrics: PACED_METRICS,
         raw_baseline: RawBaseline::Measured,
         null: NullRuns::Measured,
+        route: Route::Loopback,
     }
 }
 

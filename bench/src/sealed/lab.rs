@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::Reason;
 
 /// The lab, and what each of its devices proves itself with.
-pub(super) struct Lab {
+pub(crate) struct Lab {
     authority: AuthorityKey,
     revoked: RevocationList<Vec<u8>>,
     inlet: Credentials,
@@ -22,14 +22,18 @@ pub(super) struct Lab {
 
 /// Which end of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum End {
+pub(crate) enum End {
     Inlet,
     Outlet,
 }
 
 impl Lab {
     pub(super) fn new() -> Result<Self, Reason> {
-        let authority = AuthorityKey::generate(&mut SystemEntropy)?;
+        Self::of(AuthorityKey::generate(&mut SystemEntropy)?)
+    }
+
+    /// The lab of an authority. Its devices are new each time.
+    pub(crate) fn of(authority: AuthorityKey) -> Result<Self, Reason> {
         let device = |serial| -> Result<Credentials, Reason> {
             let key = DeviceKey::generate(&mut SystemEntropy)?;
             let certificate = authority.certify(statement(&key, serial)?);
@@ -54,15 +58,19 @@ impl Lab {
 }
 
 /// Writes the keys of a device of a new lab, without a passphrase.
-pub(super) fn install_keys(folder: &Path) -> Result<(), Reason> {
-    let authority = AuthorityKey::generate(&mut SystemEntropy)?;
+pub(crate) fn install_keys(folder: &Path) -> Result<(), Reason> {
+    install_keys_of(&AuthorityKey::generate(&mut SystemEntropy)?, folder)
+}
+
+/// Writes the keys of a new device of an authority's lab, without a passphrase.
+pub(crate) fn install_keys_of(authority: &AuthorityKey, folder: &Path) -> Result<(), Reason> {
     let device = DeviceKey::generate(&mut SystemEntropy)?;
     let bundle = Bundle {
         certificate: authority.certify(statement(&device, 1)?),
         device,
         discovery: Zeroizing::new(DISCOVERY_KEY),
         lab: authority.lab(),
-        revoked: RevocationList::sign(&authority, 1, NOW, &DISCOVERY_KEY, &[])?,
+        revoked: RevocationList::sign(authority, 1, NOW, &DISCOVERY_KEY, &[])?,
     };
     Ok(store::install(folder, &bundle, None)?)
 }

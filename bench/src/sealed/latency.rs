@@ -1,13 +1,12 @@
 //! Samples, sealed and plain and by the real liblsl, in the same campaign.
 
-use std::collections::BTreeMap;
 use std::io::stderr;
 
 use core::time::Duration;
 
 use super::{Options, Reason, Targets, lab};
 use crate::campaign::{self, paired_values};
-use crate::record::{Machine, Manifest, Records, Role, Subject, program, unix_time};
+use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, program, unix_time};
 use crate::scenario::{Cell, NullRuns, RawBaseline, latency};
 use crate::statistics::{Interval, Resampler, bca_interval, median};
 use crate::transfer::stop_on_interrupt;
@@ -19,20 +18,14 @@ const OPPONENT: &str = "liblsl";
 /// Runs all cells and judges each.
 pub(super) fn measure(options: &Options) -> Result<Targets, Reason> {
     let folder = options.folder();
-    let keys = folder.join("keys");
+    let keys = folder.join("scratch").join(KEYS);
     if !keys.exists() {
         lab::install_keys(&keys)?;
     }
     let (ours, opponent) = options.libraries()?;
-    let mut sealed = Subject::library(SEALED, Role::Sealed, &ours)?;
-    let keys = keys.canonicalize()?.display().to_string();
-    sealed.environment = BTreeMap::from([
-        ("SCHWANN_KEYS".to_owned(), keys),
-        ("SCHWANN_SECURITY".to_owned(), "require".to_owned()),
-    ]);
     let subjects = vec![
-        sealed,
-        Subject::library(PLAIN, Role::Schwann, &ours)?,
+        Subject::sealed(&ours)?,
+        Subject::plain(&ours)?,
         Subject::library(OPPONENT, Role::Opponent, &opponent)?,
     ];
     let manifest = Manifest {
@@ -44,12 +37,13 @@ pub(super) fn measure(options: &Options) -> Result<Targets, Reason> {
         blocks: options.blocks.unwrap_or(if options.quick { 1 } else { 3 }),
         started_at: unix_time(),
         machine: Machine::here(),
+        other: None,
         program: program(),
     };
     let mut records = Records::begin_or_continue(&folder, manifest)?;
     stop_on_interrupt();
     let cells = cells(options);
-    campaign::run(&cells, &mut records, &mut stderr())?;
+    campaign::run(&cells, &mut records, None, &mut stderr())?;
     let targets = judge(&records, &cells);
     println!("results in {}", folder.display());
     Ok(targets)
@@ -98,6 +92,27 @@ fn pairs(of: &[f64], to: &[f64], combine: fn(f64, f64) -> f64) -> Middle {
 
 /// Prints a line per cell and says whether both targets are met in all of them.
 fn judge(records: &Records, cells: &[Cell]) -> Targets {
+    print_head(records);
+    let judged: Vec<Option<Judged>> = cells.iter().map(|cell| Judged::of(records, cell)).collect();
+    for (cell, judged) in cells.iter().zip(&judged) {
+        match judged {
+            Some(judged) => judged.print(&cell.name),
+            None => println!("{:24} no complete pass", cell.name),
+        }
+    }
+    let complete: Vec<&Judged> = judged.iter().flatten().collect();
+    let met = |target: fn(&Judged) -> Targets| {
+        complete.iter().filter(|judged| target(judged) == Targets::Met).count()
+    };
+    let (cheap, below) = (met(Judged::cheap), met(Judged::below));
+    println!(
+        "\nadded <= max(1 us, 1 %): {cheap} of {total} cells; sealed below plain liblsl: {below} of {total} cells",
+        total = complete.len()
+    );
+    Targets::of(cheap.min(below) == cells.len())
+}
+
+fn print_head(records: &Records) {
     let machine = &records.manifest.machine;
     println!("{} x{}, {}, {}", machine.processor, machine.cores, machine.kernel, machine.memory);
     println!("p50 from the beginning of the push to the return of the pull, us; medians over runs.");
@@ -116,48 +131,60 @@ fn judge(records: &Records, cells: &[Cell]) -> Targets {
         "cpu/pl",
         "cpu/li"
     );
-    let (mut added_targets, mut below_targets) = ((0, 0), (0, 0));
-    let mut all = Targets::Met;
-    for cell in cells {
-        let of = |metric: &str| paired_values(records, &cell.name, metric);
-        let (latency, cpu) = (of("latency_push_p50_us"), of("cpu_s_per_million"));
-        let three = |values: &BTreeMap<String, Vec<f64>>| {
+}
+
+/// A cell's runs of the three subjects: sealed, plain, liblsl.
+struct Judged {
+    latency: [Vec<f64>; 3],
+    cpu: [Vec<f64>; 3],
+}
+
+impl Judged {
+    /// `None` if no pass has all three.
+    fn of(records: &Records, cell: &Cell) -> Option<Self> {
+        let three = |metric: &str| {
+            let values = paired_values(records, &cell.name, metric);
             let get = |label| values.get(label).cloned().filter(|values| !values.is_empty());
             Some([get(SEALED)?, get(PLAIN)?, get(OPPONENT)?])
         };
-        let (Some([sealed, plain, liblsl]), Some([cpu_sealed, cpu_plain, cpu_liblsl])) =
-            (three(&latency), three(&cpu))
-        else {
-            println!("{:24} no complete pass", cell.name);
-            all = Targets::Missed;
-            continue;
-        };
-        let added = pairs(&sealed, &plain, |sealed, plain| sealed - plain);
-        let ratio = pairs(&sealed, &liblsl, |sealed, liblsl| sealed / liblsl);
-        let limit = f64::max(1.0, 0.01 * median(&plain));
-        let (cheap, below) = (Targets::of(added.value <= limit), Targets::of(ratio.value < 1.0));
-        let quotient = |of: &[f64], to: &[f64]| pairs(of, to, |of, to| of / to).value;
-        println!(
-            "{:24} {:7.2} {:7.2} {:7.2} {:24} {:>8} {:22} {:>8} {:6.3} {:6.3}",
-            cell.name,
-            median(&sealed),
-            median(&plain),
-            median(&liblsl),
-            format!("{:+.2} [{:+.2}, {:+.2}]", added.value, added.interval.low, added.interval.high),
-            cheap.word(),
-            format!("{:.3} [{:.3}, {:.3}]", ratio.value, ratio.interval.low, ratio.interval.high),
-            below.word(),
-            quotient(&cpu_sealed, &cpu_plain),
-            quotient(&cpu_sealed, &cpu_liblsl),
-        );
-        let count =
-            |(met, total): (u32, u32), one: Targets| (met + u32::from(one == Targets::Met), total + 1);
-        (added_targets, below_targets) = (count(added_targets, cheap), count(below_targets, below));
-        all = all.and(cheap).and(below);
+        Some(Self { latency: three("latency_push_p50_us")?, cpu: three("cpu_s_per_million")? })
     }
-    println!(
-        "\nadded <= max(1 us, 1 %): {} of {} cells; sealed below plain liblsl: {} of {} cells",
-        added_targets.0, added_targets.1, below_targets.0, below_targets.1
-    );
-    all
+
+    /// What sealing adds, us.
+    fn added(&self) -> Middle {
+        let [sealed, plain, _] = &self.latency;
+        pairs(sealed, plain, |sealed, plain| sealed - plain)
+    }
+
+    /// Sealed over plain liblsl.
+    fn ratio(&self) -> Middle {
+        let [sealed, _, liblsl] = &self.latency;
+        pairs(sealed, liblsl, |sealed, liblsl| sealed / liblsl)
+    }
+
+    /// Whether sealing adds no more than a microsecond or a hundredth.
+    fn cheap(&self) -> Targets {
+        let [_, plain, _] = &self.latency;
+        Targets::of(self.added().value <= f64::max(1.0, 0.01 * median(plain)))
+    }
+
+    fn below(&self) -> Targets {
+        Targets::of(self.ratio().value < 1.0)
+    }
+
+    fn print(&self, cell: &str) {
+        let [sealed, plain, liblsl] = self.latency.each_ref().map(|values| median(values));
+        let (added, ratio) = (self.added(), self.ratio());
+        let [cpu_sealed, cpu_plain, cpu_liblsl] = &self.cpu;
+        let quotient = |to: &[f64]| pairs(cpu_sealed, to, |of, to| of / to).value;
+        println!(
+            "{cell:24} {sealed:7.2} {plain:7.2} {liblsl:7.2} {:24} {:>8} {:22} {:>8} {:6.3} {:6.3}",
+            format!("{:+.2} [{:+.2}, {:+.2}]", added.value, added.interval.low, added.interval.high),
+            self.cheap().word(),
+            format!("{:.3} [{:.3}, {:.3}]", ratio.value, ratio.interval.low, ratio.interval.high),
+            self.below().word(),
+            quotient(cpu_plain),
+            quotient(cpu_liblsl),
+        );
+    }
 }

@@ -8,10 +8,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use schwann_session::{Initiator, Layer, Opened, Progress, Responder, Secure, Suite};
+use schwann_session::{Layer, Opened, Secure, Suite};
 
 use super::Reason;
-use super::lab::{End, Lab};
+use super::lab::Lab;
+use super::session::{initiate, respond, seal};
 
 /// What an inlet says first once it may.
 const REQUEST: &[u8] = b"LSL:streamfeed/110 uid\r\n\r\n";
@@ -27,26 +28,7 @@ pub(super) fn inlet(to: SocketAddr, lab: &Lab, suite: Option<Suite>) -> Result<D
         socket.read_exact(&mut [0; ANSWER.len()])?;
         return Ok(begun.elapsed());
     };
-    let mut initiator = lab.with(End::Inlet, |context| Initiator::new(suite, context))?;
-    let mut buffer = [0; 4096];
-    let early = loop {
-        let output = initiator.poll_output();
-        let length = output.len();
-        socket.write_all(output)?;
-        initiator.sent(length);
-        let count = socket.read(&mut buffer)?;
-        let input = buffer.get(..count).filter(|input| !input.is_empty()).ok_or("the outlet has closed")?;
-        if let Progress::Done { consumed } =
-            lab.with(End::Inlet, |context| initiator.handle(input, context))?
-        {
-            break input.get(consumed..).unwrap_or_default().to_vec();
-        }
-    };
-    let output = initiator.poll_output();
-    let length = output.len();
-    let mut last = output.to_vec();
-    initiator.sent(length);
-    let mut session = initiator.finish().ok_or("the handshake is not done")?.session;
+    let (mut session, early, mut last) = initiate(&mut socket, lab, suite)?;
     last.extend(seal(&mut session, REQUEST)?);
     socket.write_all(&last)?;
     hear(&mut session, &mut socket, early, ANSWER.len())?;
@@ -68,33 +50,12 @@ pub(super) fn outlet(
             socket.write_all(ANSWER)?;
             continue;
         }
-        let (mut responder, mut buffer) = (Responder::new(), [0; 4096]);
-        let early = loop {
-            let length = socket.read(&mut buffer)?;
-            let input =
-                buffer.get(..length).filter(|input| !input.is_empty()).ok_or("the inlet has closed")?;
-            let step = lab.with(End::Outlet, |context| responder.handle(input, context))?;
-            let output = responder.poll_output();
-            let length = output.len();
-            socket.write_all(output)?;
-            responder.sent(length);
-            if let Progress::Done { consumed } = step {
-                break input.get(consumed..).unwrap_or_default().to_vec();
-            }
-        };
-        let mut session = responder.finish().ok_or("the handshake is not done")?.session;
+        let (mut session, early) = respond(&mut socket, lab)?;
         hear(&mut session, &mut socket, early, REQUEST.len())?;
         let answer = seal(&mut session, ANSWER)?;
         socket.write_all(&answer)?;
     }
     Ok(())
-}
-
-fn seal(session: &mut Secure, plain: &[u8]) -> Result<Vec<u8>, Reason> {
-    let mut wire = vec![0; session.sealed_len(plain.len())];
-    let length = session.seal(plain, &mut wire)?;
-    wire.truncate(length);
-    Ok(wire)
 }
 
 /// Reads until `length` plain bytes have come.

@@ -15,9 +15,10 @@ use crate::libraries;
 use crate::record::unix_time;
 
 mod handshake;
-mod lab;
+pub(crate) mod lab;
 mod latency;
 mod link;
+pub(crate) mod session;
 mod state;
 mod timing;
 

@@ -1,10 +1,11 @@
-//! The two ends of a transfer over a library or over a raw socket, with the same calls.
+//! The two ends of a transfer over a library, over ZeroMQ or over a raw socket, with the same calls.
 
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
-use super::{Failure, Ports, Task};
+use super::{Failure, Ports, Side, Task};
+use crate::ffi::zmq::{Socket, ZeroMq};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
 use crate::payload::Payload;
 use crate::workload::{Transport, Workload};
@@ -13,6 +14,7 @@ use crate::workload::{Transport, Workload};
 pub(super) enum Listening {
     Lsl(Outlet),
     Tcp(TcpListener),
+    ZeroMq(Socket),
 }
 
 impl Listening {
@@ -20,9 +22,13 @@ impl Listening {
         Ok(match &task.transport {
             Transport::Lsl { library } => {
                 let library = load(task, library)?;
-                Self::Lsl(Outlet::create::<T>(&library, &shape(task), task.workload.buffer)?)
+                Self::Lsl(Outlet::create::<T>(&library, &shape(task, &outgoing(task)), task.workload.buffer)?)
             }
-            Transport::Tcp => Self::Tcp(TcpListener::bind((task.host, 0))?),
+            Transport::Tcp => Self::Tcp(TcpListener::bind((task.listen, 0))?),
+            Transport::ZeroMq { library } => {
+                let library = ZeroMq::load(library)?;
+                Self::ZeroMq(Socket::publisher(&library, &task.listen.to_string(), queue(task))?)
+            }
         })
     }
 
@@ -30,6 +36,7 @@ impl Listening {
         Ok(match self {
             Self::Lsl(_) => None,
             Self::Tcp(listener) => Some(listener.local_addr()?.port()),
+            Self::ZeroMq(socket) => Some(socket.port()?),
         })
     }
 
@@ -47,6 +54,14 @@ impl Listening {
                 }
                 Ok(Sending::Tcp { streams, message: Vec::new() })
             }
+            Self::ZeroMq(mut socket) => {
+                socket.set_patience(CONNECT_SECONDS)?;
+                for _ in 0..workload.consumers {
+                    // One byte and the subject, which is empty: all.
+                    socket.receive(&mut [0; 8])?.ok_or("no consumer subscribed")?;
+                }
+                Ok(Sending::ZeroMq { socket, message: Vec::new() })
+            }
         }
     }
 }
@@ -56,6 +71,11 @@ pub(super) enum Sending {
     Lsl(Outlet),
     Tcp {
         streams: Vec<TcpStream>,
+        /// Where a message is put together.
+        message: Vec<u8>,
+    },
+    ZeroMq {
+        socket: Socket,
         /// Where a message is put together.
         message: Vec<u8>,
     },
@@ -72,6 +92,7 @@ impl Sending {
                 message.clear();
                 Ok(sent?)
             }
+            Self::ZeroMq { socket, message } => publish(socket, message, sample, 1),
         }
     }
 
@@ -86,6 +107,7 @@ impl Sending {
                 }
                 Ok(())
             }
+            Self::ZeroMq { socket, message } => publish(socket, message, values, samples),
         }
     }
 
@@ -98,6 +120,19 @@ impl Sending {
         }
         Ok(())
     }
+}
+
+/// Sends one message of the same bytes as the others send.
+fn publish<T: Payload>(
+    socket: &mut Socket,
+    message: &mut Vec<u8>,
+    values: &[T],
+    samples: usize,
+) -> Result<(), Failure> {
+    message.clear();
+    message.resize(overhead(samples), 0);
+    message.extend_from_slice(bytemuck::cast_slice(values));
+    Ok(socket.send(message)?)
 }
 
 /// What a pull gave.
@@ -118,6 +153,13 @@ pub(super) enum Receiving {
         /// Samples per message.
         chunk: usize,
     },
+    ZeroMq {
+        socket: Socket,
+        /// Where a message arrives.
+        message: Vec<u8>,
+        /// Samples per message.
+        chunk: usize,
+    },
 }
 
 impl Receiving {
@@ -125,11 +167,16 @@ impl Receiving {
         Ok(match &task.transport {
             Transport::Lsl { library } => {
                 let library = load(task, library)?;
-                Self::Lsl(Inlet::open(&library, &shape(task), task.workload.buffer, CONNECT_SECONDS)?)
+                Self::Lsl(Inlet::open(
+                    &library,
+                    &shape(task, &incoming(task)),
+                    task.workload.buffer,
+                    CONNECT_SECONDS,
+                )?)
             }
             Transport::Tcp => {
                 let port = ports.data.ok_or("the sender named no port")?;
-                let stream = TcpStream::connect((task.host, port))?;
+                let stream = TcpStream::connect((task.sender, port))?;
                 stream.set_nodelay(true)?;
                 let chunk = task.workload.chunk;
                 Self::Tcp {
@@ -137,6 +184,15 @@ impl Receiving {
                     overhead: vec![0; overhead(chunk)],
                     chunk,
                 }
+            }
+            Transport::ZeroMq { library } => {
+                let port = ports.data.ok_or("the sender named no port")?;
+                let library = ZeroMq::load(library)?;
+                let socket = Socket::subscriber(&library, &task.sender.to_string(), port, queue(task))?;
+                socket.set_patience(PULL_SECONDS)?;
+                let chunk = task.workload.chunk;
+                let message = vec![0; overhead(chunk) + chunk * task.workload.sample_bytes()];
+                Self::ZeroMq { socket, message, chunk }
             }
         })
     }
@@ -148,6 +204,7 @@ impl Receiving {
             Self::Tcp { stream, overhead, .. } => {
                 read_message(stream, overhead, out).map(|more| more.then_samples(1))
             }
+            Self::ZeroMq { socket, message, .. } => receive(socket, message, out, 1),
         }
     }
 
@@ -162,6 +219,10 @@ impl Receiving {
             Self::Tcp { stream, overhead, chunk } => {
                 let values = out.len() / stamps.len() * *chunk;
                 read_message(stream, overhead, &mut out[..values]).map(|more| more.then_samples(*chunk))
+            }
+            Self::ZeroMq { socket, message, chunk } => {
+                let values = out.len() / stamps.len() * *chunk;
+                receive(socket, message, &mut out[..values], *chunk)
             }
         }
     }
@@ -195,6 +256,25 @@ fn read_message<T: Payload>(
     Ok(More::Yes)
 }
 
+/// Takes the values out of the next message of ZeroMQ.
+fn receive<T: Payload>(
+    socket: &mut Socket,
+    message: &mut [u8],
+    out: &mut [T],
+    samples: usize,
+) -> Result<Pulled, Failure> {
+    let Some(length) = socket.receive(message)? else { return Ok(Pulled::Samples(0)) };
+    let values = message.get(overhead(samples)..length).filter(|values| values.len() == size_of_val(out));
+    bytemuck::cast_slice_mut(out).copy_from_slice(values.ok_or("a message of another length")?);
+    Ok(Pulled::Samples(samples))
+}
+
+/// Messages that ZeroMQ may queue: as many seconds as the other libraries buffer.
+fn queue(task: &Task) -> i32 {
+    let Workload { buffer, nominal_rate, chunk, .. } = task.workload;
+    (f64::from(buffer) * nominal_rate / chunk as f64).ceil().clamp(1.0, f64::from(i32::MAX)) as i32
+}
+
 /// Bytes that the LSL wire adds to the values of so many samples pushed together: a tag each, one stamp.
 fn overhead(samples: usize) -> usize {
     samples + 8
@@ -208,11 +288,24 @@ fn load(task: &Task, path: &Path) -> Result<Lsl, Failure> {
     if task.sealed == seals { Ok(library) } else { Err(format!("the library says of itself: {info}").into()) }
 }
 
-fn shape(task: &Task) -> StreamShape<'_> {
-    StreamShape {
-        channel_count: task.workload.channel_count,
-        nominal_rate: task.workload.nominal_rate,
-        source_id: &task.source_id,
+fn shape<'a>(task: &Task, source_id: &'a str) -> StreamShape<'a> {
+    let Workload { channel_count, nominal_rate, .. } = task.workload;
+    StreamShape { channel_count, nominal_rate, source_id }
+}
+
+/// The stream that an end makes.
+fn outgoing(task: &Task) -> String {
+    match task.side {
+        Side::Echo { .. } => format!("{}-returned", task.source_id),
+        Side::Receiver { .. } | Side::Returned { .. } | Side::Sender => task.source_id.clone(),
+    }
+}
+
+/// The stream that an end takes.
+fn incoming(task: &Task) -> String {
+    match task.side {
+        Side::Returned { .. } => format!("{}-returned", task.source_id),
+        Side::Echo { .. } | Side::Receiver { .. } | Side::Sender => task.source_id.clone(),
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::payload::Tally;
 use crate::workload::{Format, Transport, Workload};
 
+mod echo;
 mod link;
 mod receiver;
 mod sender;
@@ -48,7 +49,9 @@ pub struct Task {
     /// Identifies the stream on this machine.
     pub source_id: String,
     /// Where the sender is.
-    pub host: Ipv4Addr,
+    pub sender: Ipv4Addr,
+    /// Where this end listens, if it does.
+    pub listen: Ipv4Addr,
     /// Every push is made longer by this share of itself, in a spin: an effect of known size.
     pub handicap: f64,
     /// The library must say that it seals its streams.
@@ -58,16 +61,26 @@ pub struct Task {
 /// The end of the transfer.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Side {
+    /// Takes samples and sends each on at once.
+    Echo {
+        /// Where the sender listens.
+        ports: Ports,
+    },
     /// Takes samples.
     Receiver {
         /// Where the sender listens.
+        ports: Ports,
+    },
+    /// Takes samples that an echo has sent on.
+    Returned {
+        /// Where the echo listens.
         ports: Ports,
     },
     /// Makes samples.
     Sender,
 }
 
-/// Loopback ports on which the sender listens.
+/// Ports on which the sender listens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Ports {
     /// For data, when the transport is a raw socket.
@@ -171,8 +184,14 @@ fn run() -> Result<(), Failure> {
     match (task.side, task.workload.format) {
         (Side::Sender, Format::Float32) => sender::run::<f32>(&task, &orders),
         (Side::Sender, Format::Int16) => sender::run::<i16>(&task, &orders),
-        (Side::Receiver { ports }, Format::Float32) => receiver::run::<f32>(&task, ports, &orders),
-        (Side::Receiver { ports }, Format::Int16) => receiver::run::<i16>(&task, ports, &orders),
+        (Side::Echo { ports }, Format::Float32) => echo::run::<f32>(&task, ports, &orders),
+        (Side::Echo { ports }, Format::Int16) => echo::run::<i16>(&task, ports, &orders),
+        (Side::Receiver { ports } | Side::Returned { ports }, Format::Float32) => {
+            receiver::run::<f32>(&task, ports, &orders)
+        }
+        (Side::Receiver { ports } | Side::Returned { ports }, Format::Int16) => {
+            receiver::run::<i16>(&task, ports, &orders)
+        }
     }
 }
 
@@ -191,6 +210,12 @@ struct Orders {
 }
 
 impl Orders {
+    /// Waits for the order to end; what comes before it is known.
+    fn wait_for_finish(&self) -> Result<(), Failure> {
+        while !matches!(self.wait()?, Order::Finish) {}
+        Ok(())
+    }
+
     fn listen() -> Self {
         let total = Arc::new(AtomicU64::new(u64::MAX));
         let (sender, queue) = mpsc::channel();

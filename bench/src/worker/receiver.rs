@@ -160,7 +160,7 @@ impl Acknowledge {
     fn connect(task: &Task, ports: Ports) -> Result<Option<Self>, Failure> {
         let Pacing::Window { ahead } = task.workload.pacing else { return Ok(None) };
         let port = ports.window.ok_or("the sender named no port for its window")?;
-        let stream = TcpStream::connect((task.host, port))?;
+        let stream = TcpStream::connect((task.sender, port))?;
         stream.set_nodelay(true)?;
         Ok(Some(Self { stream, step: ahead / 8, said: 0 }))
     }

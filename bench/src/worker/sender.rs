@@ -13,7 +13,7 @@ use crate::workload::{Pacing, Workload};
 pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Failure> {
     let listening = Listening::start::<T>(task)?;
     let window = match task.workload.pacing {
-        Pacing::Window { .. } => Some(TcpListener::bind((task.host, 0))?),
+        Pacing::Window { .. } => Some(TcpListener::bind((task.listen, 0))?),
         Pacing::Schedule { .. } | Pacing::Unpaced => None,
     };
     let window_port = window.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| address.port());

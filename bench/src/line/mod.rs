@@ -1,0 +1,168 @@
+//! A network of two computers on one: two network namespaces, and a line between them that has a rate, a delay, jitter
+//! and loss.
+//!
+//! Both ends share one clock, so latency is a difference of two of its readings. Frames leave a namespace through a tap
+//! device, wait in this process, and enter the other namespace through another ([`relay`]). All delays and losses follow
+//! from a seed ([`weather`]), so every subject of a pass has the same ones; the kernel's `netem` draws anew each time, and
+//! many kernels do not have it. How late the line itself was is kept with every run.
+//!
+//! It models a medium, not a network card: there is no interrupt, no driver, no radio.
+
+use core::fmt;
+use core::net::Ipv4Addr;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::ffi::OsString;
+use std::io;
+
+use crate::ffi::tap::Tap;
+
+mod namespace;
+mod relay;
+mod weather;
+
+use namespace::Namespace;
+pub use relay::Carried;
+use relay::Relay;
+
+/// What a line is like, either way.
+#[derive(Debug, PartialEq)]
+pub struct Profile {
+    /// Part of the names of cells.
+    pub name: &'static str,
+    /// For the reader of the table.
+    pub about: &'static str,
+    /// The least and the greatest delay of a frame.
+    pub delay: (Duration, Duration),
+    /// How the delay changes between them.
+    pub jitter: Jitter,
+    /// The share of frames that never arrive.
+    pub loss: f64,
+    /// Bits per second.
+    pub rate: u64,
+    /// Frames that would wait longer for those before them are dropped, as a full switch does.
+    pub queue: Duration,
+}
+
+/// How a delay changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Jitter {
+    /// Every frame has its own delay.
+    EachFrame,
+    /// The delay moves from one drawn value to the next in this time, as it does where others share the medium.
+    Gradual(Duration),
+}
+
+/// A cable to a switch: 1 Gbit/s, 0.4 to 1.2 ms each way.
+pub const ETHERNET: Profile = Profile {
+    name: "ethernet",
+    about: "direct Ethernet (1 Gbit/s, 0.4 to 1.2 ms each way)",
+    delay: (Duration::from_micros(400), Duration::from_micros(1200)),
+    jitter: Jitter::EachFrame,
+    loss: 0.0,
+    rate: 1_000_000_000,
+    queue: Duration::from_millis(5),
+};
+
+/// A radio that others use, too: 100 Mbit/s, 5 to 20 ms each way, one frame in a thousand lost.
+pub const WIFI: Profile = Profile {
+    name: "wifi",
+    about: "Wi-Fi (100 Mbit/s, 5 to 20 ms each way, 0.1 % of the frames lost)",
+    delay: (Duration::from_millis(5), Duration::from_millis(20)),
+    jitter: Jitter::Gradual(Duration::from_millis(50)),
+    loss: 0.001,
+    rate: 100_000_000,
+    queue: Duration::from_millis(50),
+};
+
+/// Two namespaces joined by a line; gone when dropped.
+pub struct Line {
+    near: Namespace,
+    far: Namespace,
+    relay: Relay,
+}
+
+impl Line {
+    /// Makes the namespaces and the line, whose delays and losses follow from `seed`.
+    ///
+    /// # Errors
+    ///
+    /// [`LineError`] says what this computer lacks.
+    pub fn lay(profile: &'static Profile, seed: u64) -> Result<Self, LineError> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        namespace::remove_abandoned();
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let end = |letter: char, address| -> Result<(Namespace, Tap), LineError> {
+            let name = format!("sb{:x}{letter}{number:x}", std::process::id());
+            let tap = Tap::create(&name).map_err(LineError::Tap)?;
+            let space = Namespace::add(&format!("{letter}{number}"))?;
+            space.take_in(&name, address)?;
+            Ok((space, tap))
+        };
+        let (near, near_tap) = end('a', NEAR)?;
+        let (far, far_tap) = end('b', FAR)?;
+        let relay = Relay::start(profile, seed, near_tap, far_tap).map_err(LineError::Tap)?;
+        Ok(Self { near, far, relay })
+    }
+
+    /// The words before a command that make it run where samples are sent from.
+    #[must_use]
+    pub fn near(&self) -> Vec<OsString> {
+        self.near.enter()
+    }
+
+    /// The words before a command that make it run where samples are received.
+    #[must_use]
+    pub fn far(&self) -> Vec<OsString> {
+        self.far.enter()
+    }
+
+    /// Takes the line away and says what it carried.
+    #[must_use]
+    pub fn end(self) -> Carried {
+        self.relay.end()
+    }
+}
+
+/// The address of the sender's namespace.
+pub const NEAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 1);
+/// The address of the receivers' namespace.
+pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 2);
+
+/// Why there is no line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LineError {
+    /// The program `ip` could not be run.
+    NoIp(io::Error),
+    /// `ip` refused: what it was asked, and its words.
+    Refused(String, String),
+    /// The kernel gives no tap device.
+    Tap(io::Error),
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a line between two network namespaces cannot be made here: ")?;
+        match self {
+            Self::NoIp(error) => write!(out, "`ip` does not run ({error}); install iproute2"),
+            Self::Refused(command, words) if words.contains("not permitted") => {
+                write!(out, "`{command}` is not permitted; run the same command as root")
+            }
+            Self::Refused(command, words) => write!(out, "`{command}` says: {}", words.trim()),
+            Self::Tap(error) => match error.kind() {
+                io::ErrorKind::NotFound => out
+                    .write_str("there is no /dev/net/tun; `modprobe tun` brings it where the kernel has it"),
+                io::ErrorKind::PermissionDenied => {
+                    out.write_str("a tap device needs root; run the same command as root")
+                }
+                _ => write!(out, "no tap device: {error}"),
+            },
+        }
+    }
+}
+
+impl core::error::Error for LineError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The process that sends on what it receives, sample by sample: the far end of a way there and back.
+
+use core::num::NonZeroU64;
+
+use super::link::{Listening, Pulled, Receiving, Sending};
+use super::{Event, Failure, Order, Orders, Ports, SenderReport, Task, emit, peak_bytes};
+use crate::clock::{cpu_ns, now_ns};
+use crate::payload::Payload;
+
+pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Failure> {
+    let mut receiving = Receiving::open(task, ports)?;
+    let listening = Listening::start::<T>(task)?;
+    emit(&Event::Ready { ports: Ports { data: listening.port()?, window: None } });
+    let Order::Go = orders.wait()? else { return Err("expected the order to go".into()) };
+    let mut sending = listening.connected(&task.workload)?;
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+    let (start, cpu_before) = (now_ns(), cpu_ns());
+    let sent = forward::<T>(task, &mut receiving, &mut sending, orders)?;
+    sending.end()?;
+    let active_ns = now_ns() - start;
+    // The stream stays until all of it has been taken at the other side.
+    orders.wait_for_finish()?;
+    let (cpu_ns, peak_bytes) = (cpu_ns() - cpu_before, peak_bytes());
+    emit(&Event::Finished(SenderReport { sent, active_ns, cpu_ns, peak_bytes, pushes: Vec::new() }));
+    Ok(())
+}
+
+fn forward<T: Payload>(
+    task: &Task,
+    receiving: &mut Receiving,
+    sending: &mut Sending,
+    orders: &Orders,
+) -> Result<u64, Failure> {
+    let mut sample = vec![T::default(); task.workload.channel_count];
+    let mut sent = 0;
+    while orders.total().is_none_or(|total| sent < total) {
+        match receiving.pull_sample(&mut sample)? {
+            Pulled::End => break,
+            Pulled::Samples(0) if orders.total().is_some() => break,
+            Pulled::Samples(0) => {}
+            Pulled::Samples(_) => {
+                sending.push_sample(&sample)?;
+                sent += 1;
+            }
+        }
+    }
+    Ok(sent)
+}
