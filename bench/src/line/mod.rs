@@ -2,8 +2,8 @@
 //! and loss.
 //!
 //! Both ends share one clock, so latency is a difference of two of its readings. Frames leave a namespace through a tap
-//! device, wait in this process, and enter the other namespace through another ([`relay`]). All delays and losses follow
-//! from a seed ([`weather`]), so every subject of a pass has the same ones; the kernel's `netem` draws anew each time, and
+//! device, wait in this process, and enter the other namespace through another (`relay`). All delays and losses follow
+//! from a seed (`weather`), so every subject of a pass has the same ones; the kernel's `netem` draws anew each time, and
 //! many kernels do not have it. How late the line itself was is kept with every run.
 //!
 //! It models a medium, not a network card: there is no interrupt, no driver, no radio.
