@@ -1,11 +1,10 @@
 # The secure session at full strength: a million mutated streams of records, none of which may pass for the
-# original; the cost of a handshake; every vector; the symbolic model, if Verifpal is installed.
+# original; every vector; the symbolic model, if Verifpal is installed.
 set -euo pipefail
 
 SCHWANN_MUTATIONS=1000000 cargo test --locked --quiet --release --package schwann-session --lib -- --nocapture \
   no_mutated_record_is_ever_delivered nothing_from_the_attacked_record_on_is_ever_delivered
 cargo test --locked --quiet --release --package schwann-session --test vectors
-cargo run --locked --quiet --release --package schwann-session --example handshake_cost
 
 if command -v verifpal >/dev/null; then
   work=$(mktemp -d)
