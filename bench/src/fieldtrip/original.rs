@@ -14,6 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 use rustix::net::sockopt;
 use schwann_fieldtrip::wire::{ByteOrder, Command, Definition, SAMPLES_BYTES, Selection};
@@ -96,8 +97,8 @@ pub(crate) fn memory(shape: Shape, direction: Direction, time: Duration) -> Resu
     let store = Mutex::new(OldStore::full(shape));
     let before = OldStore::samples(&store);
     let block = shape.block(1);
-    let request = request(shape, direction, before, bytemuck::cast_slice(&block))?;
     repeat(time, || {
+        let request = request(shape, direction, before, bytemuck::cast_slice(&block))?;
         let reply = answer(core::hint::black_box(&request), &store);
         if matches!(core::hint::black_box(reply).get(2), Some(4)) { Ok(()) } else { Err("refused".into()) }
     })
@@ -211,6 +212,7 @@ fn answer(message: &[u8], store: &Mutex<OldStore>) -> Vec<u8> {
     let payload = message[8..].to_vec();
     if message[2..4] == Command::PutSamples.code().to_le_bytes() {
         store.append(&payload[SAMPLES_BYTES..]);
+        store.last_block = Instant::now();
         return Definition { code: 0x0104, order, payload_bytes: 0 }.encode().to_vec();
     }
     let selection =
@@ -229,13 +231,15 @@ struct OldStore {
     ring: Vec<u8>,
     stride: usize,
     total: u32,
+    /// For the sample numbers of events that leave them open (spec: fieldtrip §8).
+    last_block: Instant,
 }
 
 impl OldStore {
     fn full(shape: Shape) -> Self {
         let stride = shape.channels as usize * 4;
         let capacity = shape.ring_samples();
-        Self { ring: vec![1; capacity * stride], stride, total: capacity as u32 }
+        Self { ring: vec![1; capacity * stride], stride, total: capacity as u32, last_block: Instant::now() }
     }
 
     fn samples(store: &Mutex<Self>) -> u32 {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use schwann_fieldtrip::wire::{DataType, Header};
 use schwann_fieldtrip::{Address, Client, Options};
 
-use super::cell::{Cell, Direction, Shape, repeat};
+use super::cell::{Cell, Direction, Shape, UNCOUNTED, repeat};
 use super::original::{Style, drive};
 
 /// The original's client.
@@ -76,8 +76,7 @@ fn check(
     block: &[f32],
 ) -> Result<(), Box<dyn Error>> {
     let total = client.header()?.1.samples;
-    // Three blocks are not counted by the clock.
-    let want = (blocks + 3) * u64::from(shape.samples);
+    let want = (blocks + UNCOUNTED) * u64::from(shape.samples);
     if u64::from(total.wrapping_sub(before)) != want & u64::from(u32::MAX) {
         return Err(format!("{total} samples after {before}, not {want} more").into());
     }

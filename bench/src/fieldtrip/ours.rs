@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use schwann_fieldtrip::wire::{DataType, Header, SamplesDefinition};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server, Style};
 
-use super::cell::{Cell, Direction, Shape, repeat};
+use super::cell::{Cell, Direction, Shape, UNCOUNTED, repeat};
 
 /// A buffer whose ring is full, so that no page is taken while the clock runs, with a known newest block.
 pub(crate) fn full_buffer(shape: Shape) -> Result<Buffer, Box<dyn Error>> {
@@ -29,8 +29,7 @@ pub(crate) fn check(
     block: &[f32],
 ) -> Result<(), Box<dyn Error>> {
     let total = buffer.totals()?.samples;
-    // Three blocks are not counted by the clock.
-    let want = (blocks + 3) * u64::from(shape.samples);
+    let want = (blocks + UNCOUNTED) * u64::from(shape.samples);
     if u64::from(total.wrapping_sub(before)) != want & u64::from(u32::MAX) {
         return Err(format!("{total} samples after {before}, not {want} more").into());
     }

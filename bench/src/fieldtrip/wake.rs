@@ -1,21 +1,28 @@
-//! From the moment data are put until a waiting reader goes on.
+//! From the moment data are put until a waiting reader goes on, and what waking a thread costs here at all.
 
 use core::error::Error;
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
 use schwann_fieldtrip::wire::{DataType, Header, NEVER, Totals};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 
 pub(crate) fn run(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut lines = Vec::new();
-    let memory = |buffer: Buffer| {
-        move |threshold: Totals| buffer.wait(threshold, Duration::from_secs(5)).map(drop).map_err(|_| ())
-    };
-    let buffer = fresh()?;
-    lines.extend(measure("wake memory", &buffer, memory(buffer.clone()), time)?);
+    lines.extend(bare_thread(time)?);
+    lines.extend(bare_socket(time)?);
+    for (name, pace) in [("wake memory", Pace::Even), ("wake memory, uneven", Pace::Uneven)] {
+        let buffer = fresh()?;
+        let reader = buffer.clone();
+        let wait = move |threshold| Ok(reader.wait(threshold, LONGEST).map(drop)?);
+        lines.extend(measure(name, pace, time, || put(&buffer), wait)?);
+    }
     for (name, address) in [
         ("wake tcp", Address::Tcp { host: "127.0.0.1".into(), port: 0 }),
         ("wake unix", Address::Unix(super::ours::socket_path())),
@@ -23,11 +30,45 @@ pub(crate) fn run(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> 
         let buffer = fresh()?;
         let server = Server::start(&address, buffer.clone(), Policy::default())?;
         let mut client = Client::connect(server.address().clone(), Options::default())?;
-        let wait =
-            move |threshold: Totals| client.wait(threshold, Duration::from_secs(5)).map(drop).map_err(|_| ());
-        lines.extend(measure(name, &buffer, wait, time)?);
+        let wait = move |threshold| Ok(client.wait(threshold, LONGEST).map(drop)?);
+        lines.extend(measure(name, Pace::Even, time, || put(&buffer), wait)?);
     }
     Ok(lines)
+}
+
+/// One thread wakes another one, and nothing else: what waiting costs at least that sleeps at all.
+fn bare_thread(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+    let count = AtomicU32::new(0);
+    let (name_reader, reader) = mpsc::sync_channel(1);
+    let mut sleeper = None;
+    let wake = || {
+        let reader: &thread::Thread = match &mut sleeper {
+            Some(reader) => reader,
+            None => sleeper.insert(reader.recv_timeout(LONGEST)?),
+        };
+        count.fetch_add(1, Ordering::Release);
+        reader.unpark();
+        Ok(())
+    };
+    let wait = |threshold: Totals| {
+        // Only the first finds room and a receiver; later ones are the same thread.
+        let _known = name_reader.try_send(thread::current());
+        while count.load(Ordering::Acquire) <= threshold.samples {
+            thread::park();
+        }
+        Ok(())
+    };
+    measure("wake bare thread", Pace::Even, time, wake, wait)
+}
+
+/// A few bytes wake a thread that reads from a TCP socket of this machine.
+fn bare_socket(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut here = TcpStream::connect(listener.local_addr()?)?;
+    let (mut there, _) = listener.accept()?;
+    here.set_nodelay(true)?;
+    let wait = move |_| Ok(there.read_exact(&mut [0; 16])?);
+    measure("wake bare tcp", Pace::Even, time, || Ok(here.write_all(&[1; 16])?), wait)
 }
 
 fn fresh() -> Result<Buffer, Box<dyn Error>> {
@@ -36,38 +77,71 @@ fn fresh() -> Result<Buffer, Box<dyn Error>> {
     Ok(buffer)
 }
 
+fn put(buffer: &Buffer) -> Result<(), Box<dyn Error>> {
+    Ok(buffer.put_samples(32, &[1.0_f32; 32])?)
+}
+
+/// How far apart the puts are.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// As an amplifier delivers.
+    Even,
+    /// As nobody can foresee.
+    Uneven,
+}
+
+impl Pace {
+    fn pause(self, round: u32) -> Duration {
+        match self {
+            Self::Even => PAUSE,
+            // Knuth's multiplicative hash: between a fifth of the pause and twice the pause.
+            Self::Uneven => PAUSE / 5 + PAUSE * (round.wrapping_mul(2_654_435_761) >> 22) / 569,
+        }
+    }
+}
+
 /// Puts a sample once the reader has had time to fall asleep, and takes the time until it is back.
 fn measure(
     name: &str,
-    buffer: &Buffer,
-    mut wait: impl FnMut(Totals) -> Result<(), ()> + Send,
+    pace: Pace,
     time: Duration,
+    mut put: impl FnMut() -> Result<(), Box<dyn Error>>,
+    mut wait: impl FnMut(Totals) -> Result<(), Box<dyn Error>> + Send,
 ) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let (woken, times) = mpsc::channel::<Instant>();
     let rounds = (time.as_micros() / PAUSE.as_micros()).clamp(20, 5000) as u32;
-    let mut delays = thread::scope(|scope| {
-        scope.spawn(move || {
+    let (mut delays, busy) = thread::scope(|scope| {
+        let reader = scope.spawn(move || {
             for round in 0..rounds {
                 if wait(Totals { samples: round, events: NEVER }).is_err()
                     || woken.send(Instant::now()).is_err()
                 {
-                    return;
+                    break;
                 }
             }
+            clock_gettime(ClockId::ThreadCPUTime)
         });
         let mut delays = Vec::new();
-        for _ in 0..rounds {
-            thread::sleep(PAUSE);
-            let put = Instant::now();
-            buffer.put_samples(32, &[1.0_f32; 32])?;
-            delays.push(times.recv_timeout(Duration::from_secs(5))?.saturating_duration_since(put));
+        for round in 0..rounds {
+            thread::sleep(pace.pause(round));
+            let begun = Instant::now();
+            put()?;
+            delays.push(times.recv_timeout(LONGEST)?.saturating_duration_since(begun));
         }
-        Ok::<_, Box<dyn Error>>(delays)
+        let busy = reader.join().map_err(|_| "the reader panicked")?;
+        Ok::<_, Box<dyn Error>>((delays, Duration::try_from(busy)?))
     })?;
     delays.sort_unstable();
     let at =
         |part: usize| delays.get((delays.len() - 1) * part / 100).map_or(0.0, Duration::as_secs_f64) * 1e6;
-    Ok(vec![(format!("{name} p50 us"), at(50)), (format!("{name} p99 us"), at(99))])
+    Ok(vec![
+        (format!("{name} p50 us"), at(50)),
+        (format!("{name} p99 us"), at(99)),
+        (format!("{name} reader's CPU us a time"), busy.as_secs_f64() * 1e6 / f64::from(rounds)),
+    ])
 }
 
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// Whoever waits longer has been forgotten.
+const LONGEST: Duration = Duration::from_secs(5);
