@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod awake;
 mod block;
 mod buffer;
 mod client;
@@ -42,6 +43,7 @@ mod generate;
 mod onlooker;
 mod policy;
 pub mod recording;
+mod rhythm;
 pub mod serve;
 pub mod session;
 mod socket;

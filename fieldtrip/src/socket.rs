@@ -8,6 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use crate::address::Address;
+#[cfg(unix)]
+use crate::awake::Turn;
+use crate::awake::{Habit, Purpose};
 
 /// A connected socket; reading and writing need no exclusive access, so that it can be shared.
 #[derive(Debug)]
@@ -123,6 +126,38 @@ impl Socket {
         }
     }
 
+    /// Stays awake until there is something to read, for a moment at most, if that paid before.
+    #[cfg(unix)]
+    pub(crate) fn linger(&self, purpose: Purpose, habit: &mut Habit) {
+        if !habit.is_due() {
+            return;
+        }
+        let Some(_turn) = Turn::take(purpose) else { return };
+        let deadline = Instant::now() + LINGER;
+        loop {
+            let has_input = self.has_input();
+            if has_input || Instant::now() >= deadline {
+                return habit.tried(has_input);
+            }
+            core::hint::spin_loop();
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn linger(&self, _: Purpose, _: &mut Habit) {}
+
+    /// Whether reading does not block: a `poll` is twice the work.
+    #[cfg(unix)]
+    fn has_input(&self) -> bool {
+        use rustix::net::{RecvFlags, recv};
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let peeked = match self {
+            Self::Tcp(stream) => recv(stream, &mut [0_u8; 1], flags),
+            Self::Unix(stream) => recv(stream, &mut [0_u8; 1], flags),
+        };
+        peeked.err() != Some(rustix::io::Errno::AGAIN)
+    }
+
     /// Whether the peer has closed its end, even if input is left to read.
     pub(crate) fn is_peer_gone(&self) -> bool {
         #[cfg(target_os = "linux")]
@@ -209,6 +244,10 @@ fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
         }
     }
 }
+
+/// How long to stay awake: what it takes to wake the peer, and some time for its work.
+#[cfg(unix)]
+const LINGER: Duration = Duration::from_micros(50);
 
 /// Parts that one system call takes, on every system.
 const MOST_PARTS: usize = 512;

@@ -4,12 +4,15 @@
 //! tells them when it has let go: a waiting reader is served by the writer's thread, without another thread
 //! having to wake up first.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
+use crate::awake::{Purpose, Turn};
+use crate::rhythm::{Rhythm, Vigil};
 use crate::store::{Refused, Store};
 use crate::wire::Totals;
 
@@ -30,6 +33,7 @@ pub(crate) struct WaitId(u64);
 pub(crate) struct WaitSet {
     waits: Vec<Wait>,
     next: u64,
+    rhythm: Rhythm,
 }
 
 struct Wait {
@@ -51,12 +55,24 @@ impl Wake {
             self.0.append(&mut other.0);
         }
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn tell(&mut self) {
+        for (sink, end) in self.0.drain(..) {
+            sink.finished(end);
+        }
+    }
 }
 
 impl Drop for Wake {
+    #[inline]
     fn drop(&mut self) {
-        for (sink, end) in self.0.drain(..) {
-            sink.finished(end);
+        // Nobody waits when a program alone fills a buffer, and then this is all that it costs.
+        if !self.0.is_empty() {
+            self.tell();
         }
     }
 }
@@ -80,11 +96,31 @@ impl WaitSet {
         index.map(|index| self.waits.swap_remove(index)).is_some()
     }
 
-    /// Takes out the waits that the store's present state ends.
-    pub(crate) fn take_finished(&mut self, store: &Store) -> Wake {
-        if self.waits.is_empty() {
-            return Wake::default();
+    /// Takes note of a block, for the sake of those that wait.
+    #[inline]
+    pub(crate) fn beat(&mut self, now: Duration) {
+        if !self.waits.is_empty() {
+            self.rhythm.beat(now);
         }
+    }
+
+    /// When to be awake for the next block, on the clock of [`Self::beat`].
+    pub(crate) fn due(&mut self) -> Option<Range<Duration>> {
+        self.rhythm.due()
+    }
+
+    /// Takes note of what became of it.
+    pub(crate) fn kept(&mut self, vigil: Vigil) {
+        self.rhythm.kept(vigil);
+    }
+
+    /// Takes out the waits that the store's present state ends.
+    #[inline]
+    pub(crate) fn take_finished(&mut self, store: &Store) -> Wake {
+        if self.waits.is_empty() { Wake::default() } else { self.take_out_finished(store) }
+    }
+
+    fn take_out_finished(&mut self, store: &Store) -> Wake {
         let end = store.totals();
         let is_over = |wait: &mut Wait| store.is_past(wait.threshold).unwrap_or(true);
         Wake(self.waits.extract_if(.., is_over).map(|wait| (wait.sink, end)).collect())
@@ -103,7 +139,7 @@ impl Parked {
     }
 
     /// Waits for the end until `deadline`; call it on the thread that called [`Self::current`].
-    pub(crate) fn wait_until(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
+    pub(crate) fn sleep_until(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
         loop {
             if let Some(end) = self.end.get() {
                 return Some(*end);
@@ -120,6 +156,30 @@ impl Parked {
             }
         }
     }
+
+    /// Waits for the end while it is `due`, asleep before and awake then: a thread that is awake goes on at once, and
+    /// waking one takes tens of microseconds on many machines.
+    pub(crate) fn watch(&self, due: &Range<Instant>) -> (Option<WaitEnd>, Option<Vigil>) {
+        if let Some(end) = self.sleep_until(Some(due.start)) {
+            return (Some(end), None);
+        }
+        let Some(_turn) = Turn::take(Purpose::Data) else { return (None, None) };
+        let lateness = due.start.elapsed();
+        let end = self.look_until(due.end);
+        (end, Some(Vigil { lateness, came: end.is_some() }))
+    }
+
+    fn look_until(&self, deadline: Instant) -> Option<WaitEnd> {
+        while Instant::now() < deadline {
+            for _ in 0..LOOKS_PER_TIME {
+                if let Some(end) = self.end.get() {
+                    return Some(*end);
+                }
+                core::hint::spin_loop();
+            }
+        }
+        None
+    }
 }
 
 impl Sink for Parked {
@@ -129,6 +189,9 @@ impl Sink for Parked {
         self.thread.unpark();
     }
 }
+
+/// Between two looks at the clock, which takes longer than one at the end.
+const LOOKS_PER_TIME: u32 = 16;
 
 /// Whether something has happened yet, for one thread that may sleep until it has.
 pub(crate) struct Signal {

@@ -213,13 +213,33 @@ impl Buffer {
         let timeout_ms = u32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX);
         match self.begin_wait(WaitRequest { threshold, timeout_ms }, || sink)? {
             Begun::Over(totals) => Ok(totals),
-            Begun::Waiting(id) => match parked.wait_until(Instant::now().checked_add(timeout)) {
-                Some(end) => end,
-                None => {
-                    self.cancel_wait(id).or_else(|| parked.wait_until(None)).unwrap_or(Err(Refused::NoHeader))
-                }
-            },
+            Begun::Waiting(id) => {
+                let deadline = Instant::now().checked_add(timeout);
+                self.watch(&parked, threshold, deadline)
+                    .or_else(|| parked.sleep_until(deadline))
+                    .or_else(|| self.cancel_wait(id))
+                    // Somebody is telling it at this moment.
+                    .or_else(|| parked.sleep_until(None))
+                    .unwrap_or(Err(Refused::NoHeader))
+            }
         }
+    }
+
+    /// Is awake while the end is due, if it can be foreseen and is in time.
+    fn watch(&self, parked: &Parked, threshold: Totals, deadline: Option<Instant>) -> Option<WaitEnd> {
+        if threshold.samples == crate::wire::NEVER {
+            return None;
+        }
+        let due = self.lock().waits.due()?;
+        let due = self.inner.made + due.start..self.inner.made + due.end;
+        if deadline.is_some_and(|deadline| deadline <= due.end) {
+            return None;
+        }
+        let (end, vigil) = parked.watch(&due);
+        if let Some(vigil) = vigil {
+            self.lock().waits.kept(vigil);
+        }
+        end
     }
 
     /// Follows everything that the buffer accepts from now on, beginning with the present header if there is
@@ -242,6 +262,7 @@ impl Buffer {
         let now = self.now();
         let mut shared = self.lock();
         shared.store.put_samples(block, values, now)?;
+        shared.waits.beat(now);
         if !shared.taps.is_empty() {
             let values = vec![Values::Copied(values.into())];
             shared.tell(Some(Change::Samples { count: block.sample_count, values, at: now }));
@@ -290,6 +311,7 @@ impl Buffer {
         if let Some(values) = is_tapped.then(move || adopted.map(Values::Shared).collect()) {
             shared.tell(Some(Change::Samples { count: block.sample_count, values, at: now }));
         }
+        shared.waits.beat(now);
         Ok(shared.take_finished())
     }
 

@@ -15,6 +15,7 @@ use inbox::Inbox;
 pub use pipeline::{Answer, Pipeline};
 
 use crate::address::Address;
+use crate::awake::{Habit, Purpose};
 use crate::block::Block;
 use crate::buffer::Sample;
 use crate::socket::{Socket, is_timeout};
@@ -102,6 +103,7 @@ pub struct Client {
     connection: Option<Connection>,
     /// Bytes of one sample, as the last samples had it: where to put the next ones before they are here.
     stride: usize,
+    habit: Habit,
 }
 
 #[derive(Debug)]
@@ -117,7 +119,7 @@ type Payload = Vec<u8>;
 impl Client {
     /// A client of the server at `address`. It connects with the first request.
     pub fn new(address: Address, options: Options) -> Self {
-        Self { address, options, connection: None, stride: 0 }
+        Self { address, options, connection: None, stride: 0, habit: Habit::default() }
     }
 
     /// Connects now.
@@ -341,8 +343,14 @@ impl Client {
             *part = IoSlice::new(bytes);
         }
         let count = parts.iter().position(|part| part.is_empty()).unwrap_or(parts.len());
-        let socket = &self.connection()?.socket;
-        socket.write_parts(parts.get_mut(..count).unwrap_or_default()).map_err(broken)
+        self.connection()?;
+        let connection = self.connection.as_ref();
+        let socket = &connection.ok_or(ClientError::Disconnected(io::ErrorKind::NotConnected))?.socket;
+        socket.write_parts(parts.get_mut(..count).unwrap_or_default()).map_err(broken)?;
+        if command.is_answered() && command != Command::Wait {
+            socket.linger(Purpose::Reply, &mut self.habit);
+        }
+        Ok(())
     }
 
     fn connection(&mut self) -> Result<&mut Connection, ClientError> {

@@ -5,10 +5,12 @@ mod listen;
 use core::time::Duration;
 use std::io::{self, IoSlice};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Instant;
 
 pub use listen::{Server, Stats};
 
+use crate::awake::{Habit, Purpose};
 use crate::buffer::Begun;
 use crate::session::{Progress, Session, Step};
 use crate::socket::{Input, Socket};
@@ -44,7 +46,7 @@ pub fn serve_stream<S: Stream>(stream: &mut S, mut session: Session) -> io::Resu
 
 /// Serves one client over a socket until it goes.
 pub(crate) fn serve_socket(socket: &Arc<Socket>, session: &mut Session) -> io::Result<()> {
-    let mut stream = SocketStream(Arc::clone(socket));
+    let mut stream = SocketStream { socket: Arc::clone(socket), is_drained: true, habit: Habit::default() };
     converse(&mut stream, session, wait_watching)
 }
 
@@ -81,6 +83,10 @@ fn converse<S: Stream>(
             }
             Step::Send => {
                 stream.write(&mut session.parts())?;
+                if session.has_readers_to_tell() {
+                    // The writer may be waking up on this processor: it goes on before its readers do.
+                    thread::yield_now();
+                }
                 session.sent();
             }
             Step::Wait(wait) => {
@@ -120,7 +126,7 @@ fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitReq
     if session.has_input() || !stream.can_be_answered_by_others() {
         return wait_asleep(stream, session, wait);
     }
-    let told = Arc::new(Told::new(Some((Arc::clone(&stream.0), session.wait_order()))));
+    let told = Arc::new(Told::new(Some((Arc::clone(&stream.socket), session.wait_order()))));
     let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
     loop {
         let left = waiting.deadline.saturating_duration_since(Instant::now());
@@ -128,10 +134,10 @@ fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitReq
             time_out(session, &told, &waiting);
             return Ok(Client::Here);
         }
-        if stream.0.await_input(Some(left))? == Input::TimedOut {
+        if stream.socket.await_input(Some(left))? == Input::TimedOut {
             continue;
         }
-        let count = stream.0.read(session.space())?;
+        let count = stream.socket.read(session.space())?;
         if count == 0 {
             let _told_or_not = session.buffer().cancel_wait(waiting.id);
             return Ok(Client::Gone);
@@ -234,12 +240,17 @@ fn send_wait_reply(socket: &Socket, order: ByteOrder, end: Result<crate::wire::T
 #[cfg(not(unix))]
 fn send_wait_reply(_: &Socket, _: ByteOrder, _: Result<crate::wire::Totals, Refused>) {}
 
-struct SocketStream(Arc<Socket>);
+struct SocketStream {
+    socket: Arc<Socket>,
+    /// Whether the last read took all that there was.
+    is_drained: bool,
+    habit: Habit,
+}
 
 impl SocketStream {
     #[cfg(unix)]
     fn can_be_answered_by_others(&self) -> bool {
-        self.0.is_writable()
+        self.socket.is_writable()
     }
 
     #[cfg(not(unix))]
@@ -250,19 +261,24 @@ impl SocketStream {
 
 impl Stream for SocketStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out)
+        if self.is_drained {
+            self.socket.linger(Purpose::Request, &mut self.habit);
+        }
+        let count = self.socket.read(out)?;
+        self.is_drained = count < out.len();
+        Ok(count)
     }
 
     fn write(&mut self, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
-        self.0.write_parts(parts)
+        self.socket.write_parts(parts)
     }
 
     fn hurry(&mut self) {
-        self.0.acknowledge();
+        self.socket.acknowledge();
     }
 
     fn is_gone(&mut self) -> bool {
-        self.0.is_peer_gone()
+        self.socket.is_peer_gone()
     }
 }
 

@@ -210,6 +210,11 @@ impl Session {
         self.input.len() > 0
     }
 
+    /// Whether [`sent`](Self::sent) will tell others that their wait is over.
+    pub(crate) fn has_readers_to_tell(&self) -> bool {
+        !self.wake.is_empty()
+    }
+
     /// The byte order of the wait's reply, after [`Step::Wait`].
     pub(crate) fn wait_order(&self) -> ByteOrder {
         match self.state {

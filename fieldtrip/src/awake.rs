@@ -1,0 +1,92 @@
+//! Staying awake for a moment instead of falling asleep, where that is likely to pay.
+//!
+//! To wake a sleeping thread takes ten to fifty microseconds, on virtual machines above all: longer than most requests. A
+//! thread that expects something at once looks for it a while first. It does so only where that paid before, and
+//! only one thread for each purpose does: more would keep those from the processors that have work.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::thread;
+
+/// What to stay awake for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// Data, in this process.
+    Data,
+    /// The reply to a request.
+    Reply,
+    /// A client's next request.
+    Request,
+}
+
+/// The right to stay awake, which one thread of the program has at a time for each purpose, and none if there is only
+/// one processor.
+#[derive(Debug)]
+pub(crate) struct Turn(&'static AtomicBool);
+
+/// Whether staying awake has paid lately.
+#[derive(Debug, Default)]
+pub(crate) struct Habit {
+    misses: u32,
+    skipped: u32,
+}
+
+static TAKEN: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+
+impl Turn {
+    pub(crate) fn take(purpose: Purpose) -> Option<Self> {
+        static HAS_OTHERS: OnceLock<bool> = OnceLock::new();
+        let [data, reply, request] = &TAKEN;
+        let taken = match purpose {
+            Purpose::Data => data,
+            Purpose::Reply => reply,
+            Purpose::Request => request,
+        };
+        let count = || thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+        let is_free = *HAS_OTHERS.get_or_init(count) && !taken.swap(true, Ordering::Acquire);
+        is_free.then(|| Self(taken))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Habit {
+    /// Whether to try this time.
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.skipped += 1;
+        let is_due = self.skipped >= 1 << self.misses;
+        if is_due {
+            self.skipped = 0;
+        }
+        is_due
+    }
+
+    /// Takes note of how it went.
+    pub(crate) fn tried(&mut self, paid: bool) {
+        self.misses = if paid { 0 } else { (self.misses + 1).min(MOST_MISSES) };
+    }
+}
+
+/// At most 2⁶ times are let pass between two tries.
+const MOST_MISSES: u32 = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_tried_ever_more_rarely_until_it_pays() {
+        let mut habit = Habit::default();
+        let mut tries_of_640 = |paid| {
+            let tries = (0..640).filter(|_| habit.is_due().then(|| habit.tried(paid)).is_some());
+            tries.count()
+        };
+        let failing = tries_of_640(false);
+        assert!((10..20).contains(&failing), "{failing}");
+        assert!(tries_of_640(true) > 500);
+    }
+}
