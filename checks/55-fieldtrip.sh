@@ -13,14 +13,15 @@ if ! "$venv/bin/python" -c 'import mne_realtime, lib.FieldTrip, pytest, pytest_t
   "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps eegsynth==0.8.1
 fi
 cargo build --locked --release --quiet -p schwann-fieldtrip --example buffer
-export SCHWANN_FT_SERVER="$PWD/target/release/examples/buffer"
-[ -z "${CARGO_TARGET_DIR:-}" ] || export SCHWANN_FT_SERVER="$CARGO_TARGET_DIR/release/examples/buffer"
+cargo build --locked --quiet -p schwann-cli --bin schwann
+built="${CARGO_TARGET_DIR:-$PWD/target}"
+export SCHWANN_FT_SERVER="$built/release/examples/buffer" SCHWANN_CLI="$built/debug/schwann"
 SCHWANN_FT_MUTATIONS="${SCHWANN_FT_MUTATIONS:-50000}" "$venv/bin/python" -m pytest -q -rs --noconftest \
   --timeout 300 interop/test_fieldtrip_client.py interop/test_fieldtrip_server.py
 
 # The header for C programs, as C and as C++, and a program that embeds the buffer.
 cargo build --locked --release --quiet -p schwann-fieldtrip-capi
-libraries="$(dirname "$(dirname "$SCHWANN_FT_SERVER")")"
+libraries="$built/release"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 strict=(-Wall -Wextra -Werror -pedantic -I capi/fieldtrip/include)

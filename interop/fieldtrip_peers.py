@@ -12,6 +12,9 @@ sys.path.insert(0, str(ROOT / "python" / "schwann_fieldtrip"))
 SERVER = os.environ.get("SCHWANN_FT_SERVER")
 """The example program `buffer` of the crate."""
 
+PROGRAM = os.environ.get("SCHWANN_CLI")
+"""The program `schwann`."""
+
 EEGSYNTH = """
 import sys
 import FieldTrip
@@ -60,3 +63,29 @@ class Schwann(Process):
         """Resident memory in bytes."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024
+
+
+class Tunnel:
+    """A buffer as a program at the other end of a sealed session finds it: both ends, and the port there."""
+
+    def __init__(self, address, folder):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SCHWANN_")}
+        self.environment = kept | {"SCHWANN_KEYS": str(folder / "keys"), "XDG_RUNTIME_DIR": str(folder)}
+        subprocess.run([PROGRAM, "keys", "init", "--unprotected"], env=self.environment, check=True, capture_output=True)
+        self.shared = self.start("share", address, "--listen", "127.0.0.1:0")
+        try:
+            self.joined = self.start("join", self.shared.first_line.split()[-1], "127.0.0.1:0")
+        except BaseException:
+            self.shared.kill()
+            raise
+        self.port = int(re.search(r":(\d+)$", self.joined.first_line)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.joined.kill()
+        self.shared.kill()
+
+    def start(self, *arguments):
+        return Process([PROGRAM, "ft", "tunnel", *arguments], env=self.environment)

@@ -1,5 +1,6 @@
 """Clients of other projects against our server, and what must not bring it down."""
 
+import concurrent.futures
 import importlib.util
 import os
 import pathlib
@@ -25,6 +26,7 @@ import schwann_fieldtrip as ft  # noqa: E402
 MUTATIONS = int(os.environ.get("SCHWANN_FT_MUTATIONS", "20000"))
 SOAK_SECONDS = float(os.environ.get("SCHWANN_FT_SOAK_SECONDS", "5"))
 CLIENTS = 64
+SENDERS = 4
 
 
 @pytest.fixture
@@ -56,38 +58,54 @@ def test_the_client_of_eegsynth(server):
 
 
 def test_epochs_of_mne_realtime(server):
+    epochs_of_mne_realtime(server, server.port)
+
+
+def test_epochs_of_mne_realtime_through_a_tunnel(server, tmp_path):
+    if peers.PROGRAM is None:
+        pytest.skip("SCHWANN_CLI does not name our program: see checks/55-fieldtrip.sh")
+    with peers.Tunnel(server.address, tmp_path) as tunnel:
+        epochs_of_mne_realtime(server, tunnel.port)
+
+
+def epochs_of_mne_realtime(server, port):
+    """Writes at the server, and reads epochs with mne-realtime at the port."""
     mne_realtime = pytest.importorskip("mne_realtime")
     mne = pytest.importorskip("mne")
     names = ["EEG 001", "EEG 002", "STI 001"]
+    block = np.zeros((50, 3), np.float32)
+    block[:, 0] = np.arange(50)
+    block[25:30, 2] = 1
     with ft.Client(server.address) as ours:
         ours.putHeader(3, 100.0, ft.DATATYPE_FLOAT32, labels=names)
-        block = np.zeros((50, 3), np.float32)
-        block[25:30, 2] = 1
         ours.putData(block)
-        stop = threading.Event()
+    stop = threading.Event()
 
-        def write():
-            with ft.Client(server.address) as writer:
-                while not stop.wait(0.05):
-                    writer.putData(block)
+    def write():
+        with ft.Client(server.address) as writer:
+            while not stop.wait(0.05):
+                writer.putData(block)
 
-        writing = threading.Thread(target=write)
-        writing.start()
-        try:
-            info = mne.create_info(names, 100.0, ["eeg", "eeg", "stim"])
-            with mne_realtime.FieldTripClient(info=info, host="127.0.0.1", port=server.port, tmin=0, tmax=20,
-                                              wait_max=10) as client:
-                epoch = client.get_data_as_epoch(n_samples=50)
-                assert epoch.get_data(copy=True).shape == (1, 3, 50)
-                epochs = mne_realtime.RtEpochs(client, 1, 0.0, 0.1, stim_channel="STI 001", isi_max=10.0,
-                                               baseline=None, proj=False)
-                epochs.start()
-                found = next(iter(epochs.iter_evoked()))
-                assert found.data.shape[1] == 11
-                epochs.stop(stop_receive_thread=True)
-        finally:
-            stop.set()
-            writing.join()
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        info = mne.create_info(names, 100.0, ["eeg", "eeg", "stim"])
+        with mne_realtime.FieldTripClient(info=info, host="127.0.0.1", port=port, tmin=0, tmax=20,
+                                          wait_max=10) as client:
+            epoch = client.get_data_as_epoch(n_samples=50).get_data(copy=True)
+            assert epoch.shape == (1, 3, 50)
+            # The newest samples begin within a block, and go on with the next one.
+            np.testing.assert_array_equal(np.diff(epoch[0, 0]) % 50, 1)
+            epochs = mne_realtime.RtEpochs(client, 1, 0.0, 0.1, stim_channel="STI 001", isi_max=10.0,
+                                           baseline=None, proj=False)
+            epochs.start()
+            found = next(iter(epochs.iter_evoked()))
+            assert found.data.shape[1] == 11
+            np.testing.assert_allclose(found.data[0], np.arange(25, 36))
+            epochs.stop(stop_receive_thread=True)
+    finally:
+        stop.set()
+        writing.join()
 
 
 def test_a_killed_recorder_has_written_what_it_took(tmp_path):
@@ -136,17 +154,21 @@ def test_running_out_of_descriptors_is_survived():
             assert client.getHeader() is None
 
 
+@pytest.mark.timeout(max(300, MUTATIONS // 500))
 def test_mutated_requests_do_not_bring_it_down_or_make_it_grow(server):
-    chance = random.Random(7)
     seeds = requests()
     with ft.Client(server.address) as client:
         client.putHeader(2, 100.0, ft.DATATYPE_INT16)
-    before = None
-    sent = 0
-    while sent < MUTATIONS:
-        sent += send_mutated(server.port, seeds, chance)
-        if sent > MUTATIONS // 2 and before is None:
-            before = server.memory
+
+    def send_share(seed):
+        chance, left = random.Random(seed), MUTATIONS // 2 // SENDERS
+        while left > 0:
+            left -= send_mutated(server.port, seeds, chance)
+
+    with concurrent.futures.ThreadPoolExecutor(SENDERS) as senders:
+        list(senders.map(send_share, range(SENDERS)))
+        before = server.memory
+        list(senders.map(send_share, range(SENDERS, 2 * SENDERS)))
     assert server.process.poll() is None
     with ft.Client(server.address) as client:
         client.putHeader(2, 100.0, ft.DATATYPE_INT16)
