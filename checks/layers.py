@@ -25,9 +25,10 @@ ALLOWED = {
     "schwann-cli": {"schwann", "schwann-bench", "schwann-fieldtrip", "schwann-mse", "schwann-node",
                     "schwann-proto", "schwann-session", "schwann-xdf"},
     "schwann-node-capi": {"schwann-node", "schwann-proto", "schwann-session"},
+    "schwann-node-smoltcp": {"schwann-node"},
 }
-SAFE = {"proto", "session", "mse", "xdf", "engine", "fieldtrip", "firmware/node", "cli"}
-NO_STD = {"proto", "aead", "session", "mse", "firmware/node"}
+SAFE = {"proto", "session", "mse", "xdf", "engine", "fieldtrip", "firmware/node", "firmware/smoltcp", "cli"}
+NO_STD = {"proto", "aead", "session", "mse", "firmware/node", "firmware/smoltcp"}
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ use arrayvec::ArrayVec;
 use schwann_aead::{Key, Message, Nonce, Tag, open_batch, open_in_place, seal_batch, seal_in_place};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{LayerError, bytes::concat};
+use crate::LayerError;
 
 /// What a record is for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -268,7 +268,8 @@ const BATCH: usize = 16;
 
 /// Noise's nonce for ChaCha20-Poly1305: 32 zero bits, then the counter (Noise rev. 34 §12.3).
 pub(crate) fn nonce(counter: u64) -> Nonce {
-    Nonce(concat(&[&[0; 4], &counter.to_le_bytes()]))
+    let [a, b, c, d, e, f, g, h] = counter.to_le_bytes();
+    Nonce([0, 0, 0, 0, a, b, c, d, e, f, g, h])
 }
 
 /// Noise's `REKEY(k)`: the key stream of a nonce that no message has (Noise rev. 34 §4.2).

@@ -71,6 +71,8 @@ pub(crate) struct Link<const RX: usize, const TX: usize> {
     pub(crate) datagrams: Option<Datagrams>,
     /// When the link is given up if nothing has moved.
     deadline: Micros,
+    /// When the layer is told the time again.
+    next_tick: Micros,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
@@ -130,6 +132,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             layer: None,
             datagrams: None,
             deadline: Micros(u64::MAX),
+            next_tick: Micros(0),
         }
     }
 
@@ -257,11 +260,11 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     fn begin_shaking(&mut self, host: &Host<'_, '_>, surroundings: &mut Surroundings<'_>) -> Event {
         self.phase = Phase::Shaking(Responder::new());
         self.deadline = surroundings.now.after(PATIENCE);
-        let mut said = [0; RX];
-        let count = self.intake.plain().len();
-        said.iter_mut().zip(self.intake.plain()).for_each(|(to, from)| *to = *from);
+        let said = self.intake.plain();
+        let step = step_handshake(&mut self.phase, &mut self.out, said, host, surroundings);
+        // The message that makes a session is the peer's second: nothing that it has said goes beyond its first.
         self.intake.clear();
-        self.shake_hands(said.get(..count).unwrap_or_default(), host, surroundings).1
+        self.follow(&step, &[], host, surroundings).1
     }
 
     fn shake_hands(
@@ -270,21 +273,26 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         host: &Host<'_, '_>,
         surroundings: &mut Surroundings<'_>,
     ) -> (usize, Event) {
-        let (Phase::Shaking(responder), Some(member)) = (&mut self.phase, host.security.member()) else {
-            return (bytes.len(), self.give_up());
-        };
-        let step = surroundings.with_context(member, |context| responder.handle(bytes, context));
-        let output = responder.poll_output();
-        let (len, put) = (output.len(), self.out.put_raw(output));
-        responder.sent(len);
-        match (step, put) {
-            (Ok(Progress::NeedsMore), Ok(())) => (bytes.len(), Event::None),
-            (Ok(Progress::Done { consumed }), Ok(())) => {
+        let step = step_handshake(&mut self.phase, &mut self.out, bytes, host, surroundings);
+        self.follow(&step, bytes, host, surroundings)
+    }
+
+    /// Goes on as a step of the handshake says; `bytes` are those that it took.
+    fn follow(
+        &mut self,
+        step: &Shaken,
+        bytes: &[u8],
+        host: &Host<'_, '_>,
+        surroundings: &mut Surroundings<'_>,
+    ) -> (usize, Event) {
+        match *step {
+            Shaken::Goes => (bytes.len(), Event::None),
+            Shaken::Done { consumed } => {
                 let rest = bytes.get(consumed..).unwrap_or_default();
                 (consumed + self.begin_sealed(rest, host, surroundings), Event::Established)
             }
-            (Ok(_), Err(_)) => (bytes.len(), self.give_up()),
-            (Err(_), _) => {
+            Shaken::Broken => (bytes.len(), self.give_up()),
+            Shaken::Refused => {
                 // What the responder has to say to such a peer still goes out.
                 self.phase = Phase::Closing;
                 (bytes.len(), Event::Refused)
@@ -332,8 +340,11 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             self.phase = Phase::Broken;
             return Wait::ForEvent;
         }
-        if let Some(layer) = &mut self.layer {
+        if let Some(layer) = &mut self.layer
+            && now >= self.next_tick
+        {
             layer.tick(Duration::from_micros(now.0));
+            self.next_tick = now.after(TICK);
         }
         if matches!(self.phase, Phase::Answering(..)) {
             self.answer(host, now, scratch);
@@ -437,6 +448,36 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             moved.records += 1;
             feed.held_since = None;
         }
+    }
+}
+
+/// What a step of a handshake came to.
+enum Shaken {
+    Goes,
+    Done { consumed: usize },
+    Broken,
+    Refused,
+}
+
+fn step_handshake<const TX: usize>(
+    phase: &mut Phase,
+    out: &mut Outgoing<TX>,
+    bytes: &[u8],
+    host: &Host<'_, '_>,
+    surroundings: &mut Surroundings<'_>,
+) -> Shaken {
+    let (Phase::Shaking(responder), Some(member)) = (phase, host.security.member()) else {
+        return Shaken::Broken;
+    };
+    let step = surroundings.with_context(member, |context| responder.handle(bytes, context));
+    let output = responder.poll_output();
+    let (len, put) = (output.len(), out.put_raw(output));
+    responder.sent(len);
+    match (step, put) {
+        (Ok(Progress::NeedsMore), Ok(())) => Shaken::Goes,
+        (Ok(Progress::Done { consumed }), Ok(())) => Shaken::Done { consumed },
+        (Ok(_), Err(_)) => Shaken::Broken,
+        (Err(_), _) => Shaken::Refused,
     }
 }
 
@@ -589,5 +630,7 @@ const SECURE: &[u8] = b"LSL:secure/";
 /// How long a peer may take to say what it wants, to prove who it is, or to take what it asked for, in
 /// microseconds.
 const PATIENCE: u64 = 10_000_000;
+/// A key's age is counted in hours; to tell it takes a division of 64 bits, which a small chip does not have.
+const TICK: u64 = 1_000_000;
 /// Less is not worth a part of an answer, in bytes.
 const LEAST_PART: usize = 128;

@@ -27,8 +27,8 @@ const DEVICE_ID: usize = 8;
 const QUEUE: usize = 8;
 /// A frame with the card's own header before it.
 const FRAME: usize = 1536;
-const RECEIVED: usize = 4;
-const SENT: usize = 2;
+const RECEIVED: usize = 3;
+const SENT: usize = 1;
 
 /// Pages that are handed out once and never taken back: the drivers live as long as the machine.
 #[repr(C, align(4096))]

@@ -66,6 +66,8 @@ const KEYS: usize = 0x80e0_0000;
 const KEY_SLOT_LEN: usize = 4096;
 /// Room for samples of many channels, which an 8-channel board would not have.
 pub const WIDE_RING: usize = 0x80c0_0000;
+/// The same for what sockets send; 2,048 slots of 128 channels take just over 1 MiB.
+pub const WIDE_BUFFER: usize = 0x80d8_0000;
 
 pub fn read(address: usize) -> u32 {
     // SAFETY: every caller names a register or a word of RAM that nothing in Rust owns.
@@ -219,6 +221,12 @@ pub fn stack_used_below(hart: usize, from: usize) -> usize {
     let low = if hart == 0 { &raw const _stack0_low as usize } else { &raw const _stack1_low as usize };
     let untouched = (low..from).step_by(4).take_while(|word| read(*word) == 0x5afe_5afe).count();
     from - low - 4 * untouched
+}
+
+/// How many words of a hart's stack below `from` hold this value.
+pub fn words_below(hart: usize, from: usize, value: u32) -> usize {
+    let low = if hart == 0 { &raw const _stack0_low as usize } else { &raw const _stack1_low as usize };
+    (low..from).step_by(4).filter(|word| read(*word) == value).count()
 }
 
 /// Memory that stands for the chip's flash.

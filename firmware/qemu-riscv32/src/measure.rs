@@ -5,6 +5,7 @@
 
 use core::sync::atomic::AtomicU32;
 
+use schwann_aead::{Key, Nonce, seal_in_place};
 use schwann_node::{
     Control, Found, Inlet, InletState, Keep, Micros, Outlet, Pace, Security, Shape, Surroundings, Wanted,
     provision::Keys, ring,
@@ -46,6 +47,9 @@ pub fn run() -> ! {
         size_of::<Datagrams>(),
         size_of::<Responder>(),
     );
+    say!("residue words={}", residue());
+    #[cfg(feature = "hybrid")]
+    hybrid();
     for sealed in [false, true] {
         for subscribers in [1, 3] {
             feeds(sealed, subscribers, 1);
@@ -55,6 +59,66 @@ pub fn run() -> ! {
     say!("stacks application={}", machine::stack_used(0));
     say!("done");
     machine::exit(0)
+}
+
+/// Words of key or key stream that sealing leaves on the stack: none, if the cipher clears as deep as it goes.
+#[inline(never)]
+fn residue() -> usize {
+    let mut bytes = [0; 32];
+    // No two words are alike, and none is what the stack is painted with.
+    bytes.iter_mut().zip(91_u8..).for_each(|(byte, value)| *byte = value);
+    let key = Key::new(&bytes);
+    // The key stream itself: what is sealed are zeros.
+    let mut text = [0; 200];
+    machine::repaint_stack(0);
+    if seal_in_place(&key, &Nonce([7; 12]), &[], &mut text).is_err() {
+        machine::exit(16);
+    }
+    still_below(bytes.as_chunks().0) + still_below(text.as_chunks().0)
+}
+
+/// How often any of these words lies below this function's frame, which itself lies below that of its caller.
+#[inline(never)]
+fn still_below(secrets: &[[u8; 4]]) -> usize {
+    let marker = 0_u32;
+    let from = &raw const marker as usize & !3;
+    secrets.iter().map(|secret| machine::words_below(0, from, u32::from_le_bytes(*secret))).sum()
+}
+
+/// What the post-quantum suite costs.
+#[cfg(feature = "hybrid")]
+fn hybrid() {
+    let mut entropy = [Known(1), Known(2)];
+    let [first, second] = &mut entropy;
+    let (Ok(one), Ok(two)) =
+        (Keys::parse(transcript::KEYS[0], 1000, first), Keys::parse(transcript::KEYS[1], 700, second))
+    else {
+        machine::exit(12)
+    };
+    let description = transcript::description();
+    let mut control = Control::new();
+    let shape = Shape::numbers(description.format, description.channel_count);
+    let Some((_producer, consumer)) = ring(wide_ring(), &mut control, shape, Keep::Newest) else {
+        machine::exit(10)
+    };
+    let security = Security::Require(one.member());
+    let Ok(mut outlet) = Outlet::<'_, 1, 1024, 2048>::new(description, consumer, security, Pace::EverySample)
+    else {
+        machine::exit(13)
+    };
+    let mut inlet =
+        Inlet::<'_, 2048, 2048>::new(wanted(&description), Security::Require(two.member()), Suite::Hybrid);
+    let (mut span, mut deepest) = (Span::default(), 0);
+    connect(&mut outlet, 0, &mut inlet, Micros(1_000_000), first, second, &mut span, &mut deepest);
+    if inlet.state() != InletState::Receiving {
+        machine::exit(14);
+    }
+    say!(
+        "hybrid instructions={} steps={} stack={deepest} responder={}",
+        span.total,
+        span.count,
+        size_of::<Responder>()
+    );
 }
 
 #[derive(Default)]
@@ -191,10 +255,10 @@ fn wanted(description: &schwann_node::Description<'_>) -> Wanted {
 /// Lets an inlet connect; counts the outlet's instructions and its stack below this function.
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "two nodes, two generators, and what is measured")]
-fn connect(
-    outlet: &mut Node<'_>,
+fn connect<const LINKS: usize, const RX: usize, const TX: usize, const SENDING: usize>(
+    outlet: &mut Outlet<'_, LINKS, RX, TX>,
     link: usize,
-    inlet: &mut Inlet<'_, 2048, 1024>,
+    inlet: &mut Inlet<'_, 2048, SENDING>,
     now: Micros,
     outlets: &mut Known,
     others: &mut Known,

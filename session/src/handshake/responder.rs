@@ -106,6 +106,8 @@ impl Responder {
         Ok(Step::NeedsMore)
     }
 
+    /// Not part of its caller: a small chip's stack holds the frame of one step at a time.
+    #[inline(never)]
     fn handle_message_1(
         &mut self,
         suite: Suite,
@@ -133,6 +135,8 @@ impl Responder {
         Ok(Step::Next)
     }
 
+    /// Not part of its caller: a small chip's stack holds the frame of one step at a time.
+    #[inline(never)]
     fn handle_message_3(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Step, Refusal> {
         let State::Message3(suite, noise) = &mut self.state else { return Err(Refusal::Closed) };
         let suite = *suite;
@@ -147,6 +151,7 @@ impl Responder {
     }
 
     /// The peer has proved itself: welcomes it, or tells it why not.
+    #[inline(never)]
     fn establish(
         &mut self,
         suite: Suite,

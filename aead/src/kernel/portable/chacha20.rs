@@ -1,6 +1,6 @@
 //! ChaCha20 (RFC 8439 §2.3 and §2.4).
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use crate::{Key, Nonce};
 
@@ -23,32 +23,29 @@ impl ChaCha20 {
 
     /// Encrypts or decrypts `buffer` with the next blocks; a part-used last block is thrown away.
     pub(crate) fn apply(&mut self, buffer: &mut [u8]) {
-        let (blocks, tail) = buffer.as_chunks_mut::<BLOCK>();
-        for block in blocks {
-            // Word by word, and nothing is wiped here: the kernel clears the stack once, at its end.
-            for (bytes, word) in block.as_chunks_mut().0.iter_mut().zip(self.next_words()) {
-                *bytes = (u32::from_le_bytes(*bytes) ^ word).to_le_bytes();
+        for piece in buffer.chunks_mut(BLOCK) {
+            // Nothing is wiped here: the kernel clears the stack once, at its end.
+            let stream = self.next_words();
+            let (words, rest) = piece.as_chunks_mut::<4>();
+            let whole = words.len();
+            match bytemuck::try_cast_slice_mut::<[u8; 4], u32>(words) {
+                // Where the message lies at a multiple of four bytes, a small CPU takes four at a time.
+                Ok(words) => words.iter_mut().zip(&stream).for_each(|(word, key)| *word ^= key.to_le()),
+                Err(_) => {
+                    for (bytes, key) in words.iter_mut().zip(&stream) {
+                        *bytes = (u32::from_le_bytes(*bytes) ^ key).to_le_bytes();
+                    }
+                }
             }
-        }
-        if !tail.is_empty() {
-            for (byte, key) in tail.iter_mut().zip(self.next_block().iter()) {
-                *byte ^= key;
+            if let Some(key) = stream.get(whole) {
+                rest.iter_mut().zip(key.to_le_bytes()).for_each(|(byte, key)| *byte ^= key);
             }
         }
     }
 
-    /// Returns the next 64 bytes of key stream. The caller keeps count: `MAX_MESSAGE` bounds it.
-    pub(crate) fn next_block(&mut self) -> Zeroizing<[u8; BLOCK]> {
-        let mut stream = Zeroizing::new([0; BLOCK]);
-        for (out, word) in stream.as_chunks_mut().0.iter_mut().zip(self.next_words()) {
-            *out = word.to_le_bytes();
-        }
-        stream
-    }
-
-    /// Returns the next block as words.
+    /// Returns the next 64 bytes of key stream as little-endian words. The caller keeps count: `MAX_MESSAGE` bounds it.
     #[inline(always)]
-    fn next_words(&mut self) -> [u32; 16] {
+    pub(crate) fn next_words(&mut self) -> [u32; 16] {
         let mut work = self.state;
         for _ in 0..10 {
             double_round(&mut work);
@@ -105,13 +102,13 @@ mod tests {
         let key: [u8; 32] = core::array::from_fn(|i| i as u8);
         let nonce = Nonce([0, 0, 0, 9, 0, 0, 0, 0x4a, 0, 0, 0, 0]);
         let mut cipher = ChaCha20::new(&Key::new(&key), &nonce);
-        cipher.next_block();
+        cipher.next_words();
         let expected: [u8; BLOCK] = [
             0x10, 0xf1, 0xe7, 0xe4, 0xd1, 0x3b, 0x59, 0x15, 0x50, 0x0f, 0xdd, 0x1f, 0xa3, 0x20, 0x71, 0xc4,
             0xc7, 0xd1, 0xf4, 0xc7, 0x33, 0xc0, 0x68, 0x03, 0x04, 0x22, 0xaa, 0x9a, 0xc3, 0xd4, 0x6c, 0x4e,
             0xd2, 0x82, 0x64, 0x46, 0x07, 0x9f, 0xaa, 0x09, 0x14, 0xc2, 0xd7, 0x05, 0xd9, 0x8b, 0x02, 0xa2,
             0xb5, 0x12, 0x9c, 0xd1, 0xde, 0x16, 0x4e, 0xb9, 0xcb, 0xd0, 0x83, 0xe8, 0xa2, 0x50, 0x3c, 0x4e,
         ];
-        assert_eq!(*cipher.next_block(), expected);
+        assert_eq!(cipher.next_words().map(u32::to_le_bytes).as_flattened(), expected);
     }
 }

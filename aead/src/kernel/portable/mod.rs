@@ -48,6 +48,6 @@ pub(crate) fn open(key: &Key, nonce: &Nonce, aad: &[u8], buffer: &mut [u8], tag:
 /// Keys the tag with block 0 (RFC 8439 §2.6) and leaves the cipher at block 1.
 fn start(key: &Key, nonce: &Nonce) -> (ChaCha20, Poly1305) {
     let mut cipher = ChaCha20::new(key, nonce);
-    let mac = Poly1305::new(&cipher.next_block());
+    let mac = Poly1305::new(&cipher.next_words());
     (cipher, mac)
 }

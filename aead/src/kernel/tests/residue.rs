@@ -58,11 +58,11 @@ fn secrets(batch: &Batch) -> Vec<(&'static str, Vec<u8>)> {
     let mut needles = vec![("the key", key[..16].to_vec()), ("the key", key[16..].to_vec())];
     for (i, buffer) in batch.buffers.iter().enumerate() {
         let mut stream = ChaCha20::new(&batch.key, &Nonce([i as u8; 12]));
-        let first = stream.next_block();
+        let first = stream.next_words().map(u32::to_le_bytes).concat();
         needles.push(("r", first[..16].to_vec()));
         needles.push(("s", first[16..32].to_vec()));
         for _ in 0..buffer.len().div_ceil(64) {
-            let block = stream.next_block();
+            let block = stream.next_words().map(u32::to_le_bytes).concat();
             needles.extend(block.chunks(16).map(|row| ("key stream", row.to_vec())));
         }
     }

@@ -1,0 +1,266 @@
+//! An outlet's sockets.
+
+use schwann_node::{LinkState, Micros, Outlet, Place, Service, Surroundings, Wait};
+use smoltcp::{
+    iface::{Interface, PollResult, SocketHandle, SocketSet, SocketStorage},
+    phy::Device,
+    socket::{tcp, udp},
+    time::{Duration, Instant},
+    wire::{IpEndpoint, Ipv4Address},
+};
+
+/// Connections at a time: three that receive samples, and one that asks.
+pub const LINKS: usize = 4;
+/// Sockets of a server: one per connection, two for datagrams, and one for an address.
+pub const SOCKETS: usize = LINKS + 3;
+
+/// What a server asks of its board.
+pub trait Board {
+    /// The board's clock: the one that samples are stamped with.
+    fn now(&mut self) -> Micros;
+
+    /// Time, date and randomness.
+    fn surroundings(&mut self) -> Surroundings<'_>;
+}
+
+/// Memory of the sockets, but for what connections send.
+pub struct Buffers {
+    received: [[u8; 512]; LINKS],
+    discovery: Datagrams,
+    service: Datagrams,
+}
+
+struct Datagrams {
+    rx_meta: [udp::PacketMetadata; 4],
+    tx_meta: [udp::PacketMetadata; 2],
+    rx: [u8; QUERY_LEN],
+    tx: [u8; REPLY_LEN],
+}
+
+impl Buffers {
+    /// Empty buffers.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { received: [[0; 512]; LINKS], discovery: Datagrams::new(), service: Datagrams::new() }
+    }
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Datagrams {
+    const fn new() -> Self {
+        Self {
+            rx_meta: [udp::PacketMetadata::EMPTY; 4],
+            tx_meta: [udp::PacketMetadata::EMPTY; 2],
+            rx: [0; QUERY_LEN],
+            tx: [0; REPLY_LEN],
+        }
+    }
+
+    fn socket(&mut self) -> udp::Socket<'_> {
+        udp::Socket::new(
+            udp::PacketBuffer::new(&mut self.rx_meta[..], &mut self.rx[..]),
+            udp::PacketBuffer::new(&mut self.tx_meta[..], &mut self.tx[..]),
+        )
+    }
+}
+
+/// The sockets of one outlet.
+pub struct Server<'a> {
+    sockets: SocketSet<'a>,
+    links: [SocketHandle; LINKS],
+    /// Whether the outlet knows of a connection.
+    open: [bool; LINKS],
+    discovery: SocketHandle,
+    service: SocketHandle,
+    data_port: u16,
+}
+
+impl<'a> Server<'a> {
+    /// Opens the sockets, and joins the groups in which streams are searched.
+    ///
+    /// - Shape: `sending` is shared by the connections, for what each has sent and its peer has not acknowledged. A
+    ///   computer may acknowledge small segments 40 ms late; a stream that makes more in that time waits in its ring.
+    ///
+    /// Returns nothing if a port is 0, or the interface can join no more groups.
+    pub fn new(
+        place: Place,
+        iface: &mut Interface,
+        storage: &'a mut [SocketStorage<'a>; SOCKETS],
+        buffers: &'a mut Buffers,
+        sending: &'a mut [u8],
+    ) -> Option<Self> {
+        let mut sockets = SocketSet::new(&mut storage[..]);
+        let Buffers { received, discovery, service } = buffers;
+        let share = (sending.len() / LINKS).max(1);
+        let mut pairs = received.iter_mut().zip(sending.chunks_exact_mut(share));
+        let links = [(); LINKS].map(|()| {
+            let (rx, tx) = pairs.next().map(|(rx, tx)| (&mut rx[..], tx)).unwrap_or_default();
+            sockets.add(stream_socket(rx, tx))
+        });
+        let (mut discovery, mut service) = (discovery.socket(), service.socket());
+        discovery.bind(DISCOVERY_PORT).ok()?;
+        service.bind(place.service_port).ok()?;
+        for [a, b, c, d] in GROUPS {
+            iface.join_multicast_group(Ipv4Address::new(a, b, c, d)).ok()?;
+        }
+        let (discovery, service) = (sockets.add(discovery), sockets.add(service));
+        Some(Self { sockets, links, open: [false; LINKS], discovery, service, data_port: place.data_port })
+    }
+
+    /// The sockets, for those that a board adds.
+    pub fn sockets(&mut self) -> &mut SocketSet<'a> {
+        &mut self.sockets
+    }
+
+    /// Takes what came, sends what is due; returns until when there is nothing to do.
+    ///
+    /// Do not sleep if that time has passed: there is more to do at once.
+    pub fn turn<D: Device + ?Sized, const RX: usize, const TX: usize>(
+        &mut self,
+        outlet: &mut Outlet<'_, LINKS, RX, TX>,
+        iface: &mut Interface,
+        device: &mut D,
+        board: &mut impl Board,
+    ) -> Wait {
+        iface.poll(instant(board.now()), device, &mut self.sockets);
+        for (service, handle) in [(Service::Discovery, self.discovery), (Service::Time, self.service)] {
+            answer(outlet, service, self.sockets.get_mut(handle), board);
+        }
+        for link in 0..LINKS {
+            self.hear(outlet, link, board);
+        }
+        let wait = outlet.poll(board.now());
+        for link in 0..LINKS {
+            self.speak(outlet, link, board);
+        }
+        // What has just been given to the sockets goes out before the sleep, and makes room for more.
+        let moved = iface.poll(instant(board.now()), device, &mut self.sockets);
+        let now = board.now();
+        if moved != PollResult::None {
+            return Wait::Until(now);
+        }
+        match iface.poll_delay(instant(now), &self.sockets) {
+            Some(delay) => wait.sooner(Wait::Until(now.after(delay.total_micros()))),
+            None => wait,
+        }
+    }
+
+    /// Gives the outlet what a link's socket has received.
+    fn hear<const RX: usize, const TX: usize>(
+        &mut self,
+        outlet: &mut Outlet<'_, LINKS, RX, TX>,
+        link: usize,
+        board: &mut impl Board,
+    ) {
+        let (socket, open) =
+            (self.sockets.get_mut::<tcp::Socket<'_>>(self.links[link]), &mut self.open[link]);
+        if !socket.is_open() {
+            if core::mem::take(open) {
+                outlet.ended(link);
+            }
+            // Fails for a port of 0 alone.
+            let _ = socket.listen(self.data_port);
+            return;
+        }
+        let connected = matches!(socket.state(), tcp::State::Established | tcp::State::CloseWait);
+        if connected && !*open {
+            *open = true;
+            outlet.accept(link, board.now());
+        }
+        while *open && socket.can_recv() {
+            let taken = socket.recv(|bytes| {
+                let count = outlet.receive(link, bytes, &mut board.surroundings());
+                (count, count)
+            });
+            if taken.unwrap_or(0) == 0 {
+                break;
+            }
+        }
+        // Who has closed its side takes no more samples; who waits for an answer gets it first.
+        if *open && socket.state() == tcp::State::CloseWait && outlet.subscribers() > 0 && !socket.can_recv()
+        {
+            if outlet.state(link) == LinkState::Open {
+                outlet.ended(link);
+                *open = false;
+            }
+            socket.close();
+        }
+    }
+
+    /// Gives a link's socket what the outlet has to send.
+    fn speak<const RX: usize, const TX: usize>(
+        &mut self,
+        outlet: &mut Outlet<'_, LINKS, RX, TX>,
+        link: usize,
+        board: &mut impl Board,
+    ) {
+        let (socket, open) =
+            (self.sockets.get_mut::<tcp::Socket<'_>>(self.links[link]), &mut self.open[link]);
+        while *open && socket.can_send() && !outlet.transmit(link).is_empty() {
+            let count = socket.send_slice(outlet.transmit(link)).unwrap_or(0);
+            if count == 0 {
+                break;
+            }
+            outlet.sent(link, count, board.now());
+            outlet.poll(board.now());
+        }
+        match outlet.state(link) {
+            LinkState::Broken => socket.abort(),
+            LinkState::Closing if outlet.transmit(link).is_empty() => socket.close(),
+            _ => return,
+        }
+        outlet.ended(link);
+        *open = false;
+    }
+}
+
+fn stream_socket<'a>(rx: &'a mut [u8], tx: &'a mut [u8]) -> tcp::Socket<'a> {
+    let mut socket = tcp::Socket::new(tcp::SocketBuffer::new(rx), tcp::SocketBuffer::new(tx));
+    socket.set_nagle_enabled(false);
+    socket.set_keep_alive(Some(Duration::from_secs(5)));
+    socket.set_timeout(Some(Duration::from_secs(15)));
+    socket
+}
+
+/// Answers what came to a UDP socket.
+#[inline(never)]
+fn answer<const RX: usize, const TX: usize>(
+    outlet: &mut Outlet<'_, LINKS, RX, TX>,
+    service: Service,
+    socket: &mut udp::Socket<'_>,
+    board: &mut impl Board,
+) {
+    if !socket.can_recv() {
+        return;
+    }
+    let mut datagram = [0; QUERY_LEN];
+    let mut out = [0; REPLY_LEN];
+    while let Ok((len, from)) = socket.recv_slice(&mut datagram) {
+        let (datagram, room) = (&mut datagram[..len], &mut out);
+        let reply = outlet.handle_datagram(datagram, service, &mut board.surroundings(), room);
+        if let Some(reply) = reply {
+            let port = reply.port.unwrap_or(from.endpoint.port);
+            // A reply that finds no room is asked for again.
+            let _ = socket.send_slice(&out[..reply.len], IpEndpoint::new(from.endpoint.addr, port));
+        }
+    }
+}
+
+/// The board's time as smoltcp counts it.
+#[must_use]
+pub fn instant(now: Micros) -> Instant {
+    Instant::from_micros(i64::try_from(now.0).unwrap_or(i64::MAX))
+}
+
+const DISCOVERY_PORT: u16 = 16571;
+/// The groups in which the original library searches.
+const GROUPS: [[u8; 4]; 2] = [[224, 0, 0, 183], [239, 255, 172, 215]];
+/// Longest datagram that is looked at, in bytes.
+const QUERY_LEN: usize = 512;
+/// Longest reply, in bytes: a sealed description.
+const REPLY_LEN: usize = 1400;
