@@ -11,6 +11,16 @@ gcc -std=c11 -Wall -Wextra -Werror -g -fsanitize=address,undefined -fno-sanitize
 "$scratch/node"
 echo '#include "schwann_node.h"' > "$scratch/header.cpp"
 g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -Ifirmware/capi/include "$scratch/header.cpp"
+# The examples against stand-ins for their frameworks: the chip's compiler where there is one, else this computer's.
+compiler=(gcc)
+if command -v riscv64-unknown-elf-gcc > /dev/null; then
+  compiler=(riscv64-unknown-elf-gcc --specs=picolibc.specs -march=rv32imc -mabi=ilp32)
+fi
+compiler+=(-fsyntax-only -Os -Wall -Wextra -Werror -Ifirmware/capi/include -isystem firmware/capi/tests/stand-in)
+"${compiler[@]}" -std=gnu11 firmware/capi/examples/esp-idf/main/main.c
+"${compiler[@]}" -std=gnu11 firmware/capi/examples/zephyr/src/main.c
+"${compiler[@]}" -std=gnu++17 -x c++ -include Arduino.h firmware/capi/examples/arduino/schwann_node_example.ino
+echo "the examples compile against stand-ins with ${compiler[0]}"
 # Every function of the header is in the library, and no other name of ours.
 sed -n 's/.*\(schwann_node_[a-z0-9_]*\)(.*/\1/p' firmware/capi/include/schwann_node.h | grep -v panic | sort -u > "$scratch/header"
 nm -g --defined-only "$CARGO_TARGET_DIR/debug/libschwann_node.a" 2> /dev/null \

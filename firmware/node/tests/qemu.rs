@@ -240,7 +240,7 @@ fn rates_and_channels_arrive_without_loss_plain_and_sealed() {
             let config = config(trust);
             let inlet = find(&config);
             inlet.open_stream(LONG).expect("a connection");
-            let count = rate * 2;
+            let count = rate;
             check(&inlet, channel_count, count);
             drop(inlet);
             println!(
@@ -354,7 +354,7 @@ fn the_watchdog_bites_when_the_network_hart_stands_still() {
 
 /// Most of its stack that the network's hart may use, in bytes: measured, with 10 % slack. It holds the outlet and the
 /// sockets' buffers, too.
-const NETWORK_STACK: u64 = 73_700;
+const NETWORK_STACK: u64 = 62_700;
 
 /// What may not be exceeded, in instructions or bytes: measured, with 10 % slack.
 #[test]

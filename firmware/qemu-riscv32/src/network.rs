@@ -118,9 +118,14 @@ fn serve(settings: &Settings, outlet: &mut Outlet<'_>, card: &mut Card, dice: Di
     let started = machine::now();
     let mut iface = interface(settings, card);
     let mut storage = [const { SocketStorage::EMPTY }; SOCKETS];
-    let (mut buffers, mut narrow) = (Buffers::new(), [0; LINKS * 2048]);
-    // A stream of many channels gets memory that an 8-channel board would not have.
-    let sending = if settings.channel_count > 8 { wide_buffer() } else { &mut narrow };
+    // One by one: a pair would be made elsewhere on the stack, and copied.
+    let mut buffers = Buffers::new();
+    // 40 ms of 8 sealed channels at 1 kHz, which a computer may leave unacknowledged, are 2,440 bytes.
+    let mut narrow = [0; LINKS * 2560];
+    // A stream of many channels, or of an emulation that stands still now and then, gets memory that an 8-channel board
+    // would not have.
+    let wide = settings.channel_count > 8 || settings.slots > 128;
+    let sending = if wide { wide_buffer() } else { &mut narrow };
     let place = outlet.description().place;
     let server = Server::new(place, &mut iface, &mut storage, &mut buffers, sending);
     let Some(mut server) = server else {

@@ -26,15 +26,15 @@ pub trait Board {
 /// Memory of the sockets, but for what connections send.
 pub struct Buffers {
     received: [[u8; 512]; LINKS],
-    discovery: Datagrams,
-    service: Datagrams,
+    discovery: Datagrams<REPLY_LEN>,
+    service: Datagrams<TIME_LEN>,
 }
 
-struct Datagrams {
+struct Datagrams<const REPLY: usize> {
     rx_meta: [udp::PacketMetadata; 4],
     tx_meta: [udp::PacketMetadata; 2],
     rx: [u8; QUERY_LEN],
-    tx: [u8; REPLY_LEN],
+    tx: [u8; REPLY],
 }
 
 impl Buffers {
@@ -51,13 +51,13 @@ impl Default for Buffers {
     }
 }
 
-impl Datagrams {
+impl<const REPLY: usize> Datagrams<REPLY> {
     const fn new() -> Self {
         Self {
             rx_meta: [udp::PacketMetadata::EMPTY; 4],
             tx_meta: [udp::PacketMetadata::EMPTY; 2],
             rx: [0; QUERY_LEN],
-            tx: [0; REPLY_LEN],
+            tx: [0; REPLY],
         }
     }
 
@@ -128,8 +128,8 @@ impl<'a> Server<'a> {
         board: &mut impl Board,
     ) -> Wait {
         iface.poll(instant(board.now()), device, &mut self.sockets);
-        for (service, handle) in [(Service::Discovery, self.discovery), (Service::Time, self.service)] {
-            answer(outlet, service, self.sockets.get_mut(handle), board);
+        for service in [Service::Discovery, Service::Time] {
+            self.answer(outlet, service, board);
         }
         for link in 0..LINKS {
             self.hear(outlet, link, board);
@@ -147,6 +147,37 @@ impl<'a> Server<'a> {
         match iface.poll_delay(instant(now), &self.sockets) {
             Some(delay) => wait.sooner(Wait::Until(now.after(delay.total_micros()))),
             None => wait,
+        }
+    }
+
+    /// Answers what came to a UDP socket.
+    #[inline(never)]
+    fn answer<const RX: usize, const TX: usize>(
+        &mut self,
+        outlet: &mut Outlet<'_, LINKS, RX, TX>,
+        service: Service,
+        board: &mut impl Board,
+    ) {
+        let handle = match service {
+            Service::Discovery => self.discovery,
+            Service::Time => self.service,
+        };
+        let mut datagram = [0; QUERY_LEN];
+        let mut out = [0; REPLY_LEN];
+        while let Ok((len, from)) = self.sockets.get_mut::<udp::Socket<'_>>(handle).recv_slice(&mut datagram)
+        {
+            let room = &mut out;
+            let reply =
+                outlet.handle_datagram(&mut datagram[..len], service, &mut board.surroundings(), room);
+            let Some(reply) = reply else { continue };
+            // Who searches looks at the port that it is answered at, not from: one socket has room for descriptions.
+            let (from_handle, port) = match reply.port {
+                Some(port) => (self.discovery, port),
+                None => (handle, from.endpoint.port),
+            };
+            let to = IpEndpoint::new(from.endpoint.addr, port);
+            // A reply that finds no room is asked for again.
+            let _ = self.sockets.get_mut::<udp::Socket<'_>>(from_handle).send_slice(&out[..reply.len], to);
         }
     }
 
@@ -227,30 +258,6 @@ fn stream_socket<'a>(rx: &'a mut [u8], tx: &'a mut [u8]) -> tcp::Socket<'a> {
     socket
 }
 
-/// Answers what came to a UDP socket.
-#[inline(never)]
-fn answer<const RX: usize, const TX: usize>(
-    outlet: &mut Outlet<'_, LINKS, RX, TX>,
-    service: Service,
-    socket: &mut udp::Socket<'_>,
-    board: &mut impl Board,
-) {
-    if !socket.can_recv() {
-        return;
-    }
-    let mut datagram = [0; QUERY_LEN];
-    let mut out = [0; REPLY_LEN];
-    while let Ok((len, from)) = socket.recv_slice(&mut datagram) {
-        let (datagram, room) = (&mut datagram[..len], &mut out);
-        let reply = outlet.handle_datagram(datagram, service, &mut board.surroundings(), room);
-        if let Some(reply) = reply {
-            let port = reply.port.unwrap_or(from.endpoint.port);
-            // A reply that finds no room is asked for again.
-            let _ = socket.send_slice(&out[..reply.len], IpEndpoint::new(from.endpoint.addr, port));
-        }
-    }
-}
-
 /// The board's time as smoltcp counts it.
 #[must_use]
 pub fn instant(now: Micros) -> Instant {
@@ -262,5 +269,7 @@ const DISCOVERY_PORT: u16 = 16571;
 const GROUPS: [[u8; 4]; 2] = [[224, 0, 0, 183], [239, 255, 172, 215]];
 /// Longest datagram that is looked at, in bytes.
 const QUERY_LEN: usize = 512;
+/// Room for replies about time, in bytes: four of them, sealed.
+const TIME_LEN: usize = 640;
 /// Longest reply, in bytes: a sealed description.
 const REPLY_LEN: usize = 1400;

@@ -5,7 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "esp_random.h"
 #include "esp_system.h"
@@ -135,8 +136,8 @@ void app_main(void) {
   if (schwann_node_size() > sizeof memory) abort();
   node = schwann_node_create(memory, sizeof memory, ring, sizeof ring / sizeof *ring, &settings);
   if (!node) abort();
-  /* A handshake takes about 8 KB of stack. */
-  xTaskCreatePinnedToCore(network_task, "schwann", 16 * 1024, NULL, 5, &network_task_handle, 1);
+  /* A handshake takes 14 KB of stack, and 36 KB with the hybrid suite. */
+  xTaskCreatePinnedToCore(network_task, "schwann", 20 * 1024, NULL, 5, &network_task_handle, 1);
   esp_timer_handle_t timer;
   esp_timer_create_args_t every_sample = {.callback = take_sample, .name = "sample"};
   esp_timer_create(&every_sample, &timer);

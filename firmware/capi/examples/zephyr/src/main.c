@@ -1,5 +1,6 @@
 /* An LSL stream from a Zephyr board: a timer pushes samples, the main thread serves the network. */
 #include <errno.h>
+#include <fcntl.h>
 #include <zephyr/kernel.h>
 #include <zephyr/net/socket.h>
 #include <zephyr/random/random.h>

@@ -1,0 +1,3 @@
+#pragma once
+#include <stddef.h>
+int sys_csrand_get(void *out, size_t len);
