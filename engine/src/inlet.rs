@@ -489,7 +489,7 @@ impl core::fmt::Debug for Inlet {
     }
 }
 
-pub(crate) use self::handshake::{HandshakeError, exchange_lists};
+pub(crate) use self::handshake::{HandshakeError, exchange_lists, no_stream, prepare, start_connecting};
 
 mod connection;
 mod events;

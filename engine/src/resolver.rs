@@ -9,8 +9,10 @@
 mod burst;
 mod calls;
 mod found;
+mod knock;
 mod questions;
 mod search;
+mod silence;
 mod tcp;
 mod tcp_sealed;
 
@@ -30,6 +32,7 @@ use schwann_proto::{
     },
 };
 
+pub use self::knock::{Knocked, knock, own_ports};
 use self::{
     found::Found,
     search::{End, Search, lock},

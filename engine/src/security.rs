@@ -89,16 +89,34 @@ pub(crate) fn connected(stream: &StreamInfo, peer: Option<SocketAddr>, identity:
 
 /// There is no session with a peer, or no longer.
 pub(crate) fn refused(stream: &StreamInfo, peer: Option<SocketAddr>, refusal: Refusal, side: Side) {
-    let kind = match refusal {
-        Refusal::PlainPeer | Refusal::ClassicRefused => "downgrade",
-        _ => "refuse",
-    };
-    if !event(kind, stream, peer, side, &[("reason", &refusal)]) {
+    if !event(kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
         return;
     }
     let at = peer.map_or_else(String::new, |peer| format!(" at {peer}"));
     let who = if side == Side::Inlet { "outlet" } else { "inlet" };
     log::warning!("{}: no session with the {who}{at}: {refusal}; {}", stream.name(), advice(refusal));
+}
+
+/// An outlet is there that a search does not find, because there could be no session with it.
+pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
+    let reason: &dyn fmt::Display = &refusal;
+    journal::write(kind_of(refusal), &[("side", &"inlet"), ("peer", &peer), ("reason", reason)]);
+    log::warning!("the outlet at {peer} is not found: {refusal}; {}", advice(refusal));
+}
+
+/// A search from `peer` gets no answer, because there could be no session with whoever makes it.
+pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
+    if event(kind_of(refusal), stream, Some(peer), Side::Outlet, &[("reason", &refusal)]) {
+        log::warning!("{}: a search from {peer} gets no answer: {refusal}; {}", stream.name(), advice(refusal));
+    }
+}
+
+/// The event of a refusal.
+fn kind_of(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::PlainPeer | Refusal::ClassicRefused => "downgrade",
+        _ => "refuse",
+    }
 }
 
 /// A session ended because what came does not verify, or is out of order.
@@ -109,12 +127,20 @@ pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Option<SocketAddr>, 
     log::error!("a sealed connection to {device} {peer} was broken off: {error}");
 }
 
-/// A datagram was here before, or is from another time.
+/// A datagram was here before, or is from another time; an outlet's screen is told of the latter when it knows that it
+/// is no mishap.
 pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {
-    journal::write("replay", &[("peer", &peer), ("reason", reason)]);
+    if journal::write("replay", &[("peer", &peer), ("reason", reason)]) {
+        log::verbose!(1, "a sealed datagram from {peer} was ignored: {reason}");
+    }
+}
+
+/// A member's searches come from another time.
+pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
     log::warning!(
-        "a sealed datagram from {peer} was ignored: {reason}; if it is no attack, set the clocks right: `date -u` on \
-         both machines, `sudo timedatectl set-ntp true`"
+        "{}: a search from {peer} gets no answer: its time is more than 30 s from this clock; if it is no attack, a \
+         clock is wrong: compare `date -u` on both machines, and set it right with `sudo timedatectl set-ntp true`",
+        stream.name()
     );
 }
 

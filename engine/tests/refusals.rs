@@ -34,12 +34,13 @@ impl Journal {
         })
     }
 
-    /// Waits for an event of `side` that has to do with the outlet, and returns its kind and reason.
+    /// Waits for the first event of `side` that has to do with the outlet, and returns its kind and reason; searches
+    /// that get no answer follow.
     fn wait_for(&self, side: &str, uid: &str) -> (String, String) {
         let deadline = Instant::now() + Duration::from_secs_f64(LONG);
         while Instant::now() < deadline {
             let text = std::fs::read_to_string(&self.0).expect("the log");
-            for line in text.lines().rev() {
+            for line in text.lines() {
                 let event: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
                 let is = |key: &str, value: &str| event[key] == value;
                 if is("side", side) && is("uid", uid) && !is("event", "connect") {

@@ -1,5 +1,6 @@
 //! `schwann` without a command: is everything there, and is it good right now?
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
+use crate::live::hidden::Hidden;
 use crate::live::probe::{Condition, Probe, Reach};
 use crate::live::table::{Align, Cell, Column, Table};
 use crate::stop::Stop;
@@ -64,6 +66,7 @@ struct Lab {
     opened: Instant,
     /// By UID.
     probes: BTreeMap<String, Probe>,
+    hidden: Hidden,
     /// When a stream was no longer found, by UID.
     missed: BTreeMap<String, Instant>,
     problems: Vec<String>,
@@ -77,6 +80,7 @@ impl Lab {
                 error => Problem::with("search", error),
             })?;
         Ok(Self {
+            hidden: Hidden::look(Arc::clone(&config)),
             config,
             resolver,
             opened: Instant::now(),
@@ -92,6 +96,7 @@ impl Lab {
         for info in &found {
             let uid = info.uid().to_string_lossy().into_owned();
             self.missed.remove(&uid);
+            self.hidden.note_found(info);
             // A stream that came back under another UID is looked at already.
             let is_known = self.probes.values().any(|probe| probe.condition().info.uid() == info.uid());
             if is_known || self.probes.contains_key(&uid) {
@@ -141,7 +146,10 @@ impl Lab {
             condition.clock.is_some() && has_rate && condition.reach == Reach::Connected
         };
         elapsed >= COMPLETE_AT_LAST
-            || (elapsed >= COMPLETE_AT_FIRST && !conditions.is_empty() && conditions.iter().all(is_known))
+            || (elapsed >= COMPLETE_AT_FIRST
+                && self.hidden.has_looked()
+                && !conditions.is_empty()
+                && conditions.iter().all(is_known))
     }
 
     fn page(&self, conditions: &[Condition], palette: Palette, room: Option<usize>) -> String {
@@ -167,11 +175,13 @@ impl Lab {
                 )
             ),
         );
-        if !conditions.is_empty() {
+        let hidden = self.hidden.refused();
+        if !conditions.is_empty() || !hidden.is_empty() {
             let mut table = Table::new(&COLUMNS);
             for condition in conditions {
                 table.push(row(condition));
             }
+            hidden.iter().for_each(|(address, _)| table.push(hidden_row(*address)));
             out.push('\n');
             out.push_str(&table.text(palette, room));
         }
@@ -182,6 +192,9 @@ impl Lab {
                 condition.info.hostname(),
                 advice(refusal)
             ));
+        }
+        for (address, refusal) in hidden {
+            out.push_str(&format!("  the outlet at {address}: {refusal}; {}\n", advice(refusal)));
         }
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", printable(problem)));
@@ -194,6 +207,10 @@ impl Lab {
             "session": self.config.lab.session_id,
             "seconds": self.opened.elapsed().as_secs_f64(),
             "streams": conditions.iter().map(condition_json).collect::<Vec<_>>(),
+            "refused": self.hidden.refused().iter().map(|(address, refusal)| json!({
+                "address": address.to_string(),
+                "refusal": format!("{refusal}; {}", advice(*refusal)),
+            })).collect::<Vec<_>>(),
             "problems": self.problems,
         })
     }
@@ -277,6 +294,14 @@ fn row(condition: &Condition) -> Vec<Cell> {
         clock.into(),
         protection,
     ]
+}
+
+/// An outlet of which nothing is known but that it refuses this computer.
+fn hidden_row(address: SocketAddr) -> Vec<Cell> {
+    let mut row = vec![Cell::from(address.to_string()), Cell::looking(Look::Wrong, "REFUSED")];
+    row.extend((2..COLUMNS.len() - 1).map(|_| Cell::from("-")));
+    row.push(Cell::looking(Look::Wrong, "refused"));
+    row
 }
 
 fn condition_json(condition: &Condition) -> Value {

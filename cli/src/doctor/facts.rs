@@ -15,13 +15,13 @@ use schwann::{
     Config, Inlet, StreamInfo,
     config::{IpVersions, LoadReport, load_report},
     inlet::InletOptions,
-    resolver,
+    resolver::{self, Knocked},
     security::Refusal,
 };
 use schwann_proto::stream_info::IpVersion;
 
 use super::{
-    ports::{Knock, is_locked, knock, taken_ports},
+    ports::{Knock, knock, taken_ports},
     probe::{Echo, echo},
 };
 
@@ -75,8 +75,10 @@ pub(super) struct Host {
     pub(super) addresses: Vec<IpAddr>,
     /// What its service range answered.
     pub(super) knocks: Vec<Knock>,
-    /// Whether one of its streams is sealed for others than this computer.
-    pub(super) has_lock: bool,
+    /// Why this computer may not see a stream there, if that is so.
+    pub(super) refusal: Option<Refusal>,
+    /// Whether a stream there lets this computer in and hears its datagrams, and does not answer its searches.
+    pub(super) is_silent: bool,
 }
 
 /// Looks at this computer and its network, and at `host` in particular.
@@ -97,8 +99,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         let join = |search: thread::ScopedJoinHandle<'_, Vec<StreamInfo>>| search.join().unwrap_or_default();
         (join(multicast), join(all), knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default())
     });
-    let (knocks, locks): (Vec<_>, Vec<_>) = knocks.into_iter().unzip();
-    let host = host.map(|host| Host { knocks, has_lock: locks.contains(&true), ..host });
+    let (knocks, behind): (Vec<_>, Vec<_>) = knocks.into_iter().unzip();
+    let host = host.map(|host| Host { knocks, ..behind_ports(host, &behind, &config) });
     let streams = reach(multicast, all, &config);
     let has_multicast_route = has_multicast_route(&config);
     Facts {
@@ -139,7 +141,21 @@ fn look_up(name: &str, config: &Config) -> Host {
     let mut addresses: Vec<_> = found.iter().map(SocketAddr::ip).collect();
     addresses.retain(|&ip| config.ports.ip.allows(ip));
     addresses.dedup();
-    Host { name: name.to_owned(), addresses, knocks: Vec::new(), has_lock: false }
+    Host { name: name.to_owned(), addresses, knocks: Vec::new(), refusal: None, is_silent: false }
+}
+
+/// Adds what those behind the ports of a computer said.
+fn behind_ports(host: Host, behind: &[Knocked], config: &Arc<Config>) -> Host {
+    let refusal = behind.iter().find_map(|one| match one {
+        Knocked::Refused(refusal) => Some(*refusal),
+        _ => None,
+    });
+    let is_sealed = config.trust().is_ok_and(|trust| trust.member().is_some());
+    let answers = |one: &Knocked| match one {
+        Knocked::Stream(info) => round_trip(info, config).0.is_some(),
+        _ => false,
+    };
+    Host { refusal, is_silent: is_sealed && behind.iter().any(answers), ..host }
 }
 
 fn unknown_peers(config: &Config) -> Vec<String> {
@@ -166,8 +182,8 @@ fn search(config: &Config) -> Vec<StreamInfo> {
 }
 
 /// Knocks at the service ports of the first address that answers at all, or else of the first; says what became of it,
-/// and whether a stream there is sealed.
-fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, bool)> {
+/// and who is there.
+fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, Knocked)> {
     let mut outcomes = Vec::new();
     for &ip in addresses {
         let ports: Vec<_> = config.ports.service_range().collect();
@@ -175,7 +191,10 @@ fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, bool)> {
             let try_port = |port| {
                 let address = SocketAddr::new(ip, port);
                 let knock = knock(address);
-                (knock, knock == Knock::Open && is_locked(address))
+                match knock {
+                    Knock::Open => (knock, resolver::knock(config, address, KNOCK_TIME)),
+                    _ => (knock, Knocked::Nobody),
+                }
             };
             let knocks: Vec<_> = ports.iter().map(|&port| scope.spawn(move || try_port(port))).collect();
             knocks.into_iter().filter_map(|knock| knock.join().ok()).collect::<Vec<_>>()
@@ -266,5 +285,6 @@ impl Interface {
 }
 
 const CLOCK_TIME: f64 = 2.0;
+const KNOCK_TIME: Duration = Duration::from_millis(1200);
 const MAX_STREAMS: usize = 64;
 const SEARCH_TIME: Duration = Duration::from_millis(1500);

@@ -359,17 +359,18 @@ fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let has = |knock: Knock| host.knocks.contains(&knock);
-    if host.has_lock {
+    if let Some(refusal) = host.refusal {
+        let what =
+            format!("{name} has streams, but not for this computer: {refusal}; {}.", advice(refusal));
+        let fix = "schwann keys status    # here and there; schwann keys import joins the lab";
+        add(findings, Weight::Fault, "sealed", what, fix);
+    } else if host.is_silent {
         let what = format!(
-            "{name} has streams, but they are sealed for members of a lab that this computer is not in."
+            "{name} has streams that let this computer in, but do not answer its searches: the clocks of the two \
+             computers differ by more than 30 s."
         );
-        add(
-            findings,
-            Weight::Fault,
-            "sealed",
-            what,
-            "schwann keys status    # here and there; schwann keys import joins the lab",
-        );
+        let fix = "date -u    # here and there; where it is wrong: sudo timedatectl set-ntp true";
+        add(findings, Weight::Fault, "clock-differs", what, fix);
     } else if has(Knock::Open) {
         let what = format!("{name} has streams, but its answers do not come through: a firewall blocks UDP.");
         add(

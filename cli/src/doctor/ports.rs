@@ -5,7 +5,7 @@ use core::{
     time::Duration,
 };
 use std::{
-    io::{self, Read as _, Write as _},
+    io,
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
@@ -34,23 +34,6 @@ pub(super) fn knock(address: SocketAddr) -> Knock {
             _ => Knock::Silent,
         },
     }
-}
-
-/// Whether the outlet at `address` speaks to members of a lab alone: it closes on a request in the clear without a word,
-/// where one that does not seal says what it sends.
-pub(super) fn is_locked(address: SocketAddr) -> bool {
-    let ask = || -> io::Result<usize> {
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        // The query that every stream fulfils.
-        stream.write_all(b"LSL:shortinfo\r\n\r\n")?;
-        match stream.read(&mut [0; 64]) {
-            // Whoever closes with a request unread resets the connection.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
-            read => read,
-        }
-    };
-    ask().is_ok_and(|length| length == 0)
 }
 
 /// Counts the ports of the service range that an outlet could not have here.

@@ -3,6 +3,7 @@
 pub(crate) mod chunk;
 pub(crate) mod course;
 pub(crate) mod describe;
+pub(crate) mod hidden;
 pub(crate) mod meter;
 pub(crate) mod probe;
 pub(crate) mod query;

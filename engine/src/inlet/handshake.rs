@@ -242,16 +242,20 @@ pub(crate) fn prepare(
     Ok(conversation.opener)
 }
 
+/// What the security log has in place of a stream, where a session is made for none.
+pub(crate) fn no_stream() -> StreamInfo {
+    let info = StreamInfo::new("lab", "", 0, 0.0, ChannelFormat::Undefined, "");
+    info.expect("a name is all that a description needs")
+}
+
 /// Connects to the outlet at `address` for nothing but the lab's newest revocation list, whichever end has it.
 pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Result<(), HandshakeError> {
     let link = Link::plain(start_connecting(address)?);
-    let no_stream = StreamInfo::new("lab", "", 0, 0.0, ChannelFormat::Undefined, "");
-    let no_stream = no_stream.expect("a name is all that a description needs");
     let deadline = Instant::now() + PATIENCE;
     finish_connecting(&link, deadline)?;
     let mut conversation =
         Conversation { link: &link, received: Vec::new(), opener: Opener::default(), deadline };
-    conversation.secure(member, Suite::Hybrid, &no_stream)?;
+    conversation.secure(member, Suite::Hybrid, &no_stream())?;
     let theirs = link.peer().map_or(0, |peer| peer.revocation_number);
     while member.revocation_number() < theirs {
         if conversation.hear()? == 0 {

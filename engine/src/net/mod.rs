@@ -12,5 +12,6 @@ pub(crate) mod responder;
 pub(crate) mod sealed_queries;
 pub(crate) mod sealing;
 pub(crate) mod sockets;
+pub(crate) mod strangers;
 #[cfg(test)]
 pub(crate) mod testing;

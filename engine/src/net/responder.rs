@@ -14,6 +14,7 @@ use schwann_proto::wire::{
     discover::{self, Query},
     timedata,
 };
+use schwann_session::Refusal;
 
 use crate::{
     config::Config,
@@ -25,6 +26,7 @@ use crate::{
         probes::ProbeSessions,
         sealed_queries::{SealedQueries, Silence, is_sealed},
         sockets::rejoin,
+        strangers::{Reason, Strangers},
     },
     security,
     trust::Member,
@@ -40,6 +42,7 @@ pub(crate) struct Responder {
     probes: Arc<ProbeSessions>,
     openness: Openness,
     queries: Option<SealedQueries>,
+    strangers: Strangers,
     sealed: Vec<u8>,
     config: Arc<Config>,
     interfaces: Interfaces,
@@ -85,6 +88,7 @@ impl Responder {
             probes: Arc::default(),
             openness: Openness::Open,
             queries: None,
+            strangers: Strangers::default(),
             sealed: Vec::new(),
             config: Arc::clone(config),
             interfaces: Interfaces::enumerate(config),
@@ -176,6 +180,10 @@ impl Responder {
         }
         if self.openness == Openness::Sealed {
             // Who asks in the clear gets no answer, and cannot fill the log either.
+            let query = Query::parse(&self.received[..length]);
+            if query.is_some_and(|query| self.advertisement.matches(query.condition)) {
+                self.note_stranger(peer, Reason::Refused(Refusal::PlainPeer));
+            }
             return;
         }
         let datagram = &self.received[..length];
@@ -187,6 +195,7 @@ impl Responder {
         } else if let Some(query) = Query::parse(datagram)
             && query.return_port != 0
         {
+            self.strangers.note_answered(peer);
             if !self.advertisement.matches(query.condition) {
                 return;
             }
@@ -203,14 +212,21 @@ impl Responder {
 
     /// Answers a member's query, or says where the newest revocation list is to be had.
     fn handle_sealed(&mut self, index: usize, length: usize, peer: SocketAddr) {
-        let Some(queries) = &mut self.queries else { return };
+        let Some(queries) = &mut self.queries else {
+            return self.note_stranger(peer, Reason::Refused(Refusal::NoKeys));
+        };
         let unsealed = match queries.open(&mut self.received[..length], peer.ip()) {
             Ok(unsealed) => unsealed,
             Err(Silence::WrongTime) => {
-                return security::replayed(peer, &"its time is more than 30 s from this clock");
+                security::replayed(peer, &"its time is more than 30 s from this clock");
+                return self.note_stranger(peer, Reason::WrongTime);
             }
-            Err(Silence::Foreign | Silence::Repeated) => return,
+            Err(Silence::Foreign) => {
+                return self.note_stranger(peer, Reason::Refused(Refusal::WrongLab));
+            }
+            Err(Silence::Repeated) => return,
         };
+        self.strangers.note_answered(peer);
         let return_port = if let Some(port) = lab_call::parse_request(unsealed.text) {
             lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
             port
@@ -229,6 +245,16 @@ impl Responder {
         let envelope = unsealed.envelope();
         if return_port != 0 && envelope.seal(&self.reply, &mut self.sealed) {
             self.send(index, &self.sealed, with_port(peer, return_port));
+        }
+    }
+
+    /// Tells of somebody who searches and gets no answer, if it is worth a word.
+    fn note_stranger(&mut self, peer: SocketAddr, reason: Reason) {
+        if self.strangers.note(peer, reason, Instant::now()) {
+            match reason {
+                Reason::Refused(refusal) => security::unanswered(self.advertisement.info(), peer, refusal),
+                Reason::WrongTime => security::wrong_time(self.advertisement.info(), peer),
+            }
         }
     }
 

@@ -18,6 +18,7 @@ use super::{
     calls::Calls,
     found::Found,
     questions::{Heard, Questions, Way},
+    silence::Silence,
     tcp::TcpProbes,
 };
 use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, trust::Trust};
@@ -30,6 +31,7 @@ pub(super) struct Search {
     channels: Channels,
     tcp: TcpProbes,
     calls: Option<Calls>,
+    silence: Silence,
     poll: Poll,
     waker: Arc<Waker>,
     buffer: Box<[u8]>,
@@ -55,6 +57,7 @@ impl Search {
         condition: &str,
         duration: resolver::Duration,
     ) -> io::Result<Self> {
+        let silence = Silence::new(&config, &trust, condition, local_clock());
         let questions = Questions::new(trust, condition);
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
@@ -64,6 +67,7 @@ impl Search {
             schedule: resolver::Search::new(settings(&config), duration, has_unicast, local_clock()),
             tcp: TcpProbes::new(&questions),
             calls: questions.member().cloned().map(Calls::new),
+            silence,
             channels: Channels::new(Arc::clone(&config), questions),
             poll,
             waker,
@@ -88,11 +92,14 @@ impl Search {
             let now = local_clock();
             self.tcp.expire(now);
             let known = lock(found).len();
+            if known == 0 {
+                self.silence.break_if_due(now, &self.waker);
+            }
             match self.schedule.poll(now, known) {
                 SearchOutput::Done => return Ok(End::Done),
                 SearchOutput::Send(burst) => self.send(burst, now),
                 SearchOutput::WaitUntil(then) => {
-                    self.wait(then, now, &mut events)?;
+                    self.wait(then, now, known == 0, &mut events)?;
                     self.note_readiness(&events, found);
                 }
             }
@@ -162,8 +169,9 @@ impl Search {
         }
     }
 
-    fn wait(&mut self, then: f64, now: f64, events: &mut Events) -> io::Result<()> {
+    fn wait(&mut self, then: f64, now: f64, is_silent: bool, events: &mut Events) -> io::Result<()> {
         let then = self.tcp.deadline().map_or(then, |deadline| deadline.min(then));
+        let then = if is_silent { then.min(self.silence.next()) } else { then };
         let timeout = match self.channels.may_read() {
             true => Some(Duration::ZERO),
             // Without an end: a moment that no clock shows.

@@ -28,7 +28,7 @@ pub fn advice(refusal: Refusal) -> &'static str {
         }
         Refusal::RefusedByPeer => {
             "the peer's screen or security log says why; most often it belongs to another lab: compare the line lab of \
-             `schwann keys status` on both machines"
+             `schwann keys status` on both machines, or its library is older: `schwann --version` tells which one"
         }
         Refusal::Revoked => {
             "if the device is to come back, it needs a new key: delete its key folder and run `schwann keys new-device` \

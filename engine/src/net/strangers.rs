@@ -1,0 +1,138 @@
+//! Who searches at an outlet and gets no answer, so that the person in front of the outlet learns of it.
+//!
+//! Somebody whose query was answered is no stranger, whatever else came from there: under `prefer` a member asks in
+//! both ways. So a query counts when another follows and none from the same socket was answered between. liblsl takes a
+//! new socket for each. Memory is bounded, and each address is told once for each reason.
+
+use alloc::collections::VecDeque;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+use std::time::Instant;
+
+use schwann_session::Refusal;
+
+/// Shortest time between two queries of which the second counts: one burst brings several.
+const NEXT_BURST: Duration = Duration::from_millis(300);
+/// Entries of each kind.
+const MOST: usize = 64;
+/// Time that a query is remembered for; searches repeat theirs every few seconds.
+const REMEMBERED: Duration = Duration::from_secs(30);
+/// Time after which the same is told again.
+const TELL_AGAIN: Duration = Duration::from_secs(600);
+
+/// What is known of those who search.
+#[derive(Debug, Default)]
+pub(crate) struct Strangers {
+    answered: VecDeque<SocketAddr>,
+    first: VecDeque<(SocketAddr, Instant)>,
+    told: VecDeque<(IpAddr, Reason, Instant)>,
+}
+
+/// Why a search gets no answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Reason {
+    /// There is a session to be had for nobody with what it has.
+    Refused(Refusal),
+    /// It is a member whose clock differs, or an old query.
+    WrongTime,
+}
+
+impl Strangers {
+    /// Notes that a query of `source` was a member's.
+    pub(crate) fn note_answered(&mut self, source: SocketAddr) {
+        self.first.retain(|(known, _)| *known != source);
+        if !self.answered.contains(&source) {
+            push(&mut self.answered, source);
+        }
+    }
+
+    /// Notes that a query of `source` gets no answer; says whether that is to be told.
+    pub(crate) fn note(&mut self, source: SocketAddr, reason: Reason, now: Instant) -> bool {
+        if self.answered.contains(&source) {
+            return false;
+        }
+        self.first.retain(|(_, at)| now.duration_since(*at) < REMEMBERED);
+        let before = |(known, at): &(SocketAddr, Instant)| {
+            known.ip() == source.ip() && now.duration_since(*at) >= NEXT_BURST
+        };
+        if !self.first.iter().any(before) {
+            if self.first.iter().all(|(known, _)| *known != source) {
+                push(&mut self.first, (source, now));
+            }
+            return false;
+        }
+        self.told.retain(|(.., at)| now.duration_since(*at) < TELL_AGAIN);
+        let is_known = self.told.iter().any(|(ip, why, _)| (*ip, *why) == (source.ip(), reason));
+        if !is_known && self.told.len() < MOST {
+            self.told.push_back((source.ip(), reason, now));
+            return true;
+        }
+        false
+    }
+}
+
+/// Adds one, and forgets the oldest if there are too many.
+fn push<T>(queue: &mut VecDeque<T>, one: T) {
+    if queue.len() >= MOST {
+        queue.pop_front();
+    }
+    queue.push_back(one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Reason = Reason::Refused(Refusal::PlainPeer);
+    const FOREIGN: Reason = Reason::Refused(Refusal::WrongLab);
+
+    fn at(number: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 1], number))
+    }
+
+    #[test]
+    fn who_asks_again_without_an_answer_is_told_once_for_each_reason() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        let later = |seconds| start + Duration::from_secs(seconds);
+        assert!(!strangers.note(at(1), PLAIN, start));
+        assert!(!strangers.note(at(1), PLAIN, start + Duration::from_millis(10)), "the same burst");
+        assert!(strangers.note(at(1), PLAIN, later(1)));
+        assert!(!strangers.note(at(1), PLAIN, later(2)), "it is told");
+        assert!(strangers.note(at(1), FOREIGN, later(2)), "another reason");
+        assert!(!strangers.note(at(1), PLAIN, later(602)), "it may be another program");
+        assert!(strangers.note(at(1), PLAIN, later(603)));
+    }
+
+    #[test]
+    fn who_takes_a_new_socket_for_each_query_is_told_as_well() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        assert!(!strangers.note(at(1), PLAIN, start));
+        assert!(strangers.note(at(2), PLAIN, start + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_member_that_asks_in_both_ways_is_no_stranger() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        for second in 0..5 {
+            assert!(!strangers.note(at(1), PLAIN, start + Duration::from_secs(second)));
+            strangers.note_answered(at(1));
+        }
+        // Another program of the same computer is.
+        assert!(!strangers.note(at(2), PLAIN, start));
+        assert!(strangers.note(at(2), PLAIN, start + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_flood_of_strangers_takes_bounded_memory_and_few_words() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        let mut told = 0;
+        for (round, number) in (0..2).flat_map(|round| (0..10_000_u32).map(move |number| (round, number))) {
+            let source = SocketAddr::from((number.to_be_bytes(), 1));
+            let again = start + Duration::from_secs(round);
+            told += usize::from(strangers.note(source, FOREIGN, again));
+            told += usize::from(strangers.note(source, FOREIGN, again + Duration::from_secs(1)));
+        }
+        let Strangers { answered, first, told: known } = &strangers;
+        assert!(told <= MOST && answered.len() + first.len() + known.len() <= 3 * MOST);
+    }
+}

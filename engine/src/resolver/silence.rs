@@ -1,0 +1,170 @@
+//! A search that finds nothing asks, beside itself, whether somebody is there who may not answer, and says why.
+//!
+//! Knocks at the service ports of this computer and of the known peers; others it cannot know. Each reason is told once.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use mio::Waker;
+use schwann_proto::stream_info::StreamInfo;
+use schwann_proto::wire::query::Query;
+use schwann_session::Refusal;
+
+use super::knock::{Knocked, knock, own_ports};
+use crate::config::Config;
+use crate::net::names;
+use crate::trust::{Policy, Trust};
+use crate::{log, security};
+
+/// Seconds without any stream after which it is asked for the first time, and then again; later the last of them.
+const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
+/// How long one port may take, and all of them.
+const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE_WITH_ALL: Duration = Duration::from_secs(5);
+/// Reasons that are remembered for the whole process; what is beyond is not told.
+const MOST: usize = 64;
+/// Time after which a reason is told again.
+const TELL_AGAIN: Duration = Duration::from_secs(600);
+
+/// When one search asks, and what it was told.
+#[derive(Debug)]
+pub(super) struct Silence {
+    config: Arc<Config>,
+    condition: String,
+    must_be_sealed: bool,
+    next: f64,
+    rounds: usize,
+    unanswered: Arc<Mutex<Vec<String>>>,
+}
+
+impl Silence {
+    /// A search for `condition` that begins now.
+    pub(super) fn new(config: &Arc<Config>, trust: &Trust, condition: &str, now: f64) -> Self {
+        Self {
+            config: Arc::clone(config),
+            condition: condition.to_owned(),
+            must_be_sealed: trust.policy() == Policy::Require,
+            next: now + INTERVALS[0],
+            rounds: 0,
+            unanswered: Arc::default(),
+        }
+    }
+
+    /// When there is something to do, in seconds on the local clock, unless a stream is found before.
+    pub(super) fn next(&self) -> f64 {
+        self.next
+    }
+
+    /// Asks around in a thread of its own, if it is time to.
+    pub(super) fn break_if_due(&mut self, now: f64, waker: &Arc<Waker>) {
+        if now < self.next {
+            return;
+        }
+        self.rounds += 1;
+        let last = INTERVALS.len() - 1;
+        self.next = now + INTERVALS.get(self.rounds).unwrap_or(&INTERVALS[last]);
+        let peers = self.config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
+        let peers = peers.filter(|peer| self.config.ports.ip.allows(peer.ip()) && !peer.ip().is_loopback());
+        let ports = || self.config.ports.service_range();
+        let peers = peers.flat_map(|peer| ports().map(move |port| SocketAddr::new(peer.ip(), port)));
+        let round = Round {
+            addresses: own_ports(&self.config).into_iter().chain(peers).collect(),
+            config: Arc::clone(&self.config),
+            condition: self.condition.clone(),
+            must_be_sealed: self.must_be_sealed && self.rounds == INTERVALS.len(),
+            unanswered: Arc::clone(&self.unanswered),
+        };
+        // Without a thread nobody is told anything; the search goes on.
+        let _ = thread::Builder::new().name("lsl-silence".to_owned()).spawn(move || round.run());
+    }
+}
+
+/// One look around.
+struct Round {
+    addresses: Vec<SocketAddr>,
+    config: Arc<Config>,
+    condition: String,
+    /// Nobody has told anything so far, and strangers could not.
+    must_be_sealed: bool,
+    unanswered: Arc<Mutex<Vec<String>>>,
+}
+
+impl Round {
+    fn run(self) {
+        let deadline = Instant::now() + PATIENCE_WITH_ALL;
+        let wanted = Query::parse(&self.condition).ok();
+        let mut is_alone = true;
+        for address in &self.addresses {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            match knock(&self.config, *address, PATIENCE.min(left)) {
+                Knocked::Nobody => {}
+                Knocked::Refused(refusal) => {
+                    is_alone = false;
+                    if is_news(*address, Some(refusal)) {
+                        security::hidden(*address, refusal);
+                    }
+                }
+                Knocked::Stream(info) => {
+                    let is_wanted = wanted.as_ref().is_none_or(|wanted| info.matches(wanted));
+                    if is_wanted && self.was_there_before(&info) && is_news(*address, None) {
+                        is_alone = false;
+                        log::warning!("{}", unheard(&info, *address));
+                    }
+                }
+            }
+        }
+        if is_alone && self.must_be_sealed && is_news(SocketAddr::from(([0; 4], 0)), None) {
+            log::info!(
+                "no member of this lab answers the search; programs without its keys are not heard here: `schwann doctor \
+                 HOST` tells what one computer says"
+            );
+        }
+    }
+
+    /// Whether an earlier round met the stream too: one that has just come will answer with the next query.
+    fn was_there_before(&self, info: &StreamInfo) -> bool {
+        let uid = info.uid().to_string();
+        let mut unanswered = lock(&self.unanswered);
+        let before = unanswered.contains(&uid);
+        if !before && unanswered.len() < MOST {
+            unanswered.push(uid);
+        }
+        before
+    }
+}
+
+/// What it means that a stream lets us in, and does not answer the search for it.
+fn unheard(info: &StreamInfo, address: SocketAddr) -> String {
+    let (name, ip) = (info.name(), address.ip());
+    format!(
+        "{name} at {address} lets this computer in, but does not answer its search: the clocks of the two computers differ \
+         by more than 30 s (`date -u` on both, `sudo timedatectl set-ntp true` where it is wrong), or a firewall \
+         swallows datagrams (`schwann doctor {ip}`)"
+    )
+}
+
+/// Whether something has not been told lately; it counts as told from now on.
+fn is_news(address: SocketAddr, refusal: Option<Refusal>) -> bool {
+    let mut told = lock(&TOLD);
+    let now = Instant::now();
+    told.retain(|(_, _, at)| now.duration_since(*at) < TELL_AGAIN);
+    let is_news = told.len() < MOST && !told.iter().any(|(who, why, _)| (*who, *why) == (address, refusal));
+    if is_news {
+        told.push((address, refusal, now));
+    }
+    is_news
+}
+
+type Told = (SocketAddr, Option<Refusal>, Instant);
+static TOLD: Mutex<Vec<Told>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
