@@ -107,7 +107,11 @@ pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
 /// A search from `peer` gets no answer, because there could be no session with whoever makes it.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
     if event(kind_of(refusal), stream, Some(peer), Side::Outlet, &[("reason", &refusal)]) {
-        log::warning!("{}: a search from {peer} gets no answer: {refusal}; {}", stream.name(), advice(refusal));
+        log::warning!(
+            "{}: a search from {peer} gets no answer: {refusal}; {}",
+            stream.name(),
+            advice(refusal)
+        );
     }
 }
 

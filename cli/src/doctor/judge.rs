@@ -360,8 +360,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let has = |knock: Knock| host.knocks.contains(&knock);
     if let Some(refusal) = host.refusal {
-        let what =
-            format!("{name} has streams, but not for this computer: {refusal}; {}.", advice(refusal));
+        let what = format!("{name} has streams, but not for this computer: {refusal}; {}.", advice(refusal));
         let fix = "schwann keys status    # here and there; schwann keys import joins the lab";
         add(findings, Weight::Fault, "sealed", what, fix);
     } else if host.is_silent {

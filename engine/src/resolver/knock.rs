@@ -46,7 +46,7 @@ pub fn knock(config: &Config, address: SocketAddr, patience: Duration) -> Knocke
     match ask(trust.member(), address, deadline) {
         Ok(document) => match StreamInfo::parse(&document) {
             Ok(mut info) => {
-                info.set_address(version_of(address.ip()), &address.ip().to_string());
+                info.set_address(version_of(address.ip()), address.ip().to_string());
                 Knocked::Stream(Box::new(info))
             }
             Err(_) => Knocked::Nobody,
@@ -96,14 +96,16 @@ fn ask(
         match rustix::net::recv(link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
             // Whoever closes with a request unread resets the connection.
             Ok((_, 0)) | Err(Errno::CONNRESET) => return ended(answer),
-            Ok((_, count)) => match opener.open(&link, buffer.get(..count).unwrap_or_default(), &mut answer) {
-                Ok(Flow::Goes) => {}
-                Ok(Flow::Ended) => return ended(answer),
-                Err(_) => {
-                    let refusal = link.sealing().and_then(Sealing::refusal);
-                    return Err(refusal.map_or(HandshakeError::Malformed, HandshakeError::Refused));
+            Ok((_, count)) => {
+                match opener.open(&link, buffer.get(..count).unwrap_or_default(), &mut answer) {
+                    Ok(Flow::Goes) => {}
+                    Ok(Flow::Ended) => return ended(answer),
+                    Err(_) => {
+                        let refusal = link.sealing().and_then(Sealing::refusal);
+                        return Err(refusal.map_or(HandshakeError::Malformed, HandshakeError::Refused));
+                    }
                 }
-            },
+            }
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
