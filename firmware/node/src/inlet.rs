@@ -52,8 +52,8 @@ impl Wanted {
 
 /// An inlet without sockets, for one connection at a time.
 ///
-/// - Shape: `RX` bytes for what comes: at least two samples, and one record of the outlet where it is sealed; 4,096
-///   serve 128 channels of 8 bytes. `TX` for what goes: 2,048 in the hybrid suite, else 1,024.
+/// - Shape: `RX` bytes for what comes: at least two samples, and besides, where it is sealed, one record of the outlet with
+///   its own 20 bytes; 4,096 serve 128 channels of 8 bytes. `TX` for what goes: 2,048 in the hybrid suite, else 1,024.
 pub struct Inlet<'a, const RX: usize, const TX: usize> {
     wanted: Wanted,
     security: Security<'a>,

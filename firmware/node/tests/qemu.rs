@@ -14,9 +14,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use common::Lab;
 use schwann::inlet::{Inlet, InletOptions};
+use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::trust::{Member, Policy, Trust};
-use schwann::{Config, resolver};
+use schwann::{Config, StreamInfo, resolver};
 use schwann_node::provision::put_lines;
+use schwann_proto::stream::ChannelFormat;
 use schwann_session::{
     Credentials, DeviceKey, DeviceName, Flags, LabId, PublicKey, Roles, Statement, SystemEntropy, UnixSeconds,
 };
@@ -148,14 +150,11 @@ fn config(trust: Trust) -> Arc<Config> {
     Arc::new(Config::parse(text).expect("a valid configuration").with_trust(trust))
 }
 
-fn desktop(lab: &Lab) -> Trust {
+fn desktop(lab: &Lab, policy: Policy) -> Trust {
     let key = DeviceKey::generate(&mut SystemEntropy).expect("random");
     let certificate = lab.certify(&key, 2, |one| one.flags = Flags::NONE);
     let credentials = Credentials::new(key, certificate, &mut SystemEntropy).expect("credentials");
-    Trust::new(
-        Policy::Require,
-        Some(Member::new(lab.authority.lab(), credentials, lab.list(), &lab.discovery)),
-    )
+    Trust::new(policy, Some(Member::new(lab.authority.lab(), credentials, lab.list(), &lab.discovery)))
 }
 
 fn find(config: &Arc<Config>) -> Inlet {
@@ -231,23 +230,70 @@ fn rates_and_channels_arrive_without_loss_plain_and_sealed() {
         [(8, 1000, 0), (8, 1000, 10_000), (64, 500, 0), (128, 250, 0), (4, 2000, 0)]
     {
         for sealed in [false, true] {
-            let trust = if sealed { desktop(&lab) } else { Trust::new(Policy::Off, None) };
-            let settings = format!(
-                "channels={channel_count}\nrate={rate}\nsealed={}\nvisible=1\nslots=2048\nwithin_us={within_us}",
-                u8::from(sealed)
-            );
-            let mut machine = Machine::serve(&settings, sealed.then_some(&content[..]));
-            let config = config(trust);
-            let inlet = find(&config);
-            inlet.open_stream(LONG).expect("a connection");
-            let count = rate;
-            check(&inlet, channel_count, count);
-            drop(inlet);
-            println!(
-                "channels={channel_count} rate={rate} sealed={sealed} within_us={within_us} checked={count}"
-            );
-            machine.finish(sealed);
+            arrives(&lab, &content, channel_count, rate, within_us, sealed);
         }
+    }
+}
+
+/// Serves a stream for a second and checks every sample.
+fn arrives(lab: &Lab, content: &[u8], channel_count: usize, rate: u32, within_us: u32, sealed: bool) {
+    let trust = if sealed { desktop(lab, Policy::Require) } else { Trust::new(Policy::Off, None) };
+    let settings = format!(
+        "channels={channel_count}\nrate={rate}\nsealed={}\nvisible=1\nslots=2048\nwithin_us={within_us}",
+        u8::from(sealed)
+    );
+    let mut machine = Machine::serve(&settings, sealed.then_some(content));
+    let inlet = find(&config(trust));
+    inlet.open_stream(LONG).expect("a connection");
+    check(&inlet, channel_count, rate);
+    drop(inlet);
+    println!("channels={channel_count} rate={rate} sealed={sealed} within_us={within_us} checked={rate}");
+    machine.finish(sealed);
+}
+
+#[test]
+#[ignore = "takes minutes: firmware/long-run.sh"]
+fn long_the_whole_grid_arrives_without_loss_plain_and_sealed() {
+    let lab = Lab::new();
+    let content = lab.content(1, |_| {});
+    for rate in [250, 500, 1000, 2000] {
+        for channel_count in [4, 8, 16, 32, 64, 128] {
+            for sealed in [false, true] {
+                arrives(&lab, &content, channel_count, rate, 0, sealed);
+            }
+        }
+    }
+}
+
+/// The node finds a stream of the desktop, receives it, checks every value and stamp, and measures its clock.
+fn the_node_receives(sealed: bool) {
+    const COUNT: u32 = 2000;
+    let lab = Lab::new();
+    let content = lab.content(1, |_| {});
+    // What prefers sealing is found by a query in the clear, as a node sends it; the node then insists on sealing.
+    let trust = if sealed { desktop(&lab, Policy::Prefer) } else { Trust::new(Policy::Off, None) };
+    let info = StreamInfo::new("Desktop", "EEG", 8, 100.0, ChannelFormat::Float32, "desktop").expect("valid");
+    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config(trust)).expect("an outlet");
+    let settings = format!("mode=receive\nexpect={COUNT}\nsealed={}", u8::from(sealed));
+    let mut machine = Machine::serve(&settings, sealed.then_some(&content[..]));
+    assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))), "the node comes");
+    for sequence in 0..COUNT {
+        let sample: [f32; 8] = core::array::from_fn(|channel| (sequence + channel as u32) as f32);
+        outlet.push_sample(&sample, f64::from(sequence) + 0.5, Flush::Now).expect("a push");
+    }
+    let line = machine.wait_for("received");
+    println!("sealed={sealed} {line}");
+    let numbers = numbers(&line);
+    assert_eq!((numbers["count"], numbers["wrong"], numbers["clock"]), (COUNT.into(), 0, 1), "{line}");
+    println!("{}", machine.wait_for("stacks"));
+    assert_eq!(machine.exit_code(), Some(0));
+}
+
+#[test]
+#[ignore = "needs the image and a network: checks/70-firmware.sh"]
+fn the_node_finds_and_receives_the_desktop_plain_and_sealed() {
+    for sealed in [false, true] {
+        the_node_receives(sealed);
     }
 }
 
@@ -262,7 +308,7 @@ fn long_a_sealed_stream_goes_on_without_loss() {
         "rate=1000\nchannels=8\nsealed=1\nvisible=1\nslots=2048",
         Some(&lab.content(1, |_| {})),
     );
-    let config = config(desktop(&lab));
+    let config = config(desktop(&lab, Policy::Require));
     let inlet = find(&config);
     inlet.open_stream(LONG).expect("a connection");
     let started = Instant::now();
@@ -277,7 +323,7 @@ fn long_a_sealed_stream_goes_on_without_loss() {
 fn the_node_outlives_hostile_bytes_and_a_network_that_goes_and_comes_back() {
     let lab = Lab::new();
     let _machine = Machine::serve("sealed=1\nvisible=1\nslots=2048", Some(&lab.content(1, |_| {})));
-    let config = config(desktop(&lab));
+    let config = config(desktop(&lab, Policy::Require));
     let inlet = find(&config);
     inlet.open_stream(LONG).expect("a connection");
     check(&inlet, 8, 500);

@@ -17,6 +17,7 @@ mod machine;
 mod measure;
 mod network;
 mod provision;
+mod receive;
 mod settings;
 #[path = "../../node/tests/common/transcript.rs"]
 mod transcript;
@@ -31,11 +32,16 @@ extern "C" fn application_hart() -> ! {
         Mode::Serve => application::run(&settings),
         Mode::Measure => measure::run(),
         Mode::Provision => provision::run(),
+        Mode::Receive => application::look_on(),
     }
 }
 
 /// Where hart 1 begins, once hart 0 has rung.
 #[unsafe(no_mangle)]
 extern "C" fn network_hart() -> ! {
-    network::run(&Settings::read())
+    let settings = Settings::read();
+    match settings.mode {
+        Mode::Receive => receive::run(&settings),
+        _ => network::run(&settings),
+    }
 }

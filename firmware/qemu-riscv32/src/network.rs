@@ -20,6 +20,7 @@ use crate::{
     settings::Settings,
 };
 
+/// What comes over a link: the longest record, and 20 bytes of its own.
 const RX: usize = 768;
 const TX: usize = 1280;
 type Outlet<'a> = schwann_node::Outlet<'a, LINKS, RX, TX>;
@@ -63,7 +64,7 @@ pub fn run(settings: &Settings) -> ! {
     };
     let mut dice = Dice::new();
     let mut key_memory = [0; 1024];
-    let keys = if settings.sealed { Some(keys(&mut key_memory, &mut dice)) } else { None };
+    let keys = if settings.sealed { Some(keys(&mut key_memory, &mut dice, RX - 20)) } else { None };
     let security = keys.as_ref().map_or(Security::Off, |keys| {
         Security::Require(Member { visible: settings.visible, ..keys.member() })
     });
@@ -96,7 +97,7 @@ pub fn run(settings: &Settings) -> ! {
     }
 }
 
-fn keys<'a>(memory: &'a mut [u8], dice: &mut Dice) -> Keys<'a> {
+pub fn keys<'a>(memory: &'a mut [u8], dice: &mut Dice, record_limit: usize) -> Keys<'a> {
     let content = match key_slots::load(&mut machine::KeyFlash, memory) {
         Ok(content) => content,
         Err(why) => {
@@ -104,8 +105,7 @@ fn keys<'a>(memory: &'a mut [u8], dice: &mut Dice) -> Keys<'a> {
             machine::exit(7)
         }
     };
-    // A record's 20 bytes of its own.
-    match Keys::parse(content, RX - 20, dice) {
+    match Keys::parse(content, record_limit, dice) {
         Ok(keys) => keys,
         Err(why) => {
             say!("keys: {why}");
@@ -194,7 +194,7 @@ fn note(outlet: &Outlet<'_>) {
     ODD.store(counters.odd_datagrams, Ordering::Relaxed);
 }
 
-fn interface(settings: &Settings, card: &mut Card) -> Interface {
+pub fn interface(settings: &Settings, card: &mut Card) -> Interface {
     let address = EthernetAddress(card.address());
     let mut config = Config::new(HardwareAddress::Ethernet(address));
     config.random_seed = machine::now().0;

@@ -21,6 +21,8 @@ pub struct Settings {
     pub sealed: bool,
     /// Who finds a sealed stream.
     pub visible: Visible,
+    /// Samples to receive.
+    pub expect: u32,
     /// How long to run, in seconds; 0 runs for ever.
     pub run_s: u64,
     /// The date: QEMU could tell, a chip without a battery could not.
@@ -37,6 +39,8 @@ pub enum Mode {
     Measure,
     /// Make a key, print the request, and read what is pasted.
     Provision,
+    /// Find a stream on the network and receive it.
+    Receive,
 }
 
 impl Settings {
@@ -56,6 +60,7 @@ impl Settings {
             mode: match value("mode") {
                 Some("measure") => Mode::Measure,
                 Some("provision") => Mode::Provision,
+                Some("receive") => Mode::Receive,
                 _ => Mode::Serve,
             },
             address,
@@ -68,6 +73,7 @@ impl Settings {
             },
             sealed: value("sealed") == Some("1"),
             visible: if value("visible") == Some("1") { Visible::Everybody } else { Visible::Members },
+            expect: number("expect", 0) as u32,
             run_s: number("run_s", 0),
             calendar: UnixSeconds(number("calendar", 1_800_000_000)),
             hang_s: number("hang_s", 0),
