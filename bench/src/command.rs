@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::agent::{self, Agent, Token};
-use crate::analysis::{Verdict, compare};
-use crate::campaign::{self, CampaignError, takes_part};
+use crate::campaign::{self, takes_part};
+use crate::judge;
 use crate::libraries;
 use crate::line::{Line, LineError};
 use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, program, unix_time};
@@ -249,7 +249,7 @@ fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason
             let outcome = campaign::run(&cells, &mut records, agent.as_mut(), &mut stderr());
             print!("{}", table(&records, &cells));
             if suite.name == "sensitivity" && outcome.is_ok() {
-                judge_sensitivity(&records, &cells)?;
+                println!("\n{}", judge::sensitivity(&records, &cells)?);
             }
             outcome
         }
@@ -263,7 +263,7 @@ fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason
     };
     eprintln!("results in {}", folder.display());
     outcome?;
-    judge_faults(&records)
+    judge::faults(&records)
 }
 
 /// The agent that a suite needs, connected, with the same libraries.
@@ -380,51 +380,6 @@ fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
         subjects.push(Subject::zero_mq(&libraries::zero_mq()?)?);
     }
     Ok(subjects)
-}
-
-/// The planted effect must be found, and its size; the null must not.
-fn judge_sensitivity(records: &Records, cells: &[Cell]) -> Result<(), Reason> {
-    let comparisons = compare(records, cells);
-    let of = |role| {
-        let mut found =
-            comparisons.iter().filter(|c| c.subject == role && c.metric.name == sensitivity::METRIC);
-        found.next().ok_or("the campaign has no such runs")
-    };
-    let (null, planted) = (of(Role::Null)?, of(Role::Planted)?);
-    println!(
-        "\na push that is 5 % longer measures {:+.1} %, an equal one {:+.1} %; effects below {:.1} % are not resolved \
-         here",
-        100.0 * (planted.ratio.median - 1.0),
-        100.0 * (null.ratio.median - 1.0),
-        100.0 * null.ratio.spread.high.ln().abs().max(null.ratio.spread.low.ln().abs()),
-    );
-    if (null.ratio.median - 1.0).abs() > sensitivity::HANDICAP / 2.0 {
-        return Err("the machine is too restless: equals differ by half of the effect to be found".into());
-    }
-    if planted.verdict() != Verdict::Different {
-        return Err(
-            "the machine is too restless to find an effect of 5 %: try again, or with more --blocks".into()
-        );
-    }
-    Ok(())
-}
-
-fn judge_faults(records: &Records) -> Result<(), Reason> {
-    let ours = |label: &str| {
-        let subject = records.manifest.subjects.iter().find(|subject| subject.label == label);
-        subject.is_some_and(|subject| matches!(subject.role, Role::Schwann | Role::Sealed))
-    };
-    let faults = records.runs.iter().filter(|run| run.fault.is_some() && ours(&run.subject));
-    let lost: Vec<String> = faults
-        .map(|run| format!("{}: {}", run.place.cell, run.fault.as_deref().unwrap_or_default()))
-        .collect();
-    // What drifts is the machine's fault, and the run takes no part; what loses samples is ours.
-    match lost.iter().find(|fault| !fault.contains("drifted")) {
-        None => Ok(()),
-        Some(fault) => {
-            Err(CampaignError::Subject("schwann".to_owned(), "a cell".to_owned(), fault.clone()).into())
-        }
-    }
 }
 
 fn print_readings(records: &Records) {

@@ -98,6 +98,23 @@ fn the_page_needs_nothing_but_itself_and_says_what_the_records_say() {
 }
 
 #[test]
+fn a_line_that_was_late_itself_is_told() {
+    let folder = folder("late");
+    let mut records = Records::open(&folder).expect("records");
+    for (block, late) in [(7, 20.0), (8, 1500.0)] {
+        let mut late_run = run("latency-8ch-1000hz-1in", "schwann", block, 0, 55.0);
+        for name in ["line_late_p50_us", "line_late_p99_us"] {
+            late_run.figures.values.insert(name.to_owned(), late);
+        }
+        records.add(late_run).expect("written");
+    }
+    write(&folder).expect("a report");
+    let summary = fs::read_to_string(folder.join("report.md")).expect("a summary");
+    _ = fs::remove_dir_all(&folder);
+    assert!(summary.contains("late by 20.00 µs to 1.50 ms in the median"), "{summary}");
+}
+
+#[test]
 fn a_folder_of_suites_gives_one_page_and_an_empty_one_an_error() {
     let inner = folder("many");
     let outer = inner.with_extension("outer");

@@ -117,6 +117,17 @@ pub(super) fn faults(records: &Records) -> Vec<String> {
             faulty.join("; ")
         ));
     }
+    let late = |name: &str| -> Vec<f64> {
+        records.runs.iter().filter_map(|run| run.figures.values.get(name).copied()).collect()
+    };
+    let (half, most) = (late("line_late_p50_us"), late("line_late_p99_us"));
+    if !half.is_empty() {
+        words.push(format!(
+            "The line itself was late by {} in the median and {} at 99 %, from run to run: smaller differences are its own.",
+            from_to(&half, &us),
+            from_to(&most, &us)
+        ));
+    }
     let loads: Vec<f64> = records.runs.iter().map(|run| run.load).collect();
     let greatest = loads.iter().copied().fold(0.0, f64::max);
     if greatest > records.manifest.machine.cores as f64 {

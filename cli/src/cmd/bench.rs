@@ -13,6 +13,8 @@ use crate::exit::{Exit, Outcome};
 Examples:
   schwann bench lsl latency --quick
   schwann bench all --minutes 10
+  schwann bench lsl network --quick
+  schwann bench agent                                     on another computer; prints what to run here
   schwann bench report bench-results/all-1790000000"
 )]
 pub(crate) struct Arguments {
