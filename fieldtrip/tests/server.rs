@@ -47,8 +47,9 @@ fn a_client_that_writes_twice_is_not_held_up() {
     // As the original's client: Nagle's algorithm on, definition and payload apart.
     let mut stream = tcp(&server);
     let sizes = [2_000, 4_000, 16_000, 60_000, 100_000, 262_144, 65_536, 2_000, 500_000, 8_000];
-    let mut times = Vec::new();
-    for count in sizes.into_iter().cycle().take(100) {
+    let mut quickest = [Duration::MAX; 10];
+    for place in (0..sizes.len()).cycle().take(10 * sizes.len()) {
+        let count = sizes[place];
         let message = put(count);
         let begun = Instant::now();
         stream.write_all(&message[..8]).unwrap();
@@ -56,11 +57,10 @@ fn a_client_that_writes_twice_is_not_held_up() {
         let mut reply = [0; 8];
         stream.read_exact(&mut reply).unwrap();
         assert_eq!(reply, [1, 0, 4, 1, 0, 0, 0, 0]);
-        times.push(begun.elapsed());
+        quickest[place] = begun.elapsed().min(quickest[place]);
     }
-    times.sort_unstable();
-    // A stall is 40 ms. A busy machine can hold up some requests, but not most of a hundred.
-    assert!(times[80] < Duration::from_millis(30), "{:?}", &times[50..]);
+    // A stall is 40 ms, each time. A busy machine can hold up some requests, but not all ten of a size.
+    assert!(quickest.iter().all(|time| *time < Duration::from_millis(30)), "{quickest:?}");
 }
 
 #[test]
