@@ -255,6 +255,7 @@ impl Buffer {
         tap
     }
 
+    #[inline]
     pub(crate) fn put_block(&self, block: SamplesDefinition, values: &[u8]) -> Result<Wake, Refused> {
         if values.len() >= BULK_BYTES {
             return self.put_bulk(block, values);

@@ -145,6 +145,7 @@ impl Store {
     ///
     /// `payload_bytes` is the length of the whole payload, the definition included. Call it before taking
     /// memory for the block.
+    #[inline]
     pub fn admit(&self, block: SamplesDefinition, payload_bytes: u64) -> Result<usize, Refused> {
         let acquisition = self.acquisition.as_ref().ok_or(Refused::NoHeader)?;
         let header = &acquisition.header;
@@ -165,6 +166,7 @@ impl Store {
     /// Appends samples by copying `values`, which are in the machine's byte order and of the admitted length.
     ///
     /// - Units: `now` is any clock that does not go back, the same in every call.
+    #[inline]
     pub fn put_samples(
         &mut self,
         block: SamplesDefinition,

@@ -62,12 +62,10 @@ impl SampleRing {
     }
 
     /// Appends `count` samples by copying them.
+    #[inline]
     pub(super) fn append(&mut self, bytes: &[u8], count: u64) {
         if self.tail.len() + bytes.len() > self.tail.capacity() {
-            self.close_tail();
-            let capacity = TAIL_BYTES.max(bytes.len());
-            self.tail = self.take_spare(capacity).unwrap_or_else(|| Vec::with_capacity(capacity));
-            self.tail.clear();
+            self.begin_tail(bytes.len());
         }
         self.tail.extend_from_slice(bytes);
         self.advance(count);
@@ -166,6 +164,7 @@ impl SampleRing {
         }
     }
 
+    #[inline]
     fn advance(&mut self, count: u64) {
         self.total += count;
         if self.stride == 0 {
@@ -181,6 +180,13 @@ impl SampleRing {
                 self.recycle(segment);
             }
         }
+    }
+
+    fn begin_tail(&mut self, length: usize) {
+        self.close_tail();
+        let capacity = TAIL_BYTES.max(length);
+        self.tail = self.take_spare(capacity).unwrap_or_else(|| Vec::with_capacity(capacity));
+        self.tail.clear();
     }
 
     fn close_tail(&mut self) {
