@@ -1,13 +1,13 @@
 //! Ciphers alone, next to OpenSSL's in the same process.
 
 use core::hint::black_box;
-use std::time::Instant;
 
 use schwann_mse::{
     Accept, Cipher, Draw, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer, Responder, Status,
 };
 
 use super::{Effort, Error, Outcome};
+use crate::clock;
 use crate::libcrypto::{Encrypter, Libcrypto, StreamCipher};
 
 /// The block of BitTorrent transfers, and of `openssl speed`'s largest standard size.
@@ -16,7 +16,7 @@ const BLOCK: usize = 16 * 1024;
 const BLOCKS: usize = 64;
 
 /// Something that turns a buffer into ciphertext.
-pub(super) trait Contender {
+trait Contender {
     fn name(&self) -> String;
     fn apply(&mut self, data: &mut [u8]);
 }
@@ -104,21 +104,13 @@ fn race(contenders: &mut [Box<dyn Contender>], method: Method, rounds: usize) ->
     outcomes
 }
 
-/// MiB a second.
+/// MiB a second of processor time, so that a sample into which another program breaks counts like any other.
 fn speed(contender: &mut dyn Contender, data: &mut [u8]) -> f64 {
-    let began = Instant::now();
+    let began = clock::cpu_ns();
     for _ in 0..BLOCKS {
         contender.apply(black_box(data));
     }
-    (BLOCK * BLOCKS) as f64 / f64::from(1 << 20) / began.elapsed().as_secs_f64()
-}
-
-/// CPU seconds that one pass of the cipher over a GiB takes, on this machine now.
-pub(super) fn seconds_per_gib(method: Method) -> Result<f64, Error> {
-    let mut ours = Ours(cipher(method)?);
-    let mut data = vec![0; BLOCK];
-    let samples = (0..40).map(|_| 1024.0 / speed(&mut ours, &mut data)).collect();
-    Ok(Outcome::new("", "s", samples).median())
+    (BLOCK * BLOCKS) as f64 / f64::from(1 << 20) / ((clock::cpu_ns() - began) as f64 / 1e9)
 }
 
 struct OpenSsl {

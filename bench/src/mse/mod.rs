@@ -6,8 +6,8 @@
 //!
 //! Both ends of a connection are processes of their own on real sockets, every byte is verified, variants are
 //! interleaved within one run, and the medians come with their spread. The system's OpenSSL is measured in the same
-//! process, round by round. What libtorrent does on the same machine is measured by
-//! `bench/src/mse/against_libtorrent.py`.
+//! process, round by round. The last lines say which criteria are met. What libtorrent does on the same machine, and the
+//! criteria against it, are measured by `bench/src/mse/against_libtorrent.py`.
 
 mod cipher;
 mod handshake;
@@ -94,6 +94,7 @@ fn try_run(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
         }
     }
     let mut records = String::new();
+    let (mut met, mut missed) = (0, Vec::new());
     for (name, scenario) in SCENARIOS {
         if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
             continue;
@@ -101,10 +102,17 @@ fn try_run(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
         println!("== {name} (load {:.1})", crate::record::load());
         for outcome in scenario(effort)? {
             println!("{outcome}");
+            match outcome.met() {
+                Some(true) => met += 1,
+                Some(false) => missed.push(outcome.to_string()),
+                None => {}
+            }
             records += &outcome.to_json(name).to_string();
             records.push('\n');
         }
     }
+    println!("== {met} criteria met, {} not{}", missed.len(), if missed.is_empty() { "" } else { ":" });
+    missed.iter().for_each(|line| println!("{line}"));
     json.map_or(Ok(()), |path| std::fs::write(path, records))?;
     Ok(())
 }

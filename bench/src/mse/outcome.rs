@@ -63,6 +63,12 @@ impl Outcome {
         statistics::quantile_of_sorted(&self.samples, p)
     }
 
+    /// Whether the criterion is met, if there is one.
+    #[must_use]
+    pub fn met(&self) -> Option<bool> {
+        self.verdict.as_ref().map(|verdict| verdict.met)
+    }
+
     /// Reads back what another process measured; the spread survives as its ends and its middle.
     pub(super) fn from_json(value: &Value) -> Result<Self, Error> {
         let number = |name: &str| value[name].as_f64().ok_or("a figure is missing");
