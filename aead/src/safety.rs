@@ -11,11 +11,11 @@
 //!   kernel on buffers that end, or begin, at a page that cannot be touched.
 //! - **A closure that outlives its frame.** [`Workers`](crate::parallel::Workers) lends a borrowed closure to
 //!   threads. `kernel/crew.rs` does not return before every thread is done with it, even if one panics.
-//! - **Inline assembly that breaks its promises.** There are eight blocks. Six are all on registers: a
+//! - **Inline assembly that breaks its promises.** There are nine blocks. Six are all on registers: a
 //!   multiplication and a byte shuffle that the compiler would turn into something slower, the rounds of
-//!   ChaCha20 on all 32 registers, and the three that clear registers. Two touch memory: a round of ChaCha20 on
-//!   16 registers reads two constants, and reads and writes one local variable, 32 aligned bytes each; a step of
-//!   Poly1305 reads a block of 16 bytes and a local array of 24.
+//!   ChaCha20 on all 32 registers, and the three that clear registers. Three touch memory: the two
+//!   rounds of ChaCha20 on 16 registers read two constants of 32 aligned bytes, and read and write a local variable
+//!   of 64; a step of Poly1305 reads a block of 16 bytes and three words.
 //! - **Undefined behaviour elsewhere.** Nothing outside `kernel/` uses `unsafe`. The portable kernel, and the wide
 //!   code on a model of the 512-bit unit, run under miri.
 //!
@@ -39,8 +39,8 @@
 //!   valgrind would report one. Multipliers are assumed to take the same time for all operands, which holds on
 //!   x86-64 and 64-bit ARM, but not on every microcontroller.
 //! - **Plaintext of a forgery.** Tags are checked first; nothing is decrypted under a tag that fails, and the
-//!   buffer is then filled with zeros. Only the AVX2 kernel decrypts longer messages part by part, each as soon as
-//!   it is summed: if the tag then fails, what was decrypted is overwritten with zeros before the call returns.
+//!   buffer is then filled with zeros. Only the AVX2 kernel decrypts messages longer than a pass part by part, each as
+//!   soon as it is summed: if the tag then fails, what was decrypted is overwritten with zeros before the call returns.
 //!   Whoever shares the buffer with another process must know that.
 //! - **Memory.** Keys are wiped when dropped; the stack that a call has used and the vector registers are
 //!   cleared at its end. A test searches the stack below the call for pieces of the key, of the one-time keys

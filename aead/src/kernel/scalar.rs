@@ -57,14 +57,20 @@ impl Number {
     #[inline(always)]
     pub(super) fn finish(self, aad_len: usize, text_len: usize, r: Self, key: &Block) -> u128 {
         let lengths = (text_len as u128) << 64 | aad_len as u128;
-        let [low, high, top] = self.step(&lengths.to_le_bytes(), r).0;
+        let [_, _, low, high] = key.words64();
+        self.step(&lengths.to_le_bytes(), r).tag(u128::from(high) << 64 | u128::from(low))
+    }
+
+    /// Reduces fully and adds the half of the one-time key that comes last.
+    #[inline(always)]
+    pub(super) fn tag(self, last: u128) -> u128 {
+        let [low, high, top] = self.0;
         let h = u128::from(high) << 64 | u128::from(low);
         // h + 5 reaches 2^130 exactly if h ≥ p; then its low bits are those of h − p.
         let (plus5, carry) = h.overflowing_add(5);
         let reached = 0_u128.wrapping_sub(u128::from((top + u64::from(carry)) >> 2));
         let h = (plus5 & reached) | (h & !reached);
-        let [_, _, low, high] = key.words64();
-        h.wrapping_add(u128::from(high) << 64 | u128::from(low))
+        h.wrapping_add(last)
     }
 
     /// Returns self · other; both have at most three bits above 2^128.

@@ -38,6 +38,19 @@ pub(in crate::kernel) fn blocks_from<S: Simd, const SETS: usize>(
     first: u32,
     blocks: &mut [Block],
 ) {
+    blocks_from_and::<S, SETS>(simd, key, nonce, first, blocks, None::<fn()>);
+}
+
+/// As [`blocks_from`], with something else to do after every round.
+#[inline(always)]
+pub(in crate::kernel) fn blocks_from_and<S: Simd, const SETS: usize>(
+    simd: S,
+    key: &Key,
+    nonce: &Nonce,
+    first: u32,
+    blocks: &mut [Block],
+    between: Option<impl FnMut()>,
+) {
     let [k0, k1, k2, k3, k4, k5, k6, k7] = *key.words();
     let [n1, n2, n3] = nonce.words();
     let a = simd.splat_row(CONSTANTS);
@@ -50,7 +63,10 @@ pub(in crate::kernel) fn blocks_from<S: Simd, const SETS: usize>(
         initial[i][3] = d;
     }
     let mut sets = initial;
-    simd.rounds(&mut sets);
+    match between {
+        Some(between) => rounds_and(simd, &mut sets, between),
+        None => simd.rounds(&mut sets),
+    }
     for i in 0..SETS {
         let [a, b, c, d] = sets[i];
         let rows = [
@@ -66,6 +82,16 @@ pub(in crate::kernel) fn blocks_from<S: Simd, const SETS: usize>(
 /// Ten double rounds (RFC 8439 §2.3).
 #[inline(always)]
 pub(in crate::kernel) fn rounds<S: Simd, const SETS: usize>(simd: S, sets: &mut [[S::Vector; 4]; SETS]) {
+    rounds_and(simd, sets, || ());
+}
+
+/// As [`rounds`], with something else to do after every round.
+#[inline(always)]
+pub(in crate::kernel) fn rounds_and<S: Simd, const SETS: usize>(
+    simd: S,
+    sets: &mut [[S::Vector; 4]; SETS],
+    mut between: impl FnMut(),
+) {
     for _ in 0..10 {
         round(simd, sets);
         // The row that is ready last, b, stays where it is and the others turn: nobody waits for it.
@@ -74,12 +100,14 @@ pub(in crate::kernel) fn rounds<S: Simd, const SETS: usize>(simd: S, sets: &mut 
             *c = simd.words1(*c);
             *d = simd.words2(*d);
         }
+        between();
         round(simd, sets);
         for [a, _, c, d] in &mut *sets {
             *a = simd.words1(*a);
             *c = simd.words3(*c);
             *d = simd.words2(*d);
         }
+        between();
     }
 }
 

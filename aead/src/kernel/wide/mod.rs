@@ -11,9 +11,13 @@ pub(super) mod limbs26;
 pub(super) mod limbs44;
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(super) mod model;
+pub(super) mod pass;
 pub(super) mod poly1305;
+mod short;
 pub(super) mod simd;
 mod stitched;
+
+use pass::{States, Sums};
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
@@ -31,11 +35,16 @@ impl Block {
     /// The initial state of a message's block `counter` (RFC 8439 §2.3).
     #[inline]
     fn initial(key: &Key, nonce: &Nonce, counter: u32) -> Self {
+        Self::from_words(key, counter, nonce.words())
+    }
+
+    #[inline]
+    fn from_words(key: &Key, counter: u32, nonce: [u32; 3]) -> Self {
         let mut words = [0; 16];
         words[..4].copy_from_slice(&CONSTANTS);
         words[4..12].copy_from_slice(key.words());
         words[12] = counter;
-        words[13..].copy_from_slice(&nonce.words());
+        words[13..].copy_from_slice(&nonce);
         let mut block = Self::ZERO;
         for (bytes, word) in block.0.as_chunks_mut().0.iter_mut().zip(words) {
             *bytes = word.to_le_bytes();
@@ -80,12 +89,26 @@ pub(super) trait Unit: Copy {
     fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]);
     /// Adds a long text to a sum.
     fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number;
+    /// Writes eight blocks of key stream, and works on sums.
+    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>);
+    /// Works on sums.
+    fn sum(self, sums: &mut Sums<'_>);
     /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the
     /// multiplier r.
     fn key_stream_and_sum(self, blocks: &mut [Block; 8], sum: (Number, Number), text: &[[u8; 16]]) -> Number;
     /// Writes eight blocks of a message's key stream from counter `first` on, and adds blocks of text to the sum
     /// h with the multiplier r.
     fn blocks_and_sum(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        first: u32,
+        blocks: &mut [Block; 8],
+        sum: (Number, Number),
+        text: &[[u8; 16]],
+    ) -> Number;
+    /// As `blocks_and_sum`, but only the first two blocks are wanted.
+    fn two_blocks_and_sum(
         self,
         key: &Key,
         nonce: &Nonce,
@@ -118,7 +141,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
             groups(unit, messages, direction);
         }
     } else if U::STITCHED < usize::MAX && messages.len() == 2 {
-        // Two messages fill neither the lanes nor the passes.
+        // Two messages do not fill the passes.
         for message in messages {
             batch(unit, core::slice::from_mut(message), direction);
         }
@@ -126,13 +149,15 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     } else if stitch::<U>(messages) {
         stitched::batch(unit, messages, direction);
         wipe_stack::<3072>();
+    } else if U::STITCHED < usize::MAX {
+        short::batch(unit, messages, direction);
     } else {
         groups(unit, messages, direction);
     }
     unit.wipe_registers();
 }
 
-/// Whether a batch is for [`stitched`]: the lanes serve short messages better.
+/// Whether a batch is for [`stitched`]: the shorter ones are for [`short`].
 fn stitch<U: Unit>(messages: &[Message<'_>]) -> bool {
     let bytes: usize = messages.iter().map(|message| message.buffer.len()).sum();
     U::STITCHED < usize::MAX && bytes >= SHORT * messages.len().max(1)
@@ -478,6 +503,26 @@ macro_rules! unit {
             }
 
             #[inline]
+            fn pass(self, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                    Simd::pass(token, states, blocks, sums);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, states, blocks, sums) }
+            }
+
+            #[inline]
+            fn sum(self, sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                    Simd::sum(token, sums);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, sums) }
+            }
+
+            #[inline]
             fn key_stream_and_sum(
                 self,
                 blocks: &mut [Block; 8],
@@ -518,6 +563,32 @@ macro_rules! unit {
                     text: &[[u8; 16]],
                 ) -> Number {
                     Simd::blocks_and_sum(token, key, nonce, first, blocks, sum, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, key, nonce, first, blocks, sum, text) }
+            }
+
+            #[inline]
+            fn two_blocks_and_sum(
+                self,
+                key: &Key,
+                nonce: &Nonce,
+                first: u32,
+                blocks: &mut [Block; 8],
+                sum: (Number, Number),
+                text: &[[u8; 16]],
+            ) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    key: &Key,
+                    nonce: &Nonce,
+                    first: u32,
+                    blocks: &mut [Block; 8],
+                    sum: (Number, Number),
+                    text: &[[u8; 16]],
+                ) -> Number {
+                    Simd::two_blocks_and_sum(token, key, nonce, first, blocks, sum, text)
                 }
                 // SAFETY: holding the token proves the CPU features.
                 unsafe { entry(self, key, nonce, first, blocks, sum, text) }

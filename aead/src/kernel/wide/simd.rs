@@ -4,6 +4,7 @@
 //! inlined into a function compiled for those instructions; called from elsewhere they are correct but slow.
 
 use super::Block;
+use super::pass::{States, Sums};
 use crate::kernel::scalar::Number;
 use crate::{Key, Nonce};
 
@@ -97,6 +98,22 @@ pub(in crate::kernel) trait Simd: Copy {
         super::chacha20::blocks_from::<Self, SETS>(self, key, nonce, first, blocks);
     }
 
+    /// Writes eight blocks of key stream, and works on sums; a unit may know how to do both at a time.
+    #[inline(always)]
+    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>) {
+        states.write(blocks);
+        for blocks in blocks.chunks_mut(Self::PARTS) {
+            super::chacha20::key_stream::<Self, 1>(self, blocks);
+        }
+        self.sum(sums);
+    }
+
+    /// Works on sums.
+    #[inline(always)]
+    fn sum(self, sums: &mut Sums<'_>) {
+        sums.finish();
+    }
+
     /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the multiplier
     /// r; a unit may know how to do both at a time.
     #[inline(always)]
@@ -129,6 +146,20 @@ pub(in crate::kernel) trait Simd: Copy {
             super::chacha20::blocks_from::<Self, 1>(self, key, nonce, first, blocks);
         }
         text.iter().fold(h, |h, block| h.step(block, r))
+    }
+
+    /// As `blocks_and_sum`, but only the first two blocks are wanted.
+    #[inline(always)]
+    fn two_blocks_and_sum(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        first: u32,
+        blocks: &mut [Block; 8],
+        sum: (Number, Number),
+        text: &[[u8; 16]],
+    ) -> Number {
+        self.blocks_and_sum(key, nonce, first, blocks, sum, text)
     }
 
     /// Ten double rounds of ChaCha20 on every set; a unit may know better than the compiler how.

@@ -38,7 +38,12 @@ fn pass_by_pass<U: Unit>(
     let mut counter = 8;
     while end < buffer.len() {
         let after = buffer.len().min(end + 512);
-        h = unit.blocks_and_sum(key, nonce, counter, next, (h, r), buffer[start..end].as_chunks().0);
+        let text = buffer[start..end].as_chunks().0;
+        h = if after - end <= 128 {
+            unit.two_blocks_and_sum(key, nonce, counter, next, (h, r), text)
+        } else {
+            unit.blocks_and_sum(key, nonce, counter, next, (h, r), text)
+        };
         match direction {
             Direction::Seal => unit.apply(&mut buffer[end..after], next),
             Direction::Open => unit.apply(&mut buffer[start..end], &now[first..]),

@@ -3,9 +3,11 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::{chacha20x8, instructions, wipe};
+use super::chacha20x8::{self, AfterRound, Sum, times_five_quarters};
+use super::{instructions, wipe};
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
+use crate::kernel::wide::pass::{States, Sums};
 use crate::kernel::wide::simd::Simd;
 use crate::kernel::wide::{Block, chacha20, poly1305, unit};
 use crate::{Key, Nonce};
@@ -110,9 +112,8 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn store_blocks(self, rows: [__m256i; 4], blocks: &mut [Block]) {
         let blocks: &mut [Block; 2] = blocks.first_chunk_mut().expect("the caller counts");
-        blocks[0] = Block::ZERO;
-        blocks[1] = Block::ZERO;
-        self.add_to_blocks(rows, blocks);
+        // SAFETY: holding the token proves the CPU feature.
+        unsafe { store_blocks(rows, blocks) };
     }
 
     #[inline(always)]
@@ -157,6 +158,18 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>) {
+        // SAFETY: holding the token proves the CPU features.
+        unsafe { chacha20x8::pass(states, blocks, sums) }
+    }
+
+    #[inline(always)]
+    fn sum(self, sums: &mut Sums<'_>) {
+        // SAFETY: holding the token proves the CPU features.
+        unsafe { chacha20x8::sum(sums) }
+    }
+
+    #[inline(always)]
     fn key_stream_and_sum(self, blocks: &mut [Block; 8], sum: (Number, Number), text: &[[u8; 16]]) -> Number {
         // SAFETY: holding the token proves the CPU features.
         unsafe { chacha20x8::key_stream_and_sum(blocks, sum, text) }
@@ -174,6 +187,23 @@ impl Simd for Avx2 {
     ) -> Number {
         // SAFETY: holding the token proves the CPU features.
         unsafe { chacha20x8::blocks_and_sum(key, nonce, first, blocks, sum, text) }
+    }
+
+    #[inline(always)]
+    fn two_blocks_and_sum(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        first: u32,
+        blocks: &mut [Block; 8],
+        (h, r): (Number, Number),
+        text: &[[u8; 16]],
+    ) -> Number {
+        let r = times_five_quarters(r);
+        let mut sum = Sum::new(h, &r, text);
+        let between = Some(|| sum.after_round());
+        chacha20::blocks_from_and::<Self, 1>(self, key, nonce, first, blocks, between);
+        sum.h
     }
 
     #[inline(always)]
@@ -278,16 +308,34 @@ fn split_rows([a01, a23, b01, b23]: [__m256i; 4]) -> [__m256i; 4] {
     ]
 }
 
-/// See [`Simd::add_to_blocks`].
+/// See [`Simd::store_blocks`].
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add_to_blocks([a, b, c, d]: [__m256i; 4], blocks: &mut [Block; 2]) {
-    let sums = [
+fn store_blocks(rows: [__m256i; 4], blocks: &mut [Block; 2]) {
+    let [x, y] = blocks;
+    for (half, row) in halves(x).into_iter().chain(halves(y)).zip(join_rows(rows)) {
+        // SAFETY: half a block is 32 bytes.
+        unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), row) };
+    }
+}
+
+/// Undoes [`split_rows`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn join_rows([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+    [
         _mm256_permute2x128_si256::<0x20>(a, b),
         _mm256_permute2x128_si256::<0x20>(c, d),
         _mm256_permute2x128_si256::<0x31>(a, b),
         _mm256_permute2x128_si256::<0x31>(c, d),
-    ];
+    ]
+}
+
+/// See [`Simd::add_to_blocks`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_to_blocks(rows: [__m256i; 4], blocks: &mut [Block; 2]) {
+    let sums = join_rows(rows);
     let [x, y] = blocks;
     let ([x01, x23], [y01, y23]) = (halves(x), halves(y));
     add_to(x01, sums[0]);

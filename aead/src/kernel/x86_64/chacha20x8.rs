@@ -1,8 +1,8 @@
 //! ChaCha20 on eight blocks in sixteen registers of 256 bits: a word of all blocks per register.
 //!
 //! Nothing is turned between rounds, as it must be where registers hold rows. No register is to spare, and
-//! with the compiler's schedule a third of the loop would go to memory. Here word 3 lives in memory, and its
-//! register serves the rotations.
+//! with the compiler's schedule a third of the loop would go to memory. Here one word at a time waits in memory,
+//! and its register serves the rotations.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -10,13 +10,14 @@ use core::arch::x86_64::*;
 use crate::kernel::portable::chacha20::CONSTANTS;
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::Block;
+use crate::kernel::wide::pass::{Run, SLOTS, States, Sums};
 use crate::{Key, Nonce};
 
 /// Replaces eight initial states by their key stream.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn key_stream(blocks: &mut [Block; 8]) {
-    make_stream::<false>(blocks, &mut Sum::nothing());
+    make_stream::<0, _>(blocks, Nothing);
 }
 
 /// As [`key_stream`], while blocks of text are added to the sum h with the multiplier r.
@@ -27,19 +28,17 @@ pub(super) fn key_stream_and_sum(
     (h, r): (Number, Number),
     text: &[[u8; 16]],
 ) -> Number {
-    let mut sum = Sum::new(h, r, text);
-    make_stream::<true>(blocks, &mut sum);
-    sum.h
+    make_stream::<4, _>(blocks, Sum::new(h, &times_five_quarters(r), text)).h
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn make_stream<const SUM: bool>(blocks: &mut [Block; 8], sum: &mut Sum<'_>) {
+fn make_stream<const CALLER: u8, B: AfterRound>(blocks: &mut [Block; 8], between: B) -> B {
     let rows = [half(blocks, 0), half(blocks, 1)];
     let mut words = [rows[0][0]; 16];
     words[..8].copy_from_slice(&transpose(rows[0]));
     words[8..].copy_from_slice(&transpose(rows[1]));
-    rounds::<SUM, 0>(&mut words, sum);
+    let between = rounds::<CALLER, _>(&mut words, between);
     for (i, words) in words.as_chunks().0.iter().enumerate() {
         for (block, row) in blocks.iter_mut().zip(transpose(*words)) {
             let place = block.0.as_mut_ptr().wrapping_add(32 * i).cast();
@@ -49,13 +48,67 @@ fn make_stream<const SUM: bool>(blocks: &mut [Block; 8], sum: &mut Sum<'_>) {
             unsafe { _mm256_store_si256(place, sum) };
         }
     }
+    between
+}
+
+/// Writes eight blocks of key stream, and works on sums meanwhile.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>) {
+    let mut initial = [_mm256_setzero_si256(); 16];
+    for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
+        *word = _mm256_set1_epi32(constant as i32);
+    }
+    let mut keys = [_mm256_setzero_si256(); 8];
+    for (row, key) in keys.iter_mut().zip(states.keys) {
+        *row = words(key.words());
+    }
+    initial[4..12].copy_from_slice(&transpose(keys));
+    initial[12] = words(&states.counters);
+    for (word, nonces) in initial[13..].iter_mut().zip(&states.nonces) {
+        *word = words(nonces);
+    }
+    let mut words = initial;
+    let mut between = rounds::<1, _>(&mut words, Between::new(sums));
+    between.store();
+    for (i, (words, initial)) in words.as_chunks().0.iter().zip(initial.as_chunks::<8>().0).enumerate() {
+        let mut sums: [__m256i; 8] = *words;
+        for (sum, word) in sums.iter_mut().zip(initial) {
+            *sum = _mm256_add_epi32(*sum, *word);
+        }
+        for (block, row) in blocks.iter_mut().zip(transpose(sums)) {
+            // SAFETY: half a block is 32 aligned bytes.
+            unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * i).cast(), row) };
+        }
+    }
+}
+
+/// Works on sums.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn sum(sums: &mut Sums<'_>) {
+    for run in sums.runs {
+        let slot = run.slot % SLOTS;
+        let mut h = sums.totals[slot];
+        for block in run.text {
+            h = step(h, block, &sums.multipliers[slot]);
+        }
+        sums.totals[slot] = h;
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn words(words: &[u32; 8]) -> __m256i {
+    // SAFETY: the reference is to 32 bytes.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
 /// Writes eight blocks of one message's key stream, from counter `first` on.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn blocks_from(key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Block; 8]) {
-    make_blocks::<false>(key, nonce, first, blocks, &mut Sum::nothing());
+    make_blocks::<2, _>(key, nonce, first, blocks, Nothing);
 }
 
 /// As [`blocks_from`], while blocks of text are added to a sum.
@@ -72,46 +125,126 @@ pub(super) fn blocks_and_sum(
     (h, r): (Number, Number),
     text: &[[u8; 16]],
 ) -> Number {
-    let mut sum = Sum::new(h, r, text);
-    make_blocks::<true>(key, nonce, first, blocks, &mut sum);
-    sum.h
+    make_blocks::<3, _>(key, nonce, first, blocks, Sum::new(h, &times_five_quarters(r), text)).h
 }
 
-/// A sum that is continued between rounds.
-struct Sum<'a> {
-    h: Number,
-    /// The lower and the upper half of r, and 5/4 of the upper.
-    r: [u64; 3],
+/// What is done between rounds.
+pub(super) trait AfterRound {
+    fn after_round(&mut self);
+}
+
+/// Nothing is done.
+struct Nothing;
+
+impl AfterRound for Nothing {
+    #[inline(always)]
+    fn after_round(&mut self) {}
+}
+
+/// A sum that is continued.
+pub(super) struct Sum<'a> {
+    pub(super) h: Number,
+    /// The lower and the upper half of r, and 5/4 of the upper. Behind a reference: with them in it, the whole would
+    /// stay in memory.
+    r: &'a [u64; 3],
     text: &'a [[u8; 16]],
-    /// Steps to do in all.
-    steps: usize,
-    /// Steps that are due, in twentieths: evenly spread, and all done after the last round.
-    due: usize,
+    pace: Pace,
 }
 
 impl<'a> Sum<'a> {
     #[inline(always)]
-    fn new(h: Number, Number([r0, r1, _]): Number, text: &'a [[u8; 16]]) -> Self {
-        Self { h, r: [r0, r1, r1 + (r1 >> 2)], text, steps: text.len(), due: 0 }
+    pub(super) fn new(h: Number, r: &'a [u64; 3], text: &'a [[u8; 16]]) -> Self {
+        Self { h, r, text, pace: Pace { steps: text.len(), due: 0 } }
     }
+}
 
-    /// Nothing to add.
-    #[inline(always)]
-    fn nothing() -> Self {
-        Self { h: Number::ZERO, r: [0; 3], text: &[], steps: 0, due: 0 }
-    }
+/// Both halves of r, and 5/4 of the upper: r is clamped, so that has no remainder.
+#[inline(always)]
+pub(super) fn times_five_quarters(Number([low, high, _]): Number) -> [u64; 3] {
+    [low, high, high + (high >> 2)]
+}
 
+impl AfterRound for Sum<'_> {
     #[inline(always)]
-    fn after_round(&mut self, r: &[u64; 3]) {
-        self.due += self.steps;
-        while self.due >= 20 {
-            self.due -= 20;
+    fn after_round(&mut self) {
+        self.pace.after_round();
+        while self.pace.step() {
             if let [block, rest @ ..] = self.text {
                 // SAFETY: who has steps to do has BMI2; see `blocks_and_sum`.
-                self.h = unsafe { step(self.h, block, r) };
+                self.h = unsafe { step(self.h, block, self.r) };
                 self.text = rest;
             }
         }
+    }
+}
+
+/// Many sums that are continued, one after the other.
+struct Between<'a, 't> {
+    h: Number,
+    slot: usize,
+    text: &'t [[u8; 16]],
+    runs: &'t [Run<'t>],
+    multipliers: &'t [[u64; 3]; SLOTS],
+    totals: &'a mut [Number; SLOTS],
+    pace: Pace,
+}
+
+impl<'a, 't> Between<'a, 't> {
+    #[inline(always)]
+    fn new(sums: &'a mut Sums<'t>) -> Self {
+        let pace = Pace { steps: sums.steps, due: 0 };
+        let Sums { runs, multipliers, totals, .. } = sums;
+        Self { h: totals[0], slot: 0, text: &[], runs, multipliers, totals, pace }
+    }
+
+    #[inline(always)]
+    fn store(&mut self) {
+        self.totals[self.slot] = self.h;
+    }
+}
+
+impl AfterRound for Between<'_, '_> {
+    #[inline(always)]
+    fn after_round(&mut self) {
+        self.pace.after_round();
+        while self.pace.step() {
+            if self.text.is_empty()
+                && let [run, rest @ ..] = self.runs
+            {
+                self.store();
+                (self.slot, self.text, self.runs) = (run.slot % SLOTS, run.text, rest);
+                self.h = self.totals[self.slot];
+            }
+            if let [block, rest @ ..] = self.text {
+                // SAFETY: who has steps to do has BMI2; see `pass`.
+                self.h = unsafe { step(self.h, block, &self.multipliers[self.slot]) };
+                self.text = rest;
+            }
+        }
+    }
+}
+
+/// Spreads steps evenly over twenty rounds; all are done after the last.
+struct Pace {
+    steps: usize,
+    /// Steps that are due, in twentieths.
+    due: usize,
+}
+
+impl Pace {
+    #[inline(always)]
+    fn after_round(&mut self) {
+        self.due += self.steps;
+    }
+
+    /// Whether a step is due; then it counts as done.
+    #[inline(always)]
+    fn step(&mut self) -> bool {
+        let due = self.due >= 20;
+        if due {
+            self.due -= 20;
+        }
+        due
     }
 }
 
@@ -178,13 +311,13 @@ fn step(h: Number, block: &[u8; 16], r: &[u64; 3]) -> Number {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn make_blocks<const SUM: bool>(
+fn make_blocks<const CALLER: u8, B: AfterRound>(
     key: &Key,
     nonce: &Nonce,
     first: u32,
     blocks: &mut [Block; 8],
-    sum: &mut Sum<'_>,
-) {
+    between: B,
+) -> B {
     let mut initial = [first; 16];
     initial[..4].copy_from_slice(&CONSTANTS);
     initial[4..12].copy_from_slice(key.words());
@@ -196,7 +329,7 @@ fn make_blocks<const SUM: bool>(
         *word = _mm256_set1_epi32(initial as i32);
     }
     words[12] = _mm256_add_epi32(words[12], count);
-    rounds::<SUM, 1>(&mut words, sum);
+    let between = rounds::<CALLER, _>(&mut words, between);
     words[12] = _mm256_add_epi32(words[12], count);
     for (i, (words, initial)) in words.as_chunks().0.iter().zip(initial.as_chunks::<8>().0).enumerate() {
         let mut sums: [__m256i; 8] = *words;
@@ -208,33 +341,24 @@ fn make_blocks<const SUM: bool>(
             unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * i).cast(), row) };
         }
     }
+    between
 }
 
-/// Ten double rounds (RFC 8439 §2.3), and if `SUM` the steps of a sum between them.
+/// Ten double rounds (RFC 8439 §2.3), and between them what else there is to do.
 ///
-/// There is one of it per `CALLER`, so that the compiler puts it there: called, it would go to memory for the
-/// words and the sum.
+/// There is one of it per `CALLER`, so that the compiler puts it there: called, it would go to memory for the words.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn rounds<const SUM: bool, const CALLER: u8>(words: &mut [__m256i; 16], sum: &mut Sum<'_>) {
-    let mut third = words[3];
-    // What no pointer leads to stays in registers across the rounds.
-    let r = sum.r;
-    let mut local = Sum { r: [0; 3], ..*sum };
+fn rounds<const CALLER: u8, B: AfterRound>(words: &mut [__m256i; 16], mut between: B) -> B {
+    let mut spare = [words[8], words[11]];
     for _ in 0..10 {
-        columns(words, &mut third);
-        if SUM {
-            local.after_round(&r);
-        }
-        diagonals(words, &mut third);
-        if SUM {
-            local.after_round(&r);
-        }
+        columns(words, &mut spare);
+        between.after_round();
+        diagonals(words, &mut spare);
+        between.after_round();
     }
-    if SUM {
-        sum.h = local.h;
-    }
-    words[3] = third;
+    words[11] = spare[1];
+    between
 }
 
 /// Orders of bytes that rotate 32-bit lanes left by 16 and by 8.
@@ -255,56 +379,95 @@ const fn order(word: [u8; 4]) -> [u8; 32] {
     bytes
 }
 
-/// Stamps a round: four quarter rounds on the words that it names by row (RFC 8439 §2.3).
-macro_rules! round {
-    ($name:ident, $b0:tt $b1:tt $b2:tt $b3:tt, $c0:tt $c1:tt $c2:tt $c3:tt, $d0:tt $d1:tt $d2:tt $d3:tt) => {
-        #[inline]
-        #[target_feature(enable = "avx2,bmi2")]
-        fn $name(x: &mut [__m256i; 16], third: &mut __m256i) {
-            // SAFETY: the registers written are declared; memory is touched at the two orders of bytes and at
-            // `third`, all of them 32 aligned bytes.
-            unsafe {
-                asm!(
-                    round!(@half "vpshufb {d0}, {d0}, [rip + {rotate16}]", "vpshufb {d1}, {d1}, [rip + {rotate16}]",
-                        "vpshufb {d2}, {d2}, [rip + {rotate16}]", "vpshufb {d3}, {d3}, [rip + {rotate16}]", "12", "20"),
-                    round!(@half "vpshufb {d0}, {d0}, [rip + {rotate8}]", "vpshufb {d1}, {d1}, [rip + {rotate8}]",
-                        "vpshufb {d2}, {d2}, [rip + {rotate8}]", "vpshufb {d3}, {d3}, [rip + {rotate8}]", "7", "25"),
-                    a0 = inout(ymm_reg) x[0], a1 = inout(ymm_reg) x[1], a2 = inout(ymm_reg) x[2],
-                    b0 = inout(ymm_reg) x[$b0], b1 = inout(ymm_reg) x[$b1],
-                    b2 = inout(ymm_reg) x[$b2], b3 = inout(ymm_reg) x[$b3],
-                    c0 = inout(ymm_reg) x[$c0], c1 = inout(ymm_reg) x[$c1],
-                    c2 = inout(ymm_reg) x[$c2], c3 = inout(ymm_reg) x[$c3],
-                    d0 = inout(ymm_reg) x[$d0], d1 = inout(ymm_reg) x[$d1],
-                    d2 = inout(ymm_reg) x[$d2], d3 = inout(ymm_reg) x[$d3],
-                    t = out(ymm_reg) _, third = in(reg) third,
-                    rotate16 = sym ROTATE16, rotate8 = sym ROTATE8,
-                    options(nostack, preserves_flags),
-                );
-            }
-        }
-    };
-    (@half $s0:literal, $s1:literal, $s2:literal, $s3:literal, $left:literal, $right:literal) => {
+/// Two quarter rounds (RFC 8439 §2.1) side by side: the registers of each, and one for the rotations of both.
+macro_rules! quarters {
+    ($a:literal $b:literal $c:literal $d:literal, $e:literal $f:literal $g:literal $h:literal, $t:literal) => {
         concat!(
-            "vpaddd {a0}, {a0}, {b0}\n", "vpaddd {a1}, {a1}, {b1}\n",
-            "vpaddd {a2}, {a2}, {b2}\n", "vpaddd {t}, {b3}, [{third}]\n",
-            "vpxor {d0}, {d0}, {a0}\n", "vpxor {d1}, {d1}, {a1}\n",
-            "vpxor {d2}, {d2}, {a2}\n", "vpxor {d3}, {d3}, {t}\n",
-            "vmovdqa [{third}], {t}\n",
-            $s0, "\n", $s1, "\n", $s2, "\n", $s3, "\n",
-            "vpaddd {c0}, {c0}, {d0}\n", "vpaddd {c1}, {c1}, {d1}\n",
-            "vpaddd {c2}, {c2}, {d2}\n", "vpaddd {c3}, {c3}, {d3}\n",
-            "vpxor {b0}, {b0}, {c0}\n", "vpxor {b1}, {b1}, {c1}\n",
-            "vpxor {b2}, {b2}, {c2}\n", "vpxor {b3}, {b3}, {c3}\n",
-            "vpslld {t}, {b0}, ", $left, "\n", "vpsrld {b0}, {b0}, ", $right, "\n", "vpor {b0}, {b0}, {t}\n",
-            "vpslld {t}, {b1}, ", $left, "\n", "vpsrld {b1}, {b1}, ", $right, "\n", "vpor {b1}, {b1}, {t}\n",
-            "vpslld {t}, {b2}, ", $left, "\n", "vpsrld {b2}, {b2}, ", $right, "\n", "vpor {b2}, {b2}, {t}\n",
-            "vpslld {t}, {b3}, ", $left, "\n", "vpsrld {b3}, {b3}, ", $right, "\n", "vpor {b3}, {b3}, {t}\n",
+            quarters!(@half $a $b $c $d, $e $f $g $h, $t, "rotate16", "12", "20"),
+            quarters!(@half $a $b $c $d, $e $f $g $h, $t, "rotate8", "7", "25"),
+        )
+    };
+    (@half $a:literal $b:literal $c:literal $d:literal, $e:literal $f:literal $g:literal $h:literal, $t:literal,
+     $order:literal, $left:literal, $right:literal) => {
+        concat!(
+            quarters!(@both "vpaddd", $a $a $b, $e $e $f),
+            quarters!(@both "vpxor", $d $d $a, $h $h $e),
+            "vpshufb {", $d, "}, {", $d, "}, [rip + {", $order, "}]\n",
+            "vpshufb {", $h, "}, {", $h, "}, [rip + {", $order, "}]\n",
+            quarters!(@both "vpaddd", $c $c $d, $g $g $h),
+            quarters!(@both "vpxor", $b $b $c, $f $f $g),
+            quarters!(@rotate $b, $t, $left, $right),
+            quarters!(@rotate $f, $t, $left, $right),
+        )
+    };
+    (@both $operation:literal, $a:literal $b:literal $c:literal, $d:literal $e:literal $f:literal) => {
+        concat!(
+            $operation, " {", $a, "}, {", $b, "}, {", $c, "}\n",
+            $operation, " {", $d, "}, {", $e, "}, {", $f, "}\n",
+        )
+    };
+    (@rotate $b:literal, $t:literal, $left:literal, $right:literal) => {
+        concat!(
+            "vpslld {", $t, "}, {", $b, "}, ", $left, "\n",
+            "vpsrld {", $b, "}, {", $b, "}, ", $right, "\n",
+            "vpor {", $b, "}, {", $b, "}, {", $t, "}\n",
         )
     };
 }
 
-round!(columns, 4 5 6 7, 8 9 10 11, 12 13 14 15);
-round!(diagonals, 5 6 7 4, 10 11 8 9, 15 12 13 14);
+/// Four quarter rounds on the columns, two by two (RFC 8439 §2.3).
+///
+/// Rotations go through two of the four vector pipes: with all four quarter rounds in step they would crowd there
+/// and leave the others idle in between. Two by two, one pair adds while the other rotates; and a pair leaves words
+/// alone that can wait in memory, so that its rotations have a register. Word 11 comes from there and word 8 goes.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn columns(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
+    // SAFETY: the registers written are declared; memory is touched at the two orders of bytes, 32 aligned bytes
+    // each, and at `spare`, 64.
+    unsafe {
+        asm!(
+            quarters!("x0" "x4" "x8" "x12", "x1" "x5" "x9" "x13", "x11"),
+            "vmovdqa {x11}, [{spare} + 32]",
+            "vmovdqa [{spare} + 0], {x8}",
+            quarters!("x2" "x6" "x10" "x14", "x3" "x7" "x11" "x15", "x8"),
+            x0 = inout(ymm_reg) x[0], x1 = inout(ymm_reg) x[1], x2 = inout(ymm_reg) x[2],
+            x3 = inout(ymm_reg) x[3], x4 = inout(ymm_reg) x[4], x5 = inout(ymm_reg) x[5],
+            x6 = inout(ymm_reg) x[6], x7 = inout(ymm_reg) x[7], x8 = inout(ymm_reg) x[8] => _,
+            x9 = inout(ymm_reg) x[9], x10 = inout(ymm_reg) x[10], x11 = out(ymm_reg) x[11],
+            x12 = inout(ymm_reg) x[12], x13 = inout(ymm_reg) x[13], x14 = inout(ymm_reg) x[14],
+            x15 = inout(ymm_reg) x[15],
+            spare = in(reg) spare,
+            rotate16 = sym ROTATE16, rotate8 = sym ROTATE8,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Four quarter rounds on the diagonals. Word 8 comes from memory and word 11 goes there.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn diagonals(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
+    // SAFETY: the registers written are declared; memory is touched at the two orders of bytes, 32 aligned bytes
+    // each, and at `spare`, 64.
+    unsafe {
+        asm!(
+            quarters!("x0" "x5" "x10" "x15", "x1" "x6" "x11" "x12", "x8"),
+            "vmovdqa {x8}, [{spare} + 0]",
+            "vmovdqa [{spare} + 32], {x11}",
+            quarters!("x2" "x7" "x8" "x13", "x3" "x4" "x9" "x14", "x11"),
+            x0 = inout(ymm_reg) x[0], x1 = inout(ymm_reg) x[1], x2 = inout(ymm_reg) x[2],
+            x3 = inout(ymm_reg) x[3], x4 = inout(ymm_reg) x[4], x5 = inout(ymm_reg) x[5],
+            x6 = inout(ymm_reg) x[6], x7 = inout(ymm_reg) x[7], x8 = out(ymm_reg) x[8],
+            x9 = inout(ymm_reg) x[9], x10 = inout(ymm_reg) x[10], x11 = inout(ymm_reg) x[11] => _,
+            x12 = inout(ymm_reg) x[12], x13 = inout(ymm_reg) x[13], x14 = inout(ymm_reg) x[14],
+            x15 = inout(ymm_reg) x[15],
+            spare = in(reg) spare,
+            rotate16 = sym ROTATE16, rotate8 = sym ROTATE8,
+            options(nostack, preserves_flags),
+        );
+    }
+}
 
 /// Reads the first or the second half of every block.
 #[inline]

@@ -1,0 +1,270 @@
+//! Batches of short messages, whose key stream is made while what lies before is summed.
+//!
+//! The blocks of all messages, key blocks included, go through passes of eight; each pass also adds to the sums what
+//! the pass before has made. So a short message costs no more blocks than it has, and its sum hides in the next pass.
+//! Opening compares a tag before the last part of its message is decrypted; what was decrypted before is wiped if the
+//! tag does not verify.
+
+use super::pass::{Run, SLOTS, States, Sums};
+use super::{Block, Direction, Message, Number, Tag, Unit, verdict, wipe, wipe_stack};
+
+/// Seals or opens every message; opening sets its outcome.
+#[inline(never)]
+pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
+    let mut streams = [[Block::ZERO; 8]; 2];
+    let mut under_way = UnderWay::NOTHING;
+    passes(unit, messages, direction, &mut streams, &mut under_way);
+    wipe_stack::<2560>();
+    for stream in &mut streams {
+        wipe(stream);
+    }
+    under_way = UnderWay::NOTHING;
+    core::hint::black_box(&mut under_way);
+}
+
+#[inline(never)]
+fn passes<U: Unit>(
+    unit: U,
+    messages: &mut [Message<'_>],
+    direction: Direction,
+    streams: &mut [[Block; 8]; 2],
+    under_way: &mut UnderWay,
+) {
+    let Some(Message { key, .. }) = messages.first() else { return };
+    let mut states = [States::new(key), States::new(key)];
+    let mut plans = [Plan::NOTHING; 3];
+    let mut staged = [[[0; 16]; 2]; 8];
+    let [mut current, mut next] = states.each_mut();
+    let [mut behind, mut plan, mut later] = plans.each_mut();
+    let [mut before, mut now] = streams.each_mut();
+    let mut ahead = Ahead { message: 0, block: 0 };
+    ahead.plan(messages, current, plan);
+    while plan.count + behind.count > 0 {
+        // A pass early: what was written a moment ago, word by word, cannot be read at once as a whole.
+        ahead.plan(messages, next, later);
+        let mut runs = [Run::NOTHING; 16];
+        let (count, steps) = behind.runs(messages, &mut staged, &mut runs);
+        let UnderWay { multipliers, totals, .. } = &mut *under_way;
+        let mut sums = Sums { runs: &runs[..count], steps, multipliers, totals };
+        match plan.blocks {
+            0 => unit.sum(&mut sums),
+            // A pass with little in it: what makes fewer blocks is done sooner.
+            blocks @ 1..=4 if steps <= LITTLE => {
+                current.write(now);
+                unit.key_stream(&mut now[..blocks.next_multiple_of(U::PARTS)]);
+                unit.sum(&mut sums);
+            }
+            _ => unit.pass(current, now, &mut sums),
+        }
+        behind.settle(unit, messages, direction, before, under_way);
+        plan.start(unit, messages, direction, now, under_way);
+        core::mem::swap(&mut now, &mut before);
+        core::mem::swap(&mut current, &mut next);
+        (behind, plan, later) = (plan, later, behind);
+    }
+    if direction == Direction::Open {
+        for message in messages.iter_mut().filter(|message| message.outcome.is_err()) {
+            message.buffer.fill(0);
+        }
+    }
+}
+
+/// Secrets of the messages that are under way.
+struct UnderWay {
+    /// As in [`Sums`].
+    multipliers: [[u64; 3]; SLOTS],
+    totals: [Number; SLOTS],
+    /// The half of the one-time key that is added last.
+    last: [u128; SLOTS],
+}
+
+impl UnderWay {
+    const NOTHING: Self =
+        Self { multipliers: [[0; 3]; SLOTS], totals: [Number::ZERO; SLOTS], last: [0; SLOTS] };
+
+    /// Begins the sum of a message, whose first block is `key`.
+    #[inline(always)]
+    fn begin(&mut self, slot: usize, key: &Block, aad: &[u8]) {
+        let r = Number::r(key);
+        let Number([low, high, _]) = r;
+        self.multipliers[slot] = [low, high, high + (high >> 2)];
+        self.totals[slot] = Number::ZERO.absorb(aad, r);
+        let [_, _, low, high] = key.words64();
+        self.last[slot] = u128::from(high) << 64 | u128::from(low);
+    }
+}
+
+/// What a pass makes of one message.
+#[derive(Clone, Copy)]
+struct Portion {
+    message: usize,
+    /// The first block of the pass that belongs to it.
+    first: usize,
+    /// Whether that is the message's block 0.
+    begins: bool,
+    /// Whether the message ends with it.
+    ends: bool,
+    /// The bytes of the message.
+    start: usize,
+    end: usize,
+}
+
+impl Portion {
+    const NOTHING: Self = Self { message: 0, first: 0, begins: false, ends: false, start: 0, end: 0 };
+
+    /// The blocks of the pass that its bytes are encrypted with.
+    #[inline(always)]
+    fn data<'s>(&self, stream: &'s [Block; 8]) -> &'s [Block] {
+        &stream[self.first + usize::from(self.begins)..]
+    }
+}
+
+/// What a pass makes.
+struct Plan {
+    portions: [Portion; 8],
+    count: usize,
+    blocks: usize,
+}
+
+impl Plan {
+    const NOTHING: Self = Self { portions: [Portion::NOTHING; 8], count: 0, blocks: 0 };
+
+    #[inline(always)]
+    fn portions(&self) -> &[Portion] {
+        &self.portions[..self.count.min(8)]
+    }
+
+    /// Lists what is to be added to the sums for the texts of this plan; returns how many runs and blocks that is.
+    #[inline(always)]
+    fn runs<'t>(
+        &self,
+        messages: &'t [Message<'_>],
+        staged: &'t mut [[[u8; 16]; 2]; 8],
+        runs: &mut [Run<'t>; 16],
+    ) -> (usize, usize) {
+        for (portion, [tail, lengths]) in self.portions().iter().zip(&mut *staged) {
+            if portion.ends {
+                let Message { aad, buffer, .. } = &messages[portion.message];
+                *tail = padded(&buffer[portion.start..portion.end]);
+                *lengths = ((buffer.len() as u128) << 64 | aad.len() as u128).to_le_bytes();
+            }
+        }
+        let (mut count, mut steps) = (0, 0);
+        let mut add = |slot, text: &'t [[u8; 16]]| {
+            if !text.is_empty() {
+                runs[count % 16] = Run { slot, text };
+                count += 1;
+                steps += text.len();
+            }
+        };
+        for (portion, staged) in self.portions().iter().zip(&*staged) {
+            let slot = portion.message % SLOTS;
+            let (whole, tail) = messages[portion.message].buffer[portion.start..portion.end].as_chunks();
+            add(slot, whole);
+            if portion.ends {
+                add(slot, &staged[usize::from(tail.is_empty())..]);
+            }
+        }
+        (count, steps)
+    }
+
+    /// After the sums were worked on: finishes those that end, and when opening decrypts what was summed.
+    #[inline(always)]
+    fn settle<U: Unit>(
+        &self,
+        unit: U,
+        messages: &mut [Message<'_>],
+        direction: Direction,
+        stream: &[Block; 8],
+        under_way: &UnderWay,
+    ) {
+        for portion in self.portions() {
+            let message = &mut messages[portion.message];
+            let slot = portion.message % SLOTS;
+            if portion.ends {
+                let tag = under_way.totals[slot].tag(under_way.last[slot]);
+                match direction {
+                    Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
+                    Direction::Open => message.outcome = verdict(tag, &message.tag),
+                }
+            }
+            if direction == Direction::Open && message.outcome.is_ok() {
+                unit.apply(&mut message.buffer[portion.start..portion.end], portion.data(stream));
+            }
+        }
+    }
+
+    /// After the key stream was made: begins sums, and when sealing encrypts.
+    #[inline(always)]
+    fn start<U: Unit>(
+        &self,
+        unit: U,
+        messages: &mut [Message<'_>],
+        direction: Direction,
+        stream: &[Block; 8],
+        under_way: &mut UnderWay,
+    ) {
+        for portion in self.portions() {
+            let message = &mut messages[portion.message];
+            if portion.begins {
+                under_way.begin(portion.message % SLOTS, &stream[portion.first], message.aad);
+            }
+            if direction == Direction::Seal {
+                unit.apply(&mut message.buffer[portion.start..portion.end], portion.data(stream));
+            }
+        }
+    }
+}
+
+/// The block that is to be made next.
+struct Ahead {
+    message: usize,
+    block: usize,
+}
+
+impl Ahead {
+    /// Plans the next pass.
+    #[inline(always)]
+    fn plan<'k>(&mut self, messages: &[Message<'k>], states: &mut States<'k>, plan: &mut Plan) {
+        let mut filled = 0;
+        (plan.count, plan.blocks) = (0, 0);
+        while filled < 8 {
+            let Some(message) = messages.get(self.message) else { break };
+            let all = message.buffer.len().div_ceil(64) + 1;
+            let now = (all - self.block).min(8 - filled);
+            states.set(filled, now, message.key, &message.nonce, self.block as u32);
+            plan.portions[plan.count % 8] = Portion {
+                message: self.message,
+                first: filled,
+                begins: self.block == 0,
+                ends: self.block + now == all,
+                start: 64 * self.block.saturating_sub(1),
+                end: message.buffer.len().min(64 * (self.block + now - 1)),
+            };
+            plan.count += 1;
+            filled += now;
+            plan.blocks = filled;
+            self.block += now;
+            if self.block == all {
+                (self.message, self.block) = (self.message + 1, 0);
+            }
+        }
+    }
+}
+
+/// What is left behind the last whole block, and zeros.
+#[inline(always)]
+fn padded(bytes: &[u8]) -> [u8; 16] {
+    let tail = bytes.as_chunks::<16>().1;
+    let mut block = [0; 16];
+    match bytes.last_chunk() {
+        _ if tail.is_empty() => {}
+        // What is read besides the tail is shifted out: faster than a copy of some length.
+        Some(last) => block = (u128::from_le_bytes(*last) >> (8 * (16 - tail.len()))).to_le_bytes(),
+        None => block[..tail.len()].copy_from_slice(tail),
+    }
+    block
+}
+
+/// So few steps of sums are not worth a pass.
+const LITTLE: usize = 8;
