@@ -6,6 +6,7 @@ Needs SCHWANN_LIBLSL, and SCHWANN_PROGRAM for the keys. Run by checks/53-sealed.
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -253,6 +254,68 @@ def test_a_device_that_the_lab_revokes_is_out_while_the_others_stream_on(lab, ne
         assert receivers["stays"].stdout.readline().strip() == SAMPLE + "-0"
     finally:
         for process in (sender, *receivers.values()):
+            process.kill()
+            process.wait()
+
+
+def test_a_stream_whose_keys_change_every_second_loses_nothing(lab, network, tmp_path):
+    log = tmp_path / "security.log"
+    environment = machine(tmp_path, network + "[security]\nsession_key_lifetime=1\n", OURS, lab)
+    sender = start(SENDER, environment | {"SCHWANN_SECURITY_LOG": str(log)})
+    sender.stdout.readline()
+    receiver = start(FOLLOWER, environment)
+
+    def events(kind):
+        return [event for event in map(json.loads, log.read_text().splitlines()) if event["event"] == kind]
+
+    try:
+        assert receiver.stdout.readline().strip() == "open"
+        deadline = time.monotonic() + 40
+        # The log tells of changes once in ten seconds.
+        while max((int(event["count"]) for event in events("rekey")), default=0) < 5:
+            assert time.monotonic() < deadline, log.read_text()
+            assert ask(sender, "push") == "pushed"
+            assert [receiver.stdout.readline().strip() for _ in range(100)] == [f"{SAMPLE}-{n}" for n in range(100)]
+        assert len(events("connect")) == 1
+    finally:
+        for process in (sender, receiver):
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same sender", "sender restarted meanwhile"])
+def test_a_laptop_that_sleeps_goes_on_where_it_was(restarted, lab, network, tmp_path):
+    # The keys of the session change every second, also while the receiver sleeps.
+    environment = machine(tmp_path, network + "[security]\nsession_key_lifetime=1\n", OURS, lab)
+    sender = start(SENDER, environment)
+    sender.stdout.readline()
+    receiver = start(FOLLOWER, environment)
+    everything = [f"{SAMPLE}-{number}" for number in range(100)]
+
+    def received():
+        return [receiver.stdout.readline().strip() for _ in everything]
+
+    try:
+        assert receiver.stdout.readline().strip() == "open"
+        assert ask(sender, "push") == "pushed"
+        assert received() == everything
+        receiver.send_signal(signal.SIGSTOP)
+        if restarted:
+            sender.kill()
+            sender.wait()
+            sender = start(SENDER, environment)
+            sender.stdout.readline()
+        else:
+            for _ in range(3):
+                time.sleep(1.1)
+                assert ask(sender, "push") == "pushed"
+        receiver.send_signal(signal.SIGCONT)
+        if restarted:
+            assert ask(sender, "wait") == "True" and ask(sender, "push") == "pushed"
+        for _ in range(1 if restarted else 3):
+            assert received() == everything
+    finally:
+        for process in (sender, receiver):
             process.kill()
             process.wait()
 
