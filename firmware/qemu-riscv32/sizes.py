@@ -7,7 +7,7 @@ import struct
 import sys
 
 # Bytes: measured, with 10 % slack. `firmware/README.md` compares them with the goals.
-BUDGETS = {"code": 303_500, "data": 5_700, "bss": 6_800}
+BUDGETS = {"code": 323_500, "data": 5_700, "bss": 10_200}
 
 
 def sections(image: bytes) -> dict[str, int]:

@@ -28,7 +28,8 @@ const QUEUE: usize = 8;
 /// A frame with the card's own header before it.
 const FRAME: usize = 1536;
 const RECEIVED: usize = 3;
-const SENT: usize = 1;
+/// One per subscriber: smoltcp offers them to its sockets in order, and the last one would starve.
+const SENT: usize = 3;
 
 /// Pages that are handed out once and never taken back: the drivers live as long as the machine.
 #[repr(C, align(4096))]
