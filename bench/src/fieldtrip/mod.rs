@@ -33,7 +33,7 @@ Measures the FieldTrip buffer against raw memory and sockets, and against the or
 
   schwann ft bench [OPTIONS]
 
-  --quick              two block sizes and everything else once: half a minute
+  --quick              two block sizes and everything else once: a minute
   --seconds S          time of a cell (default 0.2)
   --rounds N           how often each cell is measured (default 3)
   --only WORD          only the cells whose name contains WORD, such as 32x16, Put-Tcp, history, wake, fanout
