@@ -49,7 +49,7 @@ fn passes<U: Unit>(
         match plan.blocks {
             0 => unit.sum(&mut sums),
             // A pass with little in it: what makes fewer blocks is done sooner.
-            blocks @ 1..=4 if steps <= LITTLE => {
+            blocks @ 1..=4 if sums.steps <= LITTLE => {
                 current.write(now);
                 unit.key_stream(&mut now[..blocks.next_multiple_of(U::PARTS)]);
                 unit.sum(&mut sums);
