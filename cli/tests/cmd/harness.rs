@@ -53,9 +53,7 @@ impl Lab {
 
     /// Starts the program; it is ended when what this returns is dropped.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
-        let mut process = self.schwann(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(process.stdout.take().unwrap());
-        Running { process, out }
+        Running::of(self.schwann(arguments))
     }
 }
 
@@ -76,6 +74,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Starts a command.
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(process.stdout.take().unwrap());
+        Self { process, out }
+    }
+
     /// Reads lines of JSON until one is as wished, and returns it.
     pub(crate) fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {

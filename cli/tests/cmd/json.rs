@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::harness::Lab;
+use crate::harness::{Lab, Running};
 
 /// The names that the section of this title lists.
 fn documented(title: &str) -> BTreeSet<String> {
@@ -43,6 +43,19 @@ fn compare(lab: &Lab, title: &str, arguments: &[&str], code: i32) {
     assert!(differences.is_empty(), "{title}: {differences:?}");
 }
 
+/// A stream that only members of a lab may see, and this computer is none.
+fn start_hidden(lab: &Lab) -> Running {
+    let member = |arguments: &[&str]| {
+        let mut command = lab.schwann(arguments);
+        command.env("SCHWANN_KEYS", lab.path("keys")).env("SCHWANN_SECURITY", "require");
+        command
+    };
+    assert!(member(&["keys", "init", "--unprotected"]).output().unwrap().status.success());
+    let mut hidden = Running::of(member(&["fake", "counter:1@100"]));
+    hidden.wait_for_line("sending");
+    hidden
+}
+
 #[test]
 fn every_name_that_is_printed_is_documented_and_no_other() {
     let lab = Lab::new("json");
@@ -54,7 +67,9 @@ fn every_name_that_is_printed_is_documented_and_no_other() {
         &["record", "-o", "x.xdf", "--wait", "60", "--require", "Test", "--seconds", "2", "--json"],
         1,
     );
+    let hidden = start_hidden(&lab);
     let (code, out, _) = lab.run(&["--json"]);
+    drop(hidden);
     let mut printed = BTreeSet::new();
     names(&serde_json::from_str(&out).expect("JSON"), "", &mut printed);
     assert_eq!(printed, documented("schwann"), "{code}");
