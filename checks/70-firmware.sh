@@ -14,6 +14,8 @@ if ! command -v qemu-system-riscv32 > /dev/null; then
 fi
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
+# The image as a device gets it: its sizes and instructions are measured.
+unset CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_CODEGEN_UNITS CARGO_PROFILE_RELEASE_DEBUG
 CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
   --manifest-path firmware/qemu-riscv32/Cargo.toml
 export SCHWANN_IMAGE="$CARGO_TARGET_DIR/qemu/$target/release/schwann-qemu-riscv32"
