@@ -14,8 +14,8 @@ export CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_C
 mkdir -p "$SCHWANN_STATE"
 
 free_mib=$(df -Pm . | awk 'NR == 2 { print $4 }')
-if [ "$free_mib" -lt 6000 ]; then
-  echo "Only $free_mib MiB are free here, and the checks may need 6000: if one fails for want of space, 'cargo clean' or a" \
+if [ "$free_mib" -lt 6500 ]; then
+  echo "Only $free_mib MiB are free here, and the checks may need 6500: if one fails for want of space, 'cargo clean' or a" \
     "larger disk mends it."
 fi
 
