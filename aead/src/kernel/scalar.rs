@@ -19,6 +19,13 @@ impl Number {
         Self([low & 0x0fff_fffc_0fff_ffff, high & 0x0fff_fffc_0fff_fffc, 0])
     }
 
+    /// Both halves of a clamped r, and 5/4 of the upper: that has no remainder.
+    #[inline(always)]
+    pub(super) fn with_quarters(self) -> [u64; 3] {
+        let [low, high, _] = self.0;
+        [low, high, high + (high >> 2)]
+    }
+
     /// Returns (self + block + 2^128) · r, for a clamped r.
     #[inline(always)]
     pub(super) fn step(self, block: &[u8; 16], r: Self) -> Self {
@@ -26,9 +33,8 @@ impl Number {
         let (low, carry) = self.0[0].overflowing_add(block as u64);
         let (high, carry) = add_with(self.0[1], (block >> 64) as u64, carry);
         let top = self.0[2] + 1 + u64::from(carry);
-        // r is clamped, so r1 · 2^64 · 2^64 ≡ 5/4 · r1 without a remainder.
-        let [r0, r1, _] = r.0;
-        let s1 = r1 + (r1 >> 2);
+        // r1 · 2^64 · 2^64 ≡ 5/4 · r1.
+        let [r0, r1, s1] = r.with_quarters();
         let d0 = wide(low, r0) + wide(high, s1);
         let d1 = wide(low, r1) + wide(high, r0) + u128::from(top * s1) + (d0 >> 64);
         let d2 = top * r0 + (d1 >> 64) as u64;
@@ -38,27 +44,19 @@ impl Number {
     /// Adds `bytes`, filled up with zeros to a multiple of 16, block by block.
     #[inline(always)]
     pub(super) fn absorb(mut self, bytes: &[u8], r: Self) -> Self {
-        let (blocks, tail) = bytes.as_chunks();
-        for block in blocks {
+        for block in bytes.as_chunks().0 {
             self = self.step(block, r);
         }
-        if tail.is_empty() {
-            return self;
+        match padded_tail(bytes) {
+            Some(block) => self.step(&block, r),
+            None => self,
         }
-        let block = match bytes.last_chunk() {
-            // What is read besides the tail is shifted out: faster than a copy of some length.
-            Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - tail.len())),
-            None => tail.iter().rev().fold(0, |block, &byte| block << 8 | u128::from(byte)),
-        };
-        self.step(&block.to_le_bytes(), r)
     }
 
     /// Adds the block of lengths and the half of the one-time key that comes last (RFC 8439 §2.8).
     #[inline(always)]
     pub(super) fn finish(self, aad_len: usize, text_len: usize, r: Self, key: &Block) -> u128 {
-        let lengths = (text_len as u128) << 64 | aad_len as u128;
-        let [_, _, low, high] = key.words64();
-        self.step(&lengths.to_le_bytes(), r).tag(u128::from(high) << 64 | u128::from(low))
+        self.step(&lengths(aad_len, text_len), r).tag(last(key))
     }
 
     /// Reduces fully and adds the half of the one-time key that comes last.
@@ -100,6 +98,32 @@ impl Number {
         let (high, carry) = high.overflowing_add(u64::from(carry));
         Self([low, high, (top & 3) + u64::from(carry)])
     }
+}
+
+/// What lies behind the last whole block, filled up with zeros; nothing if nothing does.
+#[inline(always)]
+pub(super) fn padded_tail(bytes: &[u8]) -> Option<[u8; 16]> {
+    let tail = bytes.as_chunks::<16>().1;
+    let block = match bytes.last_chunk() {
+        _ if tail.is_empty() => return None,
+        // What is read besides the tail is shifted out: faster than a copy of some length.
+        Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - tail.len())),
+        None => tail.iter().rev().fold(0, |block, &byte| block << 8 | u128::from(byte)),
+    };
+    Some(block.to_le_bytes())
+}
+
+/// The block that is summed last (RFC 8439 §2.8).
+#[inline(always)]
+pub(super) fn lengths(aad_len: usize, text_len: usize) -> [u8; 16] {
+    ((text_len as u128) << 64 | aad_len as u128).to_le_bytes()
+}
+
+/// The half of the one-time key in `block` that is added last.
+#[inline(always)]
+pub(super) fn last(block: &Block) -> u128 {
+    let [_, _, low, high] = block.words64();
+    u128::from(high) << 64 | u128::from(low)
 }
 
 #[inline(always)]

@@ -7,6 +7,7 @@
 
 use super::pass::{Run, SLOTS, States, Sums};
 use super::{Block, Direction, Message, Number, Tag, Unit, verdict, wipe, wipe_stack};
+use crate::kernel::scalar;
 
 /// Seals or opens every message; opening sets its outcome.
 #[inline(never)]
@@ -86,11 +87,9 @@ impl UnderWay {
     #[inline(always)]
     fn begin(&mut self, slot: usize, key: &Block, aad: &[u8]) {
         let r = Number::r(key);
-        let Number([low, high, _]) = r;
-        self.multipliers[slot] = [low, high, high + (high >> 2)];
+        self.multipliers[slot] = r.with_quarters();
         self.totals[slot] = Number::ZERO.absorb(aad, r);
-        let [_, _, low, high] = key.words64();
-        self.last[slot] = u128::from(high) << 64 | u128::from(low);
+        self.last[slot] = scalar::last(key);
     }
 }
 
@@ -145,8 +144,8 @@ impl Plan {
         for (portion, [tail, lengths]) in self.portions().iter().zip(&mut *staged) {
             if portion.ends {
                 let Message { aad, buffer, .. } = &messages[portion.message];
-                *tail = padded(&buffer[portion.start..portion.end]);
-                *lengths = ((buffer.len() as u128) << 64 | aad.len() as u128).to_le_bytes();
+                *tail = scalar::padded_tail(&buffer[portion.start..portion.end]).unwrap_or_default();
+                *lengths = scalar::lengths(aad.len(), buffer.len());
             }
         }
         let (mut count, mut steps) = (0, 0);
@@ -250,20 +249,6 @@ impl Ahead {
             }
         }
     }
-}
-
-/// What is left behind the last whole block, and zeros.
-#[inline(always)]
-fn padded(bytes: &[u8]) -> [u8; 16] {
-    let tail = bytes.as_chunks::<16>().1;
-    let mut block = [0; 16];
-    match bytes.last_chunk() {
-        _ if tail.is_empty() => {}
-        // What is read besides the tail is shifted out: faster than a copy of some length.
-        Some(last) => block = (u128::from_le_bytes(*last) >> (8 * (16 - tail.len()))).to_le_bytes(),
-        None => block[..tail.len()].copy_from_slice(tail),
-    }
-    block
 }
 
 /// So few steps of sums are not worth a pass.

@@ -129,37 +129,23 @@ pub(in crate::kernel) trait Simd: Copy {
         text.iter().fold(h, |h, block| h.step(block, r))
     }
 
-    /// Writes eight blocks of one message's key stream from counter `first` on, and adds blocks of text to the sum
-    /// h with the multiplier r; a unit may know how to do both at a time.
+    /// Writes one message's key stream from counter `first` on, eight blocks or `PARTS`, and adds blocks of text to the
+    /// sum h with the multiplier r; a unit may know how to do both at a time.
     #[inline(always)]
     fn blocks_and_sum(
         self,
         key: &Key,
         nonce: &Nonce,
         first: u32,
-        blocks: &mut [Block; 8],
+        blocks: &mut [Block],
         (h, r): (Number, Number),
         text: &[[u8; 16]],
     ) -> Number {
-        for i in 0..8 / Self::PARTS {
-            let (first, blocks) = (first + (i * Self::PARTS) as u32, &mut blocks[i * Self::PARTS..]);
+        for (i, blocks) in blocks.chunks_mut(Self::PARTS).enumerate() {
+            let first = first + (i * Self::PARTS) as u32;
             super::chacha20::blocks_from::<Self, 1>(self, key, nonce, first, blocks);
         }
         text.iter().fold(h, |h, block| h.step(block, r))
-    }
-
-    /// As `blocks_and_sum`, but only the first two blocks are wanted.
-    #[inline(always)]
-    fn two_blocks_and_sum(
-        self,
-        key: &Key,
-        nonce: &Nonce,
-        first: u32,
-        blocks: &mut [Block; 8],
-        sum: (Number, Number),
-        text: &[[u8; 16]],
-    ) -> Number {
-        self.blocks_and_sum(key, nonce, first, blocks, sum, text)
     }
 
     /// Ten double rounds of ChaCha20 on every set; a unit may know better than the compiler how.

@@ -3,7 +3,7 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::chacha20x8::{self, AfterRound, Sum, times_five_quarters};
+use super::chacha20x8::{self, AfterRound, Sum};
 use super::{instructions, wipe};
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
@@ -181,29 +181,21 @@ impl Simd for Avx2 {
         key: &Key,
         nonce: &Nonce,
         first: u32,
-        blocks: &mut [Block; 8],
-        sum: (Number, Number),
-        text: &[[u8; 16]],
-    ) -> Number {
-        // SAFETY: holding the token proves the CPU features.
-        unsafe { chacha20x8::blocks_and_sum(key, nonce, first, blocks, sum, text) }
-    }
-
-    #[inline(always)]
-    fn two_blocks_and_sum(
-        self,
-        key: &Key,
-        nonce: &Nonce,
-        first: u32,
-        blocks: &mut [Block; 8],
+        blocks: &mut [Block],
         (h, r): (Number, Number),
         text: &[[u8; 16]],
     ) -> Number {
-        let r = times_five_quarters(r);
+        let r = r.with_quarters();
         let mut sum = Sum::new(h, &r, text);
-        let between = Some(|| sum.after_round());
-        chacha20::blocks_from_and::<Self, 1>(self, key, nonce, first, blocks, between);
-        sum.h
+        match blocks.first_chunk_mut() {
+            // SAFETY: holding the token proves the CPU features.
+            Some(blocks) => unsafe { chacha20x8::blocks_and_sum(key, nonce, first, blocks, sum) },
+            None => {
+                let between = Some(|| sum.after_round());
+                chacha20::blocks_from_and::<Self, 1>(self, key, nonce, first, blocks, between);
+                sum.h
+            }
+        }
     }
 
     #[inline(always)]

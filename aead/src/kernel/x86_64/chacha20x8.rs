@@ -28,7 +28,7 @@ pub(super) fn key_stream_and_sum(
     (h, r): (Number, Number),
     text: &[[u8; 16]],
 ) -> Number {
-    make_stream::<4, _>(blocks, Sum::new(h, &times_five_quarters(r), text)).h
+    make_stream::<4, _>(blocks, Sum::new(h, &r.with_quarters(), text)).h
 }
 
 #[inline]
@@ -76,10 +76,7 @@ pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums
         for (sum, word) in sums.iter_mut().zip(initial) {
             *sum = _mm256_add_epi32(*sum, *word);
         }
-        for (block, row) in blocks.iter_mut().zip(transpose(sums)) {
-            // SAFETY: half a block is 32 aligned bytes.
-            unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * i).cast(), row) };
-        }
+        store_half(blocks, i, transpose(sums));
     }
 }
 
@@ -122,10 +119,9 @@ pub(super) fn blocks_and_sum(
     nonce: &Nonce,
     first: u32,
     blocks: &mut [Block; 8],
-    (h, r): (Number, Number),
-    text: &[[u8; 16]],
+    sum: Sum<'_>,
 ) -> Number {
-    make_blocks::<3, _>(key, nonce, first, blocks, Sum::new(h, &times_five_quarters(r), text)).h
+    make_blocks::<3, _>(key, nonce, first, blocks, sum).h
 }
 
 /// What is done between rounds.
@@ -156,12 +152,6 @@ impl<'a> Sum<'a> {
     pub(super) fn new(h: Number, r: &'a [u64; 3], text: &'a [[u8; 16]]) -> Self {
         Self { h, r, text, pace: Pace { steps: text.len(), due: 0 } }
     }
-}
-
-/// Both halves of r, and 5/4 of the upper: r is clamped, so that has no remainder.
-#[inline(always)]
-pub(super) fn times_five_quarters(Number([low, high, _]): Number) -> [u64; 3] {
-    [low, high, high + (high >> 2)]
 }
 
 impl AfterRound for Sum<'_> {
@@ -336,10 +326,7 @@ fn make_blocks<const CALLER: u8, B: AfterRound>(
         for (sum, &word) in sums.iter_mut().zip(initial) {
             *sum = _mm256_add_epi32(*sum, _mm256_set1_epi32(word as i32));
         }
-        for (block, row) in blocks.iter_mut().zip(transpose(sums)) {
-            // SAFETY: half a block is 32 aligned bytes.
-            unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * i).cast(), row) };
-        }
+        store_half(blocks, i, transpose(sums));
     }
     between
 }
@@ -466,6 +453,16 @@ fn diagonals(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
             rotate16 = sym ROTATE16, rotate8 = sym ROTATE8,
             options(nostack, preserves_flags),
         );
+    }
+}
+
+/// Writes the first or the second half of every block.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn store_half(blocks: &mut [Block; 8], half: usize, rows: [__m256i; 8]) {
+    for (block, row) in blocks.iter_mut().zip(rows) {
+        // SAFETY: half a block is 32 aligned bytes.
+        unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * half).cast(), row) };
     }
 }
 

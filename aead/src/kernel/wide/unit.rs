@@ -1,0 +1,177 @@
+//! What makes a register set a unit that batches can be given to.
+
+/// Implements [`Unit`] for a token: every method enters a function compiled for its CPU features.
+///
+/// ChaCha20 works on at most as many sets of registers as the first of `sets` says, and on `usually` many
+/// if there are more to do.
+macro_rules! unit {
+    ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, stitched: $stitched:expr, wipe: $wipe:path) => {
+        impl $crate::kernel::wide::Unit for $token {
+            const LANES: usize = <Self as Simd>::LANES;
+            const PARTS: usize = <Self as Simd>::PARTS;
+            const STITCHED: usize = $stitched;
+
+            #[inline]
+            fn key_stream(self, mut blocks: &mut [Block]) {
+                #[target_feature(enable = $features)]
+                fn sets<const SETS: usize>(token: $token, blocks: &mut [Block]) {
+                    Simd::key_stream::<SETS>(token, blocks);
+                }
+                const MOST: usize = [$($sets),*][0];
+                while !blocks.is_empty() {
+                    let left = blocks.len() / <Self as Simd>::PARTS;
+                    let now = if left <= MOST { left } else { $usually };
+                    let (first, rest) = blocks.split_at_mut(now * <Self as Simd>::PARTS);
+                    match now {
+                        // SAFETY: holding the token proves the CPU features.
+                        $($sets => unsafe { sets::<$sets>(self, first) },)*
+                        _ => unreachable!("there is a case for every number up to the most"),
+                    }
+                    blocks = rest;
+                }
+            }
+
+            #[inline]
+            fn first_blocks(self, key: &Key, nonce: &Nonce, mut blocks: &mut [Block]) {
+                #[target_feature(enable = $features)]
+                fn sets<const SETS: usize>(
+                    token: $token,
+                    key: &Key,
+                    nonce: &Nonce,
+                    first: u32,
+                    blocks: &mut [Block],
+                ) {
+                    Simd::blocks_from::<SETS>(token, key, nonce, first, blocks);
+                }
+                const MOST: usize = [$($sets),*][0];
+                let mut counter = 0;
+                while !blocks.is_empty() {
+                    let left = blocks.len() / <Self as Simd>::PARTS;
+                    let now = if left <= MOST { left } else { $usually };
+                    let (first, rest) = blocks.split_at_mut(now * <Self as Simd>::PARTS);
+                    match now {
+                        // SAFETY: holding the token proves the CPU features.
+                        $($sets => unsafe { sets::<$sets>(self, key, nonce, counter, first) },)*
+                        _ => unreachable!("there is a case for every number up to the most"),
+                    }
+                    counter += first.len() as u32;
+                    blocks = rest;
+                }
+            }
+
+            #[inline]
+            fn apply(self, data: &mut [u8], stream: &[Block]) {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, data: &mut [u8], stream: &[Block]) {
+                    Simd::apply(token, data, stream);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, data, stream) }
+            }
+
+            #[inline]
+            fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]) {
+                #[target_feature(enable = $features)]
+                fn groups<const GROUPS: usize>(
+                    token: $token,
+                    keys: &[Block],
+                    aads: &[&[u8]],
+                    texts: &[&[u8]],
+                    tags: &mut [u128],
+                ) {
+                    poly1305::lane_tags::<_, GROUPS>($field(token), keys, aads, texts, tags);
+                }
+                if tags.len() == <Self as Simd>::LANES {
+                    // SAFETY: holding the token proves the CPU features.
+                    unsafe { groups::<1>(self, keys, aads, texts, tags) }
+                } else {
+                    // SAFETY: holding the token proves the CPU features.
+                    unsafe { groups::<2>(self, keys, aads, texts, tags) }
+                }
+            }
+
+            #[inline]
+            fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, r: Number, h: Number, text: &[u8]) -> Number {
+                    poly1305::LongSum::new($field(token), r).absorb($field(token), h, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, r, h, text) }
+            }
+
+            #[inline]
+            fn pass(self, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                    Simd::pass(token, states, blocks, sums);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, states, blocks, sums) }
+            }
+
+            #[inline]
+            fn sum(self, sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                    Simd::sum(token, sums);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, sums) }
+            }
+
+            #[inline]
+            fn key_stream_and_sum(
+                self,
+                blocks: &mut [Block; 8],
+                sum: (Number, Number),
+                text: &[[u8; 16]],
+            ) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    blocks: &mut [Block; 8],
+                    sum: (Number, Number),
+                    text: &[[u8; 16]],
+                ) -> Number {
+                    Simd::key_stream_and_sum(token, blocks, sum, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, blocks, sum, text) }
+            }
+
+            #[inline]
+            fn blocks_and_sum(
+                self,
+                key: &Key,
+                nonce: &Nonce,
+                first: u32,
+                blocks: &mut [Block],
+                sum: (Number, Number),
+                text: &[[u8; 16]],
+            ) -> Number {
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    key: &Key,
+                    nonce: &Nonce,
+                    first: u32,
+                    blocks: &mut [Block],
+                    sum: (Number, Number),
+                    text: &[[u8; 16]],
+                ) -> Number {
+                    Simd::blocks_and_sum(token, key, nonce, first, blocks, sum, text)
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, key, nonce, first, blocks, sum, text) }
+            }
+
+            #[inline]
+            fn wipe_registers(self) {
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { $wipe() }
+            }
+        }
+    };
+}
+pub(in crate::kernel) use unit;
