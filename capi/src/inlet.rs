@@ -5,7 +5,7 @@ use core::ptr;
 use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
-use schwann::security::advice;
+use schwann::security::Explained;
 use schwann::{Error, StreamInfo};
 
 use crate::chunk;
@@ -129,7 +129,7 @@ unsafe fn with<R: Copy>(
     let result = guard(Err(INTERNAL), || inlet.ok_or(ARGUMENT).and_then(operation));
     if let (Err(TIMEOUT), Some(refusal)) = (&result, inlet.and_then(Inlet::refusal)) {
         // The time was over because nothing can come.
-        record(&format!("There is no session with the outlet: {refusal}; {}", advice(refusal)));
+        record(&format!("There is no session with the outlet: {}", Explained(refusal)));
     }
     // SAFETY: as the caller promises.
     unsafe { set_code(ec, result.err().unwrap_or(OK)) };

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use schwann::inlet::{Inlet, Protection, StreamEvent};
 use schwann::outlet::Outlet;
-use schwann::security::{PeerIdentity, Roles, Suite, advice};
+use schwann::security::{Explained, PeerIdentity, Roles, Suite};
 
 use crate::chunk;
 use crate::guard::{ARGUMENT, INTERNAL, guard, outcome};
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn schwann_inlet_refusal(inlet: *mut Inlet, text: *mut c_c
     let inlet = unsafe { hold(inlet) };
     let inlet = inlet.as_deref();
     let reason = guard(String::new(), || match inlet.and_then(Inlet::refusal) {
-        Some(refusal) => format!("{refusal}; {}", advice(refusal)),
+        Some(refusal) => Explained(refusal).to_string(),
         None => String::new(),
     });
     // SAFETY: as the caller promises.

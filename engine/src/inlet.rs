@@ -490,6 +490,7 @@ impl core::fmt::Debug for Inlet {
 }
 
 pub(crate) use self::handshake::{HandshakeError, exchange_lists, no_stream, prepare, start_connecting};
+pub(crate) use self::request::Asking;
 
 mod connection;
 mod events;
@@ -497,6 +498,7 @@ mod full_info;
 mod handshake;
 mod queue;
 mod receiver;
+mod request;
 mod samples;
 mod shared;
 mod stamps;

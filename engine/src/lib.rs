@@ -40,6 +40,7 @@ mod codec;
 pub mod config;
 mod error;
 pub mod inlet;
+mod lately;
 pub mod log;
 mod net;
 pub mod outlet;

@@ -32,7 +32,7 @@ use schwann_proto::{
     },
 };
 
-pub use self::knock::{Knocked, knock, own_ports};
+pub use self::knock::{Knocked, knock, own_ports, peer_ports};
 use self::{
     found::Found,
     search::{End, Search, lock},

@@ -20,7 +20,7 @@ use crate::{Error, log};
 mod advice;
 mod journal;
 
-pub use self::advice::advice;
+pub use self::advice::{Explained, advice};
 pub use self::journal::log_to;
 
 /// At which end of a connection this process is.
@@ -94,24 +94,20 @@ pub(crate) fn refused(stream: &StreamInfo, peer: Option<SocketAddr>, refusal: Re
     }
     let at = peer.map_or_else(String::new, |peer| format!(" at {peer}"));
     let who = if side == Side::Inlet { "outlet" } else { "inlet" };
-    log::warning!("{}: no session with the {who}{at}: {refusal}; {}", stream.name(), advice(refusal));
+    log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
 }
 
 /// An outlet is there that a search does not find, because there could be no session with it.
 pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
     let reason: &dyn fmt::Display = &refusal;
     journal::write(kind_of(refusal), &[("side", &"inlet"), ("peer", &peer), ("reason", reason)]);
-    log::warning!("the outlet at {peer} is not found: {refusal}; {}", advice(refusal));
+    log::warning!("the outlet at {peer} is not found: {}", Explained(refusal));
 }
 
 /// A search from `peer` gets no answer, because there could be no session with whoever makes it.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
     if event(kind_of(refusal), stream, Some(peer), Side::Outlet, &[("reason", &refusal)]) {
-        log::warning!(
-            "{}: a search from {peer} gets no answer: {refusal}; {}",
-            stream.name(),
-            advice(refusal)
-        );
+        log::warning!("{}: a search from {peer} gets no answer: {}", stream.name(), Explained(refusal));
     }
 }
 

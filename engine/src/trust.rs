@@ -83,8 +83,8 @@ impl fmt::Display for TrustError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificate(refusal) => {
-                let mends = crate::security::advice(*refusal);
-                write!(out, "this device's certificate would be refused: {refusal}; {mends}")
+                let explained = crate::security::Explained(*refusal);
+                write!(out, "this device's certificate would be refused: {explained}")
             }
             Self::File(path, reason) => write!(out, "{}: {reason}", path.display()),
             Self::Locked(path) => write!(

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use schwann::inlet::Protection;
 use schwann::resolver::{ContinuousResolver, ResolveError};
-use schwann::security::{self, advice};
+use schwann::security::{self, Explained};
 use schwann::{Config, Error, local_clock};
 use serde_json::{Value, json};
 
@@ -187,14 +187,10 @@ impl Lab {
         }
         for (condition, refusal) in conditions.iter().filter_map(|one| Some((one, one.refusal?))) {
             let name = condition.info.name();
-            out.push_str(&format!(
-                "  {name} of {}: {refusal}; {}\n",
-                condition.info.hostname(),
-                advice(refusal)
-            ));
+            out.push_str(&format!("  {name} of {}: {}\n", condition.info.hostname(), Explained(refusal)));
         }
         for (address, refusal) in hidden {
-            out.push_str(&format!("  the outlet at {address}: {refusal}; {}\n", advice(refusal)));
+            out.push_str(&format!("  the outlet at {address}: {}\n", Explained(refusal)));
         }
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", printable(problem)));
@@ -209,7 +205,7 @@ impl Lab {
             "streams": conditions.iter().map(condition_json).collect::<Vec<_>>(),
             "refused": self.hidden.refused().iter().map(|(address, refusal)| json!({
                 "address": address.to_string(),
-                "refusal": format!("{refusal}; {}", advice(*refusal)),
+                "refusal": Explained(*refusal).to_string(),
             })).collect::<Vec<_>>(),
             "problems": self.problems,
         })
@@ -329,7 +325,7 @@ fn condition_json(condition: &Condition) -> Value {
             "key": peer.statement.device.fingerprint().to_string(),
             "serial": peer.statement.serial,
         })),
-        "refusal": condition.refusal.map(|refusal| format!("{refusal}; {}", advice(refusal))),
+        "refusal": condition.refusal.map(|refusal| Explained(refusal).to_string()),
         "connection_breaks": condition.breaks,
         "trouble": trouble(condition),
     })

@@ -16,7 +16,7 @@ use schwann::{
     Config, Error, Inlet, StreamInfo,
     inlet::{InletOptions, Protection, StreamEvent},
     local_clock,
-    security::advice,
+    security::Explained,
 };
 use schwann_proto::stream::ChannelFormat;
 
@@ -217,7 +217,7 @@ impl Monitor {
     pub(super) fn reading(&self) -> Reading {
         let (dropped, protection) = (self.inlet.dropped_samples(), self.inlet.protection());
         let sender = self.inlet.peer().map(|peer| peer.statement.name.as_str().to_owned());
-        let refusal = self.inlet.refusal().map(|refusal| format!("{refusal}; {}", advice(refusal)));
+        let refusal = self.inlet.refusal().map(|refusal| Explained(refusal).to_string());
         let (now, state) = (local_clock(), self.lock());
         Reading {
             health: health(&state, now),

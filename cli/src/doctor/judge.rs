@@ -4,7 +4,7 @@ use core::net::IpAddr;
 use std::io;
 
 use schwann::config::{NoteKind, Outcome, PortFallback, Scope};
-use schwann::security::{Refusal, advice};
+use schwann::security::{Explained, Refusal};
 
 use super::{
     Finding, Weight,
@@ -287,7 +287,7 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
                 findings,
                 Weight::Fault,
                 "sealed",
-                format!("{name} of {host} cannot be received: {refusal}; {}.", advice(refusal)),
+                format!("{name} of {host} cannot be received: {}.", Explained(refusal)),
                 "schwann keys status    # here and there; compare the line lab",
             );
         }
@@ -360,7 +360,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let has = |knock: Knock| host.knocks.contains(&knock);
     if let Some(refusal) = host.refusal {
-        let what = format!("{name} has streams, but not for this computer: {refusal}; {}.", advice(refusal));
+        let what = format!("{name} has streams, but not for this computer: {}.", Explained(refusal));
         let fix = "schwann keys status    # here and there; schwann keys import joins the lab";
         add(findings, Weight::Fault, "sealed", what, fix);
     } else if host.is_silent {

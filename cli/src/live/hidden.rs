@@ -7,7 +7,7 @@ use std::net::ToSocketAddrs as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use schwann::resolver::{Knocked, knock, own_ports};
+use schwann::resolver::{Knocked, knock, own_ports, peer_ports};
 use schwann::security::Refusal;
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
@@ -79,12 +79,9 @@ impl Shared {
         while !self.stop.wait(pause) {
             let peers = config.lab.known_peers.iter();
             let peers = peers.flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
-            let peers = peers.filter(|peer| config.ports.ip.allows(peer.ip()) && !peer.ip().is_loopback());
-            let ports = || config.ports.service_range();
-            let peers = peers.flat_map(|peer| ports().map(move |port| SocketAddr::new(peer.ip(), port)));
             own_ports(config).into_iter().for_each(|address| self.try_at(config, address));
             self.lock().has_looked = true;
-            peers.for_each(|address| self.try_at(config, address));
+            peer_ports(config, peers).into_iter().for_each(|address| self.try_at(config, address));
             pause = LOOK_EVERY;
         }
     }

@@ -3,17 +3,14 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use rustix::event::PollFlags;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
 use schwann_proto::stream_info::{IpVersion, StreamInfo};
 
 use super::handshake::{HandshakeError, prepare, start_connecting};
 use super::receiver::Wait;
+use super::request::Asking;
 use super::stream::{Recovery, Stream};
 use crate::Error;
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Sealing};
 
 /// Largest description accepted, in bytes.
 const LIMIT: usize = 64 << 20;
@@ -87,46 +84,25 @@ impl From<HandshakeError> for Failure {
 
 fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamInfo, Failure> {
     let deadline = Instant::now() + wait.left().unwrap_or(PATIENCE).min(PATIENCE);
-    let left = || deadline.saturating_duration_since(Instant::now());
     let address = stream.data_address(present).ok_or(Failure::Outlet)?;
     let link = Link::plain(start_connecting(address)?);
-    let mut opener = match prepare(&link, present, stream.sealing(present), deadline) {
+    let note = |error: &HandshakeError| {
+        if let HandshakeError::Refused(refusal) = error {
+            stream.note_refusal(*refusal);
+        }
+    };
+    let opener = match prepare(&link, present, stream.sealing(present), deadline) {
         Ok(opener) => opener,
         Err(error) if stream.permits_other(&error) => return attempt(stream, present, wait),
         Err(error) => {
-            if let HandshakeError::Refused(refusal) = &error {
-                stream.note_refusal(*refusal);
-            }
+            note(&error);
             return Err(error.into());
         }
     };
-    if link.send_until(b"LSL:fullinfo\r\n", deadline).failed {
-        return Err(if left().is_zero() { Failure::Slow } else { Failure::Outlet });
-    }
     let mut document = Vec::new();
-    let mut buffer = [0; 16 * 1024];
-    while document.len() < LIMIT {
-        if left().is_zero() || !link.wait_ready(PollFlags::IN, left()) {
-            return Err(Failure::Slow);
-        }
-        match rustix::net::recv(link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => return read(&document, present),
-            Ok((_, count)) => {
-                match opener.open(&link, buffer.get(..count).unwrap_or_default(), &mut document) {
-                    Ok(Flow::Goes) => {}
-                    Ok(Flow::Ended) => return read(&document, present),
-                    Err(_) => {
-                        let refusal = link.sealing().and_then(Sealing::refusal);
-                        refusal.into_iter().for_each(|refusal| stream.note_refusal(refusal));
-                        return Err(Failure::Outlet);
-                    }
-                }
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => return Err(Failure::Outlet),
-        }
-    }
-    Err(Failure::Outlet)
+    let asking = Asking { link: &link, opener, deadline, limit: LIMIT };
+    asking.ask(b"LSL:fullinfo\r\n", &mut document).inspect_err(note)?;
+    read(&document, present)
 }
 
 /// The description, if it is that of the stream.

@@ -11,6 +11,8 @@ use std::time::Instant;
 
 use schwann_session::Refusal;
 
+use crate::lately::Lately;
+
 /// Shortest time between two queries of which the second counts: one burst brings several.
 const NEXT_BURST: Duration = Duration::from_millis(300);
 /// Entries of each kind.
@@ -21,11 +23,11 @@ const REMEMBERED: Duration = Duration::from_secs(30);
 const TELL_AGAIN: Duration = Duration::from_secs(600);
 
 /// What is known of those who search.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Strangers {
     answered: VecDeque<SocketAddr>,
     first: VecDeque<(SocketAddr, Instant)>,
-    told: VecDeque<(IpAddr, Reason, Instant)>,
+    told: Lately<(IpAddr, Reason)>,
 }
 
 /// Why a search gets no answer.
@@ -35,6 +37,12 @@ pub(crate) enum Reason {
     Refused(Refusal),
     /// It is a member whose clock differs, or an old query.
     WrongTime,
+}
+
+impl Default for Strangers {
+    fn default() -> Self {
+        Self { answered: VecDeque::new(), first: VecDeque::new(), told: Lately::new(TELL_AGAIN) }
+    }
 }
 
 impl Strangers {
@@ -61,13 +69,7 @@ impl Strangers {
             }
             return false;
         }
-        self.told.retain(|(.., at)| now.duration_since(*at) < TELL_AGAIN);
-        let is_known = self.told.iter().any(|(ip, why, _)| (*ip, *why) == (source.ip(), reason));
-        if !is_known && self.told.len() < MOST {
-            self.told.push_back((source.ip(), reason, now));
-            return true;
-        }
-        false
+        self.told.is_new((source.ip(), reason), now)
     }
 }
 

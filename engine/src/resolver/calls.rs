@@ -10,16 +10,15 @@ use std::thread;
 use std::time::Instant;
 
 use crate::inlet::{HandshakeError, exchange_lists};
+use crate::lately::Lately;
 use crate::log;
 use crate::net::lab_call::Answer;
 use crate::net::sockets::version_of;
-use crate::security::advice;
+use crate::security::Explained;
 use crate::trust::Member;
 
 /// Time between two connections to the same outlet.
 const AGAIN_AFTER: Duration = Duration::from_secs(30);
-/// Outlets that wait to be connected to, and those remembered; more are left out.
-const MOST: usize = 64;
 
 /// The calls that one search follows.
 #[derive(Clone)]
@@ -28,16 +27,16 @@ pub(super) struct Calls {
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Default)]
 struct State {
     waiting: VecDeque<SocketAddr>,
-    followed: VecDeque<(SocketAddr, Instant)>,
+    followed: Lately<SocketAddr>,
     is_running: bool,
 }
 
 impl Calls {
     pub(super) fn new(member: Arc<Member>) -> Self {
-        Self { member, state: Arc::default() }
+        let state = State { waiting: VecDeque::new(), followed: Lately::new(AGAIN_AFTER), is_running: false };
+        Self { member, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Connects to the outlet that answered from `source`, unless its list is ours, in a thread of its own.
@@ -48,13 +47,9 @@ impl Calls {
         }
         let address = with_port(source, port);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        state.followed.retain(|(_, at)| now.duration_since(*at) < AGAIN_AFTER);
-        let is_known = state.followed.iter().any(|(known, _)| *known == address);
-        if is_known || state.followed.len() >= MOST {
+        if !state.followed.is_new(address, Instant::now()) {
             return;
         }
-        state.followed.push_back((address, now));
         state.waiting.push_back(address);
         if core::mem::replace(&mut state.is_running, true) {
             return;
@@ -81,10 +76,9 @@ impl Calls {
             };
             match exchange_lists(&self.member, address) {
                 Ok(()) => {}
-                Err(HandshakeError::Refused(refusal)) => log::warning!(
-                    "no revocation list was exchanged with {address}: {refusal}; {}",
-                    advice(refusal)
-                ),
+                Err(HandshakeError::Refused(refusal)) => {
+                    log::warning!("no revocation list was exchanged with {address}: {}", Explained(refusal))
+                }
                 Err(error) => log::warning!("no revocation list was exchanged with {address}: {error}"),
             }
         }

@@ -9,19 +9,16 @@
 use alloc::sync::Arc;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
+use std::io;
 use std::time::Instant;
 
-use rustix::event::PollFlags;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::discover::Query;
 use schwann_session::{Refusal, Suite};
 
 use crate::config::Config;
-use crate::inlet::{HandshakeError, no_stream, prepare, start_connecting};
+use crate::inlet::{Asking, HandshakeError, no_stream, prepare, start_connecting};
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Sealing};
 use crate::net::sockets::version_of;
 use crate::trust::Member;
 
@@ -59,8 +56,21 @@ pub fn knock(config: &Config, address: SocketAddr, patience: Duration) -> Knocke
 /// Where outlets of this computer are to be knocked at.
 pub fn own_ports(config: &Config) -> Vec<SocketAddr> {
     let hosts = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
-    let hosts = hosts.into_iter().filter(|ip| config.ports.ip.allows(*ip));
-    hosts.flat_map(|ip| config.ports.service_range().map(move |port| SocketAddr::new(ip, port))).collect()
+    service_ports(config, hosts.into_iter().map(|ip| SocketAddr::new(ip, 0)))
+}
+
+/// Where outlets of other computers are to be knocked at.
+pub fn peer_ports(config: &Config, peers: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    service_ports(config, peers.filter(|peer| !peer.ip().is_loopback()))
+}
+
+fn service_ports(config: &Config, hosts: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    let hosts = hosts.filter(|host| config.ports.ip.allows(host.ip()));
+    let at = |mut host: SocketAddr, port| {
+        host.set_port(port);
+        host
+    };
+    hosts.flat_map(|host| config.ports.service_range().map(move |port| at(host, port))).collect()
 }
 
 /// Whether a reason is an outlet's; the others are as likely those of a port that has nothing to do with LSL.
@@ -76,41 +86,20 @@ fn ask(
 ) -> Result<Vec<u8>, HandshakeError> {
     let link = Link::plain(start_connecting(address)?);
     let sealing = member.map(|member| (member, Suite::Hybrid));
-    let mut opener = prepare(&link, &no_stream(), sealing, deadline)?;
+    let opener = prepare(&link, &no_stream(), sealing, deadline)?;
     let mut request = Vec::new();
     // The condition that every stream fulfils; a vector takes whatever it is given.
     let _ = Query::encode_tcp("", &mut request);
-    if link.send_until(&request, deadline).failed {
-        return Err(HandshakeError::Slow);
+    let mut answer = Vec::new();
+    match (Asking { link: &link, opener, deadline, limit: LIMIT }).ask(&request, &mut answer) {
+        // Whoever closes with a request unread resets the connection.
+        Err(HandshakeError::Connection(error)) if error.kind() == io::ErrorKind::ConnectionReset => {}
+        asked => asked?,
     }
-    let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
-    let ended = |answer: Vec<u8>| match answer.is_empty() && sealing.is_none() {
+    match answer.is_empty() && sealing.is_none() {
         true => Err(HandshakeError::Refused(Refusal::MembersOnly)),
         false => Ok(answer),
-    };
-    while answer.len() < LIMIT {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || !link.wait_ready(PollFlags::IN, left) {
-            return Err(HandshakeError::Slow);
-        }
-        match rustix::net::recv(link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
-            // Whoever closes with a request unread resets the connection.
-            Ok((_, 0)) | Err(Errno::CONNRESET) => return ended(answer),
-            Ok((_, count)) => {
-                match opener.open(&link, buffer.get(..count).unwrap_or_default(), &mut answer) {
-                    Ok(Flow::Goes) => {}
-                    Ok(Flow::Ended) => return ended(answer),
-                    Err(_) => {
-                        let refusal = link.sealing().and_then(Sealing::refusal);
-                        return Err(refusal.map_or(HandshakeError::Malformed, HandshakeError::Refused));
-                    }
-                }
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
     }
-    Err(HandshakeError::Malformed)
 }
 
 /// Longest answer that is read, in bytes.

@@ -211,8 +211,8 @@ fn settings(config: &Config) -> ResolverSettings {
     }
 }
 
-pub(super) fn lock(found: &Mutex<Found>) -> MutexGuard<'_, Found> {
-    found.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 const WAKER: Token = Token(0);

@@ -5,7 +5,7 @@
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
@@ -14,8 +14,10 @@ use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::query::Query;
 use schwann_session::Refusal;
 
-use super::knock::{Knocked, knock, own_ports};
+use super::knock::{Knocked, knock, own_ports, peer_ports};
+use super::search::lock;
 use crate::config::Config;
+use crate::lately::Lately;
 use crate::net::names;
 use crate::trust::{Policy, Trust};
 use crate::{log, security};
@@ -25,7 +27,7 @@ const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
 /// How long one port may take, and all of them.
 const PATIENCE: Duration = Duration::from_millis(500);
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(5);
-/// Reasons that are remembered for the whole process; what is beyond is not told.
+/// Streams that one search remembers; what is beyond is not told.
 const MOST: usize = 64;
 /// Time after which a reason is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(600);
@@ -68,11 +70,8 @@ impl Silence {
         let last = INTERVALS.len() - 1;
         self.next = now + INTERVALS.get(self.rounds).unwrap_or(&INTERVALS[last]);
         let peers = self.config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
-        let peers = peers.filter(|peer| self.config.ports.ip.allows(peer.ip()) && !peer.ip().is_loopback());
-        let ports = || self.config.ports.service_range();
-        let peers = peers.flat_map(|peer| ports().map(move |port| SocketAddr::new(peer.ip(), port)));
         let round = Round {
-            addresses: own_ports(&self.config).into_iter().chain(peers).collect(),
+            addresses: own_ports(&self.config).into_iter().chain(peer_ports(&self.config, peers)).collect(),
             config: Arc::clone(&self.config),
             condition: self.condition.clone(),
             must_be_sealed: self.must_be_sealed && self.rounds == INTERVALS.len(),
@@ -152,19 +151,8 @@ fn unheard(info: &StreamInfo, address: SocketAddr) -> String {
 
 /// Whether something has not been told lately; it counts as told from now on.
 fn is_news(address: SocketAddr, refusal: Option<Refusal>) -> bool {
-    let mut told = lock(&TOLD);
-    let now = Instant::now();
-    told.retain(|(_, _, at)| now.duration_since(*at) < TELL_AGAIN);
-    let is_news = told.len() < MOST && !told.iter().any(|(who, why, _)| (*who, *why) == (address, refusal));
-    if is_news {
-        told.push((address, refusal, now));
-    }
-    is_news
+    lock(&TOLD).is_new((address, refusal), Instant::now())
 }
 
-type Told = (SocketAddr, Option<Refusal>, Instant);
-static TOLD: Mutex<Vec<Told>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// For the whole process.
+static TOLD: Mutex<Lately<(SocketAddr, Option<Refusal>)>> = Mutex::new(Lately::new(TELL_AGAIN));

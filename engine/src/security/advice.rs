@@ -1,6 +1,18 @@
 //! What mends a refusal: the next command to run.
 
+use core::fmt;
+
 use schwann_session::Refusal;
+
+/// A refusal as people are told of it: its reason, and the command that mends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Explained(pub Refusal);
+
+impl fmt::Display for Explained {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}; {}", self.0, advice(self.0))
+    }
+}
 
 /// One sentence with the command that mends a refusal, to be put behind its reason.
 pub fn advice(refusal: Refusal) -> &'static str {
