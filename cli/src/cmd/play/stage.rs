@@ -1,5 +1,6 @@
 //! Pushes the samples of a recording when their time has come.
 
+use core::ops::Range;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -201,18 +202,18 @@ impl Stream {
         let stamps: Vec<_> =
             self.stamps.get(rows.clone()).unwrap_or_default().iter().map(|&stamp| place(stamp)).collect();
         let value_count = count * self.channel_count;
-        let values = tape.next(self.id, value_count)?;
-        push(&self.outlet, values, value_count, &stamps).map_err(|error| Problem::with(&self.name, error))?;
+        let (values, next) = tape.next(self.id, value_count)?;
+        push(&self.outlet, values, next, &stamps).map_err(|error| Problem::with(&self.name, error))?;
         tape.skip(self.id, value_count);
         self.next = rows.end;
         Ok(())
     }
 }
 
-fn push(outlet: &Outlet, values: &Values, count: usize, stamps: &[f64]) -> Result<(), schwann::Error> {
+fn push(outlet: &Outlet, values: &Values, next: Range<usize>, stamps: &[f64]) -> Result<(), schwann::Error> {
     macro_rules! numbers {
         ($values:expr) => {
-            outlet.push_chunk_stamped($values.get(..count).unwrap_or_default(), stamps, Flush::Now)
+            outlet.push_chunk_stamped($values.get(next).unwrap_or_default(), stamps, Flush::Now)
         };
     }
     match values {
@@ -223,7 +224,7 @@ fn push(outlet: &Outlet, values: &Values, count: usize, stamps: &[f64]) -> Resul
         Values::Int64(values) => numbers!(values),
         Values::Int8(values) => numbers!(values),
         Values::String(texts) => {
-            let texts: Vec<_> = texts.get(..count).unwrap_or_default().iter().map(String::as_bytes).collect();
+            let texts: Vec<_> = texts.get(next).unwrap_or_default().iter().map(String::as_bytes).collect();
             outlet.push_string_chunk_stamped(&texts, stamps, Flush::Now)
         }
     }

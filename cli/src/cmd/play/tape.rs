@@ -1,5 +1,6 @@
 //! Reads the values of a recording in the order of its file, a little ahead of what is played.
 
+use core::ops::Range;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,14 @@ pub(super) struct Tape {
     path: PathBuf,
     chunks: Receiver<io::Result<Chunk>>,
     /// What was read and is still to be played, by the stream's id.
-    ahead: HashMap<u32, Values>,
+    ahead: HashMap<u32, Ahead>,
+}
+
+/// Values of one stream that were read.
+struct Ahead {
+    values: Values,
+    /// Those before are played. They are removed when they are the most: each time would move all others.
+    played: usize,
 }
 
 struct Chunk {
@@ -38,25 +46,30 @@ impl Tape {
         Ok(Self { path: path.to_owned(), chunks, ahead: HashMap::new() })
     }
 
-    /// Returns the next values of a stream, `count` of them at least.
+    /// Returns values of a stream, and where among them its next `count` are.
     ///
     /// - Errors: the file cannot be read, or ends too early: it has changed since its stamps were read.
-    pub(super) fn next(&mut self, stream: u32, count: usize) -> Result<&Values, Problem> {
-        while self.ahead.get(&stream).is_none_or(|values| values.len() < count) {
+    pub(super) fn next(&mut self, stream: u32, count: usize) -> Result<(&Values, Range<usize>), Problem> {
+        while self.ahead.get(&stream).is_none_or(|ahead| ahead.values.len() < ahead.played + count) {
             let chunk = self.chunks.recv().unwrap_or_else(|_| Err(io::Error::other(TOO_SHORT)));
             let chunk = chunk.map_err(|error| Problem::with(self.path.display(), error))?;
             match self.ahead.get_mut(&chunk.stream) {
-                Some(values) => values.append(&chunk.values),
-                None => drop(self.ahead.insert(chunk.stream, chunk.values)),
+                Some(ahead) => ahead.values.append(&chunk.values),
+                None => drop(self.ahead.insert(chunk.stream, Ahead { values: chunk.values, played: 0 })),
             }
         }
-        self.ahead.get(&stream).ok_or_else(|| Problem::with(self.path.display(), TOO_SHORT))
+        let ahead = self.ahead.get(&stream);
+        let ahead = ahead.ok_or_else(|| Problem::with(self.path.display(), TOO_SHORT))?;
+        Ok((&ahead.values, ahead.played..ahead.played + count))
     }
 
     /// Goes past the next `count` values of a stream.
     pub(super) fn skip(&mut self, stream: u32, count: usize) {
-        if let Some(values) = self.ahead.get_mut(&stream) {
-            values.remove_front(count);
+        let Some(ahead) = self.ahead.get_mut(&stream) else { return };
+        ahead.played += count;
+        if ahead.played > ahead.values.len() / 2 {
+            ahead.values.remove_front(ahead.played);
+            ahead.played = 0;
         }
     }
 }
@@ -109,8 +122,8 @@ mod tests {
         writer.finish().unwrap();
 
         let mut tape = Tape::open(&path).unwrap();
-        let first_two = |values: &Values| match values {
-            Values::Int16(values) => values[..2].to_vec(),
+        let first_two = |(values, next): (&Values, Range<usize>)| match values {
+            Values::Int16(values) => values[next][..2].to_vec(),
             other => panic!("{other:?}"),
         };
         for round in 0..50 {
