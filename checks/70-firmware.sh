@@ -21,13 +21,9 @@ CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release
 export SCHWANN_IMAGE="$CARGO_TARGET_DIR/qemu/$target/release/schwann-qemu-riscv32"
 python3 firmware/qemu-riscv32/sizes.py "$SCHWANN_IMAGE"
 
-tests=$(cargo test --locked --quiet -p schwann-node --test qemu --no-run --message-format=json \
-  | python3 -c 'import json,sys
-for line in sys.stdin:
-    message = json.loads(line)
-    if message.get("executable") and message["target"]["name"] == "qemu": print(message["executable"])')
-run() { "$tests" --ignored --test-threads=1 "$@"; }
-run --nocapture instructions_and_stacks provisioned
+source firmware/qemu-tests.sh
+tests=$(qemu_tests)
+"$tests" --ignored --test-threads=1 --nocapture instructions_and_stacks provisioned
 
 unshare --net true 2> /dev/null && [ -c /dev/net/tun ] \
   || { echo "network namespaces or tap devices are not permitted here: nothing was received"; exit 77; }
@@ -36,11 +32,4 @@ if [ ! -x "$venv/bin/python3" ] || ! "$venv/bin/python3" -c 'import pylsl' 2> /d
   (source interop/environment.sh)
 fi
 export SCHWANN_PYLSL="$venv/bin/python3"
-export -f run; export tests
-unshare --net bash -euc '
-  ip link set lo up
-  ip tuntap add schwann0 mode tap
-  ip addr add 10.77.0.1/24 dev schwann0
-  ip link set schwann0 up
-  ip route add 224.0.0.0/4 dev schwann0
-  run --nocapture --skip instructions_and_stacks --skip provisioned --skip long_'
+in_the_images_network "$tests" --ignored --test-threads=1 --nocapture --skip instructions_and_stacks --skip provisioned --skip long_

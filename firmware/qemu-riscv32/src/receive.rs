@@ -69,20 +69,24 @@ pub fn run(settings: &Settings) -> ! {
         check.pull(&mut inlet);
         let over = matches!(inlet.state(), InletState::Over(_));
         if over || check.count >= check.expected && inlet.clock_estimate().is_some() {
-            say!(
-                "received count={} wrong={} clock={} state={:?}",
-                check.count,
-                check.wrong,
-                u8::from(inlet.clock_estimate().is_some()),
-                inlet.state(),
-            );
-            say!("stacks application={} network={}", machine::stack_used(0), machine::stack_used(1));
+            report(&check, &inlet);
             machine::exit(u32::from(over));
         }
         let wait = inlet.poll(machine::now());
         iface.poll(instant(machine::now()), &mut card, &mut sockets);
         rest(&mut iface, &sockets, wait);
     }
+}
+
+fn report(check: &Check, inlet: &Inlet<'_, RX, 1024>) {
+    say!(
+        "received count={} wrong={} clock={} state={:?}",
+        check.count,
+        check.wrong,
+        u8::from(inlet.clock_estimate().is_some()),
+        inlet.state(),
+    );
+    say!("stacks application={} network={}", machine::stack_used(0), machine::stack_used(1));
 }
 
 /// Asks until a stream of that name answers; returns it, and where its samples and its clock are.

@@ -5,7 +5,7 @@ use core::{cell::RefCell, sync::atomic::AtomicU32};
 use critical_section::Mutex;
 use esp_hal::{
     Blocking,
-    gpio::Input,
+    gpio::{AnyPin, Input, InputConfig, Pull},
     time::Duration,
     timer::{AnyTimer, PeriodicTimer},
 };
@@ -34,8 +34,10 @@ struct Device {
     producer: Producer<'static>,
 }
 
-/// Lets the timer take samples from now on; returns the network's end of the ring.
-pub fn start(inputs: [Input<'static>; CHANNELS], timer: AnyTimer<'static>) -> Consumer<'static> {
+/// Lets the timer take samples of the pins from now on; returns the network's end of the ring.
+pub fn start(pins: [AnyPin<'static>; CHANNELS], timer: AnyTimer<'static>) -> Consumer<'static> {
+    let pull = InputConfig::default().with_pull(Pull::Down);
+    let inputs = pins.map(|pin| Input::new(pin, pull));
     let shape = Shape::numbers(FORMAT, CHANNELS);
     let (producer, consumer) =
         ring(MEMORY.take(), CONTROL.take(), shape, Keep::Newest).expect("the memory holds 512 samples");

@@ -5,7 +5,7 @@
 //!   main loop:         Consumer ─▶ Outlet ─▶ smoltcp ─▶ W5500 over SPI, or the radio (feature `wifi`)
 //! ```
 //!
-//! With a cable nothing here has a heap. Built and made into an image by `checks/72-boards.sh`; it has not been run: see
+//! With a cable nothing here has a heap. Built and made into an image by `firmware/boards/build.sh`; it has not been run: see
 //! `firmware/README.md`.
 #![no_main]
 #![no_std]

@@ -10,7 +10,6 @@ use core::{
 };
 
 use esp_hal::{
-    gpio::{Input, InputConfig, Pull},
     peripherals::Peripherals,
     rng::Trng,
     time::Duration,
@@ -62,14 +61,8 @@ pub fn run(chip: Peripherals) -> ! {
         .with_ssid(name.try_into().unwrap_or_else(|_| panic!("a network's name has 32 bytes at most")))
         .with_authentication(authentication);
     radio.set_config(&Config::Station(station)).expect("a station");
-    let pull = InputConfig::default().with_pull(Pull::Down);
-    let inputs = [
-        Input::new(chip.GPIO0, pull),
-        Input::new(chip.GPIO1, pull),
-        Input::new(chip.GPIO3, pull),
-        Input::new(chip.GPIO4, pull),
-    ];
-    let samples = application::start(inputs, SystemTimer::new(chip.SYSTIMER).alarm0.into());
+    let pins = [chip.GPIO0.into(), chip.GPIO1.into(), chip.GPIO3.into(), chip.GPIO4.into()];
+    let samples = application::start(pins, SystemTimer::new(chip.SYSTIMER).alarm0.into());
     let mut air = Air(Interface::station());
     let address = air.0.mac_address();
     serve(&mut air, address, samples, &keys, &mut dice, |_| {

@@ -9,7 +9,7 @@ use embedded_hal_bus::spi::ExclusiveDevice;
 use esp_hal::{
     delay::Delay,
     efuse,
-    gpio::{Input, InputConfig, Level, Output, OutputConfig, Pull},
+    gpio::{Level, Output, OutputConfig},
     peripherals::Peripherals,
     rng::{Trng, TrngSource},
     spi::{
@@ -54,14 +54,8 @@ pub fn run(chip: Peripherals) -> ! {
         Err(why) => panic!("no W5500 on GPIO 6, 7, 2 and 10: {why:?}"),
     };
 
-    let pull = InputConfig::default().with_pull(Pull::Down);
-    let inputs = [
-        Input::new(chip.GPIO0, pull),
-        Input::new(chip.GPIO1, pull),
-        Input::new(chip.GPIO3, pull),
-        Input::new(chip.GPIO4, pull),
-    ];
-    let samples = application::start(inputs, SystemTimer::new(chip.SYSTIMER).alarm0.into());
+    let pins = [chip.GPIO0.into(), chip.GPIO1.into(), chip.GPIO3.into(), chip.GPIO4.into()];
+    let samples = application::start(pins, SystemTimer::new(chip.SYSTIMER).alarm0.into());
     // The timer's interrupt ends the sleep at the latest, a millisecond from now.
     serve(&mut cable, address, samples, &keys, &mut dice, |_| esp_hal::interrupt::wait_for_interrupt())
 }
