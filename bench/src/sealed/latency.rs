@@ -137,6 +137,10 @@ fn print_head(records: &Records) {
 struct Judged {
     latency: [Vec<f64>; 3],
     cpu: [Vec<f64>; 3],
+    /// What sealing adds, us.
+    added: Middle,
+    /// Sealed over plain liblsl.
+    ratio: Middle,
 }
 
 impl Judged {
@@ -147,34 +151,26 @@ impl Judged {
             let get = |label| values.get(label).cloned().filter(|values| !values.is_empty());
             Some([get(SEALED)?, get(PLAIN)?, get(OPPONENT)?])
         };
-        Some(Self { latency: three("latency_push_p50_us")?, cpu: three("cpu_s_per_million")? })
-    }
-
-    /// What sealing adds, us.
-    fn added(&self) -> Middle {
-        let [sealed, plain, _] = &self.latency;
-        pairs(sealed, plain, |sealed, plain| sealed - plain)
-    }
-
-    /// Sealed over plain liblsl.
-    fn ratio(&self) -> Middle {
-        let [sealed, _, liblsl] = &self.latency;
-        pairs(sealed, liblsl, |sealed, liblsl| sealed / liblsl)
+        let (latency, cpu) = (three("latency_push_p50_us")?, three("cpu_s_per_million")?);
+        let [sealed, plain, liblsl] = &latency;
+        let added = pairs(sealed, plain, |sealed, plain| sealed - plain);
+        let ratio = pairs(sealed, liblsl, |sealed, liblsl| sealed / liblsl);
+        Some(Self { latency, cpu, added, ratio })
     }
 
     /// Whether sealing adds no more than a microsecond or a hundredth.
     fn cheap(&self) -> Targets {
         let [_, plain, _] = &self.latency;
-        Targets::of(self.added().value <= f64::max(1.0, 0.01 * median(plain)))
+        Targets::of(self.added.value <= f64::max(1.0, 0.01 * median(plain)))
     }
 
     fn below(&self) -> Targets {
-        Targets::of(self.ratio().value < 1.0)
+        Targets::of(self.ratio.value < 1.0)
     }
 
     fn print(&self, cell: &str) {
         let [sealed, plain, liblsl] = self.latency.each_ref().map(|values| median(values));
-        let (added, ratio) = (self.added(), self.ratio());
+        let (added, ratio) = (&self.added, &self.ratio);
         let [cpu_sealed, cpu_plain, cpu_liblsl] = &self.cpu;
         let quotient = |to: &[f64]| pairs(cpu_sealed, to, |of, to| of / to).value;
         println!(
