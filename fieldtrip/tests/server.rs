@@ -47,7 +47,7 @@ fn a_client_that_writes_twice_is_not_held_up() {
     // As the original's client: Nagle's algorithm on, definition and payload apart.
     let mut stream = tcp(&server);
     let sizes = [2_000, 4_000, 16_000, 60_000, 100_000, 262_144, 65_536, 2_000, 500_000, 8_000];
-    let mut quickest = [Duration::MAX; 10];
+    let mut times = [const { Vec::new() }; 10];
     for place in (0..sizes.len()).cycle().take(10 * sizes.len()) {
         let count = sizes[place];
         let message = put(count);
@@ -57,10 +57,13 @@ fn a_client_that_writes_twice_is_not_held_up() {
         let mut reply = [0; 8];
         stream.read_exact(&mut reply).unwrap();
         assert_eq!(reply, [1, 0, 4, 1, 0, 0, 0, 0]);
-        quickest[place] = begun.elapsed().min(quickest[place]);
+        times[place].push(begun.elapsed());
     }
-    // A stall is 40 ms, each time. A busy machine can hold up some requests, but not all ten of a size.
-    assert!(quickest.iter().all(|time| *time < Duration::from_millis(30)), "{quickest:?}");
+    // A stall is 40 ms. A busy machine can hold up some requests, but not half of those of a size.
+    for times in &mut times {
+        times.sort_unstable();
+        assert!(times[5] < Duration::from_millis(30), "{times:?}");
+    }
 }
 
 #[test]
