@@ -36,8 +36,14 @@ for check in checks/[0-9]*.sh; do
   case $code in
     0) passed=$((passed + 1)); echo "--- passed $name (${took} s)" ;;
     77) skipped=$((skipped + 1)); skips+=("$name: $(tail -n 1 "$log")"); echo "--- SKIPPED $name (${took} s)" ;;
-    *) failed=$((failed + 1)); failures+=("$name"); echo "--- FAILED $name (exit $code, ${took} s)" ;;
+    *) failed=$((failed + 1)); failures+=("$name (exit $code, ${took} s)"); echo "--- FAILED $name (exit $code, ${took} s)" ;;
   esac
+done
+
+# What failed, once more at the end: nobody should have to look for it in a long output.
+for line in "${failures[@]}"; do
+  printf '\n=== the last lines of %s\n' "$line"
+  tail -n 40 "$SCHWANN_STATE/${line%% *}.log"
 done
 
 printf '\nchecks in %s s\n' "$SECONDS"

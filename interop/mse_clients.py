@@ -87,14 +87,16 @@ class Torrent:
 
     def wait_for_leech(self, seconds):
         """Waits until the leeching client's file equals the seeded one."""
-        wanted = hashlib.sha256(self.data).digest()
-        path = self.leech_folder / self.name
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if path.exists() and hashlib.sha256(path.read_bytes()).digest() == wanted:
+            if self.leeched():
                 return True
             time.sleep(0.1)
         return False
+
+    def leeched(self):
+        path = self.leech_folder / self.name
+        return path.exists() and path.read_bytes() == self.data
 
 
 class Tracker:
@@ -150,6 +152,7 @@ class Libtorrent:
             "allowed_enc_level": level,
             "prefer_rc4": prefer,
             "unchoke_interval": 1,
+            "min_reconnect_time": 1,
             "alert_mask": libtorrent.alert.category_t.error_notification,
         }
         if proxy_port:
@@ -185,6 +188,17 @@ class Libtorrent:
         while handle.status().state not in wanted and time.monotonic() < deadline:
             time.sleep(0.01)
         return handle
+
+    def leech(self, torrent, port, seconds=75):
+        """Fetches the torrent from one peer; says whether all of it came. Dials again while there is no connection:
+        a peer that has just been started may close on the first, and libtorrent by itself waits a minute then."""
+        handle = self.add(torrent, seed=False)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            handle.connect_peer((LOCAL, port))
+            if torrent.wait_for_leech(5):
+                return True
+        return False
 
     def close(self):
         self.session.pause()

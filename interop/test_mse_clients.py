@@ -97,7 +97,7 @@ def test_it_fetches_from_us(programs, started, tmp_path, name, crypto, options, 
     started.append(server)
     tracker.peer = (ADDRESS, server.port)
     started.append(clients.PROGRAMS[name][1](torrent, seed=False, crypto=crypto, address=ADDRESS))
-    assert torrent.wait_for_leech(60)
+    assert torrent.wait_for_leech(75)
     assert server.line()["method"] == selected
 
 
@@ -136,8 +136,7 @@ def test_a_plain_client_gets_a_recording_from_it_through_the_command_proxy(progr
     proxy = clients.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
     leecher = clients.Libtorrent("none", proxy_port=proxy.port)
     started.extend([proxy, leecher])
-    leecher.add(recording, seed=False).connect_peer((clients.LOCAL, seeder.port))
-    assert recording.wait_for_leech(60)
+    assert leecher.leech(recording, seeder.port)
     assert set(proxy.methods()) == {"rc4"}
 
 
@@ -155,6 +154,5 @@ def test_it_gives_a_recording_to_a_peer_that_requires_rc4_behind_the_command_pro
     retry(plain)
     leecher = clients.Libtorrent("rc4")
     started.append(leecher)
-    leecher.add(recording, seed=False).connect_peer((clients.LOCAL, proxy.port))
-    assert recording.wait_for_leech(60)
+    assert leecher.leech(recording, proxy.port)
     assert set(proxy.methods()) == {"rc4"}

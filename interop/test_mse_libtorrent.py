@@ -74,8 +74,7 @@ def test_it_fetches_from_us(programs, torrent, started, mode, options, selected)
     server = clients.Server(programs, torrent, *options)
     leecher = clients.Libtorrent(mode)
     started.extend([server, leecher])
-    leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", server.port))
-    assert torrent.wait_for_leech(30)
+    assert leecher.leech(torrent, server.port)
     assert server.line()["method"] == selected
 
 
@@ -171,8 +170,7 @@ def test_a_recording_reaches_a_plain_client_through_the_command_proxy(programs, 
     leecher = clients.Libtorrent("none", proxy_port=proxy.port)
     started.extend([seeder, proxy, leecher])
     seeder.add(recording, seed=True)
-    leecher.add(recording, seed=False).connect_peer(("127.0.0.1", seeder.port))
-    assert recording.wait_for_leech(30)
+    assert leecher.leech(recording, seeder.port)
     assert set(proxy.methods()) == {"rc4"}
 
 
@@ -182,6 +180,5 @@ def test_a_recording_leaves_a_plain_client_through_the_command_proxy(programs, r
     proxy = clients.relay(programs, recording, seeder.port)
     leecher = clients.Libtorrent("rc4")
     started.extend([seeder, proxy, leecher])
-    leecher.add(recording, seed=False).connect_peer(("127.0.0.1", proxy.port))
-    assert recording.wait_for_leech(30)
+    assert leecher.leech(recording, proxy.port)
     assert set(proxy.methods()) == {"rc4"}

@@ -122,7 +122,7 @@ static void strings(void) {
 		give_back(texts, CHANNELS);
 	}
 	/* One sample is left; the second row's places become empty. */
-	CHECK(lsl_pull_chunk_buf(inlet, texts, got, stamps, 2 * CHANNELS, 2, 0.5, &error) == CHANNELS);
+	CHECK(lsl_pull_chunk_buf(inlet, texts, got, stamps, 2 * CHANNELS, 2, 2.0, &error) == CHANNELS);
 	CHECK(texts[CHANNELS] == NULL && got[CHANNELS] == 0 && got[0] == 3 && stamps[0] == 9.0);
 	give_back(texts, 2 * CHANNELS);
 	CHECK(lsl_pull_chunk_str(inlet, texts, NULL, 2 * CHANNELS, 0, 0.0, &error) == 0 && error == 0);
