@@ -23,6 +23,7 @@ pub mod libcrypto;
 pub mod libraries;
 pub mod line;
 mod mcu;
+mod measure;
 pub mod mse;
 pub mod page;
 pub mod payload;

@@ -31,7 +31,7 @@ impl Chapter {
         let unknown = || io::Error::other(format!("no suite is called {}", records.manifest.suite));
         let suite = find(&records.manifest.suite).ok_or_else(unknown)?;
         let cells = match &suite.kind {
-            Kind::Remote(cells) | Kind::Transfers(cells) => cells(crate::command::effort(&records.manifest)),
+            Kind::Remote(cells) | Kind::Transfers(cells) => cells(crate::measure::effort(&records.manifest)),
             Kind::Steps(_) => Vec::new(),
         };
         let ran = |cell: &Cell| records.runs.iter().any(|run| run.place.cell == cell.name);
