@@ -84,6 +84,28 @@ for name, value in session["stored"].items():
     datagram = "query" in name or "reply" in name
     save("session_datagrams" if datagram else "session_certificates", bytes.fromhex(value))
 
+# Members whose revocation lists differ: calls, and an update in pieces, whole, out of order, broken off and too long.
+for text in ("17001", "65536", "-1", "7 16572 0", "18446744073709551615 1 65535", "7 16572", "7 1 2 3"):
+    save("lab_call", b"LSL:lab\r\n" + text.encode() + b"\r\n")
+save("lab_call", b"LSL:lab \n17001")
+save("lab_call", b"LSL:shortinfo\r\n\r\n17001 42\r\n")
+
+
+def piece(number: int, total: int, offset: int, content: bytes) -> bytes:
+    message = b"\x03" + number.to_bytes(8, "little") + total.to_bytes(4, "little") + offset.to_bytes(4, "little") + content
+    return len(message).to_bytes(2, "little") + message
+
+
+UPDATE = bytes.fromhex(session["stored"]["revocation_list_7_of_serials_3_99"]) + bytes(32)
+PIECES = [piece(7, len(UPDATE), at, UPDATE[at:at + 60]) for at in range(0, len(UPDATE), 60)]
+save("lab_update", b"".join(PIECES))
+save("lab_update", b"".join(reversed(PIECES)))
+save("lab_update", b"".join(PIECES[:2] + PIECES))
+save("lab_update", b"".join(PIECES[:1] + PIECES[2:]))
+save("lab_update", b"".join(PIECES[:2]) + piece(8, len(UPDATE), 120, UPDATE[120:]))
+save("lab_update", piece(1, 2**32 - 1, 0, b"1") + piece(1, 2**32 - 1, 1, b"2") + piece(2, 1, 0, b"3"))
+save("lab_update", piece(1, 0, 0, b"") + piece(0, 0, 0, b"") + b"\x02\x00\x02\x03" + b"\xff\xff\x03")
+
 # MSE: what each side of a captured exchange sent, then the fields that the targets put under a real keystream.
 for path in sorted(pathlib.Path("mse/tests/vectors").glob("*.json")):
     exchange = json.loads(path.read_text())

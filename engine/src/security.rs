@@ -127,6 +127,15 @@ pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Option<SocketAddr>, 
     log::error!("a sealed connection to {device} {peer} was broken off: {error}");
 }
 
+/// A member handed on a revocation list that is not the authority's, or not with the key that belongs to it.
+pub(crate) fn disloyal(identity: &PeerIdentity, reason: &dyn fmt::Display) {
+    let statement = &identity.statement;
+    let (device, serial) = (statement.name.as_str(), statement.serial);
+    if journal::write("tamper", &[("device", &device), ("serial", &serial), ("reason", reason)]) {
+        log::warning!("an update of the lab from {device} (serial {serial}) was not taken in: {reason}");
+    }
+}
+
 /// A datagram was here before, or is from another time; an outlet's screen is told of the latter when it knows that it
 /// is no mishap.
 pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {

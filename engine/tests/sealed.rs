@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use schwann::inlet::Recover;
+use schwann::inlet::{Inlet, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::trust::{Member, Policy, StreamPolicies, Trust};
 use schwann::{Config, Error, StreamInfo};
@@ -72,6 +72,42 @@ fn everything_of_a_stream_comes_through_the_seal() {
         assert!(pulled == values);
     }
     drop(outlet);
+}
+
+#[test]
+fn many_inlets_and_one_that_comes_late_receive_sealed_samples() {
+    const INLETS: usize = 24;
+    let (lab, network) = (Lab::new(), network());
+    let sending = config(&network, Policy::Require, Some(lab.member(1, |_| {})));
+    let outlet = outlet(&sending).expect("an outlet");
+    let inlets: Vec<_> = (2..)
+        .take(INLETS)
+        .map(|serial| {
+            let receiving = config(&network, Policy::Require, Some(lab.member(serial, |_| {})));
+            inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet")
+        })
+        .collect();
+    let (late, early) = inlets.split_last().expect("inlets");
+    early.iter().for_each(|inlet| inlet.open_stream(LONG).expect("a connection"));
+    assert!(outlet.wait_for_consumers(INLETS - 1, Some(Duration::from_secs_f64(LONG))));
+    let push = |stamps: core::ops::Range<u32>| {
+        for stamp in stamps {
+            outlet.push_sample(&[stamp as f32; 8], f64::from(stamp), Flush::Now).expect("a push");
+        }
+    };
+    let receive = |inlet: &Inlet, stamps: core::ops::Range<u32>| {
+        for stamp in stamps {
+            let mut sample = [0.0_f32; 8];
+            assert_eq!(inlet.pull_sample(&mut sample, LONG), Ok(Some(f64::from(stamp))));
+            assert_eq!(sample, [stamp as f32; 8]);
+        }
+    };
+    push(1..501);
+    late.open_stream(LONG).expect("a connection");
+    assert!(outlet.wait_for_consumers(INLETS, Some(Duration::from_secs_f64(LONG))));
+    push(501..1001);
+    early.iter().for_each(|inlet| receive(inlet, 1..1001));
+    receive(late, 501..1001);
 }
 
 #[test]

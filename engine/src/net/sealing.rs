@@ -12,8 +12,8 @@ use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusa
 
 use super::lab_update::{Assembly, pieces};
 use super::link::Link;
-use crate::log;
 use crate::process::Maker;
+use crate::security;
 use crate::trust::Member;
 
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
@@ -225,10 +225,7 @@ impl Sealing {
         let Some(peer) = &self.peer else { return };
         match peer.member.take_in(update) {
             Ok(_) => drop(peer.list.fetch_max(peer.member.standing().number(), Ordering::Relaxed)),
-            Err(error) => {
-                let name = peer.identity.statement.name;
-                log::warning!("an update of the lab from {} was not taken in: {error}", name.as_str());
-            }
+            Err(error) => security::disloyal(&peer.identity, &error),
         }
     }
 

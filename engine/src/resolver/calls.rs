@@ -20,6 +20,9 @@ use crate::trust::Member;
 /// Time between two connections to the same outlet.
 const AGAIN_AFTER: Duration = Duration::from_secs(30);
 
+/// Outlets that wait to be called. Who has a former key can make up answers faster than a connection to nobody fails.
+const MOST_WAITING: usize = 64;
+
 /// The calls that one search follows.
 #[derive(Clone)]
 pub(super) struct Calls {
@@ -47,7 +50,7 @@ impl Calls {
         }
         let address = with_port(source, port);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.followed.is_new(address, Instant::now()) {
+        if state.waiting.len() >= MOST_WAITING || !state.followed.is_new(address, Instant::now()) {
             return;
         }
         state.waiting.push_back(address);
