@@ -1,13 +1,21 @@
+//! A buffer in this process: who may touch it when. Putting in is here, getting out and waiting beside it.
+
+mod read;
+mod sample;
+mod waiting;
+
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::store::{Capacity, Refused, SharedBytes, Span, Store};
+pub use sample::Sample;
+pub(crate) use sample::definition;
+pub(crate) use waiting::Begun;
+
+use crate::store::{Capacity, Refused, Store};
 use crate::tap::{Change, Tap, TapSender, Values};
-use crate::wait::{Parked, Sink, WaitEnd, WaitId, WaitSet, Wake};
-use crate::wire::{
-    ByteOrder, DataType, Event, EventIter, Header, SamplesDefinition, Selection, Totals, WaitRequest,
-};
+use crate::wait::{WaitSet, Wake};
+use crate::wire::{ByteOrder, Event, Header, SamplesDefinition};
 
 /// A buffer in this process: what servers share with their clients, and what a program that acquires or analyses
 /// uses directly.
@@ -115,133 +123,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// The header and the totals.
-    ///
-    /// - Errors: [`Refused::NoHeader`].
-    pub fn header(&self) -> Result<(Header, Totals), Refused> {
-        let shared = self.lock();
-        Ok((shared.store.header()?.clone(), shared.store.totals()?))
-    }
-
-    /// How many samples and events were written.
-    ///
-    /// - Errors: [`Refused::NoHeader`].
-    pub fn totals(&self) -> Result<Totals, Refused> {
-        self.lock().store.totals()
-    }
-
-    /// Fills `out` with samples from number `first` on.
-    ///
-    /// - Shape: samples × channels, one row per sample.
-    /// - Errors: [`Refused::Mismatch`] if the type differs or the last sample would not be whole;
-    ///   [`Refused::OutOfRange`] if any is not in the ring.
-    pub fn read_samples<T: Sample>(&self, first: u32, out: &mut [T]) -> Result<(), Refused> {
-        let shared = self.lock();
-        let header = shared.store.header()?;
-        let channels = usize::try_from(header.channel_count).map_err(|_| Refused::TooLarge)?;
-        if header.data_type != T::DATA_TYPE || channels == 0 || !out.len().is_multiple_of(channels) {
-            return Err(Refused::Mismatch);
-        }
-        let Some(last) = u32::try_from(out.len() / channels).ok().and_then(|count| count.checked_sub(1))
-        else {
-            return if out.is_empty() { Ok(()) } else { Err(Refused::OutOfRange) };
-        };
-        let selection = Selection { begin: first, end: first.wrapping_add(last) };
-        let span = shared.store.locate_samples(Some(selection))?;
-        copy_out(shared, span, bytemuck::cast_slice_mut(out));
-        Ok(())
-    }
-
-    /// Takes samples out as bytes in the machine's order; no selection means everything in the ring.
-    ///
-    /// - Shape: samples × channels, one row per sample.
-    /// - Errors: [`Refused::OutOfRange`] if there are none or any is not in the ring.
-    pub fn samples(&self, selection: Option<Selection>) -> Result<(SamplesDefinition, Vec<u8>), Refused> {
-        let shared = self.lock();
-        let header = shared.store.header()?;
-        let span = shared.store.locate_samples(selection)?;
-        let count = u32::try_from(span.count).map_err(|_| Refused::TooLarge)?;
-        let block =
-            SamplesDefinition::new(header.channel_count, count, header.data_type).ok_or(Refused::TooLarge)?;
-        let mut out = vec![0; usize::try_from(block.value_bytes).map_err(|_| Refused::TooLarge)?];
-        copy_out(shared, span, &mut out);
-        Ok((block, out))
-    }
-
-    /// Copies samples as bytes in the machine's order to the front of `out`; says what they are.
-    ///
-    /// - Errors: [`Refused::OutOfRange`] if any is not in the ring; [`Refused::TooLarge`] if `out` is too small.
-    pub fn read_sample_bytes(
-        &self,
-        selection: Selection,
-        out: &mut [u8],
-    ) -> Result<SamplesDefinition, Refused> {
-        let shared = self.lock();
-        let header = shared.store.header()?;
-        let span = shared.store.locate_samples(Some(selection))?;
-        let count = u32::try_from(span.count).map_err(|_| Refused::TooLarge)?;
-        let block =
-            SamplesDefinition::new(header.channel_count, count, header.data_type).ok_or(Refused::TooLarge)?;
-        let length = usize::try_from(block.value_bytes).map_err(|_| Refused::TooLarge)?;
-        copy_out(shared, span, out.get_mut(..length).ok_or(Refused::TooLarge)?);
-        Ok(block)
-    }
-
-    /// Takes events out; no selection means all that are kept.
-    ///
-    /// - Errors: [`Refused::OutOfRange`] if there are none or any is not kept.
-    pub fn events(&self, selection: Option<Selection>) -> Result<Vec<Event>, Refused> {
-        let each =
-            |bytes: &Arc<[u8]>| Some(EventIter::new(ByteOrder::NATIVE, bytes).next()?.ok()?.to_event());
-        Ok(self.encoded_events(selection)?.iter().filter_map(each).collect())
-    }
-
-    /// Takes events out as they travel, in the machine's byte order; see [`Buffer::events`].
-    pub fn encoded_events(&self, selection: Option<Selection>) -> Result<Vec<Arc<[u8]>>, Refused> {
-        let shared = self.lock();
-        let span = shared.store.locate_events(selection)?;
-        Ok(shared.store.events(span).cloned().collect())
-    }
-
-    /// Waits until there are more samples or more events than `threshold`, or the time is over; returns the
-    /// totals then.
-    ///
-    /// - Errors: [`Refused::NoHeader`], also when the header goes while waiting.
-    pub fn wait(&self, threshold: Totals, timeout: Duration) -> WaitEnd {
-        let parked = Parked::current();
-        let sink = Arc::clone(&parked);
-        let timeout_ms = u32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX);
-        match self.begin_wait(WaitRequest { threshold, timeout_ms }, || sink)? {
-            Begun::Over(totals) => Ok(totals),
-            Begun::Waiting(id) => {
-                let deadline = Instant::now().checked_add(timeout);
-                self.watch(&parked, threshold, deadline)
-                    .or_else(|| parked.sleep_until(deadline))
-                    .or_else(|| self.cancel_wait(id))
-                    // Somebody is telling it at this moment.
-                    .or_else(|| parked.sleep_until(None))
-                    .unwrap_or(Err(Refused::NoHeader))
-            }
-        }
-    }
-
-    /// Is awake while the end is due, if it can be foreseen and is in time.
-    fn watch(&self, parked: &Parked, threshold: Totals, deadline: Option<Instant>) -> Option<WaitEnd> {
-        if threshold.samples == crate::wire::NEVER {
-            return None;
-        }
-        let due = self.lock().waits.due()?;
-        let due = self.inner.made + due.start..self.inner.made + due.end;
-        if deadline.is_some_and(|deadline| deadline <= due.end) {
-            return None;
-        }
-        let (end, vigil) = parked.watch(&due);
-        if let Some(vigil) = vigil {
-            self.lock().waits.kept(vigil);
-        }
-        end
-    }
-
     /// Follows everything that the buffer accepts from now on, beginning with the present header if there is
     /// one. Nothing is lost while less than `limit` bytes wait to be taken.
     pub fn tap(&self, limit: usize) -> Tap {
@@ -332,25 +213,6 @@ impl Buffer {
         Ok(shared.take_finished())
     }
 
-    /// Begins a wait; `sink` is asked for only if there is something to wait for.
-    pub(crate) fn begin_wait<S: Sink + 'static>(
-        &self,
-        wait: WaitRequest,
-        sink: impl FnOnce() -> Arc<S>,
-    ) -> Result<Begun, Refused> {
-        let mut shared = self.lock();
-        if shared.store.is_over(wait)? {
-            return shared.store.totals().map(Begun::Over);
-        }
-        Ok(Begun::Waiting(shared.waits.insert(wait.threshold, sink())))
-    }
-
-    /// Ends a wait early; `None` if its end was or is being told to its sink.
-    pub(crate) fn cancel_wait(&self, id: WaitId) -> Option<WaitEnd> {
-        let mut shared = self.lock();
-        shared.waits.remove(id).then(|| shared.store.totals())
-    }
-
     /// Runs `look` on the store.
     pub(crate) fn with_store<R>(&self, look: impl FnOnce(&Store) -> R) -> R {
         look(&self.lock().store)
@@ -387,64 +249,6 @@ impl Shared {
 
     fn take_finished(&mut self) -> Wake {
         self.waits.take_finished(&self.store)
-    }
-}
-
-/// How a wait began.
-#[derive(Debug)]
-pub(crate) enum Begun {
-    /// It is over already.
-    Over(Totals),
-    /// Its sink will be told.
-    Waiting(WaitId),
-}
-
-/// A number that samples can be made of.
-pub trait Sample: bytemuck::Pod {
-    /// Its type on the wire.
-    const DATA_TYPE: DataType;
-}
-
-macro_rules! sample {
-    ($($number:ty => $data_type:ident),+ $(,)?) => {
-        $(impl Sample for $number {
-            const DATA_TYPE: DataType = DataType::$data_type;
-        })+
-    };
-}
-
-sample! {
-    u8 => Uint8, u16 => Uint16, u32 => Uint32, u64 => Uint64,
-    i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64,
-    f32 => Float32, f64 => Float64,
-}
-
-pub(crate) fn definition<T: Sample>(
-    channel_count: u32,
-    value_count: usize,
-) -> Result<SamplesDefinition, Refused> {
-    let channels = usize::try_from(channel_count).map_err(|_| Refused::TooLarge)?;
-    if channels == 0 || !value_count.is_multiple_of(channels) {
-        return Err(Refused::Malformed);
-    }
-    let sample_count = u32::try_from(value_count / channels).map_err(|_| Refused::TooLarge)?;
-    SamplesDefinition::new(channel_count, sample_count, T::DATA_TYPE).ok_or(Refused::TooLarge)
-}
-
-/// Copies located samples; what is not small is shared first and copied when the lock is gone.
-fn copy_out(shared: MutexGuard<'_, Shared>, span: Span, out: &mut [u8]) {
-    if out.len() < BULK_BYTES {
-        shared.store.copy_samples(span, out);
-        return;
-    }
-    let (mut closed, mut tail): (Vec<SharedBytes>, Vec<u8>) = (Vec::new(), Vec::new());
-    shared.store.share_samples(span, &mut closed, &mut tail);
-    drop(shared);
-    let mut rest = out;
-    for bytes in closed.iter().map(|bytes| &bytes[..]).chain([&tail[..]]) {
-        let Some((place, behind)) = rest.split_at_mut_checked(bytes.len()) else { return };
-        place.copy_from_slice(bytes);
-        rest = behind;
     }
 }
 

@@ -2,7 +2,7 @@ use std::thread;
 
 use super::*;
 use crate::tap::TapEnd;
-use crate::wire::{LAST, NEVER};
+use crate::wire::{DataType, LAST, NEVER, Selection, Totals};
 
 fn buffer(channel_count: u32) -> Buffer {
     let buffer = Buffer::default();

@@ -1,7 +1,8 @@
 use std::io::IoSliceMut;
 use std::time::Instant;
 
-use super::{ClientError, broken};
+use super::ClientError;
+use super::error::broken;
 use crate::socket::Socket;
 use crate::wire::{DEFINITION_BYTES, Definition, Family, SAMPLES_BYTES, SamplesDefinition};
 

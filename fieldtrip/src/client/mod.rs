@@ -1,99 +1,31 @@
 //! The client: blocking, with time-outs, one request at a time or many in a row.
 
+mod connection;
+mod error;
 mod follow;
 mod inbox;
+mod options;
 mod pipeline;
 
-use core::fmt;
 use core::time::Duration;
 use std::io::{self, IoSlice};
-use std::thread;
 use std::time::Instant;
 
+use connection::{Connection, Payload};
+pub use error::ClientError;
+use error::{broken, check_code};
 pub use follow::{Follower, Start, Update};
-use inbox::Inbox;
+pub use options::{Options, Style};
 pub use pipeline::{Answer, Pipeline};
 
 use crate::address::Address;
 use crate::awake::{Habit, Purpose};
 use crate::block::Block;
 use crate::buffer::Sample;
-use crate::socket::{Socket, is_timeout};
 use crate::wire::{
-    ByteOrder, Command, Definition, Event, EventIter, Family, Header, SamplesDefinition, Selection, Totals,
+    ByteOrder, Command, Definition, Event, EventIter, Header, SamplesDefinition, Selection, Totals,
     WaitRequest, swap_chunks,
 };
-
-/// How a client behaves.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Options {
-    /// How long to keep trying to connect, for a server that is about to start.
-    pub patience: Duration,
-    /// Longest time for a reply, besides what a wait takes.
-    pub timeout: Duration,
-    /// Whether the connection is kept between requests.
-    pub style: Style,
-    /// Byte order of the requests, and so of the replies. All servers know little-endian.
-    pub order: ByteOrder,
-    /// Largest reply, in bytes; more counts as [`ClientError::Confused`].
-    pub reply_bytes: u32,
-}
-
-/// Whether the connection is kept between requests.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Style {
-    /// One connection for all requests. If it breaks, the next request makes a new one.
-    Stateful,
-    /// A connection for each request.
-    Stateless,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            patience: Duration::from_secs(1),
-            timeout: Duration::from_secs(10),
-            style: Style::Stateful,
-            order: ByteOrder::Little,
-            reply_bytes: u32::MAX,
-        }
-    }
-}
-
-/// Why a request has no result.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum ClientError {
-    /// What the server sent is no reply to the request: it speaks another protocol or another version.
-    Confused,
-    /// The connection broke. Whether the request was carried out is not known.
-    Disconnected(io::ErrorKind),
-    /// The request is too large for the protocol, or contradicts itself.
-    Invalid,
-    /// The server refused, with this reply code: 261 put, 517 get, 773 flush, 1029 wait. The most frequent
-    /// reasons: no header yet, no events yet, or samples that are not in the ring any more.
-    Refused(u16),
-    /// There was no reply in time. Whether the request was carried out is not known.
-    TimedOut,
-    /// No connection could be made.
-    Unreachable(io::ErrorKind),
-}
-
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Confused => f.write_str("the server does not speak this protocol"),
-            Self::Disconnected(kind) => write!(f, "the connection broke: {kind}"),
-            Self::Invalid => f.write_str("the request is too large or contradicts itself"),
-            // The text that scripts know.
-            Self::Refused(code) => write!(f, "the buffer returned an error ({code})"),
-            Self::TimedOut => f.write_str("no reply in time"),
-            Self::Unreachable(kind) => write!(f, "no connection: {kind}"),
-        }
-    }
-}
-
-impl core::error::Error for ClientError {}
 
 /// Talks to a server.
 #[derive(Debug)]
@@ -105,16 +37,6 @@ pub struct Client {
     stride: usize,
     habit: Habit,
 }
-
-#[derive(Debug)]
-struct Connection {
-    socket: Socket,
-    inbox: Inbox,
-    read_timeout: Duration,
-}
-
-/// A reply without its definition.
-type Payload = Vec<u8>;
 
 impl Client {
     /// A client of the server at `address`. It connects with the first request.
@@ -394,79 +316,6 @@ impl Client {
         values.into()
     }
 }
-
-impl Connection {
-    fn open(address: &Address, options: Options) -> Result<Self, ClientError> {
-        let deadline = Instant::now() + options.patience;
-        loop {
-            match Socket::connect(address, options.timeout) {
-                Ok(socket) => {
-                    let timeouts = socket.set_timeouts(Some(options.timeout), Some(options.timeout));
-                    timeouts.map_err(|error| ClientError::Unreachable(error.kind()))?;
-                    return Ok(Self { socket, inbox: Inbox::default(), read_timeout: options.timeout });
-                }
-                Err(error) if Instant::now() >= deadline => {
-                    return Err(ClientError::Unreachable(error.kind()));
-                }
-                Err(_) => thread::sleep(BETWEEN_TRIES),
-            }
-        }
-    }
-
-    /// Receives a reply of any kind.
-    fn receive(
-        &mut self,
-        order: ByteOrder,
-        limit: u32,
-        timeout: Duration,
-        deadline: Instant,
-    ) -> Result<(Definition, Payload), ClientError> {
-        if self.read_timeout != timeout {
-            self.socket.set_timeouts(Some(timeout), Some(timeout)).map_err(broken)?;
-            self.read_timeout = timeout;
-        }
-        let definition = self.inbox.definition(&self.socket, deadline)?;
-        if definition.order != order || definition.payload_bytes > limit {
-            return Err(ClientError::Confused);
-        }
-        let payload = self.inbox.payload(&self.socket, definition.payload_bytes, deadline)?;
-        Ok((definition, payload))
-    }
-
-    /// Receives samples, straight into `values` as far as `expected` was right.
-    fn receive_samples(
-        &mut self,
-        order: ByteOrder,
-        expected: usize,
-        values: &mut Vec<u8>,
-        limit: u32,
-        deadline: Instant,
-    ) -> Result<SamplesDefinition, ClientError> {
-        let (definition, block) = self.inbox.samples(&self.socket, expected, values, limit, deadline)?;
-        check_code(Family::Get, definition.code)?;
-        if definition.order != order {
-            return Err(ClientError::Confused);
-        }
-        block.ok_or(ClientError::Confused)
-    }
-}
-
-fn check_code(family: Family, code: u16) -> Result<(), ClientError> {
-    if code == family.ok() {
-        return Ok(());
-    }
-    // One server answers refused puts with the code of a refused get.
-    let is_refusal =
-        [Family::Put, Family::Get, Family::Flush, Family::Wait].iter().any(|f| f.refused() == code);
-    Err(if is_refusal { ClientError::Refused(code) } else { ClientError::Confused })
-}
-
-fn broken(error: io::Error) -> ClientError {
-    if is_timeout(&error) { ClientError::TimedOut } else { ClientError::Disconnected(error.kind()) }
-}
-
-/// Between two tries to connect.
-const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
 /// Largest block for which memory is made ready before its reply begins.
 const MOST_EXPECTED: usize = 64 << 20;

@@ -1,7 +1,8 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::{Client, ClientError, check_code};
+use super::error::{broken, check_code};
+use super::{Client, ClientError};
 use crate::wire::{Command, Event, SamplesDefinition, Selection};
 
 /// A row of requests that do not wait for each other's replies; see [`Client::pipeline`].
@@ -99,7 +100,7 @@ impl<'a> Pipeline<'a> {
         }
         self.settling(|client| {
             let socket = &client.connection()?.socket;
-            socket.write_parts(&mut [std::io::IoSlice::new(&queued)]).map_err(super::broken)
+            socket.write_parts(&mut [std::io::IoSlice::new(&queued)]).map_err(broken)
         })
     }
 

@@ -1,3 +1,5 @@
+use std::thread;
+
 use super::*;
 use crate::policy::Policy;
 use crate::serve::Server;

@@ -1,0 +1,79 @@
+//! Waiting for what a buffer does not have yet.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Buffer;
+use crate::store::Refused;
+use crate::wait::{Parked, Sink, WaitEnd, WaitId};
+use crate::wire::{NEVER, Totals, WaitRequest};
+
+/// How a wait began.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    /// It is over already.
+    Over(Totals),
+    /// Its sink will be told.
+    Waiting(WaitId),
+}
+
+impl Buffer {
+    /// Waits until there are more samples or more events than `threshold`, or the time is over; returns the
+    /// totals then.
+    ///
+    /// - Errors: [`Refused::NoHeader`], also when the header goes while waiting.
+    pub fn wait(&self, threshold: Totals, timeout: Duration) -> WaitEnd {
+        let parked = Parked::current();
+        let sink = Arc::clone(&parked);
+        let timeout_ms = u32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX);
+        match self.begin_wait(WaitRequest { threshold, timeout_ms }, || sink)? {
+            Begun::Over(totals) => Ok(totals),
+            Begun::Waiting(id) => {
+                let deadline = Instant::now().checked_add(timeout);
+                self.watch(&parked, threshold, deadline)
+                    .or_else(|| parked.sleep_until(deadline))
+                    .or_else(|| self.cancel_wait(id))
+                    // Somebody is telling it at this moment.
+                    .or_else(|| parked.sleep_until(None))
+                    .unwrap_or(Err(Refused::NoHeader))
+            }
+        }
+    }
+
+    /// Is awake while the end is due, if it can be foreseen and is in time.
+    fn watch(&self, parked: &Parked, threshold: Totals, deadline: Option<Instant>) -> Option<WaitEnd> {
+        if threshold.samples == NEVER {
+            return None;
+        }
+        let due = self.lock().waits.due()?;
+        let due = self.inner.made + due.start..self.inner.made + due.end;
+        if deadline.is_some_and(|deadline| deadline <= due.end) {
+            return None;
+        }
+        let (end, vigil) = parked.watch(&due);
+        if let Some(vigil) = vigil {
+            self.lock().waits.kept(vigil);
+        }
+        end
+    }
+
+    /// Begins a wait; `sink` is asked for only if there is something to wait for.
+    pub(crate) fn begin_wait<S: Sink + 'static>(
+        &self,
+        wait: WaitRequest,
+        sink: impl FnOnce() -> Arc<S>,
+    ) -> Result<Begun, Refused> {
+        let mut shared = self.lock();
+        if shared.store.is_over(wait)? {
+            return shared.store.totals().map(Begun::Over);
+        }
+        Ok(Begun::Waiting(shared.waits.insert(wait.threshold, sink())))
+    }
+
+    /// Ends a wait early; `None` if its end was or is being told to its sink.
+    pub(crate) fn cancel_wait(&self, id: WaitId) -> Option<WaitEnd> {
+        let mut shared = self.lock();
+        shared.waits.remove(id).then(|| shared.store.totals())
+    }
+}
