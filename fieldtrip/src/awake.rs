@@ -35,15 +35,13 @@ static TAKEN: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
 impl Turn {
     pub(crate) fn take(purpose: Purpose) -> Option<Self> {
-        static HAS_OTHERS: OnceLock<bool> = OnceLock::new();
         let [data, reply, request] = &TAKEN;
         let taken = match purpose {
             Purpose::Data => data,
             Purpose::Reply => reply,
             Purpose::Request => request,
         };
-        let count = || thread::available_parallelism().is_ok_and(|count| count.get() > 1);
-        let is_free = *HAS_OTHERS.get_or_init(count) && !taken.swap(true, Ordering::Acquire);
+        let is_free = has_other_processors() && !taken.swap(true, Ordering::Acquire);
         is_free.then(|| Self(taken))
     }
 }
@@ -52,6 +50,12 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
+}
+
+/// Whether others can work while a thread stays awake for nothing.
+pub(crate) fn has_other_processors() -> bool {
+    static HAS_OTHERS: OnceLock<bool> = OnceLock::new();
+    *HAS_OTHERS.get_or_init(|| thread::available_parallelism().is_ok_and(|count| count.get() > 1))
 }
 
 impl Habit {

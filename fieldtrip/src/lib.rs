@@ -40,6 +40,7 @@ mod block;
 mod buffer;
 mod client;
 mod generate;
+mod herald;
 mod onlooker;
 mod policy;
 pub mod recording;

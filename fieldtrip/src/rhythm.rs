@@ -20,8 +20,8 @@ pub(crate) struct Rhythm {
 /// What became of being awake for a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vigil {
-    /// How much later than asked for it began.
-    pub(crate) lateness: Duration,
+    /// How much later than asked for it began, if it began with waking up.
+    pub(crate) lateness: Option<Duration>,
     /// Whether the block came.
     pub(crate) came: bool,
 }
@@ -52,7 +52,9 @@ impl Rhythm {
 
     /// Takes note of what became of it.
     pub(crate) fn kept(&mut self, vigil: Vigil) {
-        self.lateness = (self.lateness * 7 + vigil.lateness.min(LATEST)) / 8;
+        if let Some(lateness) = vigil.lateness {
+            self.lateness = (self.lateness * 7 + lateness.min(LATEST)) / 8;
+        }
         self.habit.tried(vigil.came);
     }
 }
@@ -121,7 +123,7 @@ mod tests {
         let mut rhythm = after([1000; 20]);
         let long = rhythm.due().expect("they are regular");
         for _ in 0..50 {
-            rhythm.kept(Vigil { lateness: Duration::from_micros(10), came: true });
+            rhythm.kept(Vigil { lateness: Some(Duration::from_micros(10)), came: true });
         }
         let short = rhythm.due().expect("they are regular");
         assert!(short.end - short.start < (long.end - long.start) / 3);

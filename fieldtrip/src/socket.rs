@@ -1,5 +1,6 @@
 //! TCP and UNIX sockets, and what the protocol needs of them beyond reading and writing.
 
+use core::ops::Range;
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
@@ -11,6 +12,7 @@ use crate::address::Address;
 #[cfg(unix)]
 use crate::awake::Turn;
 use crate::awake::{Habit, Purpose};
+use crate::rhythm::Vigil;
 
 /// A connected socket; reading and writing need no exclusive access, so that it can be shared.
 #[derive(Debug)]
@@ -133,18 +135,40 @@ impl Socket {
             return;
         }
         let Some(_turn) = Turn::take(purpose) else { return };
-        let deadline = Instant::now() + LINGER;
-        loop {
-            let has_input = self.has_input();
-            if has_input || Instant::now() >= deadline {
-                return habit.tried(has_input);
-            }
-            core::hint::spin_loop();
-        }
+        habit.tried(self.look_until(Instant::now() + LINGER));
     }
 
     #[cfg(not(unix))]
     pub(crate) fn linger(&self, _: Purpose, _: &mut Habit) {}
+
+    /// Waits for something to read while it is `due`, asleep before and awake then; says how being awake went.
+    #[cfg(unix)]
+    pub(crate) fn watch(&self, due: &Range<Instant>) -> io::Result<Option<Vigil>> {
+        let before = due.start.saturating_duration_since(Instant::now());
+        if !before.is_zero() && self.await_input(Some(before))? == Input::Ready {
+            return Ok(None);
+        }
+        let Some(_turn) = Turn::take(Purpose::Data) else { return Ok(None) };
+        let lateness = (!before.is_zero()).then(|| due.start.elapsed());
+        Ok(Some(Vigil { lateness, came: self.look_until(due.end) }))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn watch(&self, _: &Range<Instant>) -> io::Result<Option<Vigil>> {
+        Ok(None)
+    }
+
+    /// Is awake until there is something to read or it is too late; says whether there is.
+    #[cfg(unix)]
+    fn look_until(&self, deadline: Instant) -> bool {
+        loop {
+            let has_input = self.has_input();
+            if has_input || Instant::now() >= deadline {
+                return has_input;
+            }
+            core::hint::spin_loop();
+        }
+    }
 
     /// Whether reading does not block: a `poll` is twice the work.
     #[cfg(unix)]

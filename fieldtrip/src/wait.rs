@@ -60,6 +60,11 @@ impl Wake {
         self.0.is_empty()
     }
 
+    #[inline]
+    pub(crate) fn is_for_many(&self) -> bool {
+        self.0.len() > 1
+    }
+
     fn tell(&mut self) {
         for (sink, end) in self.0.drain(..) {
             sink.finished(end);
@@ -160,17 +165,19 @@ impl Parked {
     /// Waits for the end while it is `due`, asleep before and awake then: a thread that is awake goes on at once, and
     /// waking one takes tens of microseconds on many machines.
     pub(crate) fn watch(&self, due: &Range<Instant>) -> (Option<WaitEnd>, Option<Vigil>) {
+        let has_to_wake = Instant::now() < due.start;
         if let Some(end) = self.sleep_until(Some(due.start)) {
             return (Some(end), None);
         }
         let Some(_turn) = Turn::take(Purpose::Data) else { return (None, None) };
-        let lateness = due.start.elapsed();
-        let end = self.look_until(due.end);
+        let lateness = has_to_wake.then(|| due.start.elapsed());
+        let end = self.look_until(Some(due.end));
         (end, Some(Vigil { lateness, came: end.is_some() }))
     }
 
-    fn look_until(&self, deadline: Instant) -> Option<WaitEnd> {
-        while Instant::now() < deadline {
+    /// Waits for the end until `deadline` without falling asleep.
+    pub(crate) fn look_until(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
+        while deadline.is_none_or(|deadline| Instant::now() < deadline) {
             for _ in 0..LOOKS_PER_TIME {
                 if let Some(end) = self.end.get() {
                     return Some(*end);

@@ -11,30 +11,41 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 use schwann_fieldtrip::wire::{DataType, Header, NEVER, Totals};
-use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
+use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Refused, Server};
 
 pub(crate) fn run(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut lines = Vec::new();
     lines.extend(bare_thread(time)?);
-    lines.extend(bare_socket(time)?);
-    for (name, pace) in [("wake memory", Pace::Even), ("wake memory, uneven", Pace::Uneven)] {
+    // Twice, which shows what a difference between two lines is worth.
+    for name in ["wake bare tcp", "wake bare tcp, again"] {
+        lines.extend(bare_socket(name, time)?);
+    }
+    for (name, pace, manner) in [
+        ("wake memory", Pace::Even, Buffer::wait as Manner),
+        ("wake memory, uneven", Pace::Uneven, Buffer::wait as Manner),
+        ("wake memory, uneven, never asleep", Pace::Uneven, Buffer::wait_awake as Manner),
+    ] {
         let buffer = fresh()?;
         let reader = buffer.clone();
-        let wait = move |threshold| Ok(reader.wait(threshold, LONGEST).map(drop)?);
+        let wait = move |threshold| Ok(manner(&reader, threshold, LONGEST).map(drop)?);
         lines.extend(measure(name, pace, time, || put(&buffer), wait)?);
     }
-    for (name, address) in [
-        ("wake tcp", Address::Tcp { host: "127.0.0.1".into(), port: 0 }),
-        ("wake unix", Address::Unix(super::ours::socket_path())),
+    for (name, pace, address) in [
+        ("wake tcp", Pace::Even, Address::Tcp { host: "127.0.0.1".into(), port: 0 }),
+        ("wake tcp, uneven", Pace::Uneven, Address::Tcp { host: "127.0.0.1".into(), port: 0 }),
+        ("wake unix", Pace::Even, Address::Unix(super::ours::socket_path())),
     ] {
         let buffer = fresh()?;
         let server = Server::start(&address, buffer.clone(), Policy::default())?;
         let mut client = Client::connect(server.address().clone(), Options::default())?;
         let wait = move |threshold| Ok(client.wait(threshold, LONGEST).map(drop)?);
-        lines.extend(measure(name, Pace::Even, time, || put(&buffer), wait)?);
+        lines.extend(measure(name, pace, time, || put(&buffer), wait)?);
     }
     Ok(lines)
 }
+
+/// A way to wait in this process.
+type Manner = fn(&Buffer, Totals, Duration) -> Result<Totals, Refused>;
 
 /// One thread wakes another one, and nothing else: what waiting costs at least that sleeps at all.
 fn bare_thread(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
@@ -62,13 +73,13 @@ fn bare_thread(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
 }
 
 /// A few bytes wake a thread that reads from a TCP socket of this machine.
-fn bare_socket(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+fn bare_socket(name: &str, time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let mut here = TcpStream::connect(listener.local_addr()?)?;
     let (mut there, _) = listener.accept()?;
     here.set_nodelay(true)?;
     let wait = move |_| Ok(there.read_exact(&mut [0; 16])?);
-    measure("wake bare tcp", Pace::Even, time, || Ok(here.write_all(&[1; 16])?), wait)
+    measure(name, Pace::Even, time, || Ok(here.write_all(&[1; 16])?), wait)
 }
 
 fn fresh() -> Result<Buffer, Box<dyn Error>> {

@@ -83,6 +83,11 @@ int schwann_ft_get_events(schwann_ft_buffer *buffer, uint32_t first, uint32_t la
 int schwann_ft_wait(schwann_ft_buffer *buffer, uint32_t more_than_samples, uint32_t more_than_events,
                     uint32_t milliseconds, uint32_t *samples, uint32_t *events);
 
+/* As schwann_ft_wait, but does not fall asleep: it keeps a processor busy until the wait is over, and saves the time that
+ * waking up takes. With a single processor it falls asleep all the same. */
+int schwann_ft_wait_awake(schwann_ft_buffer *buffer, uint32_t more_than_samples, uint32_t more_than_events,
+                          uint32_t milliseconds, uint32_t *samples, uint32_t *events);
+
 int schwann_ft_flush_header(schwann_ft_buffer *buffer);
 int schwann_ft_flush_samples(schwann_ft_buffer *buffer);
 int schwann_ft_flush_events(schwann_ft_buffer *buffer);

@@ -246,36 +246,47 @@ pub unsafe extern "C" fn schwann_ft_get_events(
     })
 }
 
-/// Waits for samples or events.
-///
-/// # Safety
-/// - `buffer` is null or live; `samples` and `events` are null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn schwann_ft_wait(
-    buffer: *const Buffer,
-    more_than_samples: u32,
-    more_than_events: u32,
-    milliseconds: u32,
-    samples: *mut u32,
-    events: *mut u32,
-) -> c_int {
-    // SAFETY: the caller passes null or a live buffer.
-    let buffer = unsafe { buffer.as_ref() };
-    // SAFETY: the caller passes null or a place for a number.
-    let samples = unsafe { samples.as_mut() };
-    // SAFETY: as above.
-    let events = unsafe { events.as_mut() };
-    guard(|| {
-        let threshold = Totals { samples: more_than_samples, events: more_than_events };
-        let timeout = Duration::from_millis(milliseconds.into());
-        let totals = buffer.ok_or(Refused::Malformed)?.wait(threshold, timeout)?;
-        for (place, count) in [(samples, totals.samples), (events, totals.events)] {
-            if let Some(place) = place {
-                *place = count;
-            }
+macro_rules! waits {
+    ($($(#[$about:meta])* $name:ident as $manner:path;)+) => {$(
+        $(#[$about])*
+        ///
+        /// # Safety
+        /// - `buffer` is null or live; `samples` and `events` are null or may be written.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            buffer: *const Buffer,
+            more_than_samples: u32,
+            more_than_events: u32,
+            milliseconds: u32,
+            samples: *mut u32,
+            events: *mut u32,
+        ) -> c_int {
+            // SAFETY: the caller passes null or a live buffer.
+            let buffer = unsafe { buffer.as_ref() };
+            // SAFETY: the caller passes null or a place for a number.
+            let samples = unsafe { samples.as_mut() };
+            // SAFETY: as above.
+            let events = unsafe { events.as_mut() };
+            guard(|| {
+                let threshold = Totals { samples: more_than_samples, events: more_than_events };
+                let timeout = Duration::from_millis(milliseconds.into());
+                let totals = $manner(buffer.ok_or(Refused::Malformed)?, threshold, timeout)?;
+                for (place, count) in [(samples, totals.samples), (events, totals.events)] {
+                    if let Some(place) = place {
+                        *place = count;
+                    }
+                }
+                Ok(())
+            })
         }
-        Ok(())
-    })
+    )+};
+}
+
+waits! {
+    /// Waits for samples or events, asleep.
+    schwann_ft_wait as Buffer::wait;
+    /// Waits for samples or events, awake.
+    schwann_ft_wait_awake as Buffer::wait_awake;
 }
 
 /// Removes header, samples and events.

@@ -69,6 +69,8 @@ int main(void) {
   CHECK(schwann_ft_wait(buffer, 2, SCHWANN_FT_NEVER, 20000, &samples, &events) == SCHWANN_FT_OK);
   CHECK(samples == 3 && events == 2);
   pthread_join(thread, NULL);
+  CHECK(schwann_ft_wait_awake(buffer, 2, SCHWANN_FT_NEVER, 20000, &samples, NULL) == SCHWANN_FT_OK && samples == 3);
+  CHECK(schwann_ft_wait_awake(buffer, 3, SCHWANN_FT_NEVER, 1, NULL, &events) == SCHWANN_FT_OK && events == 2);
 
   schwann_ft_server *server = schwann_ft_serve(buffer, "localhost:0", &port);
   CHECK(server != NULL && port != 0);

@@ -12,6 +12,7 @@ pub use sample::Sample;
 pub(crate) use sample::definition;
 pub(crate) use waiting::Begun;
 
+use crate::herald::Herald;
 use crate::store::{Capacity, Refused, Store};
 use crate::tap::{Change, Tap, TapSender, Values};
 use crate::wait::{WaitSet, Wake};
@@ -30,6 +31,7 @@ pub struct Buffer {
 struct Inner {
     made: Instant,
     shared: Mutex<Shared>,
+    herald: Herald,
 }
 
 #[derive(Default)]
@@ -43,7 +45,8 @@ impl Buffer {
     /// An empty buffer.
     pub fn new(capacity: Capacity) -> Self {
         let shared = Shared { store: Store::new(capacity), ..Shared::default() };
-        Self { inner: Arc::new(Inner { made: Instant::now(), shared: Mutex::new(shared) }) }
+        let (made, shared) = (Instant::now(), Mutex::new(shared));
+        Self { inner: Arc::new(Inner { made, shared, herald: Herald::default() }) }
     }
 
     /// Replaces the header; drops all samples and events.
@@ -67,14 +70,14 @@ impl Buffer {
     ///   the last sample is not whole.
     pub fn put_samples<T: Sample>(&self, channel_count: u32, values: &[T]) -> Result<(), Refused> {
         let block = definition::<T>(channel_count, values.len())?;
-        self.put_block(block, bytemuck::cast_slice(values)).map(drop)
+        self.put_block(block, bytemuck::cast_slice(values)).map(|wake| self.announce(wake))
     }
 
     /// Appends samples given as bytes in the machine's order, of any type.
     ///
     /// - Errors: as [`Buffer::put_samples`].
     pub fn put_sample_bytes(&self, block: SamplesDefinition, values: &[u8]) -> Result<(), Refused> {
-        self.put_block(block, values).map(drop)
+        self.put_block(block, values).map(|wake| self.announce(wake))
     }
 
     /// Appends events.
@@ -83,14 +86,14 @@ impl Buffer {
     pub fn put_events(&self, events: &[Event]) -> Result<(), Refused> {
         let mut payload = Vec::new();
         events.iter().for_each(|event| event.encode(ByteOrder::NATIVE, &mut payload));
-        self.put_event_bytes(ByteOrder::NATIVE, &payload).map(drop)
+        self.put_event_bytes(ByteOrder::NATIVE, &payload).map(|wake| self.announce(wake))
     }
 
     /// Appends events that are encoded already, in this byte order.
     ///
     /// - Errors: [`Refused::Malformed`] if any is wrong; then none is stored.
     pub fn put_encoded_events(&self, order: ByteOrder, events: &[u8]) -> Result<(), Refused> {
-        self.put_event_bytes(order, events).map(drop)
+        self.put_event_bytes(order, events).map(|wake| self.announce(wake))
     }
 
     /// Removes header, samples and events; waits end with [`Refused::NoHeader`].
@@ -101,7 +104,7 @@ impl Buffer {
         let wake = shared.take_finished();
         drop(shared);
         drop(retired);
-        drop(wake);
+        self.announce(wake);
         Ok(())
     }
 
@@ -141,13 +144,15 @@ impl Buffer {
         if values.len() >= BULK_BYTES {
             return self.put_bulk(block, values);
         }
-        let now = self.now();
         let mut shared = self.lock();
-        shared.store.put_samples(block, values, now)?;
-        shared.waits.beat(now);
+        let mut at = Duration::ZERO;
+        shared.store.put_samples(block, values, || {
+            at = self.now();
+            at
+        })?;
+        shared.waits.beat(at);
         if !shared.taps.is_empty() {
-            let values = vec![Values::Copied(values.into())];
-            shared.tell(Some(Change::Samples { count: block.sample_count, values, at: now }));
+            shared.tell_block(block, values, at);
         }
         Ok(shared.take_finished())
     }
@@ -213,15 +218,23 @@ impl Buffer {
         Ok(shared.take_finished())
     }
 
+    /// Has readers told that their waits are over, without holding up whoever put what they waited for.
+    #[inline]
+    fn announce(&self, wake: Wake) {
+        self.inner.herald.announce(wake);
+    }
+
     /// Runs `look` on the store.
     pub(crate) fn with_store<R>(&self, look: impl FnOnce(&Store) -> R) -> R {
         look(&self.lock().store)
     }
 
+    #[inline]
     fn now(&self) -> Duration {
         self.inner.made.elapsed()
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // Nothing under the lock leaves the store half changed; a panic elsewhere must not take the buffer along.
         self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -247,6 +260,14 @@ impl Shared {
         }
     }
 
+    /// Out of the way of a block that nobody taps.
+    #[cold]
+    fn tell_block(&mut self, block: SamplesDefinition, values: &[u8], at: Duration) {
+        let values = vec![Values::Copied(values.into())];
+        self.tell(Some(Change::Samples { count: block.sample_count, values, at }));
+    }
+
+    #[inline]
     fn take_finished(&mut self) -> Wake {
         self.waits.take_finished(&self.store)
     }

@@ -1,8 +1,10 @@
-use std::thread;
+use std::sync::mpsc;
+use std::thread::{self, ThreadId};
 
 use super::*;
 use crate::tap::TapEnd;
-use crate::wire::{DataType, LAST, NEVER, Selection, Totals};
+use crate::wait::{Sink, WaitEnd};
+use crate::wire::{DataType, LAST, NEVER, Selection, Totals, WaitRequest};
 
 fn buffer(channel_count: u32) -> Buffer {
     let buffer = Buffer::default();
@@ -31,21 +33,24 @@ fn blocks_of_every_size_read_back() {
 
 #[test]
 fn a_wait_ends_with_samples_with_events_and_with_the_time() {
-    let buffer = &buffer(1);
-    thread::scope(|scope| {
-        let threshold = Totals { samples: 2, events: NEVER };
-        let waiting = scope.spawn(move || buffer.wait(threshold, Duration::from_secs(60)));
-        buffer.put_samples(1, &[1.0_f32, 2.0]).unwrap();
-        buffer.put_samples(1, &[3.0_f32]).unwrap();
-        assert_eq!(waiting.join().unwrap(), Ok(Totals { samples: 3, events: 0 }));
-        let threshold = Totals { samples: NEVER, events: 0 };
-        let waiting = scope.spawn(move || buffer.wait(threshold, Duration::MAX));
-        buffer.put_events(&[Event::text(0, "a", "b")]).unwrap();
-        assert_eq!(waiting.join().unwrap(), Ok(Totals { samples: 3, events: 1 }));
-    });
-    let never = Totals { samples: NEVER, events: NEVER };
-    assert_eq!(buffer.wait(never, Duration::from_millis(1)), Ok(Totals { samples: 3, events: 1 }));
-    assert!(buffer.lock().waits.is_empty());
+    for manner in [Buffer::wait, Buffer::wait_awake] {
+        let buffer = &buffer(1);
+        thread::scope(|scope| {
+            let threshold = Totals { samples: 2, events: NEVER };
+            let waiting = scope.spawn(move || manner(buffer, threshold, Duration::from_secs(60)));
+            buffer.put_samples(1, &[1.0_f32, 2.0]).unwrap();
+            buffer.put_samples(1, &[3.0_f32]).unwrap();
+            assert_eq!(waiting.join().unwrap(), Ok(Totals { samples: 3, events: 0 }));
+            let threshold = Totals { samples: NEVER, events: 0 };
+            let waiting = scope.spawn(move || manner(buffer, threshold, Duration::MAX));
+            buffer.put_events(&[Event::text(0, "a", "b")]).unwrap();
+            assert_eq!(waiting.join().unwrap(), Ok(Totals { samples: 3, events: 1 }));
+        });
+        let never = Totals { samples: NEVER, events: NEVER };
+        let end = manner(buffer, never, Duration::from_millis(1));
+        assert_eq!(end, Ok(Totals { samples: 3, events: 1 }));
+        assert!(buffer.lock().waits.is_empty());
+    }
 }
 
 #[test]
@@ -60,6 +65,34 @@ fn a_wait_ends_when_the_header_goes() {
         buffer.flush_header().unwrap();
         assert_eq!(waiting.join().unwrap(), Err(Refused::NoHeader));
     });
+}
+
+/// Says which thread told it.
+struct Teller(mpsc::Sender<ThreadId>);
+
+impl Sink for Teller {
+    fn finished(&self, end: WaitEnd) {
+        assert_eq!(end, Ok(Totals { samples: 1, events: 0 }));
+        self.0.send(thread::current().id()).unwrap();
+    }
+}
+
+#[test]
+fn a_writer_tells_one_reader_itself_and_has_many_told() {
+    for readers in [1, 2, 16] {
+        let buffer = buffer(1);
+        let (sender, told) = mpsc::channel();
+        for _ in 0..readers {
+            let wait = WaitRequest { threshold: Totals { samples: 0, events: NEVER }, timeout_ms: u32::MAX };
+            let begun = buffer.begin_wait(wait, || Arc::new(Teller(sender.clone())));
+            assert!(matches!(begun, Ok(Begun::Waiting(_))));
+        }
+        buffer.put_samples(1, &[1.0_f32]).unwrap();
+        drop(sender);
+        let tellers: Vec<_> = told.iter().collect();
+        assert_eq!(tellers.len(), readers);
+        assert!(tellers.iter().all(|teller| (*teller == thread::current().id()) == (readers == 1)));
+    }
 }
 
 #[test]

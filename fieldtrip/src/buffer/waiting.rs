@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Buffer;
+use crate::awake::has_other_processors;
 use crate::store::Refused;
 use crate::wait::{Parked, Sink, WaitEnd, WaitId};
 use crate::wire::{NEVER, Totals, WaitRequest};
@@ -24,6 +25,26 @@ impl Buffer {
     ///
     /// - Errors: [`Refused::NoHeader`], also when the header goes while waiting.
     pub fn wait(&self, threshold: Totals, timeout: Duration) -> WaitEnd {
+        self.wait_first(threshold, timeout, |parked, deadline| self.watch(parked, threshold, deadline))
+    }
+
+    /// As [`Buffer::wait`], but does not fall asleep: for a program that has a processor to spare and cannot afford
+    /// the time that waking up takes. With a single processor it falls asleep all the same.
+    ///
+    /// - Errors: as [`Buffer::wait`].
+    pub fn wait_awake(&self, threshold: Totals, timeout: Duration) -> WaitEnd {
+        self.wait_first(threshold, timeout, |parked, deadline| {
+            if has_other_processors() { parked.look_until(deadline) } else { None }
+        })
+    }
+
+    /// Waits in the way of `first`, which may give up before the deadline, and then asleep.
+    fn wait_first(
+        &self,
+        threshold: Totals,
+        timeout: Duration,
+        first: impl FnOnce(&Parked, Option<Instant>) -> Option<WaitEnd>,
+    ) -> WaitEnd {
         let parked = Parked::current();
         let sink = Arc::clone(&parked);
         let timeout_ms = u32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX);
@@ -31,7 +52,7 @@ impl Buffer {
             Begun::Over(totals) => Ok(totals),
             Begun::Waiting(id) => {
                 let deadline = Instant::now().checked_add(timeout);
-                self.watch(&parked, threshold, deadline)
+                first(&parked, deadline)
                     .or_else(|| parked.sleep_until(deadline))
                     .or_else(|| self.cancel_wait(id))
                     // Somebody is telling it at this moment.

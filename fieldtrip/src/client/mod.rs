@@ -2,6 +2,7 @@
 
 mod connection;
 mod error;
+mod expectation;
 mod follow;
 mod inbox;
 mod options;
@@ -14,6 +15,7 @@ use std::time::Instant;
 use connection::{Connection, Payload};
 pub use error::ClientError;
 use error::{broken, check_code};
+use expectation::Expectation;
 pub use follow::{Follower, Start, Update};
 pub use options::{Options, Style};
 pub use pipeline::{Answer, Pipeline};
@@ -23,7 +25,7 @@ use crate::awake::{Habit, Purpose};
 use crate::block::Block;
 use crate::buffer::Sample;
 use crate::wire::{
-    ByteOrder, Command, Definition, Event, EventIter, Header, SamplesDefinition, Selection, Totals,
+    ByteOrder, Command, Definition, Event, EventIter, Header, NEVER, SamplesDefinition, Selection, Totals,
     WaitRequest, swap_chunks,
 };
 
@@ -36,12 +38,20 @@ pub struct Client {
     /// Bytes of one sample, as the last samples had it: where to put the next ones before they are here.
     stride: usize,
     habit: Habit,
+    expectation: Expectation,
 }
 
 impl Client {
     /// A client of the server at `address`. It connects with the first request.
     pub fn new(address: Address, options: Options) -> Self {
-        Self { address, options, connection: None, stride: 0, habit: Habit::default() }
+        Self {
+            address,
+            options,
+            connection: None,
+            stride: 0,
+            habit: Habit::default(),
+            expectation: Expectation::default(),
+        }
     }
 
     /// Connects now.
@@ -190,8 +200,20 @@ impl Client {
         let timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         let wait = WaitRequest { threshold, timeout_ms }.encode(self.options.order);
         let patience = self.options.timeout + Duration::from_millis(timeout_ms.into());
-        match self.request_within(Command::Wait, &[&wait], patience) {
-            Ok(payload) => Totals::parse(self.options.order, &payload).map_err(|_| ClientError::Confused),
+        let outcome = self.retrying(|client| {
+            client.send(Command::Wait, &[&wait])?;
+            client.watch(threshold, timeout)?;
+            client.receive(Command::Wait, patience)
+        });
+        match outcome {
+            Ok(payload) => {
+                let totals =
+                    Totals::parse(self.options.order, &payload).map_err(|_| ClientError::Confused)?;
+                if totals.samples > threshold.samples {
+                    self.expectation.came();
+                }
+                Ok(totals)
+            }
             // One server says this at every time-out; with a header it means no more than that.
             Err(refused @ ClientError::Refused(_)) => {
                 self.header().map(|(_, totals)| totals).map_err(|_| refused)
@@ -206,22 +228,9 @@ impl Client {
     }
 
     fn request(&mut self, command: Command, payload: &[&[u8]]) -> Result<Payload, ClientError> {
-        self.request_within(command, payload, self.options.timeout)
-    }
-
-    fn request_within(
-        &mut self,
-        command: Command,
-        payload: &[&[u8]],
-        timeout: Duration,
-    ) -> Result<Payload, ClientError> {
         let exchange = |client: &mut Self| {
             client.send(command, payload)?;
-            let (order, limit) = (client.options.order, client.options.reply_bytes);
-            let deadline = Instant::now() + timeout;
-            let (definition, payload) = client.established()?.receive(order, limit, timeout, deadline)?;
-            check_code(command.family(), definition.code)?;
-            Ok(payload)
+            client.receive(command, client.options.timeout)
         };
         if command.is_writing() { self.settling(exchange) } else { self.retrying(exchange) }
     }
@@ -273,6 +282,24 @@ impl Client {
             socket.linger(Purpose::Reply, &mut self.habit);
         }
         Ok(())
+    }
+
+    fn receive(&mut self, command: Command, timeout: Duration) -> Result<Payload, ClientError> {
+        let (order, limit) = (self.options.order, self.options.reply_bytes);
+        let deadline = Instant::now() + timeout;
+        let (definition, payload) = self.established()?.receive(order, limit, timeout, deadline)?;
+        check_code(command.family(), definition.code)?;
+        Ok(payload)
+    }
+
+    /// Is awake while the samples that are waited for are due, if that can be foreseen.
+    fn watch(&mut self, threshold: Totals, timeout: Duration) -> Result<(), ClientError> {
+        let connection = self.connection.as_ref();
+        let socket = &connection.ok_or(ClientError::Disconnected(io::ErrorKind::NotConnected))?.socket;
+        if threshold.samples == NEVER {
+            return Ok(());
+        }
+        self.expectation.watch(socket, timeout).map_err(broken)
     }
 
     fn connection(&mut self) -> Result<&mut Connection, ClientError> {

@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::Policy;
 use crate::serve::Server;
 use crate::store::Capacity;
-use crate::wire::{DataType, NEVER};
+use crate::wire::DataType;
 use crate::{Buffer, Limits};
 
 fn server() -> Server {
@@ -109,6 +109,32 @@ fn waiting_readers_are_told_at_once_and_the_longest_time_out_is_no_problem() {
             assert!(reader.join().unwrap().unwrap().samples > 0);
         }
     });
+}
+
+#[test]
+fn an_even_series_is_followed_to_its_end_which_is_a_time_out() {
+    let server = server();
+    server.buffer().put_header(header()).unwrap();
+    let mut client = client(&server, Options::default());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..100 {
+                // Nothing ends this wait: it paces.
+                let never = Totals { samples: NEVER, events: NEVER };
+                server.buffer().wait(never, Duration::from_millis(1)).unwrap();
+                server.buffer().put_samples(2, &[0_i16; 2]).unwrap();
+            }
+        });
+        let mut seen = 0;
+        while seen < 100 {
+            let threshold = Totals { samples: seen, events: NEVER };
+            let totals = client.wait(threshold, Duration::from_secs(60)).unwrap();
+            assert!(totals.samples > seen);
+            seen = totals.samples;
+        }
+    });
+    let threshold = Totals { samples: 100, events: NEVER };
+    assert_eq!(client.wait(threshold, Duration::from_millis(1)), Ok(Totals { samples: 100, events: 0 }));
 }
 
 #[test]

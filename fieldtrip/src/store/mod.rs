@@ -128,19 +128,20 @@ impl Store {
 
     /// Appends samples by copying `values`, which are in the machine's byte order and of the admitted length.
     ///
-    /// - Units: `now` is any clock that does not go back, the same in every call.
+    /// - Units: `now` is any clock that does not go back, the same in every call. It is asked after the copying: while
+    ///   memory is busy with that, reading a clock takes no time of its own.
     #[inline]
     pub fn put_samples(
         &mut self,
         block: SamplesDefinition,
         values: &[u8],
-        now: Duration,
+        now: impl FnOnce() -> Duration,
     ) -> Result<(), Refused> {
         let needed = self.admit(block, full_payload(block))?;
         let values = values.get(..needed).ok_or(Refused::Malformed)?;
         let acquisition = self.acquisition.as_mut().ok_or(Refused::NoHeader)?;
         acquisition.samples.append(values, u64::from(block.sample_count));
-        acquisition.last_block = Some(now);
+        acquisition.last_block = Some(now());
         Ok(())
     }
 

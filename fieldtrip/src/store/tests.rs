@@ -9,7 +9,7 @@ fn store(channel_count: u32, data_type: DataType) -> Store {
 
 fn put(store: &mut Store, values: &[u8]) -> Result<(), Refused> {
     let block = SamplesDefinition::new(1, u32::try_from(values.len()).unwrap(), DataType::Uint8).unwrap();
-    store.put_samples(block, values, Duration::ZERO)
+    store.put_samples(block, values, || Duration::ZERO)
 }
 
 fn get(store: &Store, begin: u32, end: u32) -> Result<Vec<u8>, Refused> {
@@ -98,7 +98,7 @@ fn refused_blocks_store_nothing() {
         (SamplesDefinition { sample_count: 600_001, ..good }, Refused::TooLarge),
         (SamplesDefinition { sample_count: 3, ..good }, Refused::Malformed),
     ] {
-        assert_eq!(store.put_samples(block, &[0; 8], Duration::ZERO), Err(why));
+        assert_eq!(store.put_samples(block, &[0; 8], || Duration::ZERO), Err(why));
     }
     assert_eq!(store.admit(good, 16 + 7), Err(Refused::Malformed));
     assert_eq!(store.admit(good, 16 + 8), Ok(8));

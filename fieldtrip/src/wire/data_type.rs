@@ -48,11 +48,13 @@ impl DataType {
     }
 
     /// The code on the wire.
+    #[inline]
     pub fn code(self) -> u32 {
         self as u32
     }
 
     /// The size of one value, in bytes.
+    #[inline]
     pub fn size(self) -> usize {
         match self {
             Self::Char | Self::Uint8 | Self::Int8 => 1,

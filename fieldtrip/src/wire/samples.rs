@@ -26,6 +26,7 @@ pub struct SamplesDefinition {
 
 impl SamplesDefinition {
     /// The definition of so many samples, or `None` if their size does not fit in 32 bits.
+    #[inline]
     pub fn new(channel_count: u32, sample_count: u32, data_type: DataType) -> Option<Self> {
         let definition = Self { channel_count, sample_count, data_type: data_type.code(), value_bytes: 0 };
         let value_bytes = u32::try_from(definition.needed(data_type)?).ok()?;
@@ -56,6 +57,7 @@ impl SamplesDefinition {
     }
 
     /// Bytes that the values take if they are of this type; `None` if more than 64 bits can say.
+    #[inline]
     pub fn needed(self, data_type: DataType) -> Option<u64> {
         let values = u64::from(self.channel_count) * u64::from(self.sample_count);
         values.checked_mul(data_type.size() as u64)
