@@ -170,10 +170,11 @@ static void state(void) {
 	uint64_t dropped = 1;
 	CHECK(schwann_outlet_dropped_by_consumer(outlet, &dropped, 1) == 1 && dropped == 0);
 	CHECK(schwann_outlet_dropped_samples(outlet) == 0 && schwann_inlet_dropped_samples(inlet) == 0);
-	CHECK(schwann_outlet_buffered_bytes(outlet) == 0);
+	CHECK(schwann_outlet_flush(outlet, LONG) == 0 && schwann_outlet_buffered_bytes(outlet) == 0);
 	double remote = 0.0, uncertainty = -1.0;
 	double offset = lsl_time_correction_ex(inlet, &remote, &uncertainty, LONG, &error);
-	CHECK(error == 0 && fabs(offset) < 0.01 && uncertainty >= 0.0 && remote > 0.0);
+	/* One clock, so the truth is 0, which lies within the uncertainty however slow the machine is. */
+	CHECK(error == 0 && fabs(offset) <= uncertainty + 1e-6 && uncertainty < LONG && remote > 0.0);
 	CHECK(lsl_set_postprocessing(inlet, proc_ALL) == 0 && lsl_smoothing_halftime(inlet, 30.0f) == 0);
 	CHECK(lsl_push_sample_f(outlet, sample) == 0);
 	CHECK(lsl_pull_sample_f(inlet, sample, CHANNELS, LONG, &error) > 0.0 && error == 0);
