@@ -7,6 +7,8 @@
 //! The desktop's evaluator (`proto::wire::query`) knows all of XPath 1.0 and needs a heap; a test holds the two
 //! against each other.
 
+use schwann_proto::wire::number::parse_f64;
+
 use crate::description::Description;
 
 /// Whether the stream fulfils `condition`; no for a condition that is not understood.
@@ -79,7 +81,7 @@ impl Operand<'_> {
 fn parse_number(text: &str) -> f64 {
     let text = text.trim_ascii();
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
-    if plain { text.parse().unwrap_or(f64::NAN) } else { f64::NAN }
+    if plain { parse_f64(text).unwrap_or(f64::NAN) } else { f64::NAN }
 }
 
 struct Parser<'a> {
@@ -156,7 +158,7 @@ impl<'a> Parser<'a> {
         let len = self.rest.bytes().take_while(|byte| is_part(*byte)).count();
         let (text, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
-        text.parse().ok()
+        parse_f64(text)
     }
 
     /// A function's call, or an element.

@@ -1,10 +1,13 @@
 //! Numbers as text, exactly as C prints them and as C++ streams read them.
 //!
-//! `printf` is reproduced on top of `core`'s correctly rounded digits, so that no C library is needed and no
-//! locale can interfere. spec: lsl-wire §2.2, §4.1, §9, §21.
+//! `printf` is reproduced on top of a number's exact digits, so that no C library is needed and no locale can
+//! interfere. spec: lsl-wire §2.2, §4.1, §9, §21.
 
-use core::{fmt, ops, str};
+mod decimal;
 
+use core::{cmp::Ordering, fmt, iter, ops, str};
+
+use self::decimal::Decimal;
 use super::{NoRoom, Sink, sink::put_text};
 
 /// A number's text, in place.
@@ -106,8 +109,18 @@ pub fn integer(value: i64) -> NumberText {
 /// `inf`, `nan` and hexadecimal numbers are not read (`0x10` is 0).
 /// - Source: libstdc++ `num_get`, "C" locale.
 pub fn extract_f64(text: &[u8]) -> Option<f64> {
-    let value: f64 = leading_float(text)?.parse().ok()?;
+    let value = parse_f64(leading_float(text)?)?;
     Some(value.clamp(f64::MIN, f64::MAX))
+}
+
+/// Reads a text that is a decimal number and nothing else; what exceeds the range becomes infinite.
+///
+/// Returns nothing if it is anything else; `inf` and `nan` are.
+pub fn parse_f64(text: &str) -> Option<f64> {
+    match text.as_bytes() {
+        [b'-', digits @ ..] => decimal::parse(digits).map(|value| -value),
+        [b'+', digits @ ..] | digits => decimal::parse(digits),
+    }
 }
 
 /// Reads a leading number in single precision; see [`extract_f64`].
@@ -162,12 +175,8 @@ fn put_general(value: f64, digits: u8, zeros: TrailingZeros, out: &mut NumberTex
     if !value.is_finite() {
         return out.put(if value.is_nan() { b"nan" } else { b"inf" });
     }
-    let mut scientific = NumberText::EMPTY;
-    let precision = usize::from(digits - 1);
-    put_text(&mut scientific, format_args!("{:.*e}", precision, value.abs()))?;
-    let (mantissa, exponent) = scientific.split_once('e').ok_or(NoRoom)?;
-    let exponent: i32 = exponent.parse().map_err(|_| NoRoom)?;
-    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (significant, exponent) = significant(value.abs(), digits)?;
+    let (integer, fraction) = significant.split_at_checked(1).ok_or(NoRoom)?;
     if exponent < -4 || exponent >= i32::from(digits) {
         put_decimal(integer, fraction, zeros, out)?;
         let sign = if exponent < 0 { '-' } else { '+' };
@@ -185,6 +194,40 @@ fn put_general(value: f64, digits: u8, zeros: TrailingZeros, out: &mut NumberTex
             put_fraction_below_one(leading, integer, fraction, zeros, out)
         }
     }
+}
+
+/// The first `count` digits, rounded as the C library rounds, and the power of ten that the first one counts.
+fn significant(value: f64, count: u8) -> Result<(NumberText, i32), NoRoom> {
+    let decimal = Decimal::of(value);
+    let mut digits = decimal.digits();
+    let mut text = NumberText::EMPTY;
+    for digit in digits.by_ref().chain(iter::repeat(0)).take(count.into()) {
+        text.put(&[b'0' + digit])?;
+    }
+    let is_odd = text.bytes().next_back().is_some_and(|digit| digit & 1 == 1);
+    let rounds_up = match digits.next().unwrap_or(0).cmp(&5) {
+        Ordering::Less => false,
+        Ordering::Equal => is_odd || digits.any(|digit| digit != 0),
+        Ordering::Greater => true,
+    };
+    let exponent = if value == 0.0 { 0 } else { decimal.point() - 1 };
+    let carried = rounds_up && round_up(text.bytes.get_mut(..text.len).unwrap_or_default());
+    Ok((text, exponent + i32::from(carried)))
+}
+
+/// Adds one to the last digit; tells whether that made a number of nines the next power of ten.
+fn round_up(digits: &mut [u8]) -> bool {
+    for digit in digits.iter_mut().rev() {
+        if *digit < b'9' {
+            *digit += 1;
+            return false;
+        }
+        *digit = b'0';
+    }
+    if let Some(first) = digits.first_mut() {
+        *first = b'1';
+    }
+    true
 }
 
 fn put_fraction_below_one(
