@@ -64,7 +64,11 @@ impl DiscoveryKey {
     ) -> Result<(usize, QueryId), DiscoveryError> {
         let nonce = draw(entropy)?;
         let head: [u8; QUERY_HEAD] = concat(&[&QUERY, &nonce]);
-        let length = self.seal(&head, &nonce, &now.0.to_le_bytes(), query, datagram)?;
+        let body = datagram.get_mut(QUERY_HEAD..).ok_or(DiscoveryError::NoSpace)?;
+        let (time, rest) = body.split_first_chunk_mut::<TIME_LEN>().ok_or(DiscoveryError::NoSpace)?;
+        *time = now.0.to_le_bytes();
+        rest.get_mut(..query.len()).ok_or(DiscoveryError::NoSpace)?.copy_from_slice(query);
+        let length = self.seal(&head, &nonce, TIME_LEN.saturating_add(query.len()), datagram)?;
         Ok((length, QueryId(nonce)))
     }
 
@@ -99,9 +103,25 @@ impl DiscoveryKey {
         entropy: &mut dyn Entropy,
         datagram: &mut [u8],
     ) -> Result<usize, DiscoveryError> {
+        let body = datagram.get_mut(REPLY_HEAD..).ok_or(DiscoveryError::NoSpace)?;
+        body.get_mut(..reply.len()).ok_or(DiscoveryError::NoSpace)?.copy_from_slice(reply);
+        self.seal_reply_in_place(query, reply.len(), entropy, datagram)
+    }
+
+    /// Does what [`seal_reply`](Self::seal_reply) does with a reply of `length` bytes that lies in `datagram` already,
+    /// behind the first [`REPLY_HEAD`].
+    ///
+    /// - Errors: as there.
+    pub fn seal_reply_in_place(
+        &self,
+        query: &QueryId,
+        length: usize,
+        entropy: &mut dyn Entropy,
+        datagram: &mut [u8],
+    ) -> Result<usize, DiscoveryError> {
         let nonce = draw(entropy)?;
         let head: [u8; REPLY_HEAD] = concat(&[&REPLY, &query.0, &nonce]);
-        self.seal(&head, &nonce, &[], reply, datagram)
+        self.seal(&head, &nonce, length, datagram)
     }
 
     /// Opens, in place, a reply to `query` and tells where its text lies.
@@ -117,23 +137,18 @@ impl DiscoveryKey {
         Ok(REPLY_HEAD..REPLY_HEAD.saturating_add(length))
     }
 
-    /// Lays down `head` and seals `first` and `second` behind it.
+    /// Lays down `head` and seals the `length` bytes behind it.
     fn seal(
         &self,
         head: &[u8],
         nonce: &[u8; NONCE_LEN],
-        first: &[u8],
-        second: &[u8],
+        length: usize,
         out: &mut [u8],
     ) -> Result<usize, DiscoveryError> {
         let (front, rest) = out.split_at_mut_checked(head.len()).ok_or(DiscoveryError::NoSpace)?;
-        let length = first.len().saturating_add(second.len());
         let (body, rest) = rest.split_at_mut_checked(length).ok_or(DiscoveryError::NoSpace)?;
         let tag_out = rest.first_chunk_mut::<{ Tag::LEN }>().ok_or(DiscoveryError::NoSpace)?;
-        let (left, right) = body.split_at_mut_checked(first.len()).ok_or(DiscoveryError::NoSpace)?;
         front.copy_from_slice(head);
-        left.copy_from_slice(first);
-        right.copy_from_slice(second);
         let (key, nonce) = extended(&self.0, nonce);
         *tag_out = seal_in_place(&key, &nonce, head, body).map_err(|_| DiscoveryError::NoSpace)?.0;
         Ok(head.len().saturating_add(length).saturating_add(Tag::LEN))
@@ -207,8 +222,9 @@ pub const REPLY_OVERHEAD: usize = REPLY_HEAD + Tag::LEN;
 
 /// Bytes of XChaCha20's nonce.
 pub(crate) const NONCE_LEN: usize = 24;
+/// Bytes before the sealed part of a reply.
+pub const REPLY_HEAD: usize = 4 + 2 * NONCE_LEN;
 const QUERY_HEAD: usize = 4 + NONCE_LEN;
-const REPLY_HEAD: usize = 4 + 2 * NONCE_LEN;
 const TIME_LEN: usize = 8;
 /// How far a query's time may be from the local clock, in seconds.
 const TIME_TOLERANCE: u64 = 30;

@@ -65,7 +65,7 @@ typedef struct {
   int32_t format;         /* SCHWANN_FLOAT32 and so on */
   uint32_t within_us;     /* longest time that samples wait to be sent together; 0 sends each at once */
   int32_t keep_oldest;    /* what a full ring keeps: 0 the newest samples, 1 the oldest */
-  uint32_t string_room;   /* bytes for the strings of one sample with two for each; 0 for numbers */
+  uint32_t string_room;   /* bytes for the strings of one sample with two for each, at most 1,024; 0 for numbers */
   uint16_t data_port;     /* TCP; usually 16572 */
   uint16_t service_port;  /* UDP; usually 16572 */
 } schwann_node_settings;
@@ -87,7 +87,8 @@ size_t schwann_node_size(void);
 size_t schwann_node_alignment(void);
 
 /* Makes a node; NULL if the settings or the memory are wrong. A ring of `word_count` 32-bit words holds as many samples
- * of (8 + channels * size + 3) / 4 words as fit, rounded down to a power of two. There is nothing to free. */
+ * of (8 + channels * size + 3) / 4 words as fit, rounded down to a power of two; for strings, `string_room` stands for
+ * channels * size. There is nothing to free. */
 schwann_node *schwann_node_create(void *memory, size_t size, uint32_t *words, size_t word_count,
                                   const schwann_node_settings *settings);
 
@@ -98,6 +99,10 @@ int32_t schwann_node_push_i8(schwann_node *, const int8_t *values, size_t count,
 int32_t schwann_node_push_i16(schwann_node *, const int16_t *values, size_t count, double stamp);
 int32_t schwann_node_push_i32(schwann_node *, const int32_t *values, size_t count, double stamp);
 int32_t schwann_node_push_i64(schwann_node *, const int64_t *values, size_t count, double stamp);
+
+/* One sample of a stream of SCHWANN_STRING: one text per channel, in any encoding, copied before this returns. Together,
+ * with two bytes for each and no end, they fit into `string_room`, else SCHWANN_ARGUMENT. Takes 1 KB of stack. */
+int32_t schwann_node_push_strings(schwann_node *, const char *const *strings, size_t count, double stamp);
 
 /* The network's task alone calls what follows. */
 

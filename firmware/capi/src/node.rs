@@ -1,6 +1,11 @@
 //! The functions of the header.
 
-use core::{ffi::c_void, mem::MaybeUninit, ptr, slice, sync::atomic::AtomicU32};
+use core::{
+    ffi::{CStr, c_char, c_void},
+    mem::MaybeUninit,
+    ptr, slice,
+    sync::atomic::AtomicU32,
+};
 
 use schwann_node::{
     Control, LinkState, Micros, Outlet, Producer, PushError, Security, Service, Surroundings, Wait,
@@ -156,7 +161,11 @@ unsafe fn push<T: Value>(node: *mut Node, values: *const T, count: usize, stamp:
     }
     // SAFETY: the caller's promise.
     let values = unsafe { slice::from_raw_parts(values, count) };
-    match producer.push(values, stamp) {
+    code(producer.push(values, stamp))
+}
+
+fn code(pushed: Result<(), PushError>) -> i32 {
+    match pushed {
         Ok(()) => 0,
         Err(PushError::Full) => FULL,
         Err(_) => ARGUMENT,
@@ -186,6 +195,34 @@ push_functions! {
     schwann_node_push_i16: i16,
     schwann_node_push_i32: i32,
     schwann_node_push_i64: i64
+}
+
+/// Hands one sample of strings to the network; never waits.
+///
+/// # Safety
+///
+/// - `node` is null or comes from `schwann_node_create`; one thread at a time pushes.
+/// - `strings` is null or has `count` pointers, each null or to a terminated text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn schwann_node_push_strings(
+    node: *mut Node,
+    strings: *const *const c_char,
+    count: usize,
+    stamp: f64,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let Some(producer) = (unsafe { application(node) }) else { return ARGUMENT };
+    if strings.is_null() {
+        return ARGUMENT;
+    }
+    // SAFETY: the caller's promise.
+    let strings = unsafe { slice::from_raw_parts(strings, count) };
+    if strings.iter().any(|text| text.is_null()) {
+        return ARGUMENT;
+    }
+    // SAFETY: none is null, so the caller promises that each is terminated.
+    let texts = strings.iter().map(|text| unsafe { CStr::from_ptr(*text) }.to_bytes());
+    code(producer.push_strings(texts, stamp))
 }
 
 /// Socket `link` has accepted a connection.
@@ -363,7 +400,7 @@ fn surroundings(dice: &mut Dice, now_us: u64, calendar_s: u64) -> Surroundings<'
     Surroundings { now: Micros(now_us), calendar: UnixSeconds(calendar_s), entropy: dice }
 }
 
-/// A null pointer, or a sample of another shape than the stream's.
+/// A null pointer, a sample of another shape than the stream's, or strings that are too long.
 const ARGUMENT: i32 = -1;
 /// The ring is full, and keeps the oldest.
 const FULL: i32 = -2;

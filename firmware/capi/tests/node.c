@@ -52,6 +52,51 @@ static void ask(schwann_node *node, size_t link, const char *request, uint64_t n
   CHECK(schwann_node_receive(node, link, (const uint8_t *)request, len, now, 0) == len);
 }
 
+/* Strings: what is pushed is what is sent, and what does not fit is refused. */
+static void check_strings(void *memory, uint32_t *words, schwann_node_settings settings) {
+  settings.format = SCHWANN_STRING, settings.channel_count = 2, settings.string_room = 400, settings.nominal_rate = 0;
+  settings.keep_oldest = 1;
+  schwann_node_settings wrong = settings;
+  wrong.string_room = 0;
+  CHECK(!schwann_node_create(memory, schwann_node_size(), words, 640, &wrong));
+  wrong.string_room = 1025;
+  CHECK(!schwann_node_create(memory, schwann_node_size(), words, 640, &wrong));
+  schwann_node *node = schwann_node_create(memory, schwann_node_size(), words, 640, &settings);
+  CHECK(node);
+  ask(node, 0, "LSL:streamfeed/110 \r\nNative-Byte-Order: 1234\r\nMax-Buffer-Length: 100\r\n\r\n", 1000);
+  CHECK(collect(node, 0, 7, 1000) > 0 && memcmp(collected, "LSL/110 200 OK\r\n", 16) == 0);
+
+  const char *texts[] = {"left", ""};
+  double stamp = 3.5;
+  CHECK(schwann_node_push_strings(node, texts, 2, stamp) == SCHWANN_OK);
+  CHECK(collect(node, 0, 5, 1000) == 9 + 2 + 4 + 2);
+  CHECK(collected[0] == 2 && memcmp(collected + 1, &stamp, 8) == 0);
+  CHECK(memcmp(collected + 9, "\1\4left\1\0", 8) == 0);
+
+  /* 396 bytes and two for each length fit; one more does not. Long texts have a length of four bytes. */
+  char longest[398];
+  memset(longest, 'x', sizeof longest - 1), longest[397] = 0;
+  texts[0] = longest + 1;
+  CHECK(schwann_node_push_strings(node, texts, 2, stamp) == SCHWANN_OK);
+  CHECK(collect(node, 0, 100, 1000) == 9 + 5 + 396 + 2);
+  CHECK(memcmp(collected + 9, "\4\x8c\1\0\0", 5) == 0 && memcmp(collected + 14, longest + 1, 396) == 0);
+  texts[0] = longest;
+  CHECK(schwann_node_push_strings(node, texts, 2, stamp) == SCHWANN_ARGUMENT);
+
+  texts[0] = NULL;
+  CHECK(schwann_node_push_strings(node, texts, 2, stamp) == SCHWANN_ARGUMENT);
+  texts[0] = "x";
+  CHECK(schwann_node_push_strings(node, texts, 1, stamp) == SCHWANN_ARGUMENT);
+  CHECK(schwann_node_push_strings(node, NULL, 2, stamp) == SCHWANN_ARGUMENT);
+  CHECK(schwann_node_push_strings(NULL, texts, 2, stamp) == SCHWANN_ARGUMENT);
+  CHECK(schwann_node_push_f32(node, (const float[]){1, 2}, 2, stamp) == SCHWANN_ARGUMENT);
+  CHECK(collect(node, 0, 100, 1000) == 0);
+  int taken = 0;
+  for (int turn = 0; turn < 20; turn++) taken += schwann_node_push_strings(node, texts, 2, stamp) == SCHWANN_OK;
+  CHECK(taken == 4 && schwann_node_push_strings(node, texts, 2, stamp) == SCHWANN_FULL);
+  schwann_node_ended(node, 0);
+}
+
 int main(void) {
   uint32_t seed = 1;
   void *memory = aligned_alloc(schwann_node_alignment(), schwann_node_size() + schwann_node_alignment());
@@ -154,6 +199,9 @@ int main(void) {
   int taken = 0;
   for (int turn = 0; turn < 100; turn++) taken += schwann_node_push_f32(node, values, 8, 1) == SCHWANN_OK;
   CHECK(taken == 64 && schwann_node_push_f32(node, values, 8, 1) == SCHWANN_FULL);
+  CHECK(schwann_node_push_strings(node, (const char *const[]){"x"}, 1, 1) == SCHWANN_ARGUMENT);
+  settings.keep_oldest = 0;
+  check_strings(memory, words, settings);
   free(memory);
   free(words);
   puts("the C node works");

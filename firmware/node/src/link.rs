@@ -57,19 +57,12 @@ pub(crate) struct Host<'a, 'b> {
     pub(crate) may_feed: bool,
 }
 
-/// Memory that is needed while a link is served, and by one link at a time.
-pub(crate) struct Scratch<const N: usize> {
-    pub(crate) plain: [u8; N],
-    pub(crate) sample: [u32; crate::ring::MAX_SAMPLE_WORDS],
-}
-
 /// One connection.
 pub(crate) struct Link<const RX: usize, const TX: usize> {
     phase: Phase,
     intake: Intake<RX>,
     out: Outgoing<TX>,
-    layer: Option<Secure>,
-    pub(crate) datagrams: Option<Datagrams>,
+    guard: Guard,
     /// When the link is given up if nothing has moved.
     deadline: Micros,
     /// When the layer is told the time again.
@@ -80,11 +73,35 @@ pub(crate) struct Link<const RX: usize, const TX: usize> {
 enum Phase {
     Vacant,
     Asking(RequestReader),
-    Shaking(Responder),
+    Shaking,
     Answering(Answer, usize),
     Feeding(Feed),
     Closing,
     Broken,
+}
+
+/// What stands between a link and its socket. A handshake is over when there is a session, so that they share memory.
+#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
+enum Guard {
+    Open,
+    Sealed(Secure, Option<Datagrams>),
+    Shaking(Responder),
+}
+
+impl Guard {
+    fn layer(&self) -> Option<&Secure> {
+        match self {
+            Self::Sealed(layer, _) => Some(layer),
+            Self::Open | Self::Shaking(_) => None,
+        }
+    }
+
+    fn layer_mut(&mut self) -> Option<&mut Secure> {
+        match self {
+            Self::Sealed(layer, _) => Some(layer),
+            Self::Open | Self::Shaking(_) => None,
+        }
+    }
 }
 
 /// What happened to samples in one call.
@@ -109,8 +126,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             phase: Phase::Vacant,
             intake: Intake::new(),
             out: Outgoing::new(),
-            layer: None,
-            datagrams: None,
+            guard: Guard::Open,
             deadline: Micros(u64::MAX),
             next_tick: Micros(0),
         }
@@ -128,8 +144,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         self.phase = Phase::Vacant;
         self.intake.clear();
         self.out.clear();
-        self.layer = None;
-        self.datagrams = None;
+        self.guard = Guard::Open;
         self.deadline = Micros(u64::MAX);
     }
 
@@ -155,7 +170,15 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
-        self.layer.is_some()
+        self.guard.layer().is_some()
+    }
+
+    /// The session's datagrams, if the link is sealed.
+    pub(crate) fn datagrams(&mut self) -> Option<&mut Datagrams> {
+        match &mut self.guard {
+            Guard::Sealed(_, datagrams) => datagrams.as_mut(),
+            Guard::Open | Guard::Shaking(_) => None,
+        }
     }
 
     pub(crate) fn transmit(&self) -> &[u8] {
@@ -181,11 +204,11 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
                 let count = self.intake.take(bytes);
                 (count, self.listen(host, surroundings))
             }
-            Phase::Shaking(_) => self.shake_hands(bytes, host, surroundings),
+            Phase::Shaking => self.shake_hands(bytes, host, surroundings),
             Phase::Feeding(_) => {
                 let count = self.intake.take(bytes);
                 // A subscriber has nothing to say any more: an end, or any byte, ends the feed (spec: lsl-wire §15.4).
-                match self.intake.open(self.layer.as_mut()) {
+                match self.intake.open(self.guard.layer_mut()) {
                     Ok(Flow::Goes) if self.intake.plain().is_empty() => {}
                     Ok(_) => self.close(),
                     Err(_) => self.phase = Phase::Broken,
@@ -199,7 +222,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     fn listen(&mut self, host: &Host<'_, '_>, surroundings: &mut Surroundings<'_>) -> Event {
-        if self.layer.is_none() && host.security.member().is_some() {
+        if !self.is_sealed() && host.security.member().is_some() {
             if self.intake.open(None).is_err() {
                 return self.give_up();
             }
@@ -215,7 +238,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
                 return self.give_up();
             }
         }
-        match self.intake.open(self.layer.as_mut()) {
+        match self.intake.open(self.guard.layer_mut()) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ended) | Err(_) => return self.give_up(),
         }
@@ -238,13 +261,20 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     fn begin_shaking(&mut self, host: &Host<'_, '_>, surroundings: &mut Surroundings<'_>) -> Event {
-        self.phase = Phase::Shaking(Responder::new());
-        self.deadline = surroundings.now.after(PATIENCE);
+        self.await_message(surroundings.now);
         let said = self.intake.plain();
-        let step = step_handshake(&mut self.phase, &mut self.out, said, host, surroundings);
+        let step = step_handshake(&mut self.guard, &mut self.out, said, host, surroundings);
         // The message that makes a session is the peer's second: nothing that it has said goes beyond its first.
         self.intake.clear();
         self.follow(&step, &[], host, surroundings).1
+    }
+
+    /// Not part of its caller, whose frame lies below the whole handshake: the responder is made on the stack.
+    #[inline(never)]
+    fn await_message(&mut self, now: Micros) {
+        self.phase = Phase::Shaking;
+        self.guard = Guard::Shaking(Responder::new());
+        self.deadline = now.after(PATIENCE);
     }
 
     fn shake_hands(
@@ -253,7 +283,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         host: &Host<'_, '_>,
         surroundings: &mut Surroundings<'_>,
     ) -> (usize, Event) {
-        let step = step_handshake(&mut self.phase, &mut self.out, bytes, host, surroundings);
+        let step = step_handshake(&mut self.guard, &mut self.out, bytes, host, surroundings);
         self.follow(&step, bytes, host, surroundings)
     }
 
@@ -268,8 +298,13 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         match *step {
             Shaken::Goes => (bytes.len(), Event::None),
             Shaken::Done { consumed } => {
-                let rest = bytes.get(consumed..).unwrap_or_default();
-                (consumed + self.begin_sealed(rest, host, surroundings), Event::Established)
+                if !self.enter_session() {
+                    return (bytes.len(), self.give_up());
+                }
+                self.deadline = surroundings.now.after(PATIENCE);
+                let count = self.intake.take(bytes.get(consumed..).unwrap_or_default());
+                self.listen(host, surroundings);
+                (consumed + count, Event::Established)
             }
             Shaken::Broken => (bytes.len(), self.give_up()),
             Shaken::Refused => {
@@ -280,25 +315,19 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         }
     }
 
-    /// From here on everything is sealed; what the peer wants comes next.
-    fn begin_sealed(
-        &mut self,
-        early: &[u8],
-        host: &Host<'_, '_>,
-        surroundings: &mut Surroundings<'_>,
-    ) -> usize {
-        let asking = Phase::Asking(RequestReader::new());
-        let Phase::Shaking(responder) = core::mem::replace(&mut self.phase, asking) else { return 0 };
-        let Some(mut established) = responder.finish() else {
-            self.phase = Phase::Broken;
-            return 0;
+    /// From here on everything is sealed; what the peer wants comes next. Tells whether there is a session.
+    ///
+    /// Not part of its caller, whose frame lies below the whole handshake: the responder is moved over the stack.
+    #[inline(never)]
+    fn enter_session(&mut self) -> bool {
+        let Guard::Shaking(responder) = core::mem::replace(&mut self.guard, Guard::Open) else {
+            return false;
         };
-        self.datagrams = established.session.take_datagrams();
-        self.layer = Some(established.session);
-        self.deadline = surroundings.now.after(PATIENCE);
-        let count = self.intake.take(early);
-        self.listen(host, surroundings);
-        count
+        let Some(mut established) = responder.finish() else { return false };
+        let datagrams = established.session.take_datagrams();
+        self.guard = Guard::Sealed(established.session, datagrams);
+        self.phase = Phase::Asking(RequestReader::new());
+        true
     }
 
     /// Does what time and room permit.
@@ -306,7 +335,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         &mut self,
         host: &Host<'_, '_>,
         now: Micros,
-        scratch: &mut Scratch<N>,
+        scratch: &mut [u8; N],
         moved: &mut Moved,
     ) -> Wait {
         if matches!(self.phase, Phase::Vacant | Phase::Broken) {
@@ -320,7 +349,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             self.phase = Phase::Broken;
             return Wait::ForEvent;
         }
-        if let Some(layer) = &mut self.layer
+        if let Some(layer) = self.guard.layer_mut()
             && now >= self.next_tick
         {
             layer.tick(Duration::from_micros(now.0));
@@ -338,20 +367,20 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     /// Writes as much of an answer as there is room for.
-    fn answer<const N: usize>(&mut self, host: &Host<'_, '_>, now: Micros, scratch: &mut Scratch<N>) {
+    fn answer<const N: usize>(&mut self, host: &Host<'_, '_>, now: Micros, scratch: &mut [u8; N]) {
         let Phase::Answering(answer, mut written) = self.phase else { return };
         loop {
             self.out.compact();
-            let room = self.out.room(self.layer.as_ref()).min(N);
+            let room = self.out.room(self.guard.layer()).min(N);
             if room < LEAST_PART.min(TX / 2) {
                 self.phase = Phase::Answering(answer, written);
                 return;
             }
-            let mut sink = PartSink::new(scratch.plain.get_mut(..room).unwrap_or_default(), written);
+            let mut sink = PartSink::new(scratch.get_mut(..room).unwrap_or_default(), written);
             let encoded = put_answer(&answer, host, &mut sink);
             let (count, ended) = sink.finish();
-            let part = scratch.plain.get(..count).unwrap_or_default();
-            if encoded.is_err() || self.out.put(self.layer.as_mut(), part).is_err() {
+            let part = scratch.get(..count).unwrap_or_default();
+            if encoded.is_err() || self.out.put(self.guard.layer_mut(), part).is_err() {
                 self.phase = Phase::Broken;
                 return;
             }
@@ -376,7 +405,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         }
         self.phase = Phase::Closing;
         self.out.compact();
-        if let Some(layer) = &mut self.layer {
+        if let Some(layer) = self.guard.layer_mut() {
             // Without room for it the peer sees a truncated stream, which is true enough.
             let _ = self.out.put_end(layer);
         }
@@ -387,7 +416,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         &mut self,
         host: &Host<'_, '_>,
         now: Micros,
-        scratch: &mut Scratch<N>,
+        scratch: &mut [u8; N],
         moved: &mut Moved,
     ) -> Wait {
         let Phase::Feeding(feed) = &mut self.phase else { return Wait::ForEvent };
@@ -401,17 +430,17 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
                 return Wait::Until(until);
             }
             let most = if host.pace == Pace::EverySample { 1 } else { waiting };
-            if self.out.room(self.layer.as_ref()) < feed.longest_sample(host) {
+            if self.out.room(self.guard.layer()) < feed.longest_sample(host) {
                 self.out.compact();
             }
-            let limit = self.out.room(self.layer.as_ref()).min(N);
-            let (before, plain, sample) = (*moved, &mut scratch.plain, &mut scratch.sample);
-            let put = match &mut self.layer {
-                None => self.out.encode(limit, |out| feed.put_samples(most, host, sample, out, moved)),
+            let limit = self.out.room(self.guard.layer()).min(N);
+            let before = *moved;
+            let put = match self.guard.layer_mut() {
+                None => self.out.encode(limit, |out| feed.put_samples(most, host, out, moved)),
                 Some(layer) => {
-                    let room = plain.get_mut(..limit).unwrap_or_default();
+                    let room = scratch.get_mut(..limit).unwrap_or_default();
                     let mut writer = schwann_proto::wire::ByteWriter::new(room);
-                    let encoded = feed.put_samples(most, host, sample, &mut writer, moved);
+                    let encoded = feed.put_samples(most, host, &mut writer, moved);
                     encoded.and_then(|()| {
                         self.out.put(Some(layer), writer.written()).map_err(|_| EncodeError::Shape)
                     })
@@ -440,13 +469,13 @@ enum Shaken {
 }
 
 fn step_handshake<const TX: usize>(
-    phase: &mut Phase,
+    guard: &mut Guard,
     out: &mut Outgoing<TX>,
     bytes: &[u8],
     host: &Host<'_, '_>,
     surroundings: &mut Surroundings<'_>,
 ) -> Shaken {
-    let (Phase::Shaking(responder), Some(member)) = (phase, host.security.member()) else {
+    let (Guard::Shaking(responder), Some(member)) = (guard, host.security.member()) else {
         return Shaken::Broken;
     };
     let step = surroundings.with_context(member, |context| responder.handle(bytes, context));
@@ -465,7 +494,7 @@ fn step_handshake<const TX: usize>(
 pub(crate) fn fits(description: &Description<'_>, samples: &Consumer<'_>, tx: usize) -> bool {
     let shape = samples.shape();
     let longest = match description.format {
-        ChannelFormat::String => shape.string_room + shape.channel_count,
+        ChannelFormat::String => feed::longest_strings(&shape),
         format => format.value_size().unwrap_or(0) * shape.channel_count,
     };
     // Two records' overhead: the sample's and a key change's.

@@ -9,13 +9,13 @@ use schwann_proto::wire::{
 };
 use schwann_session::{
     DATAGRAM_OVERHEAD, SessionId,
-    discovery::{QueryId, REPLY_OVERHEAD},
+    discovery::{QueryId, REPLY_HEAD, REPLY_OVERHEAD},
 };
 
 use crate::{
     condition,
     description::{Description, InvalidDescription},
-    link::{self, Event, Host, Link, LinkState, Moved, Pace, Scratch},
+    link::{self, Event, Host, Link, LinkState, Moved, Pace},
     ring::Consumer,
     security::{Member, Security, Surroundings},
     time::{Micros, Wait},
@@ -35,7 +35,8 @@ pub struct Outlet<'a, const LINKS: usize, const RX: usize, const TX: usize> {
     security: Security<'a>,
     pace: Pace,
     links: [Link<RX, TX>; LINKS],
-    scratch: Scratch<TX>,
+    /// What is about to be sealed, of one link at a time.
+    scratch: [u8; TX],
     counters: Counters,
     /// The sealed queries answered last, newest first.
     answered: [Option<QueryId>; REMEMBERED],
@@ -107,6 +108,8 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     /// Serves what `samples` brings as `description` says.
     ///
     /// - Errors: [`InvalidOutlet`]: correct the arguments.
+    // Not part of its caller, in whose frame a second outlet would lie as long as the first: what it is made of.
+    #[inline(never)]
     pub fn new(
         description: Description<'a>,
         samples: Consumer<'a>,
@@ -123,7 +126,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             security,
             pace,
             links: [const { Link::new() }; LINKS],
-            scratch: Scratch { plain: [0; TX], sample: [0; crate::ring::MAX_SAMPLE_WORDS] },
+            scratch: [0; TX],
             counters: Counters::default(),
             answered: [None; REMEMBERED],
         })
@@ -298,10 +301,10 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         }
         self.answered.rotate_right(1);
         *self.answered.first_mut()? = Some(*id);
-        // The links' scratch memory is free between two polls.
-        let mut writer = ByteWriter::new(&mut self.scratch.plain);
+        let mut writer = ByteWriter::new(out.get_mut(REPLY_HEAD..)?);
         let port = put_reply(&self.description, text, &mut writer)?;
-        let len = member.discovery.seal_reply(id, writer.written(), surroundings.entropy, out).ok()?;
+        let len = writer.len();
+        let len = member.discovery.seal_reply_in_place(id, len, surroundings.entropy, out).ok()?;
         Some(Reply { len, port: Some(port) })
     }
 
@@ -313,7 +316,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         now: Micros,
         out: &mut [u8],
     ) -> Option<Reply> {
-        let mut sessions = self.links.iter_mut().filter_map(|link| link.datagrams.as_mut());
+        let mut sessions = self.links.iter_mut().filter_map(Link::datagrams);
         let datagrams = sessions.find(|datagrams| datagrams.session() == session)?;
         let plain = datagrams.open(datagram).ok()?;
         let request = timedata::Request::parse(datagram.get(plain)?)?;

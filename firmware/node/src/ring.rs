@@ -190,10 +190,13 @@ impl Producer<'_> {
     ///
     /// - Shape: one string per channel; together, with two bytes for each, no more than the shape's room.
     /// - Errors: [`PushError`].
-    pub fn push_strings(&mut self, strings: &[&[u8]], stamp: f64) -> Result<(), PushError> {
+    pub fn push_strings<'s>(
+        &mut self,
+        strings: impl ExactSizeIterator<Item = &'s [u8]>,
+        stamp: f64,
+    ) -> Result<(), PushError> {
         let shape = self.ring.shape;
-        let fits = strings.iter().map(|text| text.len() + 2).sum::<usize>() <= shape.string_room;
-        if shape.format != ChannelFormat::String || strings.len() != shape.channel_count || !fits {
+        if shape.format != ChannelFormat::String || strings.len() != shape.channel_count {
             return Err(PushError::Shape);
         }
         let mut content = arrayvec::ArrayVec::<u8, MAX_SAMPLE_LEN>::new();
@@ -201,6 +204,9 @@ impl Producer<'_> {
             let len = u16::try_from(text.len()).map_err(|_| PushError::Shape)?;
             content.try_extend_from_slice(&len.to_ne_bytes()).map_err(|_| PushError::Shape)?;
             content.try_extend_from_slice(text).map_err(|_| PushError::Shape)?;
+        }
+        if content.len() > shape.string_room {
+            return Err(PushError::Shape);
         }
         store_bytes(self.begin(stamp)?, &content);
         self.finish();
@@ -248,10 +254,6 @@ pub struct Consumer<'a> {
     ring: Ring<'a>,
 }
 
-/// The slot was overwritten before it could be read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Lapped;
-
 impl Consumer<'_> {
     /// What the samples are made of.
     #[must_use]
@@ -283,20 +285,19 @@ impl Consumer<'_> {
         self.written().wrapping_sub(self.ring.mask)
     }
 
-    /// Copies the values of sample `index`, which has been written, and returns its stamp in seconds.
-    pub(crate) fn read(&self, index: u32, out: &mut [u32]) -> Result<f64, Lapped> {
-        let Some([low, high, values @ ..]) = self.ring.slot(index) else { return Err(Lapped) };
-        let stamp = [low, high].map(|half| half.load(Ordering::Relaxed).to_ne_bytes());
-        for (word, cell) in out.iter_mut().zip(values) {
-            *word = cell.load(Ordering::Relaxed);
-        }
+    /// The stamp of sample `index`, which has been written, in seconds, and its values. What is read of them is worth
+    /// something only if the ring [`has`](Self::has) the sample afterwards.
+    pub(crate) fn slot(&self, index: u32) -> Option<(f64, &[AtomicU32])> {
+        let [low, high, values @ ..] = self.ring.slot(index)? else { return None };
+        let [[a, b, c, d], [e, f, g, h]] = [low, high].map(|half| half.load(Ordering::Relaxed).to_ne_bytes());
+        Some((f64::from_ne_bytes([a, b, c, d, e, f, g, h]), values))
+    }
+
+    /// Whether sample `index`, which has been written, has not been overwritten since.
+    pub(crate) fn has(&self, index: u32) -> bool {
         // What was read must not be read after `begun`.
         fence(Ordering::Acquire);
-        if self.ring.control.begun.load(Ordering::Relaxed).wrapping_sub(index) > self.ring.slots() {
-            return Err(Lapped);
-        }
-        let [[a, b, c, d], [e, f, g, h]] = stamp;
-        Ok(f64::from_ne_bytes([a, b, c, d, e, f, g, h]))
+        self.ring.control.begun.load(Ordering::Relaxed).wrapping_sub(index) <= self.ring.slots()
     }
 
     /// Gives back the room of all samples before `index`.
@@ -331,6 +332,16 @@ mod tests {
         Shape::numbers(ChannelFormat::Int32, channel_count)
     }
 
+    /// The slot was overwritten before it could be read.
+    #[derive(Debug, Eq, PartialEq)]
+    struct Lapped;
+
+    fn read(consumer: &Consumer<'_>, index: u32, out: &mut [u32]) -> Result<f64, Lapped> {
+        let (stamp, values) = consumer.slot(index).unwrap();
+        out.iter_mut().zip(values).for_each(|(word, cell)| *word = cell.load(Ordering::Relaxed));
+        if consumer.has(index) { Ok(stamp) } else { Err(Lapped) }
+    }
+
     #[test]
     fn what_is_pushed_is_read() {
         let (mut words, mut control) = (memory(64), Control::new());
@@ -338,7 +349,7 @@ mod tests {
         assert_eq!(consumer.slots(), 8);
         producer.push(&[1, -2, 3], 4.5).unwrap();
         let mut values = [0; 3];
-        assert_eq!(consumer.read(0, &mut values), Ok(4.5));
+        assert_eq!(read(&consumer, 0, &mut values), Ok(4.5));
         assert_eq!(values.map(u32::cast_signed), [1, -2, 3]);
     }
 
@@ -349,7 +360,7 @@ mod tests {
         let (mut producer, consumer) = ring(&mut words, &mut control, shape, Keep::Newest).unwrap();
         producer.push(&[1_i16, -2, 3], 1.0).unwrap();
         let mut values = [0_u32; 2];
-        consumer.read(0, &mut values).unwrap();
+        read(&consumer, 0, &mut values).unwrap();
         assert_eq!(bytemuck::cast_slice::<u32, i16>(&values)[..3], [1, -2, 3]);
     }
 
@@ -361,9 +372,9 @@ mod tests {
             producer.push(&[value; 3], f64::from(value)).unwrap();
         }
         let mut values = [0; 3];
-        assert_eq!(consumer.read(5, &mut values), Err(Lapped));
+        assert_eq!(read(&consumer, 5, &mut values), Err(Lapped));
         assert_eq!(consumer.oldest(), 7);
-        assert_eq!(consumer.read(7, &mut values), Ok(7.0));
+        assert_eq!(read(&consumer, 7, &mut values), Ok(7.0));
         assert_eq!(producer.refused(), 0);
     }
 
@@ -390,8 +401,8 @@ mod tests {
         assert_eq!(consumer.written(), 2);
         assert_eq!(producer.push(&[9; 3], 0.0), Err(PushError::Full));
         let mut values = [0; 3];
-        assert_eq!(consumer.read(1, &mut values), Ok(3.0));
-        assert_eq!(consumer.read(u32::MAX, &mut values), Ok(1.0));
+        assert_eq!(read(&consumer, 1, &mut values), Ok(3.0));
+        assert_eq!(read(&consumer, u32::MAX, &mut values), Ok(1.0));
     }
 
     #[test]
@@ -400,7 +411,7 @@ mod tests {
         let (mut producer, consumer) = ring(&mut words, &mut control, numbers(3), Keep::Newest).unwrap();
         assert_eq!(producer.push(&[1, 2], 0.0), Err(PushError::Shape));
         assert_eq!(producer.push(&[1.0_f32; 3], 0.0), Err(PushError::Shape));
-        assert_eq!(producer.push_strings(&[b"a", b"b", b"c"], 0.0), Err(PushError::Shape));
+        assert_eq!(producer.push_strings([&b"a"[..]; 3].into_iter(), 0.0), Err(PushError::Shape));
         assert_eq!(consumer.written(), 0);
     }
 
@@ -430,7 +441,7 @@ mod tests {
                     continue;
                 }
                 let mut values = [0; 8];
-                match consumer.read(index, &mut values) {
+                match read(&consumer, index, &mut values) {
                     Ok(stamp) => {
                         assert_eq!((stamp, values), (f64::from(index), [index; 8]));
                         seen += 1;

@@ -84,9 +84,10 @@ fn numbers_of_every_format_arrive_plain_and_sealed() {
 fn short_strings_arrive() {
     let mut pair = Pair::new(description(ChannelFormat::String, 2, 0.0), true, Pace::EverySample, 8);
     pair.connect();
-    pair.producer.push_strings(&[b"left", b""], 3.0).expect("room");
-    pair.producer.push_strings(&[&[b'x'; 190], b"end"], 4.0).expect("room");
-    assert_eq!(pair.producer.push_strings(&[&[b'x'; 199], b"end"], 4.0), Err(PushError::Shape));
+    let mut push = |texts: [&[u8]; 2], stamp| pair.producer.push_strings(texts.into_iter(), stamp);
+    push([b"left", b""], 3.0).expect("room");
+    push([&[b'x'; 190], b"end"], 4.0).expect("room");
+    assert_eq!(push([&[b'x'; 199], b"end"], 4.0), Err(PushError::Shape));
     pair.exchange(usize::MAX);
     // Strings that are numbers can be pulled as such; here the stamps tell that both came.
     assert_eq!(pair.inlet.pull(&mut [0.0_f64; 2]), Some(3.0));

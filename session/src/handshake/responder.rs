@@ -135,30 +135,35 @@ impl Responder {
         Ok(Step::Next)
     }
 
+    fn handle_message_3(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Step, Refusal> {
+        match self.read_message_3(input, context)? {
+            Some(proven) => self.establish(&proven, context),
+            None => Ok(Step::NeedsMore),
+        }
+    }
+
     /// Not part of its caller: a small chip's stack holds the frame of one step at a time.
     #[inline(never)]
-    fn handle_message_3(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Step, Refusal> {
-        let State::Message3(suite, noise) = &mut self.state else { return Err(Refusal::Closed) };
-        let suite = *suite;
-        let Some(message) = self.inbox.take(input, message::MESSAGE_3_LEN)? else {
-            return Ok(Step::NeedsMore);
-        };
-        let proven = read_message_3(noise, message, context)?;
-        let State::Message3(_, noise) = core::mem::replace(&mut self.state, State::Refused) else {
-            return Err(Refusal::Closed);
-        };
-        self.establish(suite, noise, &proven, context)
+    fn read_message_3(
+        &mut self,
+        input: &mut &[u8],
+        context: &Context<'_>,
+    ) -> Result<Option<Proven>, Refusal> {
+        let State::Message3(_, noise) = &mut self.state else { return Err(Refusal::Closed) };
+        let Some(message) = self.inbox.take(input, message::MESSAGE_3_LEN)? else { return Ok(None) };
+        let hash = noise.hash();
+        let mut payload = [0; message::MAX_MESSAGE];
+        let length = noise.read(message, &mut payload).map_err(|Broken| Refusal::Forged)?;
+        let proof = payload.get(..length).ok_or(Refusal::Malformed)?;
+        message::prove(proof, Side::Inlet, &hash, noise, context).map(Some)
     }
 
     /// The peer has proved itself: welcomes it, or tells it why not.
     #[inline(never)]
-    fn establish(
-        &mut self,
-        suite: Suite,
-        noise: Noise,
-        proven: &Proven,
-        context: &mut Context<'_>,
-    ) -> Result<Step, Refusal> {
+    fn establish(&mut self, proven: &Proven, context: &mut Context<'_>) -> Result<Step, Refusal> {
+        let State::Message3(suite, noise) = core::mem::replace(&mut self.state, State::Refused) else {
+            return Err(Refusal::Closed);
+        };
         let (receiving, sending) = noise.split().map_err(|Broken| Refusal::Malformed)?;
         let peer = match proven.admit(Side::Inlet, suite, context) {
             Ok(peer) => peer,
@@ -255,14 +260,6 @@ fn encapsulate<const N: usize>(
     let (ciphertext, shared) = kem::encapsulate(public, &randomness).ok_or(Refusal::Malformed)?;
     answer.try_extend_from_slice(&ciphertext).map_err(|_| Refusal::Malformed)?;
     Ok(shared)
-}
-
-fn read_message_3(noise: &mut Noise, message: &[u8], context: &Context<'_>) -> Result<Proven, Refusal> {
-    let hash = noise.hash();
-    let mut payload = [0; message::MAX_MESSAGE];
-    let length = noise.read(message, &mut payload).map_err(|Broken| Refusal::Forged)?;
-    let proof = payload.get(..length).ok_or(Refusal::Malformed)?;
-    message::prove(proof, Side::Inlet, &hash, noise, context)
 }
 
 /// Reads the first line as far as it has come.

@@ -1,5 +1,7 @@
 //! What one subscriber is being sent.
 
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use schwann_proto::wire::{
     Sink,
     feed::Agreement,
@@ -9,7 +11,7 @@ use schwann_proto::wire::{
 use super::{Host, Moved, Pace};
 use crate::{
     description::Description,
-    ring::{Consumer, Lapped},
+    ring::{Consumer, MAX_SAMPLE_WORDS, Shape},
     time::Micros,
 };
 
@@ -67,9 +69,8 @@ impl Feed {
     }
 
     pub(super) fn longest_sample(&self, host: &Host<'_, '_>) -> usize {
-        // Tag and stamp; a string's length takes at most one byte more than in the ring.
-        let shape = host.samples.shape();
-        9 + self.layout.values_len().unwrap_or(shape.string_room + shape.channel_count)
+        // Tag and stamp.
+        9 + self.layout.values_len().unwrap_or_else(|| longest_strings(&host.samples.shape()))
     }
 
     /// Appends up to `most` samples, as many as fit.
@@ -77,26 +78,29 @@ impl Feed {
         &mut self,
         most: u32,
         host: &Host<'_, '_>,
-        sample: &mut [u32],
         out: &mut impl Sink,
         moved: &mut Moved,
     ) -> Result<(), EncodeError> {
         for _ in 0..most {
-            let stamp = match host.samples.read(self.next, sample) {
-                Ok(stamp) => Stamp::from(stamp),
-                Err(Lapped) => {
-                    let oldest = host.samples.oldest();
-                    moved.lost += oldest.wrapping_sub(self.next);
-                    self.next = oldest;
-                    return Ok(());
-                }
-            };
-            match put_sample(&self.layout, stamp, bytemuck::cast_slice(sample), out) {
+            let start = out.len();
+            let put = put_sample(&self.layout, host.samples, self.next, out);
+            // What was put is worth nothing if it changed meanwhile, nor if it ends half-way.
+            if !host.samples.has(self.next) {
+                out.truncate(start);
+                let oldest = host.samples.oldest();
+                moved.lost += oldest.wrapping_sub(self.next);
+                self.next = oldest;
+                return Ok(());
+            }
+            match put {
                 Ok(()) => {
                     self.next = self.next.wrapping_add(1);
                     moved.sent += 1;
                 }
-                Err(EncodeError::NoRoom) => return Ok(()),
+                Err(EncodeError::NoRoom) => {
+                    out.truncate(start);
+                    return Ok(());
+                }
                 Err(other) => return Err(other),
             }
         }
@@ -104,17 +108,78 @@ impl Feed {
     }
 }
 
-/// Appends one sample from a ring's slot.
-fn put_sample(layout: &Layout, stamp: Stamp, slot: &[u8], out: &mut impl Sink) -> Result<(), EncodeError> {
-    if let Some(len) = layout.values_len() {
-        return layout.encode_raw(stamp, slot.get(..len).unwrap_or_default(), out);
+/// Most bytes of one sample of strings: a length takes two bytes in the ring, and five before a text of more than 255.
+pub(super) fn longest_strings(shape: &Shape) -> usize {
+    shape.string_room + 3 * shape.channel_count.min(shape.string_room / 258)
+}
+
+/// Appends sample `index` from its slot, in parts, so that no copy of a whole sample is needed.
+fn put_sample(
+    layout: &Layout,
+    samples: &Consumer<'_>,
+    index: u32,
+    out: &mut impl Sink,
+) -> Result<(), EncodeError> {
+    let Some((stamp, slot)) = samples.slot(index) else { return Err(EncodeError::Shape) };
+    let Some(mut left) = layout.values_len() else {
+        return put_strings(layout, stamp, slot, out);
+    };
+    layout.put_stamp(Stamp::from(stamp), out)?;
+    for cells in slot.chunks(PART_WORDS) {
+        let mut part = [0_u32; PART_WORDS];
+        part.iter_mut().zip(cells).for_each(|(word, cell)| *word = cell.load(Ordering::Relaxed));
+        let bytes: &[u8] = bytemuck::cast_slice(&part);
+        let len = left.min(4 * cells.len());
+        layout.put_values(bytes.get(..len).unwrap_or_default(), out)?;
+        left -= len;
     }
-    let mut rest = slot;
+    Ok(())
+}
+
+/// Not part of its caller, whose frame has no room for a whole sample.
+#[inline(never)]
+fn put_strings(
+    layout: &Layout,
+    stamp: f64,
+    slot: &[AtomicU32],
+    out: &mut impl Sink,
+) -> Result<(), EncodeError> {
+    let mut words = [0_u32; MAX_SAMPLE_WORDS];
+    words.iter_mut().zip(slot).for_each(|(word, cell)| *word = cell.load(Ordering::Relaxed));
+    let mut rest: &[u8] = bytemuck::cast_slice(&words);
     let strings = (0..layout.channel_count).map(|_| {
         let (len, behind) = rest.split_first_chunk().unwrap_or((&[0; 2], &[]));
         let (text, behind) = behind.split_at_checked(u16::from_ne_bytes(*len).into()).unwrap_or_default();
         rest = behind;
         text
     });
-    layout.encode_strings(stamp, strings, out)
+    layout.encode_raw_strings(Stamp::from(stamp), strings, out)
+}
+
+/// Words of a slot that are read together: whole values of any format.
+const PART_WORDS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use schwann_proto::{
+        stream::ChannelFormat,
+        wire::sample::{ByteOrder, Layout, Stamp},
+    };
+
+    use super::{Shape, longest_strings};
+
+    #[test]
+    fn no_strings_take_more_than_there_is_kept_for_them() {
+        let text = [b'x'; 1024];
+        for lens in [[0, 0], [255, 0], [255, 255], [256, 0], [257, 255], [256, 256], [700, 320]] {
+            let room = lens.iter().map(|len| len + 2).sum();
+            let shape = Shape { format: ChannelFormat::String, channel_count: 2, string_room: room };
+            let layout = Layout::new(shape.format, shape.channel_count, ByteOrder::NATIVE);
+            let mut out = Vec::new();
+            layout.encode_raw_strings(Stamp::Sent(1.0), lens.map(|len| &text[..len]), &mut out).unwrap();
+            assert!(out.len() <= 9 + longest_strings(&shape), "{lens:?}");
+        }
+    }
 }

@@ -141,6 +141,31 @@ impl Layout {
         })
     }
 
+    /// Appends one sample of a stream of strings; needs none of the conversions that [`encode_strings`] does for others.
+    ///
+    /// - Shape: one string per channel.
+    /// - Errors: [`EncodeError`].
+    ///
+    /// [`encode_strings`]: Self::encode_strings
+    pub fn encode_raw_strings<'a, I>(
+        &self,
+        stamp: Stamp,
+        strings: I,
+        out: &mut impl Sink,
+    ) -> Result<(), EncodeError>
+    where
+        I: IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>,
+    {
+        let mut strings = strings.into_iter();
+        if strings.len() != self.channel_count || self.format != ChannelFormat::String {
+            return Err(EncodeError::Shape);
+        }
+        whole(out, |out| {
+            self.put_stamp(stamp, out)?;
+            Ok(strings.try_for_each(|text| self.put_string(text, out))?)
+        })
+    }
+
     /// Appends the beginning of a sample: tag and stamp. The values must follow.
     pub fn put_stamp(&self, stamp: Stamp, out: &mut impl Sink) -> Result<(), NoRoom> {
         let Stamp::Sent(seconds) = stamp else { return out.put(&[TAG_DEDUCED]) };
@@ -152,6 +177,14 @@ impl Layout {
             });
         }
         out.put(&bytes)
+    }
+
+    /// Appends values as this machine stores them, in the stream's byte order: what follows [`put_stamp`](Self::put_stamp),
+    /// all at once or in parts.
+    ///
+    /// - Shape: any number of values of the stream's format, in native byte order.
+    pub fn put_values(&self, native: &[u8], out: &mut impl Sink) -> Result<(), NoRoom> {
+        self.put_reordered(native, out)
     }
 
     fn put_sample<T: Value>(
