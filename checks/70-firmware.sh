@@ -1,4 +1,4 @@
-# The node's image for QEMU: built, within its budgets, and run: the desktop and the original library receive from it,
+# The node's images for QEMU: built, within its budgets, and run: the desktop and the original library receive from it,
 # plain and sealed, by multicast, over a network of its own. About 90 s on a busy machine, and 3 minutes more when the image is built for the first time.
 set -euo pipefail
 cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
@@ -14,12 +14,12 @@ if ! command -v qemu-system-riscv32 > /dev/null; then
 fi
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
-# The image as a device gets it: its sizes and instructions are measured.
+# The images as a device gets them: their sizes and instructions are measured.
 unset CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_CODEGEN_UNITS CARGO_PROFILE_RELEASE_DEBUG
 CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
   --manifest-path firmware/qemu-riscv32/Cargo.toml
-export SCHWANN_IMAGE="$CARGO_TARGET_DIR/qemu/$target/release/schwann-qemu-riscv32"
-python3 firmware/qemu-riscv32/sizes.py "$SCHWANN_IMAGE"
+export SCHWANN_IMAGES="$CARGO_TARGET_DIR/qemu/$target/release"
+python3 firmware/qemu-riscv32/sizes.py "$SCHWANN_IMAGES/schwann-qemu-node"
 
 source firmware/qemu-tests.sh
 tests=$(qemu_tests)

@@ -27,7 +27,7 @@ const DEVICE_ID: usize = 8;
 const QUEUE: usize = 8;
 /// A frame with the card's own header before it.
 const FRAME: usize = 1536;
-const RECEIVED: usize = 3;
+const RECEIVED: usize = 2;
 /// One per subscriber: smoltcp offers them to its sockets in order, and the last one would starve.
 const SENT: usize = 3;
 

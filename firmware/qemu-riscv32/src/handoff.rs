@@ -13,8 +13,15 @@ use crate::machine;
 /// Words for 128 samples of 8 channels of 4 bytes.
 const WORDS: usize = 128 * 10;
 
+/// Apart from the rest, which is not all zeros: these take no room in the image.
+struct Words(UnsafeCell<[AtomicU32; WORDS]>);
+
+// SAFETY: `prepare` takes them, and runs once.
+unsafe impl Sync for Words {}
+
+static RING: Words = Words(UnsafeCell::new([const { AtomicU32::new(0) }; WORDS]));
+
 struct Memory {
-    words: UnsafeCell<[AtomicU32; WORDS]>,
     control: UnsafeCell<Control>,
     consumer: UnsafeCell<Option<Consumer<'static>>>,
 }
@@ -22,11 +29,7 @@ struct Memory {
 // SAFETY: `prepare` and `take` each run once, `take` after `prepare`, on different harts.
 unsafe impl Sync for Memory {}
 
-static MEMORY: Memory = Memory {
-    words: UnsafeCell::new([const { AtomicU32::new(0) }; WORDS]),
-    control: UnsafeCell::new(Control::new()),
-    consumer: UnsafeCell::new(None),
-};
+static MEMORY: Memory = Memory { control: UnsafeCell::new(Control::new()), consumer: UnsafeCell::new(None) };
 static PREPARED: AtomicU32 = AtomicU32::new(0);
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
@@ -38,7 +41,7 @@ pub fn prepare(channel_count: usize, slots: usize) -> Option<Producer<'static>> 
     let shape = Shape::numbers(ChannelFormat::Float32, channel_count);
     let words: &'static mut [AtomicU32] = if channel_count <= 8 && slots <= 128 {
         // SAFETY: taken once, here.
-        unsafe { &mut *MEMORY.words.get() }
+        unsafe { &mut *RING.0.get() }
     } else {
         // SAFETY: RAM that nothing else owns, zero at start, taken once, here.
         unsafe {

@@ -271,9 +271,3 @@ pub fn once(taken: &AtomicU32) -> bool {
     taken.store(1, Ordering::Relaxed);
     first
 }
-
-#[panic_handler]
-fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
-    say!("panic: {info}");
-    exit(101)
-}

@@ -10,15 +10,18 @@ use schwann_node::{
     Control, Found, Inlet, InletState, Keep, Micros, Outlet, Pace, Security, Shape, Surroundings, Wanted,
     provision::Keys, ring,
 };
+use schwann_node_smoltcp::LINKS;
 use schwann_proto::{stream::ChannelFormat, wire::ByteWriter};
 use schwann_session::{Datagrams, Responder, Secure, Suite, UnixSeconds};
 
 use crate::{
-    machine, say,
+    machine,
+    network::{RX, TX},
+    say,
     transcript::{self, Known},
 };
 
-type Node<'a> = Outlet<'a, 4, 768, 1280>;
+type Node<'a> = Outlet<'a, LINKS, RX, TX>;
 
 /// Pushes per measurement.
 const PUSHES: u32 = 256;
@@ -184,7 +187,7 @@ fn feeds(sealed: bool, subscribers: usize, batch: u32) {
     let mut entropy = [Known(1), Known(2)];
     let [one, two] = &mut entropy;
     let (Ok(one), Ok(two)) =
-        (Keys::parse(transcript::KEYS[0], 748, one), Keys::parse(transcript::KEYS[1], 748, two))
+        (Keys::parse(transcript::KEYS[0], RX - 20, one), Keys::parse(transcript::KEYS[1], RX - 20, two))
     else {
         machine::exit(12)
     };

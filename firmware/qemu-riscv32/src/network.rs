@@ -21,8 +21,9 @@ use crate::{
 };
 
 /// What comes over a link: the longest record, and 20 bytes of its own.
-const RX: usize = 768;
-const TX: usize = 1280;
+pub const RX: usize = 512;
+/// What goes: 20 samples of 8 channels in a record, or one of 128.
+pub const TX: usize = 896;
 type Outlet<'a> = schwann_node::Outlet<'a, LINKS, RX, TX>;
 
 const DATA_PORT: u16 = 16572;
