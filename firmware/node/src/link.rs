@@ -69,7 +69,6 @@ pub(crate) struct Link<const RX: usize, const TX: usize> {
     next_tick: Micros,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
 enum Phase {
     Vacant,
     Asking(RequestReader),

@@ -178,13 +178,13 @@ mod tests {
         let mut state = 7_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state ^ state >> 29
+            state ^ (state >> 29)
         };
         let mut all: Vec<f64> = (0..4000).map(|_| f64::from_bits(next() >> 1)).collect();
         all.extend((0..4000).map(|_| (next() % 10_000_000_000_000) as f64 / 1e6));
         all.extend((0..2046).map(|exponent| f64::from_bits(exponent << 52)));
         all.extend((1..2047).map(|exponent: u64| f64::from_bits((exponent << 52) - 1)));
-        all.extend((0..64).map(|bits| f64::from_bits(bits)));
+        all.extend((0..64).map(f64::from_bits));
         all.retain(|number| number.is_finite());
         all
     }
