@@ -9,4 +9,6 @@ export SCHWANN_PROGRAM="${CARGO_TARGET_DIR:-$PWD/target}/debug/schwann"
 export SCHWANN_THIEF="${CARGO_TARGET_DIR:-$PWD/target}/debug/examples/thief"
 export SCHWANN_IMPOSTOR="${CARGO_TARGET_DIR:-$PWD/target}/debug/examples/impostor"
 cd interop
+# Mostly waits, so they fit beside each other.
+python3 -m pytest -q -n 4 test_attacker_lab.py
 python3 -m pytest -q -rP test_attacker.py test_secrecy.py | grep -Ev '^(-+ Captured|_+ )' 

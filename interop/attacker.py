@@ -43,6 +43,13 @@ def flip(position, mask=0x01):
     return change
 
 
+def cut_at(offset):
+    """Ends the connection within a unit."""
+    def change(unit):
+        raise Cut(unit[:offset])
+    return change
+
+
 def is_record(direction, number):
     return number >= HANDSHAKE[direction]
 
@@ -156,12 +163,23 @@ class Connection:
             return self.seen[direction][HANDSHAKE[direction]:]
 
 
+class Anew:
+    """Another attack for every connection, in turn."""
+
+    def __init__(self, attacks):
+        self.attacks, self.count = attacks, 0
+
+    def next(self):
+        self.count += 1
+        return self.attacks[(self.count - 1) % len(self.attacks)]
+
+
 class Tap:
     """Listens where the inlet believes the outlet to be."""
 
-    def __init__(self, port, attack=pass_on):
+    def __init__(self, port, attack=pass_on, own_port=0):
         self.port, self.attack, self.connections = port, attack, []
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", own_port))
         self.own_port = self.listener.getsockname()[1]
         self.acceptor = threading.Thread(target=self.accept, daemon=True)
         self.acceptor.start()
@@ -175,7 +193,8 @@ class Tap:
                 return
             for end in (inlet, outlet):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.connections.append(Connection(inlet, outlet, self.attack))
+            attack = self.attack.next() if isinstance(self.attack, Anew) else self.attack
+            self.connections.append(Connection(inlet, outlet, attack))
 
     def close(self):
         hang_up(self.listener)
@@ -193,8 +212,8 @@ def hang_up(listener):
 class Actor:
     """Listens where the inlet believes the outlet to be, and plays the outlet itself: `play(socket)`."""
 
-    def __init__(self, play):
-        self.play, self.listener = play, socket.create_server(("127.0.0.1", 0))
+    def __init__(self, play, own_port=0):
+        self.play, self.listener = play, socket.create_server(("127.0.0.1", own_port))
         self.own_port = self.listener.getsockname()[1]
         self.count = 0
         threading.Thread(target=self.accept, daemon=True).start()

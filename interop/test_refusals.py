@@ -15,7 +15,8 @@ import time
 
 import pytest
 
-from test_sealed import OURS, PROGRAM, keys, last_word, lab, machine, network  # noqa: F401
+from labs import keys, last_word
+from test_sealed import OURS, PROGRAM, lab, machine, network  # noqa: F401
 
 pytestmark = pytest.mark.skipif(not (OURS and PROGRAM), reason="SCHWANN_LIBLSL and SCHWANN_PROGRAM are not set")
 

@@ -15,6 +15,8 @@ import time
 
 import pytest
 
+from labs import keys, new_device
+
 OURS = os.environ.get("SCHWANN_LIBLSL")
 PROGRAM = os.environ.get("SCHWANN_PROGRAM")
 REAL = os.environ.get("REAL_LIBLSL_118")
@@ -194,17 +196,6 @@ def test_in_migration_a_program_with_keys_talks_to_the_real_library(lab, network
         assert said[0] == "open" and said[2] == SUBJECT
 
 
-def keys(folder, *arguments, **environment):
-    """Runs `schwann keys` in a key folder, and returns what it prints."""
-    done = subprocess.run([PROGRAM, "keys", *arguments, "--unprotected"], check=True, text=True, stdout=subprocess.PIPE,
-                          env=dict(os.environ, SCHWANN_KEYS=str(folder), **environment))
-    return done.stdout
-
-
-def last_word(text, of_line_with):
-    return next(line for line in text.splitlines() if of_line_with in line).split()[-1]
-
-
 def wait_for(condition, what):
     deadline = time.monotonic() + 40
     while not condition():
@@ -223,11 +214,8 @@ while True:
 
 
 def test_a_device_that_the_lab_revokes_is_out_while_the_others_stream_on(lab, network, tmp_path):
-    devices = {}
-    for name in ("stays", "leaves"):
-        folder = devices[name] = tmp_path / name
-        request = last_word(keys(folder, "new-device", name), "keys issue")
-        keys(folder, "trust", last_word(keys(lab, "issue", request), "keys trust"))
+    devices = {name: tmp_path / name for name in ("stays", "leaves")}
+    serials = {name: new_device(lab, folder, name) for name, folder in devices.items()}
     log = tmp_path / "security.log"
     sender = start(SENDER, machine(tmp_path, network, OURS, lab) | {"SCHWANN_SECURITY_LOG": str(log)})
     receivers = {}
@@ -241,8 +229,8 @@ def test_a_device_that_the_lab_revokes_is_out_while_the_others_stream_on(lab, ne
             lines = log.read_text().splitlines() if log.exists() else []
             return [event for event in map(json.loads, lines) if event["event"] == kind]
 
-        assert {event["device"] for event in events("connect")} == set(devices)
-        keys(lab, "revoke", next(event["serial"] for event in events("connect") if event["device"] == "leaves"))
+        assert {event["device"]: event["serial"] for event in events("connect")} == serials
+        keys(lab, "revoke", serials["leaves"])
         # Within 10 s the sender has seen the list; it goes on to whoever stays, and stays on that machine.
         wait_for(lambda: any("revoked" in event["reason"] for event in events("refuse")), "the revoked device is out")
         assert len(events("revoke")) == 1
