@@ -1,9 +1,10 @@
-"""What somebody who records everything on the wire learns of a sealed stream: now, and after stealing all stored keys.
+"""What somebody who records everything on the wire learns of sealed streams: now, and after stealing all stored keys.
 
-Typical traffic: discovery, description, samples of every kind, clock probes, close; in both protocols. Needs root (a raw
-socket), SCHWANN_LIBLSL, SCHWANN_PROGRAM for the keys, and SCHWANN_THIEF (session's example) for the second part.
+A day's events one after the other (day.py), and what differs in the older protocol. Needs root (a raw socket),
+SCHWANN_LIBLSL, SCHWANN_PROGRAM for the keys, and SCHWANN_THIEF (session's example) for the second part.
 """
 
+import ctypes
 import os
 import socket
 import struct
@@ -13,29 +14,40 @@ import threading
 import pytest
 
 import lsl
-from attacker import ports_of
+from attacker import CLOSE, HEADER, REKEY, TAG
 from conftest import OURS, PATHS
-from test_attacker import PROGRAM, labs, start  # noqa: F401
+from day import CONTENT, NAMES, STREAMS, Day, Lab
+from labs import PROGRAM
 
 THIEF = os.environ.get("SCHWANN_THIEF")
-pytestmark = pytest.mark.skipif(not (OURS in PATHS and PROGRAM), reason="SCHWANN_LIBLSL and SCHWANN_PROGRAM are not set")
+# Sessions of a recording that the thief tries: the first and others all over the day, or every one.
+MOST = 1000 if os.environ.get("SCHWANN_ATTACK") == "full" else 6
+pytestmark = [pytest.mark.skipif(not (OURS in PATHS and PROGRAM), reason="SCHWANN_LIBLSL and SCHWANN_PROGRAM are not set"),
+              pytest.mark.timeout(180)]
 
-NAME, KIND, SOURCE = "canary-name-31c9", "canary-type-88d0", "canary-source-e2f4"
-SUBJECT, TEXT = "canary-subject-77aa", "canary-sample-5f1b"
-NUMBER, REAL = 0x5EC2_E7CA_11A4_1E55, 1234.5678901234
-# What a listener must not find of samples, descriptions and clock probes.
-CONTENT = {"subject": SUBJECT.encode(), "text": TEXT.encode(), "probe": b"LSL:timedata", "request": b"LSL:streamfeed",
-           "description": b"LSL:fullinfo", "integer": struct.pack("=q", NUMBER), "real": struct.pack("=d", REAL)}
-# Of discovery.
-NAMES = {"name": NAME.encode(), "kind": KIND.encode(), "source": SOURCE.encode(), "query": b"LSL:shortinfo"}
 OUTGOING = 4
 
 
-class Wire:
-    """Every packet on the loopback wire, once."""
+def only_ports(first, end):
+    """A filter for the kernel (classic BPF): TCP and UDP over IPv4 from or to these ports; others' traffic may be a flood."""
+    load_half, load_byte, load_header_length, load_half_behind, equal, at_least, back = 0x28, 0x30, 0xB1, 0x48, 0x15, 0x35, 0x06
+    program = [(load_half, 0, 0, 12), (equal, 0, 10, 0x800), (load_byte, 0, 0, 23), (equal, 1, 0, 6), (equal, 0, 7, 17),
+               (load_header_length, 0, 0, 14), (load_half_behind, 0, 0, 14), (at_least, 0, 1, first), (at_least, 0, 4, end),
+               (load_half_behind, 0, 0, 16), (at_least, 0, 1, first), (at_least, 0, 1, end), (back, 0, 0, 0),
+               (back, 0, 0, 0xFFFFFFFF)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
+    return code, struct.pack("HL", len(program), ctypes.addressof(code))
 
-    def __init__(self):
+
+class Wire:
+    """Every packet of a place on the loopback wire, once."""
+
+    def __init__(self, place):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        # 26 is SO_ATTACH_FILTER.
+        code, program = only_ports(place.base, place.base + place.ports)
+        self.socket.setsockopt(socket.SOL_SOCKET, 26, program)
+        del code
         # 33 is SO_RCVBUFFORCE: as root, beyond the system's limit.
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 1 << 26)
         self.socket.bind(("lo", 0))
@@ -61,8 +73,8 @@ class Wire:
 
 
 def heard_between(packets, ports):
-    """All bytes of UDP and TCP payloads from or to these ports, and the TCP streams by (from, to)."""
-    everything, pieces = bytearray(), {}
+    """All bytes of UDP and TCP payloads from or to these ports, the TCP streams by (from, to), and the datagrams."""
+    everything, pieces, datagrams = bytearray(), {}, []
     for packet in packets:
         ip = packet[14:]
         if len(ip) < 40 or ip[0] >> 4 != 4 or ip[9] not in (6, 17):
@@ -74,13 +86,14 @@ def heard_between(packets, ports):
             continue
         if ip[9] == 17:
             everything += body[8:]
+            datagrams.append(body[8:])
             continue
         payload = body[(body[12] >> 4) * 4:]
         if payload:
             sequence = struct.unpack("!I", body[4:8])[0]
             pieces.setdefault(way, {})[sequence] = payload
             everything += payload
-    return bytes(everything), {way: joined(parts) for way, parts in pieces.items()}
+    return bytes(everything), {way: joined(parts) for way, parts in pieces.items()}, datagrams
 
 
 def joined(parts):
@@ -93,30 +106,27 @@ def joined(parts):
     return bytes(stream)
 
 
-def traffic(place, keys, version):
-    """A sender and a receiver do what such programs do all day; returns all ports that they used."""
-    changes = {"tuning__UseProtocolVersion": version}
-    sender, receiver = (start(place, keys, **changes) for _ in range(2))
-    streams = [("string", [TEXT.encode()]), ("int64", [NUMBER]), ("double64", [REAL])]
-    ports = set(range(place.base, place.base + place.ports))
-    for format, value in streams:
-        outlet = sender.outlet(name=NAME, type=KIND, channels=1, format=format, source=f"{SOURCE}-{format}",
-                               desc=[("subject", SUBJECT)])
-        ports |= set(ports_of(outlet.info().xml()))
-        found = receiver.resolve_predicate(f"name='{NAME}' and source_id='{SOURCE}-{format}'")
-        inlet = receiver.inlet_of(found[0], recover=False)
-        inlet.open()
-        assert outlet.wait()
-        for _ in range(50):
-            outlet.push(value)
-        outlet.push_chunk(value * 200)
-        assert inlet.drain(250, 10.0) == ([value] * 250, None)
-        assert SUBJECT in inlet.info().xml()
-        assert abs(inlet.correction()) < 0.01
+def traffic(place, lab, version):
+    """A sender and a receiver of each kind of stream, without what else a day brings; returns all ports that they used."""
+    day = Day(place, lab, version)
+    day.send()
+    receiver = day.program("authority")
+    inlets = {format: day.join(receiver, format, recover=False) for format in STREAMS}
+    day.pass_samples(inlets)
+    day.look_closer(inlets)
+    for format, outlet in day.outlets.items():
         outlet.destroy()
-        assert inlet.drain(1, 10.0) == ([], lsl.LOST)
-        inlet.destroy()
-    return ports
+        assert inlets[format].drain(1, 10.0) == ([], lsl.LOST)
+    return day.ports
+
+
+def records(stream):
+    """The records of one direction of a session from the outlet, by type (docs/spec/secure-session.md §3.2, §4.1)."""
+    at, types = 2 + int.from_bytes(stream[:2], "big"), []
+    while len(stream) - at >= HEADER:
+        types.append(stream[at])
+        at += HEADER + int.from_bytes(stream[at + 1:at + HEADER], "little") + TAG
+    return types
 
 
 @pytest.fixture(scope="module")
@@ -124,42 +134,69 @@ def recorded(tmp_path_factory):
     return {}
 
 
+@pytest.mark.ports(48)
 @pytest.mark.parametrize("version", [110, 100])
 @pytest.mark.parametrize("sealed", [True, False], ids=["sealed", "plain"])
-def test_who_records_everything_reads_nothing(sealed, version, place, labs, recorded):  # noqa: F811
+def test_who_records_everything_reads_nothing(sealed, version, place, tmp_path, recorded):
     try:
-        wire = Wire()
+        wire = Wire(place)
     except PermissionError:
         pytest.skip("only root may listen on the wire")
+    lab = Lab(tmp_path if sealed else None)
     try:
-        ports = traffic(place, labs["ours"] if sealed else None, version)
+        # A whole day in the newer protocol; in the older one what differs.
+        ports = Day(place, lab, version).run() if version == 110 else traffic(place, lab, version)
     finally:
         packets = wire.stop()
-    heard, streams = heard_between(packets, ports)
-    recorded[sealed, version] = streams
+    assert max(ports) < place.base + place.ports, "the listener did not hear all ports"
+    heard, streams, datagrams = heard_between(packets, ports)
     found = {what: canary in heard for what, canary in {**CONTENT, **NAMES}.items()}
-    print(f"{len(packets)} packets, {len(heard)} bytes, {len(streams)} TCP streams: "
+    print(f"{len(packets)} packets, {len(heard)} bytes, {len(streams)} TCP streams, {len(datagrams)} datagrams: "
           f"{[what for what, is_there in found.items() if is_there]}")
     # Without keys the same canaries are there, or the listener would be deaf.
     for what, is_there in found.items():
         assert is_there != sealed, what
+    if sealed:
+        recorded[version] = streams, datagrams, lab
+        types = [kind for way, stream in streams.items() for kind in is_from_outlet(streams, way) and records(stream) or []]
+        assert types.count(CLOSE) >= 3
+        if version == 110:
+            assert types.count(REKEY) >= 3, "no key has changed"
+            assert sum(is_from_outlet(streams, way) for way in streams) >= 15, "a day has more connections"
+
+
+def is_from_outlet(streams, way):
+    return streams.get(way[::-1], b"").startswith(b"LSL:secure")
+
+
+def write_sessions(streams, folder):
+    """Writes recorded connections down for the thief; returns how many, and how many there are."""
+    # One that was broken off in its handshake has no record.
+    ways = [way for way, stream in streams.items() if is_from_outlet(streams, way) and records(stream)]
+    tried = ways[::-(-len(ways) // MOST)]
+    for number, way in enumerate(tried):
+        (folder / f"{number}.up").write_bytes(streams[way[::-1]])
+        (folder / f"{number}.down").write_bytes(streams[way])
+    return len(tried), len(ways)
 
 
 @pytest.mark.skipif(not THIEF, reason="SCHWANN_THIEF is not set")
-def test_all_stored_keys_stolen_later_open_no_recording(place, labs, recorded, tmp_path):  # noqa: F811
-    if not any(sealed for sealed, _ in recorded):
+@pytest.mark.parametrize("version", [110, 100])
+def test_all_stored_keys_stolen_later_open_no_recording(version, recorded, tmp_path):
+    if version not in recorded:
         pytest.skip("nothing was recorded")
-    tried = 0
-    for (sealed, _), streams in recorded.items():
-        for (source, target), from_inlet in streams.items():
-            if not sealed or not from_inlet.startswith(b"LSL:secure"):
-                continue
-            (tmp_path / "up").write_bytes(from_inlet)
-            (tmp_path / "down").write_bytes(streams[target, source])
-            thief = subprocess.run([THIEF, tmp_path / "up", tmp_path / "down", labs["ours"]], text=True,
-                                   stdout=subprocess.PIPE, check=False)
-            assert thief.returncode == 0, thief.stdout
-            tried += 1
-    # A feed and a description of each of three streams, at least, in each protocol.
-    assert tried >= 6, f"only {tried} connections were recorded"
-    print(f"{tried} connections; the last: {thief.stdout}")
+    streams, datagrams, lab = recorded[version]
+    # A feed and a description of each of three streams, at least.
+    tried, there = write_sessions(streams, tmp_path)
+    print(f"{tried} of {there} sessions")
+    assert there >= 6
+    # A query goes to many ports.
+    for number, datagram in enumerate(set(datagrams)):
+        (tmp_path / f"{number}.datagram").write_bytes(datagram)
+    thief = subprocess.run([THIEF, tmp_path, *lab.folders()], text=True, stdout=subprocess.PIPE, check=False)
+    print(thief.stdout)
+    assert thief.returncode == 0, thief.stdout
+    # It can open what those keys are for, which the threat model says; or it would prove nothing.
+    said = dict(line.rsplit(": ", 1) for line in thief.stdout.splitlines() if ": " in line)
+    assert int(said["searches and their answers opened"]) > 0
+    assert int(said["clock probes tried"]) > 0

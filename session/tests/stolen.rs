@@ -5,7 +5,7 @@ mod thief;
 
 use std::path::PathBuf;
 
-use thief::{Memory, Recording, candidates, open_with_memory, try_everything};
+use thief::{Datagram, Memory, Recording, candidates, open_with_memory, try_everything};
 
 /// The published session of the hybrid suite, with every secret that went into it.
 struct Published(String);
@@ -68,6 +68,28 @@ fn the_thief_is_able_to_open_what_it_has_the_secrets_of() {
     // And the search finds an ephemeral key that somebody failed to forget.
     let leaked = candidates(&[memory.noise_ephemeral.to_vec()]);
     assert_eq!(try_everything(&recording, &leaked).1, ["the outlet's static key"]);
+}
+
+#[test]
+fn stored_keys_open_searches_and_no_clock_probe() {
+    let published = Published::read();
+    let secrets = candidates(&published.stored());
+    let opens = |object: &str, name: &str| {
+        let bytes = published.bytes(object, name);
+        let datagram = Datagram::parse(&bytes).unwrap();
+        (datagram.is_probe(), secrets.iter().any(|secret| datagram.opens_with(secret)))
+    };
+    // As the threat model says; a key of the session would open the probe as well.
+    assert_eq!(
+        ["sealed_query_type_1", "sealed_reply_info"].map(|name| opens("stored", name)),
+        [(false, true); 2]
+    );
+    for name in ["inlet_datagram_0_probe", "outlet_datagram_0_answer"] {
+        assert_eq!(opens("hybrid", name), (true, false), "{name}");
+    }
+    let probe = published.bytes("hybrid", "outlet_datagram_0_answer");
+    let key = published.bytes("hybrid", "outlet_datagram_key_outlet_to_inlet").try_into().unwrap();
+    assert!(Datagram::parse(&probe).unwrap().opens_with(&key));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};
+use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit, XChaCha20Poly1305};
 use ml_kem::{Decapsulate, ml_kem_768::DecapsulationKey};
 use sha2::{Digest, Sha256, Sha512};
 use x25519_dalek::{PublicKey, StaticSecret};
@@ -107,6 +107,46 @@ pub(crate) fn try_everything(recording: &Recording, secrets: &HashSet<Secret>) -
         }
     }
     (tried, opened)
+}
+
+/// One recorded datagram (docs/spec/secure-session.md §5.1, §5.4).
+pub(crate) enum Datagram<'a> {
+    /// A clock probe or its answer, under a key of the session.
+    Probe { head: &'a [u8], counter: u64, sealed: &'a [u8] },
+    /// A search or an answer to it, under the lab's discovery key.
+    Search { head: &'a [u8], nonce: [u8; 24], sealed: &'a [u8] },
+}
+
+impl<'a> Datagram<'a> {
+    /// Nothing if it is not sealed.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let head_len = match bytes.first_chunk()? {
+            b"\xd5SC\x01" => 20,
+            b"\xd5SQ\x01" => 28,
+            b"\xd5SR\x01" => 52,
+            _ => return None,
+        };
+        let (head, sealed) = bytes.split_at_checked(head_len)?;
+        Some(match head_len {
+            20 => Self::Probe { head, counter: u64::from_le_bytes(*head.last_chunk()?), sealed },
+            _ => Self::Search { head, nonce: *head.last_chunk()?, sealed },
+        })
+    }
+
+    pub(crate) fn is_probe(&self) -> bool {
+        matches!(self, Self::Probe { .. })
+    }
+
+    pub(crate) fn opens_with(&self, secret: &Secret) -> bool {
+        match self {
+            Self::Probe { head, counter, sealed } => open(secret, *counter, head, sealed).is_some(),
+            Self::Search { head, nonce, sealed } => {
+                let Some((body, tag)) = sealed.split_last_chunk::<16>() else { return false };
+                let (cipher, mut plain) = (XChaCha20Poly1305::new(secret.into()), body.to_vec());
+                cipher.decrypt_in_place_detached(nonce.into(), head, &mut plain, tag.into()).is_ok()
+            }
+        }
+    }
 }
 
 /// What an inlet's process has in memory while it shakes hands, and forgets.
