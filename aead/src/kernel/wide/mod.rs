@@ -13,14 +13,15 @@ pub(super) mod limbs44;
 pub(super) mod model;
 pub(super) mod pass;
 pub(super) mod poly1305;
-mod short;
+pub(super) mod short;
 pub(super) mod simd;
-mod stitched;
+pub(super) mod stitched;
 mod unit;
 
 pub(super) use unit::unit;
 
 use pass::{States, Sums};
+use short::UnderWay;
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
@@ -99,8 +100,8 @@ pub(super) trait Unit: Copy {
     /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the
     /// multiplier r.
     fn key_stream_and_sum(self, blocks: &mut [Block; 8], sum: (Number, Number), text: &[[u8; 16]]) -> Number;
-    /// Writes a message's key stream from counter `first` on, eight blocks or `PARTS`, and adds blocks of text to the
-    /// sum h with the multiplier r.
+    /// Writes a message's key stream from counter `first` on, up to eight blocks in multiples of `PARTS`, and adds
+    /// blocks of text to the sum h with the multiplier r.
     fn blocks_and_sum(
         self,
         key: &Key,
@@ -110,6 +111,16 @@ pub(super) trait Unit: Copy {
         sum: (Number, Number),
         text: &[[u8; 16]],
     ) -> Number;
+    /// [`stitched::passes`].
+    fn stitched(self, message: &mut Message<'_>, direction: Direction, streams: &mut [[Block; 8]; 2]);
+    /// [`short::passes`].
+    fn short(
+        self,
+        messages: &mut [Message<'_>],
+        direction: Direction,
+        streams: &mut [[Block; 8]; 2],
+        under_way: &mut UnderWay,
+    );
     /// Clears the vector registers.
     fn wipe_registers(self);
 }
@@ -120,7 +131,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
         let blocks = message.buffer.len().div_ceil(64) + 1;
         if message.buffer.len() >= U::STITCHED {
             stitched::message(unit, message, direction);
-            wipe_stack::<3072>();
+            wipe_stack::<4096>();
         } else if blocks <= 4 {
             alone::<U, 4>(unit, message, direction);
             wipe_stack::<1024>();
@@ -141,7 +152,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
         return;
     } else if stitch::<U>(messages) {
         stitched::batch(unit, messages, direction);
-        wipe_stack::<3072>();
+        wipe_stack::<4096>();
     } else if U::STITCHED < usize::MAX {
         short::batch(unit, messages, direction);
     } else {

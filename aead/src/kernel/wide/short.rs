@@ -14,8 +14,8 @@ use crate::kernel::scalar;
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     let mut streams = [[Block::ZERO; 8]; 2];
     let mut under_way = UnderWay::NOTHING;
-    passes(unit, messages, direction, &mut streams, &mut under_way);
-    wipe_stack::<2560>();
+    unit.short(messages, direction, &mut streams, &mut under_way);
+    wipe_stack::<4096>();
     for stream in &mut streams {
         wipe(stream);
     }
@@ -23,8 +23,9 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     core::hint::black_box(&mut under_way);
 }
 
-#[inline(never)]
-fn passes<U: Unit>(
+/// The same with memory for its secrets, which the caller wipes.
+#[inline(always)]
+pub(in crate::kernel) fn passes<U: Unit>(
     unit: U,
     messages: &mut [Message<'_>],
     direction: Direction,
@@ -71,7 +72,7 @@ fn passes<U: Unit>(
 }
 
 /// Secrets of the messages that are under way.
-struct UnderWay {
+pub(in crate::kernel) struct UnderWay {
     /// As in [`Sums`].
     multipliers: [[u64; 3]; SLOTS],
     totals: [Number; SLOTS],

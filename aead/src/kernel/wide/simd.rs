@@ -129,8 +129,8 @@ pub(in crate::kernel) trait Simd: Copy {
         text.iter().fold(h, |h, block| h.step(block, r))
     }
 
-    /// Writes one message's key stream from counter `first` on, eight blocks or `PARTS`, and adds blocks of text to the
-    /// sum h with the multiplier r; a unit may know how to do both at a time.
+    /// Writes one message's key stream from counter `first` on, up to eight blocks in multiples of `PARTS`, and adds
+    /// blocks of text to the sum h with the multiplier r; a unit may know how to do both at a time.
     #[inline(always)]
     fn blocks_and_sum(
         self,

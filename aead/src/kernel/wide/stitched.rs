@@ -1,9 +1,9 @@
 //! Messages whose key stream is made while what lies before is summed.
 //!
 //! For units on which Poly1305 in vector lanes is dear: registers of 256 bits, 32-bit multiplications. Each
-//! pass makes 512 bytes of key stream, and adds to the sum the ciphertext that belongs to the pass before. So
-//! opening decrypts a part as soon as it is summed, and before the tag is compared; a message that then does
-//! not verify is wiped before anybody sees it.
+//! pass makes up to 512 bytes of key stream, and meanwhile adds ciphertext to the sum. So opening decrypts a part
+//! as soon as it is summed, and before the tag is compared; a message that then does not verify is wiped before
+//! anybody sees it.
 
 use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, verdict, wipe};
 
@@ -11,58 +11,107 @@ use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, verdict
 #[inline(never)]
 pub(super) fn message<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
     let mut streams = [[Block::ZERO; 8]; 2];
-    pass_by_pass(unit, message, direction, &mut streams);
+    unit.stitched(message, direction, &mut streams);
     for stream in &mut streams {
         wipe(stream);
     }
 }
 
-#[inline(never)]
-fn pass_by_pass<U: Unit>(
+/// The same with memory for its secrets, which the caller wipes.
+#[inline(always)]
+pub(in crate::kernel) fn passes<U: Unit>(
     unit: U,
     message: &mut Message<'_>,
     direction: Direction,
     streams: &mut [[Block; 8]; 2],
 ) {
-    let Message { key, nonce, aad, buffer, tag, outcome } = message;
-    let [mut now, mut next] = streams.each_mut();
-    unit.first_blocks(key, nonce, now);
-    let one_time = now[0];
+    match direction {
+        Direction::Seal => seal(unit, message, &mut streams[0]),
+        Direction::Open => open(unit, message, streams),
+    }
+}
+
+/// Each pass sums what the pass before has encrypted; the passes are small towards the end, because what the last one
+/// encrypts is summed alone.
+#[inline(always)]
+fn seal<U: Unit>(unit: U, message: &mut Message<'_>, stream: &mut [Block; 8]) {
+    let Message { key, nonce, aad, buffer, tag, .. } = message;
+    let count = sealing::<U>(buffer.len().div_ceil(64) + 1);
+    unit.first_blocks(key, nonce, &mut stream[..count]);
+    let one_time = stream[0];
     let r = Number::r(&one_time);
     let mut h = Number::ZERO.absorb(aad, r);
-    // The part from `start` to `end` has its key stream in `now`, from block `first` on.
-    let (mut start, mut end, mut first) = (0, buffer.len().min(448), 1);
-    if direction == Direction::Seal {
-        unit.apply(&mut buffer[..end], &now[first..]);
+    let (mut summed, mut encrypted) = (0, buffer.len().min(64 * (count - 1)));
+    unit.apply(&mut buffer[..encrypted], &stream[1..]);
+    let mut counter = count as u32;
+    while encrypted < buffer.len() {
+        let count = sealing::<U>((buffer.len() - encrypted).div_ceil(64));
+        let text = buffer[summed..encrypted].as_chunks().0;
+        h = unit.blocks_and_sum(key, nonce, counter, &mut stream[..count], (h, r), text);
+        summed = encrypted;
+        encrypted = buffer.len().min(summed + 64 * count);
+        unit.apply(&mut buffer[summed..encrypted], stream);
+        counter = counter.wrapping_add(count as u32);
     }
-    let mut counter = 8;
-    while end < buffer.len() {
-        let after = buffer.len().min(end + 512);
-        let text = buffer[start..end].as_chunks().0;
-        // A short end is done sooner with the blocks of one register set than with eight.
-        let blocks = if after - end <= 64 * U::PARTS { &mut next[..U::PARTS] } else { &mut next[..] };
-        h = unit.blocks_and_sum(key, nonce, counter, blocks, (h, r), text);
-        match direction {
-            Direction::Seal => unit.apply(&mut buffer[end..after], next),
-            Direction::Open => unit.apply(&mut buffer[start..end], &now[first..]),
-        }
-        core::mem::swap(&mut now, &mut next);
-        (start, end, first) = (end, after, 0);
-        counter = counter.wrapping_add(8);
+    h = h.absorb(&buffer[summed..], r);
+    *tag = Tag(h.finish(aad.len(), buffer.len(), r, &one_time).to_le_bytes());
+}
+
+/// The first pass makes little more than the one-time key. Every other one sums what it makes the key stream for, which
+/// is then decrypted; the first part, which has no pass to be summed in, goes with the second.
+#[inline(always)]
+fn open<U: Unit>(unit: U, message: &mut Message<'_>, [first, stream]: &mut [[Block; 8]; 2]) {
+    let Message { key, nonce, aad, buffer, tag, outcome } = message;
+    let count = opening::<U>(buffer.len().div_ceil(64) + 1);
+    unit.first_blocks(key, nonce, &mut first[..count]);
+    let r = Number::r(&first[0]);
+    let mut h = Number::ZERO.absorb(aad, r);
+    let first_part = buffer.len().min(64 * (count - 1));
+    let (mut summed, mut start) = (0, first_part);
+    let mut counter = count as u32;
+    while start < buffer.len() {
+        let count = (buffer.len() - start).div_ceil(64).min(8).next_multiple_of(U::PARTS);
+        let end = buffer.len().min(start + 64 * count);
+        let (whole, tail) = buffer[summed..end].as_chunks();
+        h = unit.blocks_and_sum(key, nonce, counter, &mut stream[..count], (h, r), whole);
+        h = h.absorb(tail, r);
+        unit.apply(&mut buffer[start..end], stream);
+        (summed, start) = (end, end);
+        counter = counter.wrapping_add(count as u32);
     }
-    h = h.absorb(&buffer[start..], r);
-    let computed = h.finish(aad.len(), buffer.len(), r, &one_time);
-    match direction {
-        Direction::Seal => *tag = Tag(computed.to_le_bytes()),
-        Direction::Open => {
-            *outcome = verdict(computed, tag);
-            if outcome.is_ok() {
-                unit.apply(&mut buffer[start..], &now[first..]);
-            } else {
-                buffer.fill(0);
-            }
-        }
+    h = h.absorb(&buffer[summed..], r);
+    *outcome = verdict(h.finish(aad.len(), buffer.len(), r, &first[0]), tag);
+    if outcome.is_ok() {
+        unit.apply(&mut buffer[..first_part], &first[1..]);
+    } else {
+        buffer.fill(0);
     }
+}
+
+/// How many blocks the next pass makes when `left` blocks are left to seal with.
+#[inline(always)]
+fn sealing<U: Unit>(left: usize) -> usize {
+    let count = match left {
+        0..=4 => left,
+        5..=10 => 6,
+        _ => 8,
+    };
+    count.next_multiple_of(U::PARTS)
+}
+
+/// How many of the blocks of a message the first pass makes when opening: so many that the other passes are full, or
+/// that the last can be a small one.
+#[inline(always)]
+fn opening<U: Unit>(all: usize) -> usize {
+    let count = match all {
+        0..=4 => all,
+        _ => match all % 8 {
+            5 | 6 => 6,
+            7 => 8,
+            _ => 4,
+        },
+    };
+    count.next_multiple_of(U::PARTS)
 }
 
 /// As [`message`], for many: the key stream runs through all of them, and the sum follows.

@@ -13,6 +13,7 @@ macro_rules! unit {
 
             #[inline]
             fn key_stream(self, mut blocks: &mut [Block]) {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn sets<const SETS: usize>(token: $token, blocks: &mut [Block]) {
                     Simd::key_stream::<SETS>(token, blocks);
@@ -33,6 +34,7 @@ macro_rules! unit {
 
             #[inline]
             fn first_blocks(self, key: &Key, nonce: &Nonce, mut blocks: &mut [Block]) {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn sets<const SETS: usize>(
                     token: $token,
@@ -102,6 +104,7 @@ macro_rules! unit {
 
             #[inline]
             fn pass(self, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn entry(token: $token, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
                     Simd::pass(token, states, blocks, sums);
@@ -127,6 +130,7 @@ macro_rules! unit {
                 sum: (Number, Number),
                 text: &[[u8; 16]],
             ) -> Number {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn entry(
                     token: $token,
@@ -150,6 +154,7 @@ macro_rules! unit {
                 sum: (Number, Number),
                 text: &[[u8; 16]],
             ) -> Number {
+                #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn entry(
                     token: $token,
@@ -164,6 +169,50 @@ macro_rules! unit {
                 }
                 // SAFETY: holding the token proves the CPU features.
                 unsafe { entry(self, key, nonce, first, blocks, sum, text) }
+            }
+
+            #[inline]
+            fn stitched(
+                self,
+                message: &mut $crate::Message<'_>,
+                direction: $crate::kernel::Direction,
+                streams: &mut [[Block; 8]; 2],
+            ) {
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    message: &mut $crate::Message<'_>,
+                    direction: $crate::kernel::Direction,
+                    streams: &mut [[Block; 8]; 2],
+                ) {
+                    $crate::kernel::wide::stitched::passes(token, message, direction, streams);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, message, direction, streams) }
+            }
+
+            #[inline]
+            fn short(
+                self,
+                messages: &mut [$crate::Message<'_>],
+                direction: $crate::kernel::Direction,
+                streams: &mut [[Block; 8]; 2],
+                under_way: &mut $crate::kernel::wide::short::UnderWay,
+            ) {
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                fn entry(
+                    token: $token,
+                    messages: &mut [$crate::Message<'_>],
+                    direction: $crate::kernel::Direction,
+                    streams: &mut [[Block; 8]; 2],
+                    under_way: &mut $crate::kernel::wide::short::UnderWay,
+                ) {
+                    $crate::kernel::wide::short::passes(token, messages, direction, streams, under_way);
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, messages, direction, streams, under_way) }
             }
 
             #[inline]

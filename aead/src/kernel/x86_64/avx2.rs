@@ -187,15 +187,17 @@ impl Simd for Avx2 {
     ) -> Number {
         let r = r.with_quarters();
         let mut sum = Sum::new(h, &r, text);
-        match blocks.first_chunk_mut() {
+        if let Some(blocks) = blocks.first_chunk_mut() {
             // SAFETY: holding the token proves the CPU features.
-            Some(blocks) => unsafe { chacha20x8::blocks_and_sum(key, nonce, first, blocks, sum) },
-            None => {
-                let between = Some(|| sum.after_round());
-                chacha20::blocks_from_and::<Self, 1>(self, key, nonce, first, blocks, between);
-                sum.h
-            }
+            return unsafe { chacha20x8::blocks_and_sum(key, nonce, first, blocks, sum) };
         }
+        let between = Some(|| sum.after_round());
+        match blocks.len() {
+            6 => chacha20::blocks_from_and::<Self, 3>(self, key, nonce, first, blocks, between),
+            4 => chacha20::blocks_from_and::<Self, 2>(self, key, nonce, first, blocks, between),
+            _ => chacha20::blocks_from_and::<Self, 1>(self, key, nonce, first, blocks, between),
+        }
+        sum.h
     }
 
     #[inline(always)]
