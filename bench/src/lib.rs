@@ -42,6 +42,7 @@ pub mod workload;
 ///
 /// Call it first in `main` of every program that runs suites.
 pub fn run_if_worker() {
+    aead::workers::run_if_worker();
     mse::run_if_worker();
     worker::run_if_worker();
 }

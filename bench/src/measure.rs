@@ -216,8 +216,9 @@ fn print_readings(records: &Records) {
             _ => String::new(),
         };
         println!(
-            "{:14} {:26} {:36} {:>12} {} ({} to {}, n {}){verdict}",
+            "{:14} {:>8} {:26} {:36} {:>12} {} ({} to {}, n {}){verdict}",
             reading.step,
+            reading.at.map_or_else(String::new, |at| at.to_string()),
             reading.subject,
             reading.name,
             crate::report::number(reading.median),

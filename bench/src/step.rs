@@ -4,13 +4,15 @@ use core::time::Duration;
 use std::io::Write;
 use std::time::Instant;
 
-use crate::aead::{Contender, Engine, Plan, Probe, Workload, measure};
 use crate::campaign::CampaignError;
 use crate::record::{Reading, Records};
 use crate::statistics::median;
 use crate::suite::{Depth, Effort};
 use crate::transfer::interrupted;
 use crate::{fieldtrip, mse};
+
+mod aead;
+pub(crate) use aead::aead;
 
 /// A part of a suite that is done as a whole or not at all.
 pub struct Step {
@@ -46,57 +48,6 @@ pub fn run(steps: &[Step], records: &mut Records, progress: &mut dyn Write) -> R
         records.add_readings(readings).map_err(CampaignError::Records)?;
     }
     Ok(())
-}
-
-/// Sealing and opening, a step per message size.
-pub(crate) fn aead(effort: Effort) -> Vec<Step> {
-    let sizes: &[usize] = match effort.depth {
-        Depth::Full => &[64, 264, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
-        Depth::Quick => &[264, 4096, 65_536],
-    };
-    let rounds = match effort.depth {
-        Depth::Full => 15,
-        Depth::Quick => 3,
-    };
-    let step = |&size: &usize| Step {
-        name: format!("{size} B"),
-        run: Box::new(move |name| Ok(aead_at(name, size, rounds))),
-    };
-    sizes.iter().map(step).collect()
-}
-
-fn aead_at(step: &str, size: usize, rounds: usize) -> Vec<Reading> {
-    let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
-    #[cfg(feature = "peers")]
-    contenders.extend(crate::aead::peers());
-    for kernel in schwann_aead::Kernel::available() {
-        contenders.extend([1, 16].map(|batch| Box::new(Engine::new(kernel, batch)) as Box<dyn Contender>));
-    }
-    let mut work = Workload::new((0..(131_072 / size).clamp(16, 256)).map(|_| size), 0);
-    let figures = measure(&mut contenders, &mut work, Plan { rounds, passes: 8 }, &mut Probe::new());
-    let reading = |name: &str, subject: &str, ns: f64, spread: f64, samples: usize| {
-        let rate = size as f64 * 1e3 / ns;
-        Reading {
-            step: step.to_owned(),
-            subject: subject.to_owned(),
-            name: name.to_owned(),
-            unit: "MB/s".to_owned(),
-            at: Some(size as f64),
-            median: rate,
-            low: rate * (1.0 - spread),
-            high: rate * (1.0 + spread),
-            samples: samples as u64,
-            criterion: None,
-            met: None,
-        }
-    };
-    let both = figures.iter().flat_map(|figure| {
-        let accepted = figure.accepted.0 / 2;
-        [("seal", figure.seal), ("open", figure.open)]
-            .map(|(name, ns)| reading(name, &figure.name, ns, figure.spread, accepted))
-    });
-    // A machine that was never quiet gives no figure.
-    both.filter(|reading| reading.median.is_finite()).collect()
 }
 
 /// A step per scenario of MSE.

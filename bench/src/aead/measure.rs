@@ -1,5 +1,6 @@
 //! Turns, gates and medians.
 
+use core::fmt;
 use std::time::Instant;
 
 use super::{Contender, Probe, Workload};
@@ -28,7 +29,34 @@ pub struct Figure {
     pub accepted: (usize, usize),
 }
 
+/// The machine was never left to us for long enough: there is no figure.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Restless {
+    /// What could not be measured.
+    pub subject: String,
+    /// Undisturbed passes, or rounds, and all of them.
+    pub accepted: (usize, usize),
+}
+
+impl fmt::Display for Restless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (accepted, all) = self.accepted;
+        write!(
+            f,
+            "the machine is too restless to measure {}: {accepted} of {all} passes were undisturbed; end what else runs \
+             on it, or take more rounds",
+            self.subject
+        )
+    }
+}
+
+impl core::error::Error for Restless {}
+
 /// Measures all contenders on one workload, in turns.
+///
+/// # Errors
+///
+/// [`Restless`] if there are too few undisturbed passes of one.
 ///
 /// # Panics
 ///
@@ -38,7 +66,7 @@ pub fn measure(
     work: &mut Workload,
     plan: Plan,
     probe: &mut Probe,
-) -> Vec<Figure> {
+) -> Result<Vec<Figure>, Restless> {
     let mut samples = vec![Samples::default(); contenders.len()];
     for round in 0..plan.rounds {
         for turn in 0..contenders.len() {
@@ -92,22 +120,43 @@ impl Samples {
         assert!(work.is_plain(), "{} does not give back the plaintext", contender.name());
     }
 
-    fn figure(mut self, name: String, count: f64) -> Figure {
+    fn figure(mut self, name: String, count: f64) -> Result<Figure, Restless> {
         let accepted = (self.seal.len() + self.open.len(), self.all);
+        if self.seal.len().min(self.open.len()) < FEWEST {
+            return Err(Restless { subject: name, accepted });
+        }
         self.seal.sort_by(f64::total_cmp);
         self.open.sort_by(f64::total_cmp);
         let seal = quantile(&self.seal, 0.5);
         let spread = (quantile(&self.seal, 0.75) - quantile(&self.seal, 0.25)) / 2.0 / seal;
         let open = quantile(&self.open, 0.5);
-        Figure { name, seal: seal * 1e9 / count, open: open * 1e9 / count, spread, accepted }
+        Ok(Figure { name, seal: seal * 1e9 / count, open: open * 1e9 / count, spread, accepted })
     }
 }
 
-/// The value below which `share` of the sorted samples lie; NaN if there are none.
+/// The value below which `share` of the sorted samples lie, of which there is one at least.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let index = (sorted.len() as f64 * share) as usize;
-    sorted.get(index).copied().unwrap_or(f64::NAN)
+    sorted[(sorted.len() as f64 * share) as usize]
 }
+
+/// Of fewer passes a median says nothing.
+const FEWEST: usize = 3;
 
 /// Wide vector units change the clock for about this long after their first use.
 const WARM_UP_US: u128 = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_figure_comes_of_passes_that_were_all_disturbed() {
+        let disturbed = Samples { all: 48, ..Samples::default() };
+        let restless = disturbed.figure("ring".into(), 1.0).unwrap_err();
+        assert_eq!(restless.accepted, (0, 48));
+        assert!(restless.to_string().contains("too restless to measure ring"), "{restless}");
+        let enough = Samples { seal: vec![3e-9, 1e-9, 2e-9], open: vec![4e-9; 3], all: 6 };
+        let figure = enough.figure("ring".into(), 1.0).unwrap();
+        assert!((figure.seal - 2.0).abs() < 1e-9 && (figure.open - 4.0).abs() < 1e-9);
+    }
+}

@@ -6,7 +6,11 @@
 
 mod agree;
 mod contender;
+pub mod goals;
+#[cfg(all(feature = "peers", target_arch = "x86_64", unix))]
+mod ipsec;
 mod measure;
+pub mod mixed;
 #[cfg(feature = "peers")]
 mod peers;
 mod probe;
@@ -16,8 +20,8 @@ mod workload;
 
 pub use agree::agree;
 pub use contender::{Contender, Engine};
-pub use measure::{Figure, Plan, measure};
+pub use measure::{Figure, Plan, Restless, measure};
 #[cfg(feature = "peers")]
-pub use peers::peers;
+pub use peers::{peers, why_no_ipsec_mb};
 pub use probe::Probe;
 pub use workload::{KEY, Workload};

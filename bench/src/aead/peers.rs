@@ -7,19 +7,38 @@ use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
 
 use super::Contender;
+use super::goals::RUSTCRYPTO_PORTABLE;
 use super::workload::{KEY, Workload};
 
 /// Every peer that was compiled in.
 #[must_use]
 pub fn peers() -> Vec<Box<dyn Contender>> {
-    vec![
+    let mut peers: Vec<Box<dyn Contender>> = vec![
         Box::new(AwsLc::new()),
         Box::new(Ring::new()),
         Box::new(OpenSsl::new()),
         Box::new(Sodium::new()),
         Box::new(RustCrypto::new()),
         Box::new(Graviola(graviola::aead::ChaCha20Poly1305::new(KEY))),
-    ]
+    ];
+    #[cfg(all(target_arch = "x86_64", unix))]
+    peers.extend(super::ipsec::IpsecMb::load().ok().map(|peer| Box::new(peer) as Box<dyn Contender>));
+    peers
+}
+
+/// Why Intel's library takes no part, if it does not.
+#[must_use]
+pub fn why_no_ipsec_mb() -> Option<String> {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    return super::ipsec::IpsecMb::load().err();
+    #[cfg(not(all(target_arch = "x86_64", unix)))]
+    return Some("it is for x86-64".to_owned());
+}
+
+/// Compares as a user must.
+#[cfg(all(target_arch = "x86_64", unix))]
+pub(super) fn ct_equal(a: &[u8; 16], b: &[u8]) -> bool {
+    openssl::memcmp::eq(a, b)
 }
 
 /// Stamps a contender around a library with ring's interface.
@@ -202,6 +221,12 @@ unsafe extern "C" {
     ) -> i32;
 }
 
+/// Whether RustCrypto's crates were compiled without their vector code: they have no other switch for it.
+fn is_portable() -> bool {
+    let flags = option_env!("RUSTFLAGS").unwrap_or_default();
+    ["chacha20_backend=\"soft\"", "poly1305_backend=\"soft\""].iter().all(|flag| flags.contains(flag))
+}
+
 /// RustCrypto's crate.
 struct RustCrypto(chacha20poly1305::ChaCha20Poly1305);
 
@@ -213,7 +238,7 @@ impl RustCrypto {
 
 impl Contender for RustCrypto {
     fn name(&self) -> String {
-        "rustcrypto".into()
+        if is_portable() { RUSTCRYPTO_PORTABLE.into() } else { "rustcrypto".into() }
     }
 
     fn seal(&mut self, work: &mut Workload) {

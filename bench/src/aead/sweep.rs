@@ -2,40 +2,81 @@
 
 use schwann_aead::Kernel;
 
-use super::{Contender, Engine, Figure, Plan, Probe, Workload, measure};
+use super::{Contender, Engine, Figure, Plan, Probe, Restless, Workload, measure};
 
-/// Measures and prints the sweep: MB/s, share of the own and of the best peer's speed on the whole block,
-/// and the fixed cost of a call by a linear fit over the chunk sizes.
-pub fn print() {
+/// One contender's sweep.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Name of the contender.
+    pub name: String,
+    /// MB/s by size of chunk in bytes; the last is the whole block.
+    pub speeds: Vec<(usize, f64)>,
+    /// The whole block's speed of the best other library, in MB/s, if others were built in.
+    pub best_peer: Option<f64>,
+    /// Fixed cost of a call in nanoseconds, by a linear fit over the sizes.
+    pub call_ns: f64,
+    /// What a byte costs besides, in nanoseconds.
+    pub byte_ns: f64,
+}
+
+impl Line {
+    /// The contender's own speed on the whole block, in MB/s.
+    #[must_use]
+    pub fn peak(&self) -> f64 {
+        self.speeds.last().map_or(f64::NAN, |&(_, speed)| speed)
+    }
+}
+
+/// Measures the sweep: sealing one block, whole and in chunks.
+///
+/// # Errors
+///
+/// [`Restless`] if the machine does not let it.
+pub fn lines(rounds: usize) -> Result<Vec<Line>, Restless> {
     let mut probe = Probe::new();
     let mut contenders = contenders();
     let columns: Vec<(usize, Vec<Figure>)> = SIZES
         .iter()
         .map(|&size| {
             let mut work = Workload::new((0..BLOCK / size).map(|_| size), 0);
-            (size, measure(&mut contenders, &mut work, Plan { rounds: 9, passes: 8 }, &mut probe))
+            let figures = measure(&mut contenders, &mut work, Plan { rounds, passes: 8 }, &mut probe)?;
+            Ok((size, figures))
         })
-        .collect();
-    let whole = &columns.last().expect("the whole block is the last size").1;
-    let peak = |figure: &Figure| BLOCK as f64 * 1e3 / figure.seal;
-    let best_peer =
-        whole.iter().filter(|figure| !figure.name.starts_with("schwann")).map(peak).fold(0.0, f64::max);
+        .collect::<Result<_, Restless>>()?;
+    let line = |index: usize| {
+        let seal = |(size, figures): &(usize, Vec<Figure>)| (*size, figures[index].seal);
+        let points: Vec<(f64, f64)> = columns.iter().map(seal).map(|(size, ns)| (size as f64, ns)).collect();
+        let (call_ns, byte_ns) = fit(&points);
+        let speeds = columns.iter().map(seal).map(|(size, ns)| (size, size as f64 * 1e3 / ns)).collect();
+        Line { name: contenders[index].name(), speeds, best_peer: None, call_ns, byte_ns }
+    };
+    let mut lines: Vec<Line> = (0..contenders.len()).map(line).collect();
+    let peers = lines.iter().filter(|line| !line.name.starts_with("schwann"));
+    let best_peer = peers.map(Line::peak).fold(0.0, f64::max);
+    lines.iter_mut().for_each(|line| line.best_peer = (best_peer > 0.0).then_some(best_peer));
+    Ok(lines)
+}
+
+/// Measures and prints the sweep: MB/s, share of the own and of the best peer's speed on the whole block,
+/// and the fixed cost of a call.
+///
+/// # Errors
+///
+/// [`Restless`] if the machine does not let it.
+pub fn print() -> Result<(), Restless> {
+    let lines = lines(9)?;
     println!("MB/s sealing {BLOCK} B in chunks (% of own whole block / % of best peer's whole block)");
-    for (index, peak_figure) in whole.iter().enumerate() {
-        print!("{:24}", peak_figure.name);
-        for (size, figures) in &columns {
-            let speed = *size as f64 * 1e3 / figures[index].seal;
-            print!(
-                " {size}: {speed:.0} ({:.0}/{:.0})",
-                100.0 * speed / peak(peak_figure),
-                100.0 * speed / best_peer
-            );
+    for line in lines {
+        print!("{:24}", line.name);
+        for &(size, speed) in &line.speeds {
+            let peer = line
+                .best_peer
+                .map_or_else(|| "-".to_owned(), |best_peer| format!("{:.0}", 100.0 * speed / best_peer));
+            print!(" {size}: {speed:.0} ({:.0}/{peer})", 100.0 * speed / line.peak());
         }
-        let points: Vec<(f64, f64)> =
-            columns.iter().map(|(size, figures)| (*size as f64, figures[index].seal)).collect();
-        let (fixed, per_byte) = fit(&points);
-        println!("  call {fixed:.0} ns + {per_byte:.4} ns/B");
+        println!("  call {:.0} ns + {:.4} ns/B", line.call_ns, line.byte_ns);
     }
+    Ok(())
 }
 
 /// The peers, the widest kernel message by message, and by sixteen.

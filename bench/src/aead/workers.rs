@@ -12,32 +12,125 @@ use schwann_aead::{ChunkSize, ChunkedSealer, Kernel, Key, Tag};
 
 use super::{Contender, Engine, KEY, Workload};
 
+/// One strategy with one number of workers, each with its own 128 KiB block in 512-byte chunks.
+#[derive(Clone, Debug)]
+pub struct Scaling {
+    /// Name of the strategy.
+    pub strategy: &'static str,
+    /// How many workers.
+    pub workers: usize,
+    /// MB/s of all workers together, sealing and opening.
+    pub rate: f64,
+    /// Time of one worker alone, as a share of the time of so many at once.
+    pub efficiency: f64,
+    /// How much longer a worker takes for its work than one that is alone, by its own clock.
+    pub slowdown: f64,
+    /// The same by the processor time it was given: what others took from it does not count.
+    pub slowdown_of_processor: f64,
+    /// Rounds in which no worker was interrupted, and all rounds. If there was none, the figures are of all.
+    pub accepted: (usize, usize),
+}
+
+impl Scaling {
+    /// Says whether this is what goals are for, and was measured well enough: two workers, each with a processor.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.workers == 2 && processors() >= 2 && self.accepted.0 >= FEWEST
+    }
+}
+
+/// The least efficiency of two workers on two processors, and the greatest slowdown.
+pub const GOALS: (f64, f64) = (0.97, 1.03);
+
+/// Measures every strategy with 1, 2, 4 and 8 workers.
+///
+/// One worker and many take turns, and every ratio is between neighbours in time. Rounds in which a worker had
+/// to wait for a processor do not count, as long as there are others.
+#[must_use]
+pub fn scaling(rounds: usize) -> Vec<Scaling> {
+    STRATEGIES.iter().flat_map(|&(name, run)| scaling_of(name, run, rounds)).collect()
+}
+
+fn scaling_of(strategy: &'static str, run: Run, rounds: usize) -> Vec<Scaling> {
+    let counts = [1, 2, 4, 8];
+    let samples: Vec<[Sample; 4]> = (0..rounds).map(|_| counts.map(run)).collect();
+    let each = counts.into_iter().enumerate().map(|(column, workers)| {
+        // More workers than processors must wait for each other.
+        let quiet = |row: &&[Sample; 4]| {
+            row[0].is_undisturbed() && (row[column].is_undisturbed() || workers > processors())
+        };
+        let accepted: Vec<&[Sample; 4]> = samples.iter().filter(quiet).collect();
+        let count = accepted.len();
+        let rows = if count == 0 { samples.iter().collect() } else { accepted };
+        let ratio = |of: fn(&Sample) -> f64| median(rows.iter().map(|row| of(&row[column]) / of(&row[0])));
+        Scaling {
+            strategy,
+            workers,
+            rate: workers as f64 * 2.0 * BLOCK as f64 / median(rows.iter().map(|row| row[column].wall)) / 1e6,
+            efficiency: 1.0 / ratio(|sample| sample.wall),
+            slowdown: ratio(|sample| sample.own),
+            slowdown_of_processor: ratio(|sample| sample.processor),
+            accepted: (count, rounds),
+        }
+    });
+    each.collect()
+}
+
 /// Measures and prints efficiency and slowdown by strategy, the gain on one shared block, and what an
 /// allocating interface would cost.
 pub fn print() {
-    if std::env::args().nth(2).as_deref() == Some("child") {
-        println!("{}", Worker::new().work(CHILD_PASSES).as_nanos() / CHILD_PASSES as u128);
-        return;
-    }
     println!("own 128 KiB block each, 512 B chunks, seal and open; {} processors", processors());
-    for (name, run) in STRATEGIES {
-        let alone = median_of(*run, 1);
-        for count in [1, 2, 4, 8] {
-            let (wall, own) = median_of(*run, count);
-            println!(
-                "{name:10} x{count}: {:6.0} MB/s, efficiency {:5.1} %, slowdown {:.3}",
-                count as f64 * 2.0 * BLOCK as f64 / wall / 1e6,
-                100.0 * alone.0 / wall,
-                own / alone.1,
-            );
-        }
+    for scaling in scaling(ROUNDS) {
+        let Scaling { strategy, workers, rate, efficiency, slowdown, slowdown_of_processor, accepted } =
+            scaling;
+        let verdict = match scaling.is_judged() {
+            true if efficiency >= GOALS.0 && slowdown <= GOALS.1 => "  met: >= 97 %, <= 1.03",
+            true => "  NOT MET: >= 97 %, <= 1.03",
+            false if accepted.0 < FEWEST => "  too restless: of disturbed rounds, not judged",
+            false => "",
+        };
+        println!(
+            "{strategy:10} x{workers}: {rate:6.0} MB/s, efficiency {:5.1} %, slowdown {slowdown:.3}, of processor \
+             time {slowdown_of_processor:.3}; {}/{} rounds undisturbed{verdict}",
+            100.0 * efficiency,
+            accepted.0,
+            accepted.1,
+        );
     }
     shared_block();
-    allocating();
+    let (direct, fresh) = allocating();
+    println!("512 B, one by one: {direct:.0} ns in place, {fresh:.0} ns with a new vector per message");
 }
 
-/// A way to run workers: takes their number, returns wall time and mean worker time, in seconds per pass.
-type Run = fn(usize) -> (f64, f64);
+/// Turns this process into a worker if it was started as one, and then does not return.
+pub(crate) fn run_if_worker() {
+    if std::env::var_os(CHILD).is_some() {
+        let spent = Worker::new().work(CHILD_PASSES);
+        println!("{} {}", spent.own.as_nanos(), spent.processor.as_nanos());
+        std::process::exit(0);
+    }
+}
+
+/// A way to run workers: takes their number.
+type Run = fn(usize) -> Sample;
+
+/// What workers took, in seconds per pass.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// From the start of the first to the end of the last.
+    wall: f64,
+    /// A worker's mean time.
+    own: f64,
+    /// A worker's mean processor time.
+    processor: f64,
+}
+
+impl Sample {
+    /// Whether the workers had a processor nearly all the time.
+    fn is_undisturbed(&self) -> bool {
+        self.wall < 1.02 * self.processor
+    }
+}
 
 const STRATEGIES: &[(&str, Run)] = &[
     ("threads", threads),
@@ -53,101 +146,122 @@ struct Worker {
     block: Workload,
 }
 
+/// What a worker took for all its passes.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    own: Duration,
+    processor: Duration,
+}
+
 impl Worker {
     fn new() -> Self {
         let block = Workload::new((0..BLOCK / 512).map(|_| 512), 0);
         Self { engine: Engine::new(Kernel::best(), 16), block }
     }
 
-    fn work(&mut self, passes: usize) -> Duration {
-        let start = Instant::now();
+    fn work(&mut self, passes: usize) -> Spent {
+        let (start, processor) = (Instant::now(), processor_time());
         for _ in 0..passes {
             self.engine.seal(&mut self.block);
             assert!(self.engine.open(&mut self.block), "what was sealed opens");
         }
-        start.elapsed()
+        Spent { own: start.elapsed(), processor: processor_time() - processor }
     }
 }
 
+/// The processor time that this thread has had.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// Threads started for every measurement.
-fn threads(count: usize) -> (f64, f64) {
+fn threads(count: usize) -> Sample {
+    let mut workers: Vec<Worker> = (0..count).map(|_| Worker::new()).collect();
     let start = Instant::now();
-    let own: Vec<Duration> = thread::scope(|scope| {
-        let handles: Vec<_> = (0..count).map(|_| scope.spawn(|| Worker::new().work(PASSES))).collect();
+    let spent: Vec<Spent> = thread::scope(|scope| {
+        let handles: Vec<_> = workers.iter_mut().map(|worker| scope.spawn(|| worker.work(PASSES))).collect();
         handles.into_iter().map(|handle| handle.join().expect("no worker panics")).collect()
     });
-    per_pass(start.elapsed(), &own)
+    sample(start.elapsed(), &spent, PASSES)
 }
 
 /// Threads that wait at a barrier, awake before the clock starts.
-fn pool(count: usize) -> (f64, f64) {
+fn pool(count: usize) -> Sample {
     let barrier = Barrier::new(count + 1);
     thread::scope(|scope| {
         let work = || {
             let mut worker = Worker::new();
             worker.work(4);
             barrier.wait();
-            let time = worker.work(PASSES);
+            let spent = worker.work(PASSES);
             barrier.wait();
-            time
+            spent
         };
         let handles: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
         barrier.wait();
         let start = Instant::now();
         barrier.wait();
         let wall = start.elapsed();
-        let own: Vec<Duration> =
+        let spent: Vec<Spent> =
             handles.into_iter().map(|handle| handle.join().expect("no worker panics")).collect();
-        per_pass(wall, &own)
+        sample(wall, &spent, PASSES)
     })
 }
 
 /// Rayon's pool, one task per worker.
 #[cfg(feature = "peers")]
-fn rayon_scope(count: usize) -> (f64, f64) {
+fn rayon_scope(count: usize) -> Sample {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().expect("threads");
-    let mut own = vec![Duration::ZERO; count];
+    let mut spent = vec![Spent::default(); count];
     let mut workers: Vec<Worker> = (0..count).map(|_| Worker::new()).collect();
     let start = Instant::now();
     pool.scope(|scope| {
-        for (own, worker) in own.iter_mut().zip(&mut workers) {
-            scope.spawn(move |_| *own = worker.work(PASSES));
+        for (spent, worker) in spent.iter_mut().zip(&mut workers) {
+            scope.spawn(move |_| *spent = worker.work(PASSES));
         }
     });
-    per_pass(start.elapsed(), &own)
+    sample(start.elapsed(), &spent, PASSES)
 }
 
 /// This program again, as often as there are workers; their own clocks count, not their start.
-fn processes(count: usize) -> (f64, f64) {
+fn processes(count: usize) -> Sample {
     let program = std::env::current_exe().expect("this program has a path");
     let children: Vec<_> = (0..count)
         .map(|_| {
             let mut child = Command::new(&program);
-            child.args(["workers", "child"]).stdout(Stdio::piped()).spawn().expect("a process")
+            child.env(CHILD, "1").stdout(Stdio::piped()).spawn().expect("a process")
         })
         .collect();
-    let own: Vec<Duration> = children
+    let spent: Vec<Spent> = children
         .into_iter()
         .map(|child| {
             let output = child.wait_with_output().expect("a child ends").stdout;
-            let nanos: u64 =
-                String::from_utf8_lossy(&output).trim().parse().expect("a child prints its time");
-            Duration::from_nanos(nanos * PASSES as u64)
+            let text = String::from_utf8_lossy(&output);
+            let mut times = text.split_whitespace().map(|word| word.parse().expect("a child prints times"));
+            let mut next = || Duration::from_nanos(times.next().expect("a child prints two times"));
+            Spent { own: next(), processor: next() }
         })
         .collect();
-    let slowest = own.iter().copied().max().unwrap_or_default();
-    per_pass(slowest, &own)
+    let slowest = spent.iter().map(|spent| spent.own).max().unwrap_or_default();
+    sample(slowest, &spent, CHILD_PASSES)
 }
 
-fn per_pass(wall: Duration, own: &[Duration]) -> (f64, f64) {
-    let mean = own.iter().map(Duration::as_secs_f64).sum::<f64>() / own.len() as f64;
-    (wall.as_secs_f64() / PASSES as f64, mean / PASSES as f64)
+fn sample(wall: Duration, spent: &[Spent], passes: usize) -> Sample {
+    let mean = |of: fn(&Spent) -> Duration| {
+        spent.iter().map(|spent| of(spent).as_secs_f64()).sum::<f64>() / spent.len() as f64 / passes as f64
+    };
+    Sample {
+        wall: wall.as_secs_f64() / passes as f64,
+        own: mean(|spent| spent.own),
+        processor: mean(|spent| spent.processor),
+    }
 }
 
-fn median_of(run: Run, count: usize) -> (f64, f64) {
-    let mut samples: Vec<(f64, f64)> = (0..ROUNDS).map(|_| run(count)).collect();
-    samples.sort_by(|a, b| a.0.total_cmp(&b.0));
-    samples[ROUNDS / 2]
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// One block, shared by our own workers.
@@ -187,8 +301,10 @@ fn shared_block() {
     }
 }
 
-/// The same messages through an interface that returns a new vector for each.
-fn allocating() {
+/// Nanoseconds per message of 512 bytes, one by one: in place, and through an interface that returns a new vector
+/// for each.
+#[must_use]
+pub fn allocating() -> (f64, f64) {
     let plain = vec![7_u8; 512];
     let engine = Kernel::best();
     let key = Key::new(&KEY);
@@ -205,7 +321,7 @@ fn allocating() {
         sealed.extend_from_slice(tag.as_ref());
         black_box(sealed);
     });
-    println!("512 B, one by one: {direct:.0} ns in place, {fresh:.0} ns with a new vector per message");
+    (direct, fresh)
 }
 
 /// Median nanoseconds per call.
@@ -226,6 +342,11 @@ fn processors() -> usize {
 }
 
 const BLOCK: usize = 131_072;
-const PASSES: usize = 200;
+/// Some 10 ms: short enough to find rounds without interruption on a busy machine.
+const PASSES: usize = 60;
 const CHILD_PASSES: usize = 400;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 15;
+/// Fewer undisturbed rounds are not judged.
+const FEWEST: usize = 3;
+/// Tells a process that it is a worker.
+const CHILD: &str = "SCHWANN_BENCH_AEAD_WORKER";

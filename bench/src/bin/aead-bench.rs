@@ -11,24 +11,41 @@ use std::env;
 use std::process::ExitCode;
 
 use schwann_aead::Kernel;
-use schwann_bench::aead::{Contender, Engine, Figure, Plan, Probe, Workload, agree, measure, sweep, workers};
+use schwann_bench::aead::goals::{Goal, goals};
+use schwann_bench::aead::{
+    Contender, Engine, Figure, Plan, Probe, Restless, Workload, agree, measure, mixed, sweep, workers,
+};
 
 fn main() -> ExitCode {
+    schwann_bench::run_if_worker();
     let mut arguments = env::args().skip(1).peekable();
     match arguments.next_if(|word| ["agree", "sweep", "workers"].contains(&word.as_str())).as_deref() {
         Some("agree") => {
             let cases = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(100_000);
-            return check(cases, arguments.next().is_some());
+            check(cases, arguments.next().is_some())
         }
-        Some("sweep") => sweep::print(),
-        Some(_) => workers::print(),
-        None => cells(arguments),
+        Some("sweep") => ended(sweep::print()),
+        Some(_) => {
+            workers::print();
+            ExitCode::SUCCESS
+        }
+        None => ended(cells(arguments)),
     }
-    ExitCode::SUCCESS
+}
+
+/// Says in words why there are no figures.
+fn ended(outcome: Result<(), Restless>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(restless) => {
+            eprintln!("{restless}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Time per message, for every contender.
-fn cells(mut arguments: impl Iterator<Item = String>) {
+fn cells(mut arguments: impl Iterator<Item = String>) -> Result<(), Restless> {
     let sizes = arguments.next().unwrap_or_else(|| "64,264,512,1024,4096,16384,131072,mixed,mixed13".into());
     let batches = numbers(arguments.next(), &[1, 2, 4, 8, 16, 64]);
     let rounds = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(9);
@@ -39,11 +56,15 @@ fn cells(mut arguments: impl Iterator<Item = String>) {
         })
         .collect();
     let mut probe = Probe::new();
+    #[cfg(feature = "peers")]
+    if let Some(reason) = schwann_bench::aead::why_no_ipsec_mb() {
+        eprintln!("without ipsec-mb: {reason}");
+    }
     for size in sizes.split(',') {
         let most = batches.iter().copied().max().unwrap_or(1);
         let (lengths, aad) = match size {
-            "mixed" => (mixed(), 0),
-            "mixed13" => (mixed(), 13),
+            "mixed" => (mixed::lengths(), 0),
+            "mixed13" => (mixed::lengths(), 13),
             _ => {
                 let size = size.parse().unwrap_or(512_usize).max(1);
                 (vec![size; (131_072 / size).clamp(1, 256).max(most)], 0)
@@ -53,14 +74,46 @@ fn cells(mut arguments: impl Iterator<Item = String>) {
         let passes = if work.bytes() > 1 << 19 { 4 } else { 8 };
         let mut contenders = contenders(&kernels, &batches);
         contenders.extend(again());
-        let figures = measure(&mut contenders, &mut work, Plan { rounds, passes }, &mut probe);
+        let figures = measure(&mut contenders, &mut work, Plan { rounds, passes }, &mut probe)?;
         print(size, work.bytes() as f64 / lengths.len() as f64, &figures);
+        // Mixed lengths have no goals of their own against peers, but must not be below them.
+        goals(size.parse().unwrap_or(0), &figures).iter().for_each(verdict);
+        if size.starts_with("mixed") {
+            kernels.iter().try_for_each(|&kernel| share_of_equal(kernel, rounds))?;
+        }
     }
+    Ok(())
 }
 
-/// 192 lengths from 64 to 1,500 bytes, in no order; any 16 of them differ.
-fn mixed() -> Vec<usize> {
-    (0..192).map(|i| 64 + i * 911 % 1437).collect()
+fn verdict(goal: &Goal) {
+    let word = if goal.is_met() { "met" } else { "NOT MET" };
+    println!(
+        "{:24} {:44} {:5.2} ± {:.2}  {word}: >= {}",
+        goal.subject,
+        goal.name,
+        goal.ratio,
+        goal.ratio * goal.spread,
+        goal.at_least
+    );
+}
+
+/// Mixed lengths against equal ones, of one kernel.
+fn share_of_equal(kernel: Kernel, rounds: usize) -> Result<(), Restless> {
+    for share in mixed::shares(kernel, rounds)? {
+        for (direction, shares) in [("seal", &share.seal), ("open", &share.open)] {
+            let [low, median, high] = [0, shares.len() / 2, shares.len() - 1].map(|i| 100.0 * shares[i]);
+            let word = match share.is_judged() {
+                false => "",
+                true if median >= 100.0 * mixed::AT_LEAST => "  met: >= 85 %",
+                true => "  NOT MET: >= 85 %",
+            };
+            println!(
+                "{:24} {direction}, headers of {:2} B: {median:.1} % of equal lengths' speed ({low:.1} to {high:.1}){word}",
+                share.subject, share.aad
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Whether every kernel and the first peer, or all, make the same bytes.

@@ -28,32 +28,37 @@ pub(super) fn figures(records: &Records) -> Vec<Figure> {
 }
 
 fn matrix(name: &str, readings: &[&Reading]) -> Figure {
-    let (mut steps, mut subjects): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut columns, mut subjects): (Vec<(&str, Option<f64>)>, Vec<&str>) = (Vec::new(), Vec::new());
     for reading in readings {
-        if !steps.contains(&reading.step.as_str()) {
-            steps.push(&reading.step);
+        if !columns.contains(&(reading.step.as_str(), reading.at)) {
+            columns.push((&reading.step, reading.at));
         }
         if !subjects.contains(&reading.subject.as_str()) {
             subjects.push(&reading.subject);
         }
     }
-    let of = |step: &str, subject: &str| readings.iter().find(|r| r.step == step && r.subject == subject);
-    let best = |step: &str| subjects.iter().filter_map(|s| Some(of(step, s)?.median)).fold(0.0, f64::max);
+    let of = |(step, at): (&str, Option<f64>), subject: &str| {
+        readings.iter().find(|r| r.step == step && r.at == at && r.subject == subject)
+    };
+    let best = |column| subjects.iter().filter_map(|s| Some(of(column, s)?.median)).fold(0.0, f64::max);
     let mut html = String::from("<div class=\"scroll\"><table><thead><tr><th></th>");
-    for step in &steps {
-        let _ = write!(html, "<th>{}</th>", escape(step));
+    for &(step, at) in &columns {
+        // A step of one column is its heading; one of many has its axis there.
+        let alone = columns.iter().filter(|column| column.0 == step).count() == 1;
+        let heading = at.filter(|_| !alone).map_or_else(|| step.to_owned(), |at| at.to_string());
+        let _ = write!(html, "<th>{}</th>", escape(&heading));
     }
     html += "</tr></thead><tbody>\n";
     for subject in &subjects {
         let _ = write!(html, "<tr><td>{}</td>", escape(subject));
-        for step in &steps {
-            html += &of(step, subject).map_or_else(|| "<td></td>".to_owned(), |r| entry(r, best(step)));
+        for &column in &columns {
+            html += &of(column, subject).map_or_else(|| "<td></td>".to_owned(), |r| entry(r, best(column)));
         }
         html += "</tr>\n";
     }
     html += "</tbody></table></div>\n";
     let unit = readings.first().map_or("", |reading| reading.unit.as_str());
-    let leaders: Vec<f64> = steps.iter().map(|step| best(step)).collect();
+    let leaders: Vec<f64> = columns.iter().map(|&column| best(column)).collect();
     let says = format!(
         "The fastest of {} at each size runs at {} {unit}; it is marked.",
         subjects.len(),
@@ -98,4 +103,36 @@ fn list(readings: &[&Reading]) -> Figure {
     let met = judged.iter().filter(|met| **met).count();
     let says = format!("{met} of the {} figures that have a limit keep it.", judged.len());
     Figure { title: "Figures and their limits".to_owned(), says, svg: html }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(step: &str, at: f64, median: f64) -> Reading {
+        Reading {
+            step: step.to_owned(),
+            subject: "ring".to_owned(),
+            name: "seal".to_owned(),
+            unit: "MB/s".to_owned(),
+            at: Some(at),
+            median,
+            low: median,
+            high: median,
+            samples: 1,
+            criterion: None,
+            met: None,
+        }
+    }
+
+    #[test]
+    fn a_step_with_many_points_has_a_column_for_each() {
+        let readings =
+            [reading("64 B", 64.0, 7.0), reading("chunks", 512.0, 8.0), reading("chunks", 1024.0, 9.0)];
+        let figure = matrix("seal", &readings.iter().collect::<Vec<_>>());
+        assert!(figure.svg.contains("<th>64 B</th><th>512</th><th>1024</th>"), "{}", figure.svg);
+        for median in ["7", "8", "9"] {
+            assert!(figure.svg.contains(&format!("▲ {median}")), "{}", figure.svg);
+        }
+    }
 }

@@ -1,0 +1,164 @@
+//! The AEAD engine's tables, cut into steps.
+
+use schwann_aead::Kernel;
+
+use super::{Measure, Step, of_rounds};
+use crate::aead::{
+    Contender, Engine, Plan, Probe, Restless, Workload, goals, measure, mixed, sweep, workers,
+};
+use crate::record::Reading;
+use crate::suite::{Depth, Effort};
+
+/// Sealing and opening, a step per message size; then mixed lengths, one block in chunks, workers, and allocation.
+pub(crate) fn aead(effort: Effort) -> Vec<Step> {
+    let sizes: &[usize] = match effort.depth {
+        Depth::Full => &[64, 264, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
+        Depth::Quick => &[264, 4096, 65_536],
+    };
+    let rounds = match effort.depth {
+        Depth::Full => 15,
+        Depth::Quick => 3,
+    };
+    let step =
+        |&size: &usize| named(&format!("{size} B"), Box::new(move |name| said(at(name, size, rounds))));
+    let mut steps: Vec<Step> = sizes.iter().map(step).collect();
+    steps.push(named("mixed lengths", Box::new(move |name| said(unequal(name, rounds)))));
+    steps.push(named("128 KiB in chunks", Box::new(move |name| said(chunked(name, rounds)))));
+    steps.push(named("workers", Box::new(move |name| Ok(scaled(name, rounds)))));
+    steps.push(named("allocating", Box::new(move |name| Ok(allocating(name)))));
+    steps
+}
+
+fn named(name: &str, run: Box<Measure>) -> Step {
+    Step { name: name.to_owned(), run }
+}
+
+fn said(outcome: Result<Vec<Reading>, Restless>) -> Result<Vec<Reading>, String> {
+    outcome.map_err(|restless| restless.to_string())
+}
+
+/// Every contender's speed at one size, and what the engine's must be.
+fn at(step: &str, size: usize, rounds: usize) -> Result<Vec<Reading>, Restless> {
+    let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
+    #[cfg(feature = "peers")]
+    contenders.extend(crate::aead::peers());
+    for kernel in Kernel::available() {
+        contenders.extend([1, 8, 16].map(|batch| Box::new(Engine::new(kernel, batch)) as Box<dyn Contender>));
+    }
+    let mut work = Workload::new((0..(131_072 / size).clamp(16, 256)).map(|_| size), 0);
+    let figures = measure(&mut contenders, &mut work, Plan { rounds, passes: 8 }, &mut Probe::new())?;
+    let speeds = figures.iter().flat_map(|figure| {
+        [("seal", figure.seal), ("open", figure.open)].map(|(name, ns)| {
+            let rate = size as f64 * 1e3 / ns;
+            Reading {
+                low: rate * (1.0 - figure.spread),
+                high: rate * (1.0 + figure.spread),
+                samples: (figure.accepted.0 / 2) as u64,
+                ..plain(step, &figure.name, name, "MB/s", Some(size as f64), rate)
+            }
+        })
+    });
+    let goals = goals::goals(size, &figures).into_iter().map(|goal| Reading {
+        low: goal.ratio * (1.0 - goal.spread),
+        high: goal.ratio * (1.0 + goal.spread),
+        criterion: Some(format!(">= {}", goal.at_least)),
+        met: Some(goal.is_met()),
+        ..plain(step, &goal.subject, &format!("goal: {}", goal.name), "times", None, goal.ratio)
+    });
+    Ok(speeds.chain(goals).collect())
+}
+
+/// Mixed lengths against equal ones.
+fn unequal(step: &str, rounds: usize) -> Result<Vec<Reading>, Restless> {
+    let of_share = |share: mixed::Mixed| {
+        let reading = |direction: &str, shares: &[f64]| {
+            let percent = shares.iter().map(|share| 100.0 * share).collect();
+            let reading = of_rounds(step, percent);
+            let judged = share.is_judged();
+            Reading {
+                subject: share.subject.clone(),
+                name: format!("{direction}, headers of {} B, of equal lengths' speed", share.aad),
+                unit: "%".to_owned(),
+                criterion: judged.then(|| format!(">= {}", 100.0 * mixed::AT_LEAST)),
+                met: judged.then_some(reading.median >= 100.0 * mixed::AT_LEAST),
+                ..reading
+            }
+        };
+        [reading("seal", &share.seal), reading("open", &share.open)]
+    };
+    Ok(mixed::shares(Kernel::best(), rounds)?.into_iter().flat_map(of_share).collect())
+}
+
+/// Shares of the peak by size of chunk, and what a call costs.
+fn chunked(step: &str, rounds: usize) -> Result<Vec<Reading>, Restless> {
+    let of_line = |line: &sweep::Line| {
+        let speeds = line.speeds.iter().flat_map(|&(size, speed)| {
+            let shares = [
+                Some(("seal in chunks", "MB/s", speed)),
+                Some(("seal in chunks, of the own peak", "%", 100.0 * speed / line.peak())),
+                line.best_peer
+                    .map(|best| ("seal in chunks, of the best peer's peak", "%", 100.0 * speed / best)),
+            ];
+            let at = Some(size as f64);
+            shares
+                .into_iter()
+                .flatten()
+                .map(move |(name, unit, value)| plain(step, &line.name, name, unit, at, value))
+        });
+        let fit = [("cost of a call", "ns", line.call_ns), ("cost of a byte", "ns", line.byte_ns)]
+            .map(|(name, unit, value)| plain(step, &line.name, name, unit, None, value));
+        speeds.chain(fit).collect::<Vec<_>>()
+    };
+    Ok(sweep::lines(rounds.min(9))?.iter().flat_map(of_line).collect())
+}
+
+/// Efficiency and slowdown by strategy and number of workers.
+fn scaled(step: &str, rounds: usize) -> Vec<Reading> {
+    let of_scaling = |scaling: workers::Scaling| {
+        let (efficiency, slowdown) = (100.0 * scaling.efficiency, scaling.slowdown);
+        let least = 100.0 * workers::GOALS.0;
+        let readings = [
+            ("seal and open", "MB/s", scaling.rate, None),
+            ("efficiency", "%", efficiency, Some((format!(">= {least}"), efficiency >= least))),
+            (
+                "slowdown",
+                "times",
+                slowdown,
+                Some((format!("<= {}", workers::GOALS.1), slowdown <= workers::GOALS.1)),
+            ),
+            ("slowdown of processor time", "times", scaling.slowdown_of_processor, None),
+        ];
+        let disturbed = if scaling.accepted.0 == 0 { ", of disturbed rounds" } else { "" };
+        readings.map(|(name, unit, value, goal)| {
+            let name = format!("{} workers: {name}{disturbed}", scaling.workers);
+            let goal = goal.filter(|_| scaling.is_judged());
+            Reading {
+                samples: scaling.accepted.0 as u64,
+                met: goal.as_ref().map(|goal| goal.1),
+                criterion: goal.map(|goal| goal.0),
+                ..plain(step, scaling.strategy, &name, unit, None, value)
+            }
+        })
+    };
+    workers::scaling(rounds).into_iter().flat_map(of_scaling).collect()
+}
+
+/// Direct buffers against an interface that allocates.
+fn allocating(step: &str) -> Vec<Reading> {
+    let (direct, fresh) = workers::allocating();
+    vec![
+        plain(step, "in place", "seal 512 B", "ns", None, direct),
+        plain(step, "new vector per message", "seal 512 B", "ns", None, fresh),
+    ]
+}
+
+/// A reading of one value.
+fn plain(step: &str, subject: &str, name: &str, unit: &str, at: Option<f64>, value: f64) -> Reading {
+    Reading {
+        subject: subject.to_owned(),
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        at,
+        ..of_rounds(step, vec![value])
+    }
+}
