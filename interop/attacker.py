@@ -111,6 +111,8 @@ class Connection:
         self.attack, self.seen, self.lock, self.sealed = attack, {UP: [], DOWN: []}, threading.Lock(), None
         self.threads = [threading.Thread(target=self.carry, args=(way,), daemon=True) for way in (UP, DOWN)]
         self.over = threading.Event()
+
+    def start(self):
         for thread in self.threads:
             thread.start()
 
@@ -194,7 +196,9 @@ class Tap:
             for end in (inlet, outlet):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             attack = self.attack.next() if isinstance(self.attack, Anew) else self.attack
+            # Listed before its first byte passes: who has received something looks here.
             self.connections.append(Connection(inlet, outlet, attack))
+            self.connections[-1].start()
 
     def close(self):
         hang_up(self.listener)
