@@ -152,9 +152,12 @@ def test_a_receiver_that_crashes_leaves_the_sender_and_the_others_alone(sender, 
     first, second = doomed.inlet(), survivor.inlet()
     first.open()
     second.open()
-    wait_until(outlet.consumers)
+    # Real 1.17 registers a consumer after the consumer believes that it is connected, and does not tell of which.
+    for inlet in (first, second):
+        wait_until(lambda inlet=inlet: outlet.push([0.0], 1.0) or inlet.available() > 0)
     outlet.push([1.0], 1.0)
-    assert first.pull()[0] == second.pull()[0] == [1.0]
+    for inlet in (first, second):
+        assert next(value for value, _ in iter(inlet.pull, None) if value != [0.0]) == [1.0]
     doomed.kill()
     for number in range(2, 200):
         outlet.push([float(number)], float(number))
