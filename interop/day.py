@@ -113,6 +113,10 @@ class Day:
                   for receiver in [self.program("authority")] for format in STREAMS}
         if self.lab.is_sealed:
             self.see_the_guest_off(guest)
+        return self.see_through(inlets)
+
+    def see_through(self, inlets):
+        """Samples, descriptions and clock probes, and the end of every stream; returns all ports that were used."""
         self.pass_samples(inlets)
         self.look_closer(inlets)
         for format, outlet in self.outlets.items():

@@ -13,7 +13,6 @@ import threading
 
 import pytest
 
-import lsl
 from attacker import CLOSE, HEADER, REKEY, TAG
 from conftest import OURS, PATHS
 from day import CONTENT, NAMES, STREAMS, Day, Lab
@@ -111,13 +110,7 @@ def traffic(place, lab, version):
     day = Day(place, lab, version)
     day.send()
     receiver = day.program("authority")
-    inlets = {format: day.join(receiver, format, recover=False) for format in STREAMS}
-    day.pass_samples(inlets)
-    day.look_closer(inlets)
-    for format, outlet in day.outlets.items():
-        outlet.destroy()
-        assert inlets[format].drain(1, 10.0) == ([], lsl.LOST)
-    return day.ports
+    return day.see_through({format: day.join(receiver, format, recover=False) for format in STREAMS})
 
 
 def records(stream):
