@@ -18,7 +18,7 @@ pub(super) mod simd;
 pub(super) mod stitched;
 mod unit;
 
-pub(super) use unit::unit;
+pub(super) use unit::{entries, unit};
 
 use pass::{States, Sums};
 use short::UnderWay;

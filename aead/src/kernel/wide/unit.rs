@@ -62,16 +62,6 @@ macro_rules! unit {
             }
 
             #[inline]
-            fn apply(self, data: &mut [u8], stream: &[Block]) {
-                #[target_feature(enable = $features)]
-                fn entry(token: $token, data: &mut [u8], stream: &[Block]) {
-                    Simd::apply(token, data, stream);
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, data, stream) }
-            }
-
-            #[inline]
             fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]) {
                 #[target_feature(enable = $features)]
                 fn groups<const GROUPS: usize>(
@@ -102,117 +92,43 @@ macro_rules! unit {
                 unsafe { entry(self, r, h, text) }
             }
 
-            #[inline]
-            fn pass(self, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
+            $crate::kernel::wide::entries! { $token, $features,
+                fn apply(data: &mut [u8], stream: &[Block]) { Simd::apply }
+                fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_>) { Simd::sum }
                 #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry(token: $token, states: &$crate::kernel::wide::pass::States<'_>, blocks: &mut [Block; 8], sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
-                    Simd::pass(token, states, blocks, sums);
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, states, blocks, sums) }
-            }
-
-            #[inline]
-            fn sum(self, sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
-                #[target_feature(enable = $features)]
-                fn entry(token: $token, sums: &mut $crate::kernel::wide::pass::Sums<'_>) {
-                    Simd::sum(token, sums);
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, sums) }
-            }
-
-            #[inline]
-            fn key_stream_and_sum(
-                self,
-                blocks: &mut [Block; 8],
-                sum: (Number, Number),
-                text: &[[u8; 16]],
-            ) -> Number {
+                fn pass(
+                    states: &$crate::kernel::wide::pass::States<'_>,
+                    blocks: &mut [Block; 8],
+                    sums: &mut $crate::kernel::wide::pass::Sums<'_>,
+                ) { Simd::pass }
                 #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry(
-                    token: $token,
+                fn key_stream_and_sum(
                     blocks: &mut [Block; 8],
                     sum: (Number, Number),
                     text: &[[u8; 16]],
-                ) -> Number {
-                    Simd::key_stream_and_sum(token, blocks, sum, text)
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, blocks, sum, text) }
-            }
-
-            #[inline]
-            fn blocks_and_sum(
-                self,
-                key: &Key,
-                nonce: &Nonce,
-                first: u32,
-                blocks: &mut [Block],
-                sum: (Number, Number),
-                text: &[[u8; 16]],
-            ) -> Number {
+                ) -> Number { Simd::key_stream_and_sum }
                 #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry(
-                    token: $token,
+                fn blocks_and_sum(
                     key: &Key,
                     nonce: &Nonce,
                     first: u32,
                     blocks: &mut [Block],
                     sum: (Number, Number),
                     text: &[[u8; 16]],
-                ) -> Number {
-                    Simd::blocks_and_sum(token, key, nonce, first, blocks, sum, text)
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, key, nonce, first, blocks, sum, text) }
-            }
-
-            #[inline]
-            fn stitched(
-                self,
-                message: &mut $crate::Message<'_>,
-                direction: $crate::kernel::Direction,
-                streams: &mut [[Block; 8]; 2],
-            ) {
+                ) -> Number { Simd::blocks_and_sum }
                 #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry(
-                    token: $token,
+                fn stitched(
                     message: &mut $crate::Message<'_>,
                     direction: $crate::kernel::Direction,
                     streams: &mut [[Block; 8]; 2],
-                ) {
-                    $crate::kernel::wide::stitched::passes(token, message, direction, streams);
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, message, direction, streams) }
-            }
-
-            #[inline]
-            fn short(
-                self,
-                messages: &mut [$crate::Message<'_>],
-                direction: $crate::kernel::Direction,
-                streams: &mut [[Block; 8]; 2],
-                under_way: &mut $crate::kernel::wide::short::UnderWay,
-            ) {
+                ) { $crate::kernel::wide::stitched::passes }
                 #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry(
-                    token: $token,
+                fn short(
                     messages: &mut [$crate::Message<'_>],
                     direction: $crate::kernel::Direction,
                     streams: &mut [[Block; 8]; 2],
                     under_way: &mut $crate::kernel::wide::short::UnderWay,
-                ) {
-                    $crate::kernel::wide::short::passes(token, messages, direction, streams, under_way);
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, messages, direction, streams, under_way) }
+                ) { $crate::kernel::wide::short::passes }
             }
 
             #[inline]
@@ -224,3 +140,24 @@ macro_rules! unit {
     };
 }
 pub(in crate::kernel) use unit;
+
+/// Makes methods of a token that call a function from one that is compiled for the token's CPU features. An attribute before
+/// a method is meant for the latter.
+macro_rules! entries {
+    ($token:ty, $features:literal, $(
+        $(#[$attribute:meta])*
+        fn $name:ident($($argument:ident: $type:ty),+ $(,)?) $(-> $result:ty)? { $call:path }
+    )+) => {$(
+        #[inline]
+        fn $name(self, $($argument: $type),+) $(-> $result)? {
+            $(#[$attribute])*
+            #[target_feature(enable = $features)]
+            fn entry(token: $token, $($argument: $type),+) $(-> $result)? {
+                $call(token, $($argument),+)
+            }
+            // SAFETY: holding the token proves the CPU features.
+            unsafe { entry(self, $($argument),+) }
+        }
+    )+};
+}
+pub(in crate::kernel) use entries;
