@@ -55,30 +55,24 @@
 //! with 13 bytes of header.
 //!
 //! On a CPU without AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), where no peer has it either, the
-//! AVX2 kernel against the best of them at that size, sealing and opening; medians of 41 turns, and of three runs of
-//! `aead-bench 64,264,512,1024,4096,16384 1,8 41 avx2`. Half the interquartile range was 0.6 to 3.6 % of a median, and
+//! AVX2 kernel against the best of them at that size, sealing and opening; medians of 41 turns, and of five runs of
+//! `aead-bench 64,264,512,1024,4096,16384 1,8 41 avx2`. Half the interquartile range was 0.5 to 2.9 % of a median, and
 //! ring measured a second time differed from itself by 1 % at most.
 //!
 //! | message | alone | batch of 8 |
 //! | --- | --- | --- |
-//! | 64 B | 1.18 and 1.16 | 1.86 and 1.84 |
-//! | 264 B | 1.02 and 1.03 | 1.28 and 1.29 |
-//! | 512 B | 0.98 and 0.92 | 1.37 and 1.31 |
-//! | 1 KiB | 1.05 and 0.97 | 1.26 and 1.20 |
-//! | 4 KiB | 1.10 and 1.08 | 1.08 and 1.06 |
-//! | 16 KiB | 1.13 and 1.13 | 1.02 and 1.02 |
-//!
-//! The table is from before a message that is opened alone was cut into smaller passes. Since then opening is level
-//! with the best peer there: 512 B alone 1.02, 1 KiB 1.02, and sealing 0.96 and 1.06 (25 turns with
-//! `aead-bench 64,264,512,1024 1,8 25 avx2`, without link-time optimisation, which costs short messages a few percent;
-//! half the interquartile range 0.1 to 2 %, ring against itself 1 % at most).
+//! | 64 B | 1.15 and 1.17 | 1.83 and 1.81 |
+//! | 264 B | 1.02 and 1.03 | 1.28 and 1.28 |
+//! | 512 B | 1.00 and 1.02 | 1.38 and 1.31 |
+//! | 1 KiB | 1.05 and 1.03 | 1.26 and 1.20 |
+//! | 4 KiB | 1.11 and 1.10 | 1.07 and 1.05 |
+//! | 16 KiB | 1.14 and 1.13 | 1.02 and 1.02 |
 //!
 //! There the rounds of eight blocks take 460 cycles, 0.9 per byte. Their 1,280 additions, exclusive ors, shifts and
 //! shuffles would take 320 if they filled all four vector pipes, but four quarter rounds at a time, which is what the
 //! registers hold, keep less than three busy, in whatever order they are written. Poly1305 between them takes 1,500
-//! instructions a pass. When one message is sealed, the first pass has nothing to sum and the last sum has no pass:
-//! that is what 512 B alone lose by; passes of two to six blocks help little, as each takes about 420 cycles, waiting
-//! for itself. In batches of 64 B, planning the two passes takes nearly as long as they do.
+//! instructions a pass. When one message is sealed, the first pass has nothing to sum and the last sum has no pass;
+//! passes of two to six blocks help little, as each takes about 420 cycles, waiting for itself. In batches of 64 B, planning the two passes takes nearly as long as they do.
 //!
 //! # What it does not do
 //!
