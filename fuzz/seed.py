@@ -82,7 +82,8 @@ for suite, choice in (("hybrid", 0), ("classic", 2)):
             save("session_certificates", data)
 for name, value in session["stored"].items():
     datagram = "query" in name or "reply" in name
-    save("session_datagrams" if datagram else "session_certificates", bytes.fromhex(value))
+    if "secret" not in name:
+        save("session_datagrams" if datagram else "session_certificates", bytes.fromhex(value))
 
 # Members whose revocation lists differ: calls, and an update in pieces, whole, out of order, broken off and too long.
 for text in ("17001", "65536", "-1", "7 16572 0", "18446744073709551615 1 65535", "7 16572", "7 1 2 3"):
@@ -138,7 +139,7 @@ for sealed in (0, 1):
     for request in (b"LSL:fullinfo\r\n", b"LSL:shortinfo\r\nname='Node'\r\n", FEED, TRANSCRIPT[:700]):
         save("node_outlet", bytes([0x2e | sealed]) + request)
     for datagram in (b"LSL:shortinfo\r\nsession_id='default' and not(type='x')\r\n17001 42\r\n",
-                     b"LSL:timedata\r\n7 1.5\r\n", b"\xd5SQ\x01" + bytes(60), b"\xd5SC\x01" + bytes(60)):
+                     b"LSL:timedata\r\n7 1.5\r\n", b"\xd5SQ\x02" + bytes(90), b"\xd5SC\x01" + bytes(60)):
         save("node_outlet", bytes([sealed]) + datagram)
         save("node_outlet", bytes([0x10 | sealed]) + datagram)
 ANSWER = b"LSL/110 200 OK\r\nUID: 03030303-0303-4303-8303-030303030303\r\nByte-Order: 1234\r\n" \

@@ -9,6 +9,7 @@
 mod burst;
 mod calls;
 mod found;
+mod inquiries;
 mod knock;
 mod questions;
 mod search;

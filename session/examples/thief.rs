@@ -1,9 +1,10 @@
 //! Tries to open what was recorded on a wire with stolen files: `thief RECORDINGS KEY_FOLDER...`.
 //!
 //! Takes every run of 32 bytes in every file of the key folders for every secret that it could be. A recording is a
-//! pair of files `N.up` and `N.down`, what inlet and outlet said on a connection, or a file `N.datagram`. Ends with 0 if no
-//! session and no clock probe opens, and says how much was tried. Searches open: their key is stored, and the threat model
-//! says so. `interop/test_secrecy.py` gives it what it heard on the wire.
+//! pair of files `N.up` and `N.down`, what inlet and outlet said on a connection, or a file `N.datagram`; a file `N.reply` is an
+//! answer to a search on which every key agreement is tried too, which takes a third of a second. Ends with 0 if no
+//! session, no clock probe and no answer to a search opens, and no search says what was looked for; and says how much was
+//! tried. `interop/test_secrecy.py` gives it what it heard on the wire.
 
 #[path = "../tests/common/thief.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
@@ -13,7 +14,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use thief::{Datagram, Recording, Secret};
+use thief::{Datagram, Query, Recording, Secret};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
@@ -31,15 +32,15 @@ fn main() -> ExitCode {
     let connections: Vec<Recording> = of_kind("up")
         .map(|path| Recording::parse(&read(path), &read(&path.with_extension("down"))).expect("a session"))
         .collect();
-    let datagrams: Vec<Vec<u8>> = of_kind("datagram").map(|path| read(path)).collect();
-    let opened = try_connections(&connections, &secrets) + try_datagrams(&datagrams, &secrets);
+    let [datagrams, replies] =
+        ["datagram", "reply"].map(|kind| of_kind(kind).map(|path| read(path)).collect::<Vec<_>>());
+    let opened = try_connections(&connections, &secrets) + try_datagrams(&datagrams, &replies, &secrets);
     ExitCode::from(u8::from(opened > 0))
 }
 
 /// Tries all connections, as many at a time as there are processors; returns how much opened.
 fn try_connections(connections: &[Recording], secrets: &HashSet<Secret>) -> usize {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = connections.len().div_ceil(threads).max(1);
+    let share = connections.len().div_ceil(threads()).max(1);
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let try_part = |part: &[Recording]| -> Vec<_> {
             part.iter().map(|one| thief::try_everything(one, secrets)).collect()
@@ -55,19 +56,51 @@ fn try_connections(connections: &[Recording], secrets: &HashSet<Secret>) -> usiz
     opened.len()
 }
 
-/// Tries all datagrams; returns how many clock probes opened.
-fn try_datagrams(datagrams: &[Vec<u8>], secrets: &HashSet<Secret>) -> usize {
-    let mut counts = [[0, 0]; 2];
-    for datagram in datagrams.iter().filter_map(|bytes| Datagram::parse(bytes)) {
-        let [tried, opened] = &mut counts[usize::from(datagram.is_probe())];
-        *tried += 1;
-        *opened += usize::from(secrets.iter().any(|secret| datagram.opens_with(secret)));
-    }
-    for (what, [tried, opened]) in ["searches and their answers", "clock probes"].iter().zip(counts) {
-        println!("{what} tried: {tried}");
+/// Tries all datagrams, and every key agreement on `replies`; returns how many say something.
+fn try_datagrams(datagrams: &[Vec<u8>], replies: &[Vec<u8>], secrets: &HashSet<Secret>) -> usize {
+    let agreeing: Vec<_> = replies.iter().filter_map(|bytes| Datagram::parse(bytes)).collect();
+    let parsed: Vec<_> = datagrams.iter().filter_map(|bytes| Datagram::parse(bytes)).collect();
+    // The key of a search is stored: that it opens shows that the thief has it.
+    let queries: Vec<Query> =
+        parsed.iter().filter_map(|one| secrets.iter().find_map(|secret| one.query(secret))).collect();
+    let tell = queries.iter().filter(|query| query.tells()).count();
+    println!("searches opened: {}", queries.len());
+    println!("searches that say what was looked for: {tell}");
+    let all = parsed.iter().chain(&agreeing);
+    let opened = [("answers to searches", false), ("clock probes", true)].map(|(what, is_probe)| {
+        let of_kind = all.clone().filter(|one| if is_probe { one.is_probe() } else { one.is_reply() });
+        let opens = |one: &&Datagram<'_>| secrets.iter().any(|secret| one.opens_with(secret));
+        let opened = of_kind.clone().filter(opens).count();
+        println!("{what} tried: {}", of_kind.count());
         println!("{what} opened: {opened}");
-    }
-    counts[1][1]
+        opened
+    });
+    tell + opened.iter().sum::<usize>() + try_agreements(&agreeing, &queries, secrets)
+}
+
+/// Tries every secret as the private key of either side of an answer; returns how many open.
+fn try_agreements(replies: &[Datagram<'_>], queries: &[Query], secrets: &HashSet<Secret>) -> usize {
+    let tasks: Vec<_> = replies
+        .iter()
+        .flat_map(|reply| {
+            queries.iter().filter(|query| reply.answers(query)).map(move |query| (reply, query))
+        })
+        .collect();
+    let opened: usize = std::thread::scope(|scope| {
+        let try_part = |part: &[(&Datagram<'_>, &Query)]| {
+            part.iter().filter(|(reply, query)| reply.reply(query, secrets).is_some()).count()
+        };
+        let share = tasks.len().div_ceil(threads()).max(1);
+        let running: Vec<_> = tasks.chunks(share).map(|part| scope.spawn(move || try_part(part))).collect();
+        running.into_iter().map(|thread| thread.join().expect("no panic")).sum()
+    });
+    println!("key agreements tried on answers: {}", 2 * tasks.len() * secrets.len());
+    println!("answers opened by a key agreement: {opened}");
+    opened
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

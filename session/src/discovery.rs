@@ -2,16 +2,18 @@
 //!
 //! ```text
 //!   query   0              4            28
-//!           | magic (4)    | nonce (24) | time (LE 64), query: sealed | tag (16) |
-//!   reply   0              4                     28           52
-//!           | magic (4)    | query's nonce (24)  | nonce (24) | reply: sealed | tag (16) |
+//!           | magic (4)    | nonce (24) | time (LE 64), asker's key (32), query: sealed | tag (16) |
+//!   reply   0              4                     28                    60
+//!           | magic (4)    | query's nonce (24)  | answerer's key (32) | reply: sealed | tag (16) |
 //! ```
 //!
-//! Both are sealed by XChaCha20-Poly1305 under the lab's discovery key, which every member has; the bytes
-//! before the sealed part are its associated data. So a reply belongs to one query, and only a
-//! member can have made either. The length of a stream's description is not hidden.
+//! A query is sealed by XChaCha20-Poly1305 under the lab's discovery key, which every member has, and says nothing but
+//! who may answer it. A reply is sealed by ChaCha20-Poly1305 under a key of its own, made of the discovery key and of
+//! two X25519 keys that are drawn for this query and this reply, and forgotten: who steals the discovery key later
+//! opens no reply. The bytes before the sealed part are its associated data. So a reply belongs to one query, and
+//! only a member can have made either. The length of a stream's description is not hidden.
 //!
-//! - Source: spec: secure-session §5.4; draft-irtf-cfrg-xchacha-03 §2.
+//! - Source: spec: secure-session §5.4; draft-irtf-cfrg-xchacha-03 §2; RFC 5869 as Noise §4.3 uses it.
 
 use core::{fmt, ops::Range};
 
@@ -22,6 +24,7 @@ use zeroize::Zeroizing;
 use crate::{
     Entropy, UnixSeconds,
     bytes::{Reader, concat},
+    noise::{NoiseKey, mix},
 };
 
 /// The key that a lab's members share for discovery; it changes with each revocation.
@@ -42,6 +45,41 @@ impl QueryId {
         (magic == REPLY).then_some(())?;
         reader.array().map(Self)
     }
+
+    /// The name, as it is on the wire.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; NONCE_LEN] {
+        &self.0
+    }
+}
+
+/// What the asker of a query keeps. Once it is dropped, nobody can open the replies any more.
+pub struct Asked {
+    id: QueryId,
+    own: NoiseKey,
+}
+
+/// Whom a reply is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    id: QueryId,
+    public: [u8; PUBLIC_LEN],
+}
+
+impl Asked {
+    /// The name that replies bear.
+    #[must_use]
+    pub fn id(&self) -> QueryId {
+        self.id
+    }
+}
+
+impl Asker {
+    /// The name of the query.
+    #[must_use]
+    pub fn id(&self) -> QueryId {
+        self.id
+    }
 }
 
 impl DiscoveryKey {
@@ -52,7 +90,9 @@ impl DiscoveryKey {
     }
 
     /// Seals a query into the front of `datagram`; returns its length, [`QUERY_OVERHEAD`] more than
-    /// `query`, and the name that replies will bear.
+    /// `query`, and what opens the replies.
+    ///
+    /// Who has the discovery key reads `query`, today or years later: it must say nothing of what is looked for.
     ///
     /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`].
     pub fn seal_query(
@@ -61,18 +101,23 @@ impl DiscoveryKey {
         now: UnixSeconds,
         entropy: &mut dyn Entropy,
         datagram: &mut [u8],
-    ) -> Result<(usize, QueryId), DiscoveryError> {
+    ) -> Result<(usize, Asked), DiscoveryError> {
         let nonce = draw(entropy)?;
+        let own = draw_key(entropy)?;
         let head: [u8; QUERY_HEAD] = concat(&[&QUERY, &nonce]);
         let body = datagram.get_mut(QUERY_HEAD..).ok_or(DiscoveryError::NoSpace)?;
         let (time, rest) = body.split_first_chunk_mut::<TIME_LEN>().ok_or(DiscoveryError::NoSpace)?;
         *time = now.0.to_le_bytes();
+        let (public, rest) = rest.split_first_chunk_mut::<PUBLIC_LEN>().ok_or(DiscoveryError::NoSpace)?;
+        *public = *own.public();
         rest.get_mut(..query.len()).ok_or(DiscoveryError::NoSpace)?.copy_from_slice(query);
-        let length = self.seal(&head, &nonce, TIME_LEN.saturating_add(query.len()), datagram)?;
-        Ok((length, QueryId(nonce)))
+        let (key, nonce_of_key) = extended(&self.0, &nonce);
+        let length = (TIME_LEN + PUBLIC_LEN).saturating_add(query.len());
+        let length = seal(&key, &nonce_of_key, &head, length, datagram)?;
+        Ok((length, Asked { id: QueryId(nonce), own }))
     }
 
-    /// Opens a query in place; returns its name and where its text lies. Do not answer on any error.
+    /// Opens a query in place; returns whom to answer and where its text lies. Do not answer on any error.
     ///
     /// - Errors: [`DiscoveryError::Foreign`], [`DiscoveryError::Forged`], and
     ///   [`DiscoveryError::WrongTime`]: a replay, or one of the two clocks is wrong.
@@ -80,32 +125,41 @@ impl DiscoveryKey {
         &self,
         datagram: &mut [u8],
         now: UnixSeconds,
-    ) -> Result<(QueryId, Range<usize>), DiscoveryError> {
+    ) -> Result<(Asker, Range<usize>), DiscoveryError> {
         let (head, body) = split::<QUERY_HEAD>(datagram, QUERY)?;
         let (_, nonce) = head.split_last_chunk().ok_or(DiscoveryError::Foreign)?;
-        let length = self.open(head, nonce, body)?;
-        let sent = Reader::new(body).long().ok_or(DiscoveryError::Forged)?;
+        let (key, nonce_of_key) = extended(&self.0, nonce);
+        let length = open(&key, &nonce_of_key, head, body)?;
+        let mut reader = Reader::new(body);
+        let sent = reader.long().ok_or(DiscoveryError::Forged)?;
+        let public = reader.array().ok_or(DiscoveryError::Forged)?;
         if now.abs_diff(UnixSeconds(sent)) > TIME_TOLERANCE {
             return Err(DiscoveryError::WrongTime);
         }
-        let start = QUERY_HEAD.saturating_add(TIME_LEN);
-        Ok((QueryId(*nonce), start..QUERY_HEAD.saturating_add(length)))
+        let start = QUERY_HEAD + TIME_LEN + PUBLIC_LEN;
+        let end = QUERY_HEAD.saturating_add(length);
+        // Shorter than the asker's key: the tag has been read as a part of it.
+        if end < start {
+            return Err(DiscoveryError::Forged);
+        }
+        Ok((Asker { id: QueryId(*nonce), public }, start..end))
     }
 
-    /// Seals the reply to `query` into the front of `datagram`; returns its length, [`REPLY_OVERHEAD`] more
+    /// Seals the reply to `asker` into the front of `datagram`; returns its length, [`REPLY_OVERHEAD`] more
     /// than `reply`.
     ///
-    /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`].
+    /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`], [`DiscoveryError::Forged`] if the asker's
+    ///   key is none.
     pub fn seal_reply(
         &self,
-        query: &QueryId,
+        asker: &Asker,
         reply: &[u8],
         entropy: &mut dyn Entropy,
         datagram: &mut [u8],
     ) -> Result<usize, DiscoveryError> {
         let body = datagram.get_mut(REPLY_HEAD..).ok_or(DiscoveryError::NoSpace)?;
         body.get_mut(..reply.len()).ok_or(DiscoveryError::NoSpace)?.copy_from_slice(reply);
-        self.seal_reply_in_place(query, reply.len(), entropy, datagram)
+        self.seal_reply_in_place(asker, reply.len(), entropy, datagram)
     }
 
     /// Does what [`seal_reply`](Self::seal_reply) does with a reply of `length` bytes that lies in `datagram` already,
@@ -114,53 +168,67 @@ impl DiscoveryKey {
     /// - Errors: as there.
     pub fn seal_reply_in_place(
         &self,
-        query: &QueryId,
+        asker: &Asker,
         length: usize,
         entropy: &mut dyn Entropy,
         datagram: &mut [u8],
     ) -> Result<usize, DiscoveryError> {
-        let nonce = draw(entropy)?;
-        let head: [u8; REPLY_HEAD] = concat(&[&REPLY, &query.0, &nonce]);
-        self.seal(&head, &nonce, length, datagram)
+        let own = draw_key(entropy)?;
+        let head: [u8; REPLY_HEAD] = concat(&[&REPLY, &asker.id.0, own.public()]);
+        let key = self.reply_key(&own, &asker.public, &asker.public, own.public())?;
+        seal(&key, &ONLY_NONCE, &head, length, datagram)
     }
 
-    /// Opens, in place, a reply to `query` and tells where its text lies.
+    /// Opens, in place, a reply to the query that was `asked` and tells where its text lies.
     ///
     /// - Errors: [`DiscoveryError::Foreign`] if it answers another query, [`DiscoveryError::Forged`].
-    pub fn open_reply(&self, query: &QueryId, datagram: &mut [u8]) -> Result<Range<usize>, DiscoveryError> {
-        if QueryId::of_reply(datagram) != Some(*query) {
+    pub fn open_reply(&self, asked: &Asked, datagram: &mut [u8]) -> Result<Range<usize>, DiscoveryError> {
+        if QueryId::of_reply(datagram) != Some(asked.id) {
             return Err(DiscoveryError::Foreign);
         }
         let (head, body) = split::<REPLY_HEAD>(datagram, REPLY)?;
-        let (_, nonce) = head.split_last_chunk().ok_or(DiscoveryError::Foreign)?;
-        let length = self.open(head, nonce, body)?;
+        let (_, public) = head.split_last_chunk().ok_or(DiscoveryError::Foreign)?;
+        let key = self.reply_key(&asked.own, public, asked.own.public(), public)?;
+        let length = open(&key, &ONLY_NONCE, head, body)?;
         Ok(REPLY_HEAD..REPLY_HEAD.saturating_add(length))
     }
 
-    /// Lays down `head` and seals the `length` bytes behind it.
-    fn seal(
+    /// The key of one reply, from the key pair of this side and the public key of the other.
+    fn reply_key(
         &self,
-        head: &[u8],
-        nonce: &[u8; NONCE_LEN],
-        length: usize,
-        out: &mut [u8],
-    ) -> Result<usize, DiscoveryError> {
-        let (front, rest) = out.split_at_mut_checked(head.len()).ok_or(DiscoveryError::NoSpace)?;
-        let (body, rest) = rest.split_at_mut_checked(length).ok_or(DiscoveryError::NoSpace)?;
-        let tag_out = rest.first_chunk_mut::<{ Tag::LEN }>().ok_or(DiscoveryError::NoSpace)?;
-        front.copy_from_slice(head);
-        let (key, nonce) = extended(&self.0, nonce);
-        *tag_out = seal_in_place(&key, &nonce, head, body).map_err(|_| DiscoveryError::NoSpace)?.0;
-        Ok(head.len().saturating_add(length).saturating_add(Tag::LEN))
+        own: &NoiseKey,
+        other: &[u8; PUBLIC_LEN],
+        asker: &[u8; PUBLIC_LEN],
+        answerer: &[u8; PUBLIC_LEN],
+    ) -> Result<Key, DiscoveryError> {
+        let shared = own.agree(other).map_err(|_| DiscoveryError::Forged)?;
+        let input: Zeroizing<[u8; LABEL.len() + 3 * PUBLIC_LEN]> =
+            Zeroizing::new(concat(&[LABEL, shared.as_slice(), asker, answerer]));
+        Ok(Key::new(&mix(&self.0, input.as_slice())))
     }
+}
 
-    /// Opens `sealed` and returns how many bytes of text it holds.
-    fn open(&self, head: &[u8], nonce: &[u8; NONCE_LEN], sealed: &mut [u8]) -> Result<usize, DiscoveryError> {
-        let (body, tag) = sealed.split_last_chunk_mut().ok_or(DiscoveryError::Foreign)?;
-        let (key, nonce) = extended(&self.0, nonce);
-        open_in_place(&key, &nonce, head, body, &Tag(*tag)).map_err(|_| DiscoveryError::Forged)?;
-        Ok(body.len())
-    }
+/// Lays down `head` and seals the `length` bytes behind it.
+fn seal(
+    key: &Key,
+    nonce: &Nonce,
+    head: &[u8],
+    length: usize,
+    out: &mut [u8],
+) -> Result<usize, DiscoveryError> {
+    let (front, rest) = out.split_at_mut_checked(head.len()).ok_or(DiscoveryError::NoSpace)?;
+    let (body, rest) = rest.split_at_mut_checked(length).ok_or(DiscoveryError::NoSpace)?;
+    let tag_out = rest.first_chunk_mut::<{ Tag::LEN }>().ok_or(DiscoveryError::NoSpace)?;
+    front.copy_from_slice(head);
+    *tag_out = seal_in_place(key, nonce, head, body).map_err(|_| DiscoveryError::NoSpace)?.0;
+    Ok(head.len().saturating_add(length).saturating_add(Tag::LEN))
+}
+
+/// Opens `sealed` and returns how many bytes of text it holds.
+fn open(key: &Key, nonce: &Nonce, head: &[u8], sealed: &mut [u8]) -> Result<usize, DiscoveryError> {
+    let (body, tag) = sealed.split_last_chunk_mut().ok_or(DiscoveryError::Foreign)?;
+    open_in_place(key, nonce, head, body, &Tag(*tag)).map_err(|_| DiscoveryError::Forged)?;
+    Ok(body.len())
 }
 
 /// XChaCha20's subkey and nonce (draft-irtf-cfrg-xchacha-03 §2.3).
@@ -169,6 +237,13 @@ pub(crate) fn extended(key: &[u8; 32], nonce: &[u8; NONCE_LEN]) -> (Key, Nonce) 
     let input: [u8; 16] = concat(&[first]);
     let subkey = Zeroizing::new(hchacha::<R20>(&(*key).into(), &input.into()).0);
     (Key::new(&subkey), Nonce(concat(&[&[0; 4], last])))
+}
+
+/// A key pair for one query or one reply.
+fn draw_key(entropy: &mut dyn Entropy) -> Result<NoiseKey, DiscoveryError> {
+    let mut secret = Zeroizing::new([0; 32]);
+    entropy.fill(secret.as_mut_slice()).map_err(|_| DiscoveryError::NoEntropy)?;
+    Ok(NoiseKey::new(&secret))
 }
 
 fn draw(entropy: &mut dyn Entropy) -> Result<[u8; NONCE_LEN], DiscoveryError> {
@@ -216,20 +291,25 @@ impl fmt::Display for DiscoveryError {
 impl core::error::Error for DiscoveryError {}
 
 /// Bytes that sealing adds to a query.
-pub const QUERY_OVERHEAD: usize = QUERY_HEAD + TIME_LEN + Tag::LEN;
+pub const QUERY_OVERHEAD: usize = QUERY_HEAD + TIME_LEN + PUBLIC_LEN + Tag::LEN;
 /// Bytes that sealing adds to a reply.
 pub const REPLY_OVERHEAD: usize = REPLY_HEAD + Tag::LEN;
 
 /// Bytes of XChaCha20's nonce.
-pub(crate) const NONCE_LEN: usize = 24;
+pub const NONCE_LEN: usize = 24;
 /// Bytes before the sealed part of a reply.
-pub const REPLY_HEAD: usize = 4 + 2 * NONCE_LEN;
+pub const REPLY_HEAD: usize = 4 + NONCE_LEN + PUBLIC_LEN;
 const QUERY_HEAD: usize = 4 + NONCE_LEN;
 const TIME_LEN: usize = 8;
+/// Bytes of an X25519 public key.
+const PUBLIC_LEN: usize = 32;
+/// A reply's key seals one reply.
+const ONLY_NONCE: Nonce = Nonce([0; 12]);
+const LABEL: &[u8] = b"schwann/1 reply";
 /// How far a query's time may be from the local clock, in seconds.
 const TIME_TOLERANCE: u64 = 30;
-const QUERY: [u8; 4] = [0xD5, b'S', b'Q', 1];
-const REPLY: [u8; 4] = [0xD5, b'S', b'R', 1];
+const QUERY: [u8; 4] = [0xD5, b'S', b'Q', 2];
+const REPLY: [u8; 4] = [0xD5, b'S', b'R', 2];
 
 #[cfg(test)]
 mod tests {

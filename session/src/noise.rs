@@ -11,7 +11,7 @@ use clatter::{
     error::{CipherError, CipherResult},
     handshakepattern::noise_xx_psk3,
     rand_core::{self, CryptoRng, RngCore},
-    traits::{Cipher, CryptoComponent, Dh},
+    traits::{Cipher, CryptoComponent, Dh, Hash},
 };
 use schwann_aead::{Key, Nonce, Tag, open_in_place, seal_in_place};
 use zeroize::Zeroizing;
@@ -30,6 +30,22 @@ impl NoiseKey {
     pub(crate) fn public(&self) -> &[u8; 32] {
         &self.0.public
     }
+
+    /// What this side and the owner of `other` alone know.
+    ///
+    /// - Errors: `other` is one of the few points that make the outcome known to everybody (RFC 7748 §6.1).
+    pub(crate) fn agree(&self, other: &[u8; 32]) -> Result<Zeroizing<[u8; 32]>, Broken> {
+        let shared = X25519::dh(&self.0.secret, other).map_err(|_| Broken)?;
+        let shared = Zeroizing::new(*shared);
+        let bits = shared.iter().fold(0, |bits, byte| bits | byte);
+        if black_box(bits) == 0 { Err(Broken) } else { Ok(shared) }
+    }
+}
+
+/// The first output of Noise's HKDF (§4.3).
+pub(crate) fn mix(chain: &[u8; 32], input: &[u8]) -> Zeroizing<[u8; 32]> {
+    let (first, _) = Sha256::hkdf(chain, input);
+    Zeroizing::new(*first)
 }
 
 /// A handshake in progress.

@@ -2,9 +2,10 @@
 
 mod common;
 
+use chacha20poly1305::{AeadInPlace, KeyInit, XChaCha20Poly1305};
 use common::{DISCOVERY_KEY, NOW, Seeded, connect, pair};
 use schwann_session::{
-    DATAGRAM_OVERHEAD, DatagramError, Datagrams, SessionId, Suite, UnixSeconds,
+    DATAGRAM_OVERHEAD, DatagramError, Datagrams, Entropy, NoEntropy, SessionId, Suite, UnixSeconds,
     discovery::{DiscoveryError, DiscoveryKey, QUERY_OVERHEAD, QueryId, REPLY_OVERHEAD},
 };
 
@@ -107,24 +108,24 @@ fn datagrams_of_another_session_are_foreign() {
 #[test]
 fn members_find_each_other() {
     let (key, mut entropy) = (DiscoveryKey::new(&DISCOVERY_KEY), Seeded(3));
-    let mut query = [0; 64];
-    let (length, id) = key.seal_query(b"type='EEG'", NOW, &mut entropy, &mut query).unwrap();
+    let mut query = [0; 128];
+    let (length, asked) = key.seal_query(b"who is it?", NOW, &mut entropy, &mut query).unwrap();
     assert_eq!(length, 10 + QUERY_OVERHEAD);
-    let (asked, text) = key.open_query(&mut query[..length], UnixSeconds(NOW.0 + 30)).unwrap();
-    assert_eq!((asked, &query[text]), (id, b"type='EEG'".as_slice()));
+    let (asker, text) = key.open_query(&mut query[..length], UnixSeconds(NOW.0 + 30)).unwrap();
+    assert_eq!((asker.id(), &query[text]), (asked.id(), b"who is it?".as_slice()));
 
     let mut reply = [0; 128];
-    let length = key.seal_reply(&asked, b"<info/>", &mut entropy, &mut reply).unwrap();
+    let length = key.seal_reply(&asker, b"<info/>", &mut entropy, &mut reply).unwrap();
     assert_eq!(length, 7 + REPLY_OVERHEAD);
-    assert_eq!(QueryId::of_reply(&reply), Some(id));
-    let text = key.open_reply(&id, &mut reply[..length]).unwrap();
+    assert_eq!(QueryId::of_reply(&reply), Some(asked.id()));
+    let text = key.open_reply(&asked, &mut reply[..length]).unwrap();
     assert_eq!(&reply[text], b"<info/>");
 }
 
 #[test]
 fn a_stranger_an_old_query_and_a_wrong_clock_get_no_answer() {
     let (key, stranger) = (DiscoveryKey::new(&DISCOVERY_KEY), DiscoveryKey::new(&[1; 32]));
-    let mut query = [0; 64];
+    let mut query = [0; 128];
     let (length, _) = key.seal_query(b"", NOW, &mut Seeded(3), &mut query).unwrap();
     let open = |key: &DiscoveryKey, now| {
         let mut query = query;
@@ -140,17 +141,72 @@ fn a_stranger_an_old_query_and_a_wrong_clock_get_no_answer() {
 #[test]
 fn a_reply_answers_one_query_and_is_no_query() {
     let (key, mut entropy) = (DiscoveryKey::new(&DISCOVERY_KEY), Seeded(3));
-    let mut buffer = [0; 64];
-    let (_, first) = key.seal_query(b"", NOW, &mut entropy, &mut buffer).unwrap();
-    let (_, second) = key.seal_query(b"", NOW, &mut entropy, &mut buffer).unwrap();
+    let mut queries = [[0; QUERY_OVERHEAD]; 3];
+    let [first, second, third] = queries.each_mut().map(|buffer| {
+        let (_, asked) = key.seal_query(b"", NOW, &mut entropy, buffer).unwrap();
+        let name = asked.id();
+        (asked, name, buffer.to_vec())
+    });
+    let (asker, _) = key.open_query(&mut first.2.clone(), NOW).unwrap();
     let mut reply = [0; 128];
-    let length = key.seal_reply(&first, b"here", &mut entropy, &mut reply).unwrap();
+    let length = key.seal_reply(&asker, b"here", &mut entropy, &mut reply).unwrap();
     let reply = &mut reply[..length];
-    assert_eq!(key.open_reply(&second, reply), Err(DiscoveryError::Foreign));
+    assert_eq!(key.open_reply(&second.0, reply), Err(DiscoveryError::Foreign));
     assert_eq!(key.open_query(reply, NOW).map(drop), Err(DiscoveryError::Foreign));
-    // Rewriting the name of the query breaks the seal.
+    // Rewriting the name of the query, or the key of either side, breaks the seal.
     let mut moved = reply.to_vec();
-    let (_, third) = key.seal_query(b"", NOW, &mut entropy, &mut buffer).unwrap();
-    moved[4..28].copy_from_slice(&buffer[4..28]);
-    assert_eq!(key.open_reply(&third, &mut moved), Err(DiscoveryError::Forged));
+    moved[4..28].copy_from_slice(&third.2[4..28]);
+    assert_eq!(key.open_reply(&third.0, &mut moved), Err(DiscoveryError::Forged));
+    for at in 28..length {
+        let mut changed = reply.to_vec();
+        changed[at] ^= 1;
+        assert_eq!(key.open_reply(&first.0, &mut changed), Err(DiscoveryError::Forged), "byte {at}");
+    }
+    assert!(key.open_reply(&first.0, reply).is_ok());
+}
+
+#[test]
+fn a_reply_to_a_key_that_hides_nothing_is_not_made() {
+    // The discovery key alone would open what is sealed for such a point (RFC 7748 §6.1).
+    let (key, mut reply) = (DiscoveryKey::new(&DISCOVERY_KEY), [0; 128]);
+    let one = core::array::from_fn(|at| u8::from(at == 0));
+    for public in [[0; 32], one] {
+        let mut query = query_with_key(&public);
+        let (asker, _) = key.open_query(&mut query, NOW).unwrap();
+        let sealed = key.seal_reply(&asker, b"<info/>", &mut Seeded(3), &mut reply);
+        assert_eq!(sealed, Err(DiscoveryError::Forged));
+    }
+}
+
+/// A query of a member who chose its key, by another library.
+fn query_with_key(public: &[u8; 32]) -> Vec<u8> {
+    let head = [b"\xd5SQ\x02".as_slice(), &[7; 24]].concat();
+    let mut body = [NOW.0.to_le_bytes().as_slice(), public].concat();
+    let cipher = XChaCha20Poly1305::new(&DISCOVERY_KEY.into());
+    let tag = cipher.encrypt_in_place_detached(&[7; 24].into(), &head, &mut body).unwrap();
+    [head.as_slice(), &body, &tag].concat()
+}
+
+#[test]
+fn a_member_cannot_open_what_another_asked_for() {
+    // With the discovery key, as a thief has it, and every byte that was on the wire.
+    let key = DiscoveryKey::new(&DISCOVERY_KEY);
+    let (mut query, mut again, mut reply) = ([0; QUERY_OVERHEAD], [0; QUERY_OVERHEAD], [0; 128]);
+    let (_, asked) = key.seal_query(b"", NOW, &mut Seeded(3), &mut query).unwrap();
+    let (asker, _) = key.open_query(&mut query, NOW).unwrap();
+    let length = key.seal_reply(&asker, b"<info/>", &mut Seeded(4), &mut reply).unwrap();
+    // The same name, and another key pair.
+    let (_, other) = key.seal_query(b"", NOW, &mut SameName(Seeded(3), Seeded(5)), &mut again).unwrap();
+    assert_eq!(other.id(), asked.id());
+    let open = |asked| key.open_reply(asked, &mut { reply }[..length]).map(drop);
+    assert_eq!((open(&other), open(&asked)), (Err(DiscoveryError::Forged), Ok(())));
+}
+
+/// The first draw, the name of a query, is that of another generator than the rest.
+struct SameName(Seeded, Seeded);
+
+impl Entropy for SameName {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), NoEntropy> {
+        if out.len() == 24 { self.0.fill(out) } else { self.1.fill(out) }
+    }
 }

@@ -324,18 +324,32 @@ fn records(inlet: &mut Secure, outlet: &mut Secure) -> Vec<(String, String)> {
 /// Discovery, a revocation list and a sealed file.
 fn stored(json: &mut Json, bad: &mut Vec<Bad>) {
     let key = DiscoveryKey::new(&DISCOVERY_KEY);
-    let mut query = [0; 6 + QUERY_OVERHEAD];
-    let (_, id) = key.seal_query(b"type=1", NOW, &mut Seeded(0x33), &mut query).unwrap();
-    let mut reply = [0; 7 + REPLY_OVERHEAD];
-    key.seal_reply(&id, b"<info/>", &mut Seeded(0x44), &mut reply).unwrap();
+    let text = b"LSL:shortinfo\r\n\r\n16604 1234\r\n";
+    let mut query = [0; 29 + QUERY_OVERHEAD];
+    let (_, asked) = key.seal_query(text, NOW, &mut Seeded(0x33), &mut query).unwrap();
+    let (asker, _) = key.open_query(&mut { query }, NOW).unwrap();
+    let mut reply = [0; 13 + REPLY_OVERHEAD];
+    key.seal_reply(&asker, b"1234\r\n<info/>", &mut Seeded(0x44), &mut reply).unwrap();
+    assert!(key.open_reply(&asked, &mut { reply }).is_ok());
+    // What the two sides draw, in order; the secrets are X25519's, before they are clamped.
+    let (mut asking, mut answering) = (Seeded(0x33), Seeded(0x44));
+    let draw = |source: &mut Seeded, length: usize| {
+        let mut drawn = vec![0; length];
+        source.fill(&mut drawn).unwrap();
+        drawn
+    };
+    draw(&mut asking, 24);
+    let secrets = [draw(&mut asking, 32), draw(&mut answering, 32)];
     let list = RevocationList::sign(&authority(), 7, NOW, &DISCOVERY_KEY, &[99, 3]).unwrap();
     let cost = Cost { memory_kib: 64, passes: 1, lanes: 1 };
     let file = keystore::seal(Kind::Device, &[7; 32], b"passphrase", cost, &mut Seeded(0x55)).unwrap();
     json.object(
         "stored",
         &entries(&[
-            ("sealed_query_type_1", &query),
+            ("sealed_query_at_port_16604", &query),
+            ("query_ephemeral_secret", &secrets[0]),
             ("sealed_reply_info", &reply),
+            ("reply_ephemeral_secret", &secrets[1]),
             ("revocation_list_7_of_serials_3_99", list.as_bytes()),
             ("sealed_file_device_seed_32_times_07_passphrase", &file),
         ]),
@@ -343,6 +357,12 @@ fn stored(json: &mut Json, bad: &mut Vec<Bad>) {
     let mut late = query;
     let refusal = key.open_query(&mut late, schwann_session::UnixSeconds(NOW.0 + 31)).unwrap_err();
     bad.push(("member, query".into(), "nothing, but 31 s later", format!("{refusal:?}"), hex(&query)));
+    for (what, at) in [("a bit of the answerer's key", 28), ("a bit of the description", 64)] {
+        let mut changed = reply;
+        changed[at] ^= 1;
+        let refusal = key.open_reply(&asked, &mut { changed }).unwrap_err();
+        bad.push(("asker, reply".into(), what, format!("{refusal:?}"), hex(&changed)));
+    }
     let mut changed = list.as_bytes().to_vec();
     changed[72] ^= 1;
     let refusal = RevocationList::parse(&changed, &authority().lab()).unwrap_err();

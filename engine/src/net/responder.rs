@@ -230,13 +230,14 @@ impl Responder {
         let return_port = if let Some(port) = lab_call::parse_request(unsealed.text) {
             lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
             port
-        } else if let Some(query) = Query::parse(unsealed.text) {
-            if !unsealed.is_current {
-                lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
-            } else if self.advertisement.matches(query.condition) {
+        } else if let Some(query) = Query::parse(unsealed.text)
+            // What is looked for must not be told where a stolen key opens it: spec: secure-session §5.4.
+            && query.condition.is_empty()
+        {
+            if unsealed.is_current {
                 encode_reply(&query, self.advertisement.shortinfo(), &mut self.reply);
             } else {
-                return;
+                lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
             }
             query.return_port
         } else {

@@ -15,7 +15,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use schwann_session::SystemEntropy;
-use schwann_session::discovery::{DiscoveryError, DiscoveryKey, QueryId, REPLY_OVERHEAD};
+use schwann_session::discovery::{Asker, DiscoveryError, DiscoveryKey, QueryId, REPLY_OVERHEAD};
 
 use crate::trust::{DiscoverySecret, Member, wall_clock};
 
@@ -44,13 +44,13 @@ pub(crate) struct Unsealed<'a> {
     pub(crate) text: &'a [u8],
     /// Whether the member knows the newest revocation list.
     pub(crate) is_current: bool,
-    query: QueryId,
+    asker: Asker,
     key: DiscoverySecret,
 }
 
 /// How to answer a query, once its text has been read.
 pub(crate) struct Envelope {
-    query: QueryId,
+    asker: Asker,
     key: DiscoverySecret,
 }
 
@@ -96,18 +96,18 @@ impl SealedQueries {
                 datagram.copy_from_slice(&self.copy);
             }
             match DiscoveryKey::new(key).open_query(datagram, wall_clock()) {
-                Ok((query, text)) => opened = Ok((query, text, age == 0, key.clone())),
+                Ok((asker, text)) => opened = Ok((asker, text, age == 0, key.clone())),
                 Err(DiscoveryError::WrongTime) => opened = Err(Silence::WrongTime),
                 Err(_) => continue,
             }
             break;
         }
-        let (query, text, is_current, key) = opened?;
-        if !self.note(query, source, Instant::now()) {
+        let (asker, text, is_current, key) = opened?;
+        if !self.note(asker.id(), source, Instant::now()) {
             return Err(Silence::Repeated);
         }
         let text = datagram.get(text).ok_or(Silence::Foreign)?;
-        Ok(Unsealed { text, is_current, query, key })
+        Ok(Unsealed { text, is_current, asker, key })
     }
 
     /// Notes that a query is answered; says no if it was before, or too often.
@@ -134,7 +134,7 @@ impl SealedQueries {
 impl Unsealed<'_> {
     /// What is needed to answer, without the text.
     pub(crate) fn envelope(&self) -> Envelope {
-        Envelope { query: self.query, key: self.key.clone() }
+        Envelope { asker: self.asker, key: self.key.clone() }
     }
 }
 
@@ -143,7 +143,7 @@ impl Envelope {
     pub(crate) fn seal(&self, reply: &[u8], out: &mut Vec<u8>) -> bool {
         out.clear();
         out.resize(reply.len() + REPLY_OVERHEAD, 0);
-        DiscoveryKey::new(&self.key).seal_reply(&self.query, reply, &mut SystemEntropy, out).is_ok()
+        DiscoveryKey::new(&self.key).seal_reply(&self.asker, reply, &mut SystemEntropy, out).is_ok()
     }
 }
 

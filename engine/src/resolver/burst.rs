@@ -13,7 +13,7 @@ use std::{io, sync::Arc};
 use mio::{Interest, Registry, Token, Waker, net::UdpSocket};
 use schwann_proto::stream_info::{IpVersion, StreamInfo};
 
-use super::questions::{Heard, Questions, Way};
+use super::questions::{Heard, Judgement, Questions, Way};
 use crate::{
     config::Config,
     log,
@@ -54,8 +54,8 @@ impl Channels {
     }
 
     /// Whether a stream whose description came this way is wanted, and may come this way.
-    pub(super) fn admits(&self, info: &StreamInfo, way: Way) -> bool {
-        self.questions.admits(info, way)
+    pub(super) fn judge(&self, info: &StreamInfo, way: Way) -> Judgement {
+        self.questions.judge(info, way)
     }
 
     /// Opens what is not open yet, and words the queries of the next burst. Where a socket cannot be had now, the

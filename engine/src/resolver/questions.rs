@@ -1,7 +1,9 @@
 //! What a search asks, in the clear or sealed, and what it takes for an answer.
 //!
-//! Sealed queries are worded anew for every burst: each has a name of its own, and a time. An answer in the clear
-//! counts only for streams that may travel in the clear, so nobody can offer a plain stream in a sealed one's place.
+//! Sealed queries are worded anew for every burst: each has a name of its own, a time, and a key that opens the answers to
+//! it. They do not say what is looked for, because they are sealed with a key that is stored: every stream of the lab
+//! answers, and what is wanted is decided here. An answer in the clear counts only for streams that may travel in the
+//! clear, so nobody can offer a plain stream in a sealed one's place.
 //!
 //! Source: LSL protocol reference §6; spec: secure-session §5.4, §6.
 
@@ -14,7 +16,7 @@ use schwann_proto::{
     wire::{discover, query::Query},
 };
 use schwann_session::SystemEntropy;
-use schwann_session::discovery::{DiscoveryKey, QUERY_OVERHEAD, QueryId};
+use schwann_session::discovery::{Asked, DiscoveryKey, QUERY_OVERHEAD, QueryId};
 
 use crate::{
     log,
@@ -34,11 +36,10 @@ pub(super) struct Questions {
     condition: String,
     /// What is asked in the clear; nothing if nothing is.
     open_condition: Option<String>,
-    /// Decides where the question in the clear is wider than what is wanted.
-    filter: Option<Query>,
-    id: String,
+    /// What is wanted; nothing if the query is malformed, and no stream fulfils it.
+    wanted: Option<Query>,
     open_id: String,
-    sealed: VecDeque<(QueryId, DiscoverySecret)>,
+    sealed: VecDeque<(Asked, DiscoverySecret)>,
 }
 
 /// What an answer says.
@@ -54,26 +55,37 @@ pub(super) enum Heard<'a> {
 /// How a description came.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Way {
+    /// In the clear.
     Open,
+    /// In a sealed datagram.
     Sealed,
+    /// Inside a session, where the outlet was told what is wanted.
+    Session,
+}
+
+/// What becomes of a stream that was heard of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Judgement {
+    /// Its outlet must be asked: its short description does not tell.
+    Unknown,
+    Unwanted,
+    Wanted,
 }
 
 impl Questions {
     /// Words a search for `condition`.
     pub(super) fn new(trust: Arc<Trust>, condition: &str) -> Self {
-        let (open_condition, filter) = match trust.open_search() {
-            Open::Everything => (Some(condition.to_owned()), None),
-            Open::Named(names) => (Some(names_condition(&names)), Query::parse(condition).ok()),
-            Open::Nothing => (None, None),
+        let open_condition = match trust.open_search() {
+            Open::Everything => Some(condition.to_owned()),
+            Open::Named(names) => Some(names_condition(&names)),
+            Open::Nothing => None,
         };
-        let id = discover::query_id(condition).to_string();
         let open_id = open_condition.as_deref().map_or(0, discover::query_id).to_string();
         Self {
             trust,
             condition: condition.to_owned(),
+            wanted: Query::parse(condition).ok(),
             open_condition,
-            filter,
-            id,
             open_id,
             sealed: VecDeque::new(),
         }
@@ -89,7 +101,7 @@ impl Questions {
         self.open_condition.as_deref()
     }
 
-    /// What is asked sealed.
+    /// What is asked inside a session.
     pub(super) fn condition(&self) -> &str {
         &self.condition
     }
@@ -102,15 +114,15 @@ impl Questions {
         }
         let Some(member) = self.trust.member() else { return };
         let standing = member.standing();
-        let query = encode(&self.condition, port, &self.id);
+        let query = encode(EVERY_STREAM, port, &everybody());
         let calls = standing.former().first().map(|key| (key, lab_call::request(port)));
         for (key, text) in core::iter::once((standing.discovery(), query)).chain(calls) {
             let mut datagram = vec![0; text.len() + QUERY_OVERHEAD];
             let sealed =
                 DiscoveryKey::new(key).seal_query(&text, wall_clock(), &mut SystemEntropy, &mut datagram);
             match sealed {
-                Ok((_, id)) => {
-                    self.sealed.push_back((id, key.clone()));
+                Ok((_, asked)) => {
+                    self.sealed.push_back((asked, key.clone()));
                     queries.push(datagram);
                 }
                 Err(error) => log::error!("a query cannot be sealed: {error}"),
@@ -129,26 +141,41 @@ impl Questions {
             return document.map_or(Heard::Nothing, |document| Heard::Stream { document, way: Way::Open });
         }
         let id = QueryId::of_reply(datagram);
-        let Some((id, key)) = self.sealed.iter().find(|(known, _)| Some(*known) == id) else {
+        let Some((asked, key)) = self.sealed.iter().find(|(asked, _)| Some(asked.id()) == id) else {
             return Heard::Nothing;
         };
-        let Ok(text) = DiscoveryKey::new(key).open_reply(id, datagram) else { return Heard::Nothing };
+        let Ok(text) = DiscoveryKey::new(key).open_reply(asked, datagram) else { return Heard::Nothing };
         let text = datagram.get(text).unwrap_or_default();
         match lab_call::parse_answer(text) {
             Some(answer) => Heard::Call(answer),
-            None => discover::parse_reply(text, &self.id)
+            None => discover::parse_reply(text, &everybody())
                 .map_or(Heard::Nothing, |document| Heard::Stream { document, way: Way::Sealed }),
         }
     }
 
     /// Whether a stream whose description came this way is wanted, and may come this way.
-    pub(super) fn admits(&self, info: &StreamInfo, way: Way) -> bool {
-        if way == Way::Sealed {
-            return true;
-        }
-        let is_plain = self.trust.policy_for(&info.name().to_string_lossy()) != Policy::Require;
-        is_plain && self.filter.as_ref().is_none_or(|filter| info.matches(filter))
+    pub(super) fn judge(&self, info: &StreamInfo, way: Way) -> Judgement {
+        let Some(wanted) = &self.wanted else { return Judgement::Unwanted };
+        let is_wanted = match way {
+            Way::Session => true,
+            Way::Sealed if !wanted.is_about_fields() => return Judgement::Unknown,
+            Way::Sealed => info.matches(wanted),
+            // Under `require` the question in the clear is wider than what is wanted.
+            Way::Open => {
+                self.trust.policy_for(&info.name().to_string_lossy()) != Policy::Require
+                    && (self.trust.policy() != Policy::Require || info.matches(wanted))
+            }
+        };
+        if is_wanted { Judgement::Wanted } else { Judgement::Unwanted }
     }
+}
+
+/// The condition of every sealed query.
+const EVERY_STREAM: &str = "";
+
+/// What the reply to a sealed query begins with.
+fn everybody() -> String {
+    discover::query_id(EVERY_STREAM).to_string()
 }
 
 fn encode(condition: &str, port: u16, id: &str) -> Vec<u8> {

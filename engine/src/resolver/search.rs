@@ -14,12 +14,13 @@ use schwann_proto::{
 };
 
 use super::{
-    burst::Channels,
+    burst::{Channels, FIRST_TCP_TOKEN},
     calls::Calls,
     found::Found,
-    questions::{Heard, Questions, Way},
+    inquiries::Inquiries,
+    questions::{Heard, Judgement, Questions, Way},
     silence::Silence,
-    tcp::TcpProbes,
+    tcp::{AnswerOverTcp, TcpProbes},
 };
 use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, trust::Trust};
 
@@ -30,6 +31,7 @@ pub(super) struct Search {
     schedule: resolver::Search,
     channels: Channels,
     tcp: TcpProbes,
+    inquiries: Inquiries,
     calls: Option<Calls>,
     silence: Silence,
     poll: Poll,
@@ -65,7 +67,8 @@ impl Search {
             !config.lab.known_peers.is_empty() || !config.multicast.machine_addresses.is_empty();
         Ok(Self {
             schedule: resolver::Search::new(settings(&config), duration, has_unicast, local_clock()),
-            tcp: TcpProbes::new(&questions),
+            tcp: TcpProbes::new(&questions, FIRST_TCP_TOKEN),
+            inquiries: Inquiries::new(&questions, FIRST_TCP_TOKEN + TcpProbes::MOST),
             calls: questions.member().cloned().map(Calls::new),
             silence,
             channels: Channels::new(Arc::clone(&config), questions),
@@ -91,6 +94,7 @@ impl Search {
             self.receive(found);
             let now = local_clock();
             self.tcp.expire(now);
+            self.inquiries.expire(now);
             let known = lock(found).len();
             if known == 0 {
                 self.silence.break_if_due(now, &self.waker);
@@ -158,9 +162,16 @@ impl Search {
         }
     }
 
-    fn add(&self, info: StreamInfo, way: Way, source: SocketAddr, found: &Mutex<Found>) {
-        if !self.channels.admits(&info, way) {
-            log::verbose!(1, "ignored the stream of {source}: it came in the clear");
+    fn add(&mut self, info: StreamInfo, way: Way, source: SocketAddr, found: &Mutex<Found>) {
+        let is_wanted = match self.channels.judge(&info, way) {
+            Judgement::Wanted => true,
+            Judgement::Unwanted => false,
+            Judgement::Unknown => {
+                self.inquiries.is_wanted(&info, source, self.poll.registry(), local_clock())
+            }
+        };
+        if !is_wanted {
+            log::verbose!(2, "ignored the stream of {source}: it is not wanted, or came in the clear");
             return;
         }
         let outcome = lock(found).insert(info, source, local_clock());
@@ -170,7 +181,8 @@ impl Search {
     }
 
     fn wait(&mut self, then: f64, now: f64, is_silent: bool, events: &mut Events) -> io::Result<()> {
-        let then = self.tcp.deadline().map_or(then, |deadline| deadline.min(then));
+        let deadlines = [self.tcp.deadline(), self.inquiries.deadline()];
+        let then = deadlines.into_iter().flatten().fold(then, f64::min);
         let then = if is_silent { then.min(self.silence.next()) } else { then };
         let timeout = match self.channels.may_read() {
             true => Some(Duration::ZERO),
@@ -190,8 +202,11 @@ impl Search {
                 WAKER => self.channels.ask_peers(&self.waker),
                 token => {
                     self.channels.set_readable(token);
-                    if let Some(stream) = self.tcp.handle_ready(token, self.poll.registry()) {
-                        self.add(stream.info, stream.way, stream.peer, found);
+                    let registry = self.poll.registry();
+                    let answer = self.tcp.handle_ready(token, registry);
+                    let answer = answer.or_else(|| self.inquiries.handle_ready(token, registry));
+                    if let Some(AnswerOverTcp { info: Some(info), way, peer, .. }) = answer {
+                        self.add(info, way, peer, found);
                     }
                 }
             }

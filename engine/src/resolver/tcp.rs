@@ -11,9 +11,9 @@ use std::{
 
 use mio::{Interest, Registry, Token, Waker, net::TcpStream};
 use schwann_proto::{stream_info::StreamInfo, wire::discover::Query};
+use schwann_session::{Refusal, Suite};
 
 use super::{
-    burst::FIRST_TCP_TOKEN,
     questions::{Questions, Way},
     tcp_sealed::SealedRequest,
 };
@@ -24,9 +24,20 @@ use crate::{config::Config, log, net::names, trust::Member};
 pub(super) struct TcpProbes {
     open: Option<Vec<u8>>,
     sealed: Option<Sealed>,
-    waiting: VecDeque<(SocketAddr, Way)>,
+    waiting: VecDeque<Target>,
     running: Vec<Option<Probe>>,
+    first_token: usize,
     deadline: Option<f64>,
+}
+
+/// Whom to ask, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    peer: SocketAddr,
+    way: Way,
+    suite: Suite,
+    /// The UID of the stream whose outlet is asked, if it is known already.
+    uid: Option<String>,
 }
 
 /// What is asked inside a secure session, and as whom.
@@ -35,18 +46,21 @@ struct Sealed {
     request: Vec<u8>,
 }
 
-/// A stream that was found.
-pub(super) struct FoundOverTcp {
-    pub(super) info: StreamInfo,
+/// What an outlet said.
+pub(super) struct AnswerOverTcp {
+    /// The stream, if it is wanted.
+    pub(super) info: Option<StreamInfo>,
     pub(super) way: Way,
     pub(super) peer: SocketAddr,
+    /// The UID of the stream whose outlet was asked, if it was known.
+    pub(super) uid: Option<String>,
 }
 
 /// One connection.
 #[derive(Debug)]
 struct Probe {
     stream: TcpStream,
-    peer: SocketAddr,
+    target: Target,
     talk: Talk,
     received: Vec<u8>,
 }
@@ -66,8 +80,11 @@ pub(super) enum Progress {
 }
 
 impl TcpProbes {
-    /// Prepares probes that ask `questions`.
-    pub(super) fn new(questions: &Questions) -> Self {
+    /// Connections at the same time, and so tokens from the first one on.
+    pub(super) const MOST: usize = 16;
+
+    /// Prepares probes that ask `questions`, with tokens from `first_token` on.
+    pub(super) fn new(questions: &Questions, first_token: usize) -> Self {
         let encode = |condition| {
             let mut request = Vec::new();
             Query::encode_tcp(condition, &mut request).expect("a vector takes everything");
@@ -81,8 +98,23 @@ impl TcpProbes {
             sealed,
             waiting: VecDeque::new(),
             running: Vec::new(),
+            first_token,
             deadline: None,
         }
+    }
+
+    /// Asks one outlet inside a session what the search wants to know of the stream with this UID.
+    pub(super) fn ask(
+        &mut self,
+        peer: SocketAddr,
+        uid: String,
+        patience: f64,
+        registry: &Registry,
+        now: f64,
+    ) {
+        self.waiting.push_back(Target { peer, way: Way::Session, suite: Suite::Hybrid, uid: Some(uid) });
+        self.deadline.get_or_insert(now + patience);
+        self.fill(registry);
     }
 
     /// Starts a burst, unless the one before is still running.
@@ -96,8 +128,9 @@ impl TcpProbes {
         for mut host in local.chain(peers).filter(|host| config.ports.ip.allows(host.ip())) {
             for port in config.ports.service_range() {
                 host.set_port(port);
-                self.waiting.extend(self.sealed.as_ref().map(|_| (host, Way::Sealed)));
-                self.waiting.extend(self.open.as_ref().map(|_| (host, Way::Open)));
+                let target = |way| Target { peer: host, way, suite: Suite::Hybrid, uid: None };
+                self.waiting.extend(self.sealed.as_ref().map(|_| target(Way::Session)));
+                self.waiting.extend(self.open.as_ref().map(|_| target(Way::Open)));
             }
         }
         self.deadline = Some(now + config.tuning.unicast_max_rtt.as_secs_f64());
@@ -119,39 +152,35 @@ impl TcpProbes {
         }
     }
 
-    /// Goes on with the connection of this token; returns a stream that was found and where.
-    pub(super) fn handle_ready(&mut self, token: Token, registry: &Registry) -> Option<FoundOverTcp> {
-        let slot = token.0.checked_sub(FIRST_TCP_TOKEN)?;
+    /// Goes on with the connection of this token; returns what was said once it is whole.
+    pub(super) fn handle_ready(&mut self, token: Token, registry: &Registry) -> Option<AnswerOverTcp> {
+        let slot = token.0.checked_sub(self.first_token)?;
         let entry = self.running.get_mut(slot)?;
         let outcome = match entry.as_mut()?.advance() {
             Ok(Progress::Waiting) => return None,
-            Ok(Progress::Complete) => entry.take().filter(|probe| !probe.received.is_empty()),
+            Ok(Progress::Complete) => entry.take(),
             Ok(Progress::Closed) => None,
             Err(error) => {
                 log::verbose!(2, "no answer over TCP: {error}");
+                let probe = entry.take();
+                self.waiting.extend(probe.and_then(|probe| probe.target.in_classic_suite(&error)));
                 None
             }
         };
         *entry = None;
         self.fill(registry);
-        let probe = outcome?;
-        match StreamInfo::parse(&probe.received) {
-            Ok(info) => Some(FoundOverTcp { info, way: probe.talk.way(), peer: probe.peer }),
-            Err(error) => {
-                log::warning!("ignored the answer of {} over TCP: {error}", probe.peer);
-                None
-            }
-        }
+        outcome?.answer()
     }
 
     /// Opens connections while there are targets and room.
     fn fill(&mut self, registry: &Registry) {
-        self.running.resize_with(MAX_CONNECTIONS, || None);
+        self.running.resize_with(Self::MOST, || None);
         for (slot, entry) in self.running.iter_mut().enumerate().filter(|(_, entry)| entry.is_none()) {
             while entry.is_none() {
-                let Some((peer, way)) = self.waiting.pop_front() else { break };
-                let Some(talk) = talk(way, self.open.as_deref(), self.sealed.as_ref()) else { continue };
-                *entry = Probe::connect(peer, talk, Token(FIRST_TCP_TOKEN + slot), registry)
+                let Some(target) = self.waiting.pop_front() else { break };
+                let Some(talk) = talk(&target, self.open.as_deref(), self.sealed.as_ref()) else { continue };
+                let peer = target.peer;
+                *entry = Probe::connect(target, talk, Token(self.first_token + slot), registry)
                     .inspect_err(|error| log::verbose!(2, "no connection to {peer}: {error}"))
                     .ok();
             }
@@ -163,32 +192,50 @@ impl TcpProbes {
 }
 
 /// Begins to ask in one way.
-fn talk(way: Way, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Option<Talk> {
-    match way {
+fn talk(target: &Target, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Option<Talk> {
+    match target.way {
         Way::Open => Some(Talk::Open { request: open?.to_vec(), sent: 0 }),
-        Way::Sealed => {
+        Way::Sealed | Way::Session => {
             let Sealed { member, request } = sealed?;
-            let begun = SealedRequest::new(Arc::clone(member), request.clone());
+            let begun = SealedRequest::new(Arc::clone(member), target.suite, request.clone());
             let begun = begun.inspect_err(|refusal| log::error!("no sealed search over TCP: {refusal}"));
             begun.ok().map(|request| Talk::Sealed(Box::new(request)))
         }
     }
 }
 
-impl Talk {
-    fn way(&self) -> Way {
-        match self {
-            Self::Open { .. } => Way::Open,
-            Self::Sealed(_) => Way::Sealed,
-        }
+impl Target {
+    /// The same in the classic suite, for an outlet that refused the other one and is known to be there: it may be too
+    /// small (spec: secure-session §3.7).
+    fn in_classic_suite(self, error: &io::Error) -> Option<Self> {
+        let refusal = error.get_ref()?.downcast_ref::<Refusal>()?;
+        let may_help =
+            self.uid.is_some() && self.suite == Suite::Hybrid && *refusal == Refusal::RefusedByPeer;
+        may_help.then_some(Self { suite: Suite::Classic, ..self })
     }
 }
 
 impl Probe {
-    fn connect(peer: SocketAddr, talk: Talk, token: Token, registry: &Registry) -> io::Result<Self> {
-        let mut stream = TcpStream::connect(peer)?;
+    fn connect(target: Target, talk: Talk, token: Token, registry: &Registry) -> io::Result<Self> {
+        let mut stream = TcpStream::connect(target.peer)?;
         registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
-        Ok(Self { stream, peer, talk, received: Vec::new() })
+        Ok(Self { stream, target, talk, received: Vec::new() })
+    }
+
+    /// What was said, unless nobody can understand it.
+    fn answer(self) -> Option<AnswerOverTcp> {
+        let Target { peer, way, uid, .. } = self.target;
+        let info = match self.received.as_slice() {
+            [] => None,
+            document => match StreamInfo::parse(document) {
+                Ok(info) => Some(info),
+                Err(error) => {
+                    log::warning!("ignored the answer of {peer} over TCP: {error}");
+                    return None;
+                }
+            },
+        };
+        Some(AnswerOverTcp { info, way, peer, uid })
     }
 
     fn advance(&mut self) -> io::Result<Progress> {
@@ -241,9 +288,6 @@ impl core::fmt::Debug for Sealed {
         out.write_str("Sealed")
     }
 }
-
-/// Connections at the same time.
-const MAX_CONNECTIONS: usize = 16;
 
 /// Longest answer that is read, in bytes. A description that fits into a datagram is shorter.
 pub(super) const MAX_ANSWER: usize = 1 << 20;

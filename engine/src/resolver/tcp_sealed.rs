@@ -27,11 +27,11 @@ enum Phase {
 }
 
 impl SealedRequest {
-    /// Begins a handshake.
+    /// Begins a handshake in `suite`.
     ///
     /// - Errors: why this side cannot.
-    pub(super) fn new(member: Arc<Member>, request: Vec<u8>) -> Result<Self, Refusal> {
-        let initiator = member.with_context(|context| Initiator::new(Suite::Hybrid, context))?;
+    pub(super) fn new(member: Arc<Member>, suite: Suite, request: Vec<u8>) -> Result<Self, Refusal> {
+        let initiator = member.with_context(|context| Initiator::new(suite, context))?;
         let phase = Phase::ShakingHands(Box::new(initiator));
         Ok(Self { member, request, phase, out: Vec::new(), raw: Vec::new() })
     }

@@ -9,7 +9,7 @@ use schwann_proto::wire::{
 };
 use schwann_session::{
     DATAGRAM_OVERHEAD, SessionId,
-    discovery::{QueryId, REPLY_HEAD, REPLY_OVERHEAD},
+    discovery::{Asker, QueryId, REPLY_HEAD, REPLY_OVERHEAD},
 };
 
 use crate::{
@@ -231,10 +231,10 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             return self.answer_sealed_probe(session, datagram, surroundings.now, out);
         }
         if let Some(member) = self.security.member().copied()
-            && let Ok((query, text)) = member.discovery.open_query(datagram, surroundings.calendar)
+            && let Ok((asker, text)) = member.discovery.open_query(datagram, surroundings.calendar)
         {
             let text = datagram.get(text)?;
-            return self.answer_sealed_query(&query, text, &member, surroundings, out);
+            return self.answer_sealed_query(&asker, text, &member, surroundings, out);
         }
         let reply = self.answer_open(datagram, service, surroundings.now, out);
         if reply.is_none() && Query::parse(datagram).is_none() {
@@ -288,23 +288,25 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     /// Answers a query that a member of the lab has sealed.
     fn answer_sealed_query(
         &mut self,
-        id: &QueryId,
+        asker: &Asker,
         text: &[u8],
         member: &Member<'_>,
         surroundings: &mut Surroundings<'_>,
         out: &mut [u8],
     ) -> Option<Reply> {
         // A network may repeat a datagram on every way to us; an attacker may do so for ever.
-        let repeats = self.answered.iter().filter(|known| **known == Some(*id)).count();
+        let repeats = self.answered.iter().filter(|known| **known == Some(asker.id())).count();
         if repeats >= MAX_REPEATS {
             return None;
         }
         self.answered.rotate_right(1);
-        *self.answered.first_mut()? = Some(*id);
+        *self.answered.first_mut()? = Some(asker.id());
+        // What is looked for must not be told where a stolen key opens it: spec: secure-session §5.4.
+        Query::parse(text).filter(|query| query.condition.is_empty())?;
         let mut writer = ByteWriter::new(out.get_mut(REPLY_HEAD..)?);
         let port = put_reply(&self.description, text, &mut writer)?;
         let len = writer.len();
-        let len = member.discovery.seal_reply_in_place(id, len, surroundings.entropy, out).ok()?;
+        let len = member.discovery.seal_reply_in_place(asker, len, surroundings.entropy, out).ok()?;
         Some(Reply { len, port: Some(port) })
     }
 

@@ -344,9 +344,16 @@ fn members_find_a_sealed_node_and_learn_its_time() {
     let mut pair = Pair::new(description(ChannelFormat::Float32, 8, 1000.0), true, Pace::EverySample, 64);
     let key = schwann_session::discovery::DiscoveryKey::new(&Lab::new().discovery);
     let (mut datagram, mut out) = ([0; 200], [0; NodeOutlet::MAX_REPLY]);
-    let query = b"LSL:shortinfo\r\nsession_id='default'\r\n17001 42\r\n";
+    // A query that says what is looked for gets no answer: a key that is stolen later would open it.
+    let telling = b"LSL:shortinfo\r\nsession_id='default'\r\n17001 42\r\n";
+    let sealed = key.seal_query(telling, common::TODAY, &mut pair.world.entropy, &mut datagram);
+    let (len, _) = sealed.expect("room");
+    let mut surroundings = pair.world.surroundings();
+    let told = &mut datagram[..len];
+    assert_eq!(pair.outlet.handle_datagram(told, Service::Discovery, &mut surroundings, &mut out), None);
+    let query = b"LSL:shortinfo\r\n\r\n17001 42\r\n";
     let sealed = key.seal_query(query, common::TODAY, &mut pair.world.entropy, &mut datagram);
-    let (len, id) = sealed.expect("room");
+    let (len, own) = sealed.expect("room");
     let asked = datagram;
     for answered in [true, true, true, true, false] {
         datagram = asked;
@@ -359,7 +366,7 @@ fn members_find_a_sealed_node_and_learn_its_time() {
         );
         assert_eq!(reply.is_some(), answered, "an attacker cannot repeat a query for ever");
         if let Some(reply) = reply {
-            let text = key.open_reply(&id, &mut out[..reply.len]).expect("a member's reply");
+            let text = key.open_reply(&own, &mut out[..reply.len]).expect("a member's reply");
             assert!(discover::parse_reply(&out[text], "42").is_some());
         }
     }

@@ -11,6 +11,7 @@
 mod axis;
 mod cache;
 mod evaluate;
+mod fields;
 mod function;
 mod number;
 mod parse;
@@ -86,6 +87,13 @@ impl Query {
             return Ok(Self { expression: None });
         }
         Ok(Self { expression: Some(parse::parse(text)?) })
+    }
+
+    /// Returns whether a stream's short description decides the query as the whole one does.
+    ///
+    /// A query that may look at metadata, however it words that, does not. This says so of some others, too.
+    pub fn is_about_fields(&self) -> bool {
+        self.expression.as_ref().is_none_or(fields::decide)
     }
 
     /// Returns whether the query is true for the description; one that is [`TooCostly`] is not.

@@ -110,11 +110,37 @@ pub(crate) fn try_everything(recording: &Recording, secrets: &HashSet<Secret>) -
 }
 
 /// One recorded datagram (docs/spec/secure-session.md §5.1, §5.4).
+#[derive(Clone, Copy)]
 pub(crate) enum Datagram<'a> {
     /// A clock probe or its answer, under a key of the session.
     Probe { head: &'a [u8], counter: u64, sealed: &'a [u8] },
-    /// A search or an answer to it, under the lab's discovery key.
-    Search { head: &'a [u8], nonce: [u8; 24], sealed: &'a [u8] },
+    /// A search, under the lab's discovery key.
+    Query { head: &'a [u8], name: [u8; 24], sealed: &'a [u8] },
+    /// An answer to it, under a key of its own.
+    Reply { head: &'a [u8], name: [u8; 24], answerer: Secret, sealed: &'a [u8] },
+}
+
+/// A search that a stolen key opened.
+pub(crate) struct Query {
+    name: [u8; 24],
+    /// The discovery key.
+    key: Secret,
+    asker: Secret,
+    pub(crate) text: Vec<u8>,
+}
+
+impl Query {
+    /// Whether it says what is looked for: anything but the constant, two numbers, and the call for a list.
+    pub(crate) fn tells(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.text);
+        let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let lines: Vec<_> = text.split("\r\n").collect();
+        !match lines[..] {
+            ["LSL:shortinfo", "", numbers, ""] => numbers.split(' ').all(is_number),
+            ["LSL:lab", port, ""] => is_number(port),
+            _ => false,
+        }
+    }
 }
 
 impl<'a> Datagram<'a> {
@@ -122,14 +148,18 @@ impl<'a> Datagram<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let head_len = match bytes.first_chunk()? {
             b"\xd5SC\x01" => 20,
-            b"\xd5SQ\x01" => 28,
-            b"\xd5SR\x01" => 52,
+            b"\xd5SQ\x02" => 28,
+            b"\xd5SR\x02" => 60,
             _ => return None,
         };
         let (head, sealed) = bytes.split_at_checked(head_len)?;
         Some(match head_len {
             20 => Self::Probe { head, counter: u64::from_le_bytes(*head.last_chunk()?), sealed },
-            _ => Self::Search { head, nonce: *head.last_chunk()?, sealed },
+            28 => Self::Query { head, name: *head.last_chunk()?, sealed },
+            _ => {
+                let (name, answerer) = (*head.get(4..)?.first_chunk()?, *head.last_chunk()?);
+                Self::Reply { head, name, answerer, sealed }
+            }
         })
     }
 
@@ -137,15 +167,50 @@ impl<'a> Datagram<'a> {
         matches!(self, Self::Probe { .. })
     }
 
+    pub(crate) fn is_reply(&self) -> bool {
+        matches!(self, Self::Reply { .. })
+    }
+
+    /// Whether one of the secrets, as it is, is the key of this datagram.
     pub(crate) fn opens_with(&self, secret: &Secret) -> bool {
         match self {
             Self::Probe { head, counter, sealed } => open(secret, *counter, head, sealed).is_some(),
-            Self::Search { head, nonce, sealed } => {
-                let Some((body, tag)) = sealed.split_last_chunk::<16>() else { return false };
-                let (cipher, mut plain) = (XChaCha20Poly1305::new(secret.into()), body.to_vec());
-                cipher.decrypt_in_place_detached(nonce.into(), head, &mut plain, tag.into()).is_ok()
-            }
+            Self::Query { .. } => self.query(secret).is_some(),
+            Self::Reply { head, sealed, .. } => open(secret, 0, head, sealed).is_some(),
         }
+    }
+
+    /// The search, if this is one that `key` opens.
+    pub(crate) fn query(&self, key: &Secret) -> Option<Query> {
+        let Self::Query { head, name, sealed } = self else { return None };
+        let (body, tag) = sealed.split_last_chunk::<16>()?;
+        let (cipher, mut plain) = (XChaCha20Poly1305::new(key.into()), body.to_vec());
+        cipher.decrypt_in_place_detached(name.into(), head, &mut plain, tag.into()).ok()?;
+        let (asker, text) = plain.get(8..)?.split_first_chunk()?;
+        Some(Query { name: *name, key: *key, asker: *asker, text: text.to_vec() })
+    }
+
+    /// Whether this is an answer to `query`, which is on the outside of it.
+    pub(crate) fn answers(&self, query: &Query) -> bool {
+        matches!(self, Self::Reply { name, .. } if *name == query.name)
+    }
+
+    /// The answer to `query`, if one of the secrets is the private key of either side, or the outcome of the exchange.
+    pub(crate) fn reply(&self, query: &Query, secrets: &HashSet<Secret>) -> Option<Vec<u8>> {
+        let Self::Reply { head, answerer, sealed, .. } = self else { return None };
+        secrets.iter().find_map(|secret| {
+            let private = StaticSecret::from(*secret);
+            let exchanges = [
+                *secret,
+                private.diffie_hellman(&PublicKey::from(query.asker)).to_bytes(),
+                private.diffie_hellman(&PublicKey::from(*answerer)).to_bytes(),
+            ];
+            exchanges.iter().find_map(|exchange| {
+                let input = [b"schwann/1 reply", exchange.as_slice(), &query.asker, answerer].concat();
+                let [key] = hkdf(&query.key, &input);
+                open(&key, 0, head, sealed)
+            })
+        })
     }
 }
 
