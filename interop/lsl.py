@@ -359,10 +359,14 @@ class Outlet:
             self.push([clocks[-1]] * self.channels, clocks[-1])
         return clocks
 
-    def push_in_a_child(self, values, count):
-        """Forks, pushes in the child, and returns how the child's pushes ended once it is gone."""
+    def push_in_a_child(self, values, count, how="fork"):
+        """Forks, or clones without the C library's knowledge, pushes in the child, and returns how the child's pushes ended
+        once it is gone."""
         import os
-        child = os.fork()
+        import platform
+        import signal
+        clone = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
+        child = os.fork() if how == "fork" else c.CDLL(None).syscall(clone[platform.machine()], int(signal.SIGCHLD), 0, 0, 0, 0)
         if not child:
             try:
                 for _ in range(count):

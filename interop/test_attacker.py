@@ -505,7 +505,8 @@ def test_time_cannot_be_shifted(stage, attack):
         tap.close()
 
 
-def test_a_child_that_a_fork_made_seals_nothing_with_its_parents_keys(stage):
+@pytest.mark.parametrize("how", ["fork", "clone"])
+def test_a_child_seals_nothing_with_its_parents_keys(how, stage):
     tap = stage.tap()
     inlet = stage.inlet(tap.own_port)
     inlet.open()
@@ -514,7 +515,7 @@ def test_a_child_that_a_fork_made_seals_nothing_with_its_parents_keys(stage):
     (connection,) = tap.connections
     before = len(connection.records(DOWN))
     # Whether the push fails there or goes nowhere is the library's affair; what counts is the wire.
-    stage.outlet.push_in_a_child([5] * CHANNELS, 10)
+    stage.outlet.push_in_a_child([5] * CHANNELS, 10, how)
     # The parent's next record is the next on the wire, and opens: nobody used its nonce before.
     sent = stage.push(1) + stage.push(1)
     assert inlet.drain(2, 5.0) == (sent, None)

@@ -2,8 +2,11 @@
 
 use core::cell::Cell;
 use core::ffi::c_char;
+#[cfg(target_os = "linux")]
+use core::ffi::c_int;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
+use core::sync::atomic::AtomicU32;
 use std::panic::catch_unwind;
 use std::sync::Once;
 
@@ -68,10 +71,42 @@ pub(crate) fn watch_forks() {
         schwann::note_fork();
     }
     ONCE.call_once(|| {
+        word_for_this_process().into_iter().for_each(schwann::number_processes);
         // SAFETY: the handler lives as long as the library, and does nothing that a fork's child must not do. If
         // the system has no memory for it, inherited handles are recognised when they are destroyed at the latest.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
+}
+
+/// A word that the system makes zero in every process that gets a copy of this one's memory, with or without the C
+/// library's knowledge; nothing if it cannot.
+#[cfg(target_os = "linux")]
+fn word_for_this_process() -> Option<&'static AtomicU32> {
+    const PROTECTION: c_int = libc::PROT_READ | libc::PROT_WRITE;
+    const KIND: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    const LEN: usize = size_of::<AtomicU32>();
+    // SAFETY: a new mapping, which takes no memory that anybody has.
+    let page = unsafe { libc::mmap(core::ptr::null_mut(), LEN, PROTECTION, KIND, -1, 0) };
+    if page == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: advice on a mapping of our own, which holds nothing yet.
+    let wipes = unsafe { libc::madvise(page, LEN, libc::MADV_WIPEONFORK) } == 0;
+    // Some emulators accept whatever advice and follow none: they would accept this as well.
+    // SAFETY: as above; there is no advice of this number.
+    let accepts_all = unsafe { libc::madvise(page, LEN, -1) } == 0;
+    if !wipes || accepts_all {
+        // SAFETY: our own mapping, which nobody has seen.
+        unsafe { libc::munmap(page, LEN) };
+        return None;
+    }
+    // SAFETY: a zeroed page, aligned for anything, that is never given back.
+    Some(unsafe { &*page.cast::<AtomicU32>() })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn word_for_this_process() -> Option<&'static AtomicU32> {
+    None
 }
 
 /// The C code of an error.

@@ -59,7 +59,7 @@ pub use crate::{
     error::Error,
     inlet::{Inlet, InletOptions},
     outlet::{Flush, Outlet, OutletOptions},
-    process::note_fork,
+    process::{note_fork, number_processes},
     resolver::ResolveError,
 };
 pub use schwann_proto::{

@@ -1,11 +1,18 @@
 //! Which process a handle belongs to.
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
 
 use crate::Error;
 
 /// Forks that lie between this process and the one that loaded the library, as far as they were noted.
 static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The number of this process, where the system clears it for a child; see [`number_processes`].
+static NUMBER: OnceLock<&'static AtomicU32> = OnceLock::new();
+
+/// The last number that was given. A child has a copy of it, so it takes a number that none of its ancestors had.
+static LAST_NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Tells the library that this process is the child of a fork, which inherits handles without their threads.
 ///
@@ -17,6 +24,18 @@ pub fn note_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Lets the library tell processes apart by a word in memory instead of a system call with each sealed send, and without
+/// [`note_fork`].
+///
+/// `word` is zero, nobody else uses it, and the system makes it zero again in every process that gets a copy of this one's
+/// memory, however that was made (on Linux: `MADV_WIPEONFORK`). A process that shares the memory itself, such as a
+/// child of `vfork`, sees the same word and the same counters of nonces. The C library arranges for it; call it before the
+/// first outlet or inlet is made. Without it, the system is asked for the process's number.
+pub fn number_processes(word: &'static AtomicU32) {
+    // Once and for all: handles that exist go by the first one.
+    let _ = NUMBER.set(word);
+}
+
 /// The process that made a handle.
 ///
 /// A fork hands handles down, but neither the threads behind them nor, to itself alone, their sockets. So a
@@ -24,23 +43,88 @@ pub fn note_fork() {
 /// its connections down would end those of the parent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Maker {
-    process: u32,
+    process: Process,
     forks: u32,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Process {
+    /// By our own count.
+    Numbered(u32),
+    /// By the system's.
+    OfSystem(u32),
 }
 
 impl Maker {
     /// This process.
     pub(crate) fn this() -> Self {
-        Self { process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
+        let process = number().map_or_else(|| Process::OfSystem(std::process::id()), Process::Numbered);
+        Self { process, forks: FORKS.load(Ordering::Relaxed) }
     }
 
     /// Refuses to use a handle that was inherited through a fork, if the fork was noted. Costs no system call.
     pub(crate) fn check(self) -> Result<(), Error> {
-        if self.forks == FORKS.load(Ordering::Relaxed) { Ok(()) } else { Err(Error::Forked) }
+        let is_numbered_otherwise = match self.process {
+            Process::Numbered(own) => number() != Some(own),
+            Process::OfSystem(_) => false,
+        };
+        if self.forks == FORKS.load(Ordering::Relaxed) && !is_numbered_otherwise {
+            Ok(())
+        } else {
+            Err(Error::Forked)
+        }
     }
 
     /// Whether the handle was inherited through a fork.
     pub(crate) fn is_another(self) -> bool {
-        self != Self::this()
+        let is_process = match self.process {
+            Process::Numbered(own) => number() == Some(own),
+            Process::OfSystem(own) => std::process::id() == own,
+        };
+        !is_process || self.forks != FORKS.load(Ordering::Relaxed)
+    }
+}
+
+/// This process's own number, if processes are numbered.
+fn number() -> Option<u32> {
+    NUMBER.get().map(|word| number_in(word))
+}
+
+fn number_in(word: &AtomicU32) -> u32 {
+    match word.load(Ordering::Relaxed) {
+        0 => renumber(word),
+        number => number,
+    }
+}
+
+/// Gives this process its number: it is new, or a child.
+#[cold]
+fn renumber(word: &AtomicU32) -> u32 {
+    let next = LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1;
+    // Another thread may have been faster.
+    word.compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed).map_or_else(|first| first, |_| next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_whose_word_was_cleared_is_another_for_good() {
+        // What a program without such a word goes by.
+        let before = Maker { process: Process::OfSystem(std::process::id()), forks: 0 };
+        assert_eq!((before.check(), before.is_another()), (Ok(()), false));
+        let elsewhere = Maker { process: Process::OfSystem(std::process::id() + 1), forks: 0 };
+        assert!(elsewhere.is_another());
+
+        let word = AtomicU32::new(0);
+        let parent = number_in(&word);
+        assert_eq!(number_in(&word), parent);
+        // The system clears it in a child, and in the child's child.
+        word.store(0, Ordering::Relaxed);
+        let child = number_in(&word);
+        word.store(0, Ordering::Relaxed);
+        let grandchild = number_in(&word);
+        assert!(parent < child && child < grandchild);
     }
 }

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static lsl_outlet outlet;
@@ -98,6 +100,34 @@ static void a_child_leaves_the_parents_streams_alone(void) {
 		_exit(0);
 	}
 	CHECK(child > 0);
+	expect_success(child);
+	for (value = 2; value < 100; value++) CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	for (value = 1; value < 100; value++) expect_next(value);
+	CHECK(lsl_have_consumers(outlet) == 1);
+	close_pair();
+}
+
+/* A child that the C library does not hear of: nobody's handlers run in it, and it has its parent's number in what was noted. */
+static pid_t clone_unheard(void) {
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void a_clone_that_nobody_noted_leaves_them_alone_too(void) {
+	open_pair("clone");
+	int32_t value = 1;
+	CHECK(lsl_push_sample_i(outlet, &value) == 0);
+	pid_t child = clone_unheard();
+	if (child == 0) {
+		pid_t grandchild = clone_unheard();
+		child_tries_everything();
+		if (grandchild != 0) expect_success(grandchild);
+		_exit(0);
+	}
+	CHECK(child > 0);
+	expect_success(child);
+	/* A child that shares the memory for a while does not make a stranger of its parent. */
+	child = vfork();
+	if (child == 0) _exit(0);
 	expect_success(child);
 	for (value = 2; value < 100; value++) CHECK(lsl_push_sample_i(outlet, &value) == 0);
 	for (value = 1; value < 100; value++) expect_next(value);
@@ -217,6 +247,7 @@ static void a_want_of_descriptors_is_survived(void) {
 int main(void) {
 	configure();
 	a_child_leaves_the_parents_streams_alone();
+	a_clone_that_nobody_noted_leaves_them_alone_too();
 	forks_in_a_storm_of_pushes_hang_and_corrupt_nothing();
 	programs_that_are_started_inherit_no_socket();
 	a_want_of_descriptors_is_survived();
