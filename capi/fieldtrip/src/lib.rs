@@ -4,14 +4,18 @@
 //! A crate of its own because it is an artefact of its own, a shared library, and because it must believe its
 //! caller's pointers: each block says which promise of the header it rests on. A panic never leaves it.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+mod pointer;
+mod server;
+
+use core::ffi::{c_char, c_int, c_void};
 use core::panic::AssertUnwindSafe;
-use core::slice;
 use core::time::Duration;
 use std::panic::catch_unwind;
 
+use pointer::{bytes, bytes_mut, text};
 use schwann_fieldtrip::wire::{ByteOrder, DataType, Event, Header, SamplesDefinition, Selection, Totals};
-use schwann_fieldtrip::{Address, Buffer, Capacity, Policy, Refused, Server};
+use schwann_fieldtrip::{Buffer, Capacity, Refused};
+pub use server::{schwann_ft_serve, schwann_ft_stop};
 
 /// The header's `schwann_ft_header`.
 #[derive(Debug, Default)]
@@ -322,45 +326,6 @@ pub unsafe extern "C" fn schwann_ft_flush_events(buffer: *const Buffer) -> c_int
     guard(|| buffer.ok_or(Refused::Malformed)?.flush_events())
 }
 
-/// Serves a buffer.
-///
-/// # Safety
-/// - `buffer` is null or live; `address` is null or ends with a zero byte; `port` is null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn schwann_ft_serve(
-    buffer: *const Buffer,
-    address: *const c_char,
-    port: *mut u16,
-) -> *mut Server {
-    // SAFETY: the caller passes null or a live buffer.
-    let buffer = unsafe { buffer.as_ref() };
-    // SAFETY: the caller passes null or a string.
-    let address = unsafe { text(address) };
-    // SAFETY: the caller passes null or a place for a number.
-    let port = unsafe { port.as_mut() };
-    let start = || {
-        let address: Address = core::str::from_utf8(address?).ok()?.parse().ok()?;
-        let server = Server::start(&address, buffer?.clone(), Policy::default()).ok()?;
-        if let (Some(place), Address::Tcp { port, .. }) = (port, server.address()) {
-            *place = *port;
-        }
-        Some(Box::into_raw(Box::new(server)))
-    };
-    catch_unwind(AssertUnwindSafe(start)).ok().flatten().unwrap_or(core::ptr::null_mut())
-}
-
-/// Stops a server.
-///
-/// # Safety
-/// - `server` is null or from [`schwann_ft_serve`], and is not used any more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn schwann_ft_stop(server: *mut Server) {
-    if !server.is_null() {
-        // SAFETY: the caller gives back what `schwann_ft_serve` made, once.
-        drop(unsafe { Box::from_raw(server) });
-    }
-}
-
 /// Runs `body` and turns its outcome, also a panic, into a code of the header.
 fn guard(body: impl FnOnce() -> Result<(), Refused>) -> c_int {
     // The buffer's lock recovers from a panic, and nothing else is used again.
@@ -379,42 +344,4 @@ fn copy_all(out: Option<&mut [u8]>, content: &[u8]) -> Result<(), Refused> {
     let out = out.ok_or(Refused::Malformed)?;
     out.get_mut(..content.len()).ok_or(Refused::TooLarge)?.copy_from_slice(content);
     Ok(())
-}
-
-/// `length` bytes, for which null is an error unless there are none.
-///
-/// # Safety
-/// - `data` is null or has `length` bytes that nobody changes during the call.
-unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Option<&'a [u8]> {
-    match (data.is_null(), length) {
-        (_, 0) => Some(&[]),
-        (true, _) => None,
-        // SAFETY: not null, and the caller promises so many bytes.
-        (false, _) => Some(unsafe { slice::from_raw_parts(data.cast(), length) }),
-    }
-}
-
-/// Room for `length` bytes.
-///
-/// # Safety
-/// - `data` is null or has `length` bytes that nobody else uses during the call.
-unsafe fn bytes_mut<'a>(data: *mut c_void, length: usize) -> Option<&'a mut [u8]> {
-    match (data.is_null(), length) {
-        (_, 0) => Some(&mut []),
-        (true, _) => None,
-        // SAFETY: not null, and the caller promises so much room.
-        (false, _) => Some(unsafe { slice::from_raw_parts_mut(data.cast(), length) }),
-    }
-}
-
-/// A C string without its end.
-///
-/// # Safety
-/// - `data` is null or ends with a zero byte.
-unsafe fn text<'a>(data: *const c_char) -> Option<&'a [u8]> {
-    if data.is_null() {
-        return None;
-    }
-    // SAFETY: not null, and the caller promises an end.
-    Some(unsafe { CStr::from_ptr(data) }.to_bytes())
 }

@@ -1,8 +1,9 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::policy::{Access, Verdict};
 use crate::store::Capacity;
-use crate::wire::{Event, LAST, NEVER, Totals};
+use crate::wire::{DataType, Event, Header, LAST, NEVER, SamplesDefinition, Selection, Totals};
 
 /// Feeds requests in pieces of a given size and gathers the replies; a wait that has to wait times out at once.
 fn exchange(session: &mut Session, mut requests: &[u8], piece: usize) -> (Vec<u8>, Step) {
