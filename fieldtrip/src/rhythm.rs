@@ -44,10 +44,13 @@ impl Rhythm {
     /// The stretch of time in which to be awake; none if that is not worth it.
     pub(crate) fn due(&mut self) -> Option<Range<Duration>> {
         let next = self.last + self.interval;
+        let end = next + self.jitter * 3;
+        let longest = (self.interval / LARGEST_PART).clamp(SHORTEST, LONGEST);
         let early = self.lateness * 3 / 2 + self.jitter * 2;
-        let due = next.saturating_sub(early).max(self.last)..next + self.jitter * 3;
-        let is_short = due.end - due.start <= (self.interval / LARGEST_PART).max(SHORTEST);
-        (is_short && self.habit.is_due()).then_some(due)
+        // Where waking up takes long, it begins with less to spare, and sometimes the block wakes the thread after all.
+        let start = next.saturating_sub(early).max(end.saturating_sub(longest)).max(self.last);
+        let is_in_time = start + self.lateness + self.jitter <= next;
+        (is_in_time && self.habit.is_due()).then_some(start..end)
     }
 
     /// Takes note of what became of it.
@@ -77,6 +80,9 @@ const LARGEST_PART: u32 = 4;
 /// ... or for more than what falling asleep and waking up take, is not worth it.
 const SHORTEST: Duration = Duration::from_micros(50);
 
+/// Beyond this others that need the processor, the writer among them, wait for it longer than a wake-up takes.
+const LONGEST: Duration = Duration::from_micros(400);
+
 /// Beyond this the thread had no processor, which says nothing of the next time.
 const LATEST: Duration = Duration::from_micros(150);
 
@@ -97,11 +103,11 @@ mod tests {
     #[test]
     fn regular_blocks_are_expected_when_they_come_and_not_for_long() {
         for interval in [1000, 10_000, 100_000] {
-            let mut rhythm = after((0..20).map(|round| interval + round % 3));
+            let mut rhythm = after((0..40).map(|round| interval + round % 3));
             let due = rhythm.due().expect("they are regular");
             let next = rhythm.last + Duration::from_micros(interval);
             assert!(due.contains(&next), "{due:?} without {next:?}");
-            assert!(due.end - due.start <= Duration::from_micros(interval / 4));
+            assert!(due.end - due.start <= Duration::from_micros(interval / 4).min(LONGEST));
         }
     }
 
@@ -112,10 +118,27 @@ mod tests {
     }
 
     #[test]
+    fn a_long_interval_does_not_make_for_long_vigils() {
+        // Even enough for a quarter of the interval, which here is 25 ms.
+        assert_eq!(after((0..100).map(|round| 100_000 + 500 * (round % 2))).due(), None);
+    }
+
+    #[test]
     fn a_pause_is_forgotten() {
         let pause = [5_000_000];
         assert_eq!(after([1000; 100].into_iter().chain(pause)).due(), None);
         assert!(after([1000; 100].into_iter().chain(pause).chain([1000; 20])).due().is_some());
+    }
+
+    #[test]
+    fn a_thread_that_wakes_late_begins_earlier_but_is_not_awake_for_longer_than_it_may() {
+        let mut rhythm = after([1000; 20]);
+        for _ in 0..50 {
+            rhythm.kept(Vigil { lateness: Some(LATEST), came: true });
+        }
+        let due = rhythm.due().expect("they are regular");
+        assert!(due.start + LATEST <= rhythm.last + Duration::from_micros(1000), "{due:?}");
+        assert!(due.end - due.start <= Duration::from_micros(250), "{due:?}");
     }
 
     #[test]
