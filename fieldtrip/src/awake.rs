@@ -5,6 +5,8 @@
 //! only one thread for each purpose does: more would keep those from the processors that have work.
 
 use core::sync::atomic::{AtomicBool, Ordering};
+#[cfg(any(unix, test))]
+use core::time::Duration;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -24,9 +26,12 @@ pub(crate) enum Purpose {
 #[derive(Debug)]
 pub(crate) struct Turn(&'static AtomicBool);
 
-/// Whether staying awake has paid lately.
+/// Whether staying awake has paid lately, and for how long one has to.
+///
+/// What does not come in time is waited for longer at first, and then ever more rarely.
 #[derive(Debug, Default)]
 pub(crate) struct Habit {
+    doublings: u32,
     misses: u32,
     skipped: u32,
 }
@@ -69,11 +74,30 @@ impl Habit {
         is_due
     }
 
+    /// How long to stay awake at most.
+    #[cfg(any(unix, test))]
+    pub(crate) fn longest(&self) -> Duration {
+        SHORTEST * (1 << self.doublings)
+    }
+
     /// Takes note of how it went.
     pub(crate) fn tried(&mut self, paid: bool) {
-        self.misses = if paid { 0 } else { (self.misses + 1).min(MOST_MISSES) };
+        if paid {
+            self.misses = 0;
+        } else if self.doublings < MOST_DOUBLINGS {
+            self.doublings += 1;
+        } else {
+            self.misses = (self.misses + 1).min(MOST_MISSES);
+        }
     }
 }
+
+/// What it takes to wake the peer, and some time for its work.
+#[cfg(any(unix, test))]
+const SHORTEST: Duration = Duration::from_micros(50);
+
+/// At most four times as long: a peer that has slept for long, and a big block.
+const MOST_DOUBLINGS: u32 = 2;
 
 /// At most 2⁶ times are let pass between two tries.
 const MOST_MISSES: u32 = 6;
@@ -81,6 +105,21 @@ const MOST_MISSES: u32 = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_late_is_waited_for_longer_before_it_is_tried_more_rarely() {
+        let mut habit = Habit::default();
+        let mut longest = habit.longest();
+        for _ in 0..MOST_DOUBLINGS {
+            assert!(habit.is_due());
+            habit.tried(false);
+            assert_eq!(habit.longest(), longest * 2);
+            longest = habit.longest();
+        }
+        habit.tried(false);
+        assert_eq!(habit.longest(), longest);
+        assert!(!habit.is_due(), "one miss too many, and one time is let pass");
+    }
 
     #[test]
     fn what_fails_is_tried_ever_more_rarely_until_it_pays() {

@@ -50,10 +50,20 @@ impl Socket {
                 Err(failure)
             }
             #[cfg(unix)]
-            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+            Address::Unix(path) => UnixStream::connect(path).map(Self::from_unix),
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// A UNIX socket that takes a big block in one go.
+    ///
+    /// By default it takes 208 KiB, and whoever sends more has to be woken in between.
+    #[cfg(unix)]
+    pub(crate) fn from_unix(stream: UnixStream) -> Self {
+        // Where the system permits less it takes less.
+        let _slower = rustix::net::sockopt::set_socket_send_buffer_size(&stream, BLOCK_BYTES);
+        Self::Unix(stream)
     }
 
     pub(crate) fn read(&self, out: &mut [u8]) -> io::Result<usize> {
@@ -135,7 +145,7 @@ impl Socket {
             return;
         }
         let Some(_turn) = Turn::take(purpose) else { return };
-        habit.tried(self.look_until(Instant::now() + LINGER));
+        habit.tried(self.look_until(Instant::now() + habit.longest()));
     }
 
     #[cfg(not(unix))]
@@ -269,9 +279,9 @@ fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// How long to stay awake: what it takes to wake the peer, and some time for its work.
+/// What a socket of this machine should take at once: a block of 256 channels and 256 samples several times over.
 #[cfg(unix)]
-const LINGER: Duration = Duration::from_micros(50);
+pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 
 /// Parts that one system call takes, on every system.
 const MOST_PARTS: usize = 512;

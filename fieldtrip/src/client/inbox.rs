@@ -3,6 +3,7 @@ use std::time::Instant;
 
 use super::ClientError;
 use super::error::broken;
+use crate::awake::{Habit, Purpose};
 use crate::socket::Socket;
 use crate::wire::{DEFINITION_BYTES, Definition, Family, SAMPLES_BYTES, SamplesDefinition};
 
@@ -12,6 +13,8 @@ pub(super) struct Inbox {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// Whether the rest of a reply came soon after what came before it.
+    habit: Habit,
 }
 
 impl Inbox {
@@ -38,7 +41,7 @@ impl Inbox {
         let taken = self.available().len().min(length);
         let mut payload = self.available().get(..taken).unwrap_or_default().to_vec();
         self.start += taken;
-        read_rest(socket, &mut payload, taken, length, deadline)?;
+        self.read_rest(socket, &mut payload, taken, length, deadline)?;
         Ok(payload)
     }
 
@@ -76,8 +79,31 @@ impl Inbox {
             return Err(ClientError::Confused);
         }
         values.truncate(length);
-        read_rest(socket, values, arrived, length, deadline)?;
+        self.read_rest(socket, values, arrived, length, deadline)?;
         Ok((definition, Some(block)))
+    }
+
+    /// Makes `bytes` as long as announced, of which the first `filled` are here. Memory grows with what arrives.
+    fn read_rest(
+        &mut self,
+        socket: &Socket,
+        bytes: &mut Vec<u8>,
+        mut filled: usize,
+        length: usize,
+        deadline: Instant,
+    ) -> Result<(), ClientError> {
+        while filled < length {
+            if filled == bytes.len() {
+                bytes.resize(length.min(filled + filled.max(FIRST_STEP)), 0);
+            }
+            if filled > 0 {
+                // The server is writing it at this moment; asleep, this thread would have to be woken for each part.
+                socket.linger(Purpose::Reply, &mut self.habit);
+            }
+            let room = bytes.get_mut(filled..).unwrap_or_default();
+            filled += read(socket, &mut [IoSliceMut::new(room)], deadline)?;
+        }
+        Ok(())
     }
 
     fn available(&self) -> &[u8] {
@@ -114,24 +140,6 @@ fn definition_of_samples(
         return Err(ClientError::Confused);
     }
     Ok(block)
-}
-
-/// Makes `bytes` as long as announced, of which the first `filled` are here. Memory grows with what arrives.
-fn read_rest(
-    socket: &Socket,
-    bytes: &mut Vec<u8>,
-    mut filled: usize,
-    length: usize,
-    deadline: Instant,
-) -> Result<(), ClientError> {
-    while filled < length {
-        if filled == bytes.len() {
-            bytes.resize(length.min(filled + filled.max(FIRST_STEP)), 0);
-        }
-        let room = bytes.get_mut(filled..).unwrap_or_default();
-        filled += read(socket, &mut [IoSliceMut::new(room)], deadline)?;
-    }
-    Ok(())
 }
 
 fn read(socket: &Socket, parts: &mut [IoSliceMut<'_>], deadline: Instant) -> Result<usize, ClientError> {

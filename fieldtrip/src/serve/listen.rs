@@ -21,6 +21,8 @@ use crate::address::Address;
 use crate::buffer::Buffer;
 use crate::policy::{Budget, PeerId, Policy};
 use crate::session::Session;
+#[cfg(target_os = "linux")]
+use crate::socket::BLOCK_BYTES;
 use crate::socket::Socket;
 
 /// A server of one buffer on one address; any number of them fit in a program, also on the same buffer.
@@ -251,7 +253,7 @@ impl Listener {
                 Ok(Socket::Tcp(stream))
             }
             #[cfg(unix)]
-            Self::Unix(listener) => Ok(Socket::Unix(listener.accept()?.0)),
+            Self::Unix(listener) => Ok(Socket::from_unix(listener.accept()?.0)),
         }
     }
 
@@ -308,7 +310,7 @@ fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
                 // The same free port at every address of the host.
                 port = listener.local_addr()?.port();
                 #[cfg(target_os = "linux")]
-                rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
+                prepare(&listener, address)?;
                 listeners.push(Listener::Tcp(listener));
             }
             // A free port at one address may be taken at the next; a machine may have a name but not the protocol.
@@ -320,6 +322,19 @@ fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
         return Err(failure);
     }
     Ok((listeners, Address::Tcp { host: host.into(), port }))
+}
+
+/// Sets what connections inherit from their listener.
+#[cfg(target_os = "linux")]
+fn prepare(listener: &TcpListener, address: SocketAddr) -> io::Result<()> {
+    use rustix::net::sockopt::{set_socket_recv_buffer_size, set_tcp_nodelay};
+    set_tcp_nodelay(listener, true)?;
+    if address.ip().is_loopback() {
+        // A new connection takes 64 KiB at first and more by and by, which a client with a single request never sees.
+        // From other machines the system knows better, because what should be on the way depends on the way.
+        set_socket_recv_buffer_size(listener, BLOCK_BYTES)?;
+    }
+    Ok(())
 }
 
 fn addresses_of(host: &str) -> io::Result<Vec<SocketAddr>> {

@@ -46,7 +46,7 @@ pub fn serve_stream<S: Stream>(stream: &mut S, mut session: Session) -> io::Resu
 
 /// Serves one client over a socket until it goes.
 pub(crate) fn serve_socket(socket: &Arc<Socket>, session: &mut Session) -> io::Result<()> {
-    let mut stream = SocketStream { socket: Arc::clone(socket), is_drained: true, habit: Habit::default() };
+    let mut stream = SocketStream::new(Arc::clone(socket));
     converse(&mut stream, session, wait_watching)
 }
 
@@ -244,10 +244,20 @@ struct SocketStream {
     socket: Arc<Socket>,
     /// Whether the last read took all that there was.
     is_drained: bool,
-    habit: Habit,
+    /// Whether the rest of a request is awaited.
+    is_within: bool,
+    /// Whether requests follow each other soon, ...
+    between: Habit,
+    /// ... and parts of requests.
+    within: Habit,
 }
 
 impl SocketStream {
+    fn new(socket: Arc<Socket>) -> Self {
+        let (between, within) = (Habit::default(), Habit::default());
+        Self { socket, is_drained: true, is_within: false, between, within }
+    }
+
     #[cfg(unix)]
     fn can_be_answered_by_others(&self) -> bool {
         self.socket.is_writable()
@@ -262,8 +272,10 @@ impl SocketStream {
 impl Stream for SocketStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.is_drained {
-            self.socket.linger(Purpose::Request, &mut self.habit);
+            let habit = if self.is_within { &mut self.within } else { &mut self.between };
+            self.socket.linger(Purpose::Request, habit);
         }
+        self.is_within = false;
         let count = self.socket.read(out)?;
         self.is_drained = count < out.len();
         Ok(count)
@@ -274,6 +286,7 @@ impl Stream for SocketStream {
     }
 
     fn hurry(&mut self) {
+        self.is_within = true;
         self.socket.acknowledge();
     }
 
