@@ -16,7 +16,9 @@ pub(crate) enum Path {
     RawMemory,
     /// One write, one small answer (or the reverse), over TCP on this machine.
     RawTcp,
-    /// The same over a UNIX socket.
+    /// The same with a connection for each request.
+    RawStateless,
+    /// One write, one small answer (or the reverse), over a UNIX socket.
     RawUnix,
     /// Our client, our server, one connection.
     Tcp,
@@ -46,9 +48,10 @@ pub(crate) enum Path {
     OtherServerOurClient,
 }
 
-pub(crate) const PATHS: [Path; 16] = [
+pub(crate) const PATHS: [Path; 17] = [
     Path::RawMemory,
     Path::RawTcp,
+    Path::RawStateless,
     Path::RawUnix,
     Path::Tcp,
     Path::TcpStateless,
@@ -135,6 +138,7 @@ impl Plan {
         match self.path {
             Path::RawMemory => raw::memory(shape, direction, time),
             Path::RawTcp => raw::tcp(shape, direction, time),
+            Path::RawStateless => raw::tcp_stateless(shape, direction, time),
             Path::RawUnix => raw::unix(shape, direction, time),
             Path::Tcp => ours::tcp(shape, direction, time),
             Path::TcpStateless => ours::tcp_stateless(shape, direction, time),

@@ -1,6 +1,7 @@
 //! What this machine can do at best: a copy, and a request with its reply on a socket.
 
 use core::error::Error;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -42,6 +43,44 @@ pub(crate) fn tcp(shape: Shape, direction: Direction, time: Duration) -> Result<
     request_reply(here, there, shape, direction, time)
 }
 
+/// A connection for each request, as a client without state makes them.
+pub(crate) fn tcp_stateless(
+    shape: Shape,
+    direction: Direction,
+    time: Duration,
+) -> Result<Cell, Box<dyn Error>> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let (request, reply) = lengths(shape, direction);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut input, output) = (vec![0; request], vec![0; reply]);
+            while let Ok((mut there, _)) = listener.accept() {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                // The client notices if this fails.
+                let _answered = there
+                    .set_nodelay(true)
+                    .and_then(|()| there.read_exact(&mut input))
+                    .and_then(|()| there.write_all(&output));
+            }
+        });
+        let (output, mut input) = (vec![0; request], vec![0; reply]);
+        let cell = repeat(time, || {
+            let mut here = TcpStream::connect(address)?;
+            here.set_nodelay(true)?;
+            here.write_all(&output)?;
+            here.read_exact(&mut input)?;
+            Ok(())
+        });
+        is_over.store(true, Ordering::Relaxed);
+        let _ends_the_thread = TcpStream::connect(address);
+        cell
+    })
+}
+
 pub(crate) fn unix(shape: Shape, direction: Direction, time: Duration) -> Result<Cell, Box<dyn Error>> {
     let (here, there) = UnixStream::pair()?;
     request_reply(here, there, shape, direction, time)
@@ -55,10 +94,7 @@ fn request_reply<S: Read + Write + Send>(
     direction: Direction,
     time: Duration,
 ) -> Result<Cell, Box<dyn Error>> {
-    let (request, reply) = match direction {
-        Direction::Put => (shape.bytes() + 24, 8),
-        Direction::Get => (16, shape.bytes() + 24),
-    };
+    let (request, reply) = lengths(shape, direction);
     thread::scope(|scope| {
         scope.spawn(move || {
             let (mut input, output) = (vec![0; request], vec![0; reply]);
@@ -74,4 +110,12 @@ fn request_reply<S: Read + Write + Send>(
         drop(here);
         cell
     })
+}
+
+/// Bytes of a request and of its reply.
+fn lengths(shape: Shape, direction: Direction) -> (usize, usize) {
+    match direction {
+        Direction::Put => (shape.bytes() + 24, 8),
+        Direction::Get => (16, shape.bytes() + 24),
+    }
 }

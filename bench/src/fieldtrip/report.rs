@@ -108,7 +108,7 @@ impl Report {
         let against: &[Path] = match plan.path {
             Path::Tcp | Path::OldClientTcp => &[Path::RawTcp, Path::OriginalTcp, Path::OtherServer],
             Path::TcpStateless | Path::OldClientStateless => {
-                &[Path::OriginalStateless, Path::OtherServerStateless]
+                &[Path::RawStateless, Path::OriginalStateless, Path::OtherServerStateless]
             }
             Path::Unix => &[Path::RawUnix, Path::OriginalUnix],
             Path::Memory => &[Path::RawMemory, Path::OriginalMemory],

@@ -12,6 +12,8 @@ pub struct Verdict {
     pub value: f64,
     /// What it has to be.
     pub bound: Bound,
+    /// The same figure of a bare peer, in the same run: what the machine permits.
+    pub bare: Option<f64>,
 }
 
 /// Where a figure has to lie.
@@ -38,14 +40,18 @@ impl Verdict {
         }
     }
 
-    /// The promise as text.
+    /// The promise as text, and what a bare peer reaches.
     #[must_use]
     pub fn criterion(&self) -> String {
-        match self.bound {
+        let promise = match self.bound {
             Bound::AtLeastTimes(least) => format!("at least {least} x"),
             Bound::AtMostMicros(most) => format!("at most {most} us"),
             Bound::AtMostTimes(most) => format!("at most {most} x"),
             Bound::None => "none".to_owned(),
+        };
+        match self.bare {
+            Some(bare) => format!("{promise}; a bare peer in this run: {bare:.2} {}", self.unit()),
+            None => promise,
         }
     }
 
@@ -66,6 +72,8 @@ pub(crate) fn verdicts(report: &Report) -> Vec<Verdict> {
     for plan in report.plans() {
         for (other, bound) in promises(plan, report) {
             let times = report.times_faster(plan, other);
+            let bare = bare_path(plan.path).filter(|bare| *bare != other);
+            let bare = bare.and_then(|path| report.times_faster(Plan { path, ..plan }, other));
             verdicts.extend(times.map(|value| Verdict {
                 name: format!(
                     "{:?} {}x{}: {:?} against {other:?}",
@@ -73,12 +81,14 @@ pub(crate) fn verdicts(report: &Report) -> Vec<Verdict> {
                 ),
                 value,
                 bound,
+                bare,
             }));
         }
     }
-    let lines = LINES.iter().filter_map(|(name, bound)| {
+    let lines = LINES.iter().filter_map(|(name, bound, bare)| {
         let value = report.line(name)?;
-        Some(Verdict { name: (*name).to_owned(), value, bound: *bound })
+        let bare = bare.and_then(|bare| report.line(bare));
+        Some(Verdict { name: (*name).to_owned(), value, bound: *bound, bare })
     });
     verdicts.extend(lines);
     verdicts
@@ -110,17 +120,38 @@ fn promises(plan: Plan, report: &Report) -> Vec<(Path, Bound)> {
     }
 }
 
+/// The path that does the least that this one has to do.
+fn bare_path(path: Path) -> Option<Path> {
+    Some(match path {
+        Path::Tcp | Path::OldClientTcp => Path::RawTcp,
+        Path::TcpStateless => Path::RawStateless,
+        Path::Unix => Path::RawUnix,
+        Path::Memory => Path::RawMemory,
+        _ => return None,
+    })
+}
+
 /// Seconds of a block beyond which its connection stalls: half of the shortest delayed acknowledgement.
 const STALL: f64 = 0.02;
 
-/// Promises about single figures.
-const LINES: [(&str, Bound); 6] = [
-    ("history old client write p99 us", Bound::AtMostMicros(STALL * 1e6)),
-    ("history old client read p99 us", Bound::AtMostMicros(STALL * 1e6)),
-    ("wake memory p50 us", Bound::AtMostMicros(5.0)),
-    ("wake tcp p50 us", Bound::AtMostMicros(30.0)),
-    ("fanout 16 readers, write p99 against none", Bound::AtMostTimes(2.0)),
-    ("fanout 16 readers, samples missed", Bound::None),
+/// Promises about single figures, each with the figure of a bare peer.
+const LINES: [(&str, Bound, Option<&str>); 8] = [
+    ("history old client write p99 us", Bound::AtMostMicros(STALL * 1e6), None),
+    ("history old client read p99 us", Bound::AtMostMicros(STALL * 1e6), None),
+    ("wake memory p50 us", Bound::AtMostMicros(5.0), Some("wake bare thread p50 us")),
+    ("wake tcp p50 us", Bound::AtMostMicros(30.0), Some("wake bare tcp p50 us")),
+    (
+        "fanout 16 readers, write p99 against none",
+        Bound::AtMostTimes(2.0),
+        Some("fanout bare 16 readers, write p99 against none"),
+    ),
+    ("fanout 16 readers, samples missed", Bound::None, None),
+    (
+        "fanout memory 16 readers, write p99 against none",
+        Bound::AtMostTimes(2.0),
+        Some("fanout bare memory 16 readers, write p99 against none"),
+    ),
+    ("fanout memory 16 readers, samples missed", Bound::None, None),
 ];
 
 #[cfg(test)]
@@ -129,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_promise_is_kept_at_its_bound_and_broken_beyond_it() {
-        let is_met = |value, bound| Verdict { name: String::new(), value, bound }.is_met();
+        let is_met = |value, bound| Verdict { name: String::new(), value, bound, bare: None }.is_met();
         assert!(is_met(0.7, Bound::AtLeastTimes(0.7)) && !is_met(0.69, Bound::AtLeastTimes(0.7)));
         assert!(is_met(5.0, Bound::AtMostMicros(5.0)) && !is_met(5.1, Bound::AtMostMicros(5.0)));
         assert!(is_met(2.0, Bound::AtMostTimes(2.0)) && !is_met(2.1, Bound::AtMostTimes(2.0)));

@@ -3,6 +3,8 @@
 //! Whether readers disturb the writer is asked in short turns, none, many, many, none, and so on: what else the machine does
 //! falls on both alike.
 
+mod bare;
+
 use core::error::Error;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -14,12 +16,14 @@ use schwann_fieldtrip::wire::{DataType, Header, NEVER, Selection, Totals};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 
 /// The writer's p50 and p99 with 0, 1, 4 and 16 readers, what the readers missed, and how 16 compare with none: over
-/// sockets, and within this process.
+/// sockets, and within this process; and how it is with bare sockets and threads, which is what the machine permits.
 pub(crate) fn run(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     // Fewer than some hundred writes have no p99 but their slowest.
     let turn = (time / 4).max(Duration::from_secs(1));
     let mut lines = compare("fanout", &TURNS, |readers| over_sockets(readers, turn))?;
-    lines.extend(compare("fanout memory", &MEMORY_TURNS, |readers| in_process(readers, turn))?);
+    lines.extend(compare("fanout bare", &PAIRED_TURNS, |readers| bare::over_sockets(readers, turn))?);
+    lines.extend(compare("fanout memory", &PAIRED_TURNS, |readers| in_process(readers, turn))?);
+    lines.extend(compare("fanout bare memory", &PAIRED_TURNS, |readers| bare::in_process(readers, turn))?);
     Ok(lines)
 }
 
@@ -181,5 +185,5 @@ const RATE: f32 = 2000.0;
 const BLOCK: u32 = 20;
 /// How many readers there are, turn by turn.
 const TURNS: [usize; 18] = [0, 16, 16, 0, 1, 4, 0, 16, 16, 0, 4, 1, 0, 16, 16, 0, 16, 0];
-/// The same within this process.
-const MEMORY_TURNS: [usize; 8] = [0, 16, 16, 0, 0, 16, 16, 0];
+/// The same with all readers or none.
+const PAIRED_TURNS: [usize; 8] = [0, 16, 16, 0, 0, 16, 16, 0];
