@@ -125,6 +125,12 @@ def records(stream):
     return types
 
 
+@pytest.fixture(autouse=True)
+def everything_on_the_wire(monkeypatch):
+    """Between two programs of one computer the samples are on no wire, unless they are told to be."""
+    monkeypatch.setenv("SCHWANN_LOCAL_SOCKET", "off")
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     return {}

@@ -25,6 +25,7 @@ use self::pending::{Numbers, Pending, Raw, Stamps, Strings, Values, first_stamp}
 use crate::codec::{Encoding, SampleCodec, outlet_codecs};
 use crate::config::Config;
 use crate::net::advertisement::Advertisement;
+pub use crate::net::link::Carrier;
 use crate::net::probes::ProbeSessions;
 use crate::process::Maker;
 use crate::trust::{Policy, Terms, Watcher};

@@ -14,6 +14,7 @@ use schwann_session::LayerError;
 pub use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
 
 use crate::config::Config;
+use crate::net::place::Place;
 use crate::trust::{Open, Policy, Terms, TrustError};
 use crate::{Error, log};
 
@@ -67,7 +68,7 @@ thread_local! {
 }
 
 /// A peer proved who it is.
-pub(crate) fn connected(stream: &StreamInfo, peer: Option<SocketAddr>, identity: &PeerIdentity, side: Side) {
+pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentity, side: Side) {
     let suite = match identity.suite {
         Suite::Classic => "classic",
         Suite::Hybrid => "hybrid",
@@ -88,11 +89,15 @@ pub(crate) fn connected(stream: &StreamInfo, peer: Option<SocketAddr>, identity:
 }
 
 /// There is no session with a peer, or no longer.
-pub(crate) fn refused(stream: &StreamInfo, peer: Option<SocketAddr>, refusal: Refusal, side: Side) {
+pub(crate) fn refused(stream: &StreamInfo, peer: Place, refusal: Refusal, side: Side) {
     if !event(kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
         return;
     }
-    let at = peer.map_or_else(String::new, |peer| format!(" at {peer}"));
+    let at = match peer {
+        Place::Address(address) => format!(" at {address}"),
+        Place::ThisComputer => String::from(" on this computer"),
+        Place::Unknown => String::new(),
+    };
     let who = if side == Side::Inlet { "outlet" } else { "inlet" };
     log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
 }
@@ -106,7 +111,7 @@ pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
 
 /// A search from `peer` gets no answer, because there could be no session with whoever makes it.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
-    if event(kind_of(refusal), stream, Some(peer), Side::Outlet, &[("reason", &refusal)]) {
+    if event(kind_of(refusal), stream, Place::Address(peer), Side::Outlet, &[("reason", &refusal)]) {
         log::warning!("{}: a search from {peer} gets no answer: {}", stream.name(), Explained(refusal));
     }
 }
@@ -120,9 +125,8 @@ fn kind_of(refusal: Refusal) -> &'static str {
 }
 
 /// A session ended because what came does not verify, or is out of order.
-pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Option<SocketAddr>, error: LayerError) {
+pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Place, error: LayerError) {
     let device = identity.map_or("", |identity| identity.statement.name.as_str());
-    let peer = Address(peer);
     journal::write("tamper", &[("device", &device), ("peer", &peer), ("reason", &error)]);
     log::error!("a sealed connection to {device} {peer} was broken off: {error}");
 }
@@ -154,7 +158,7 @@ pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
 }
 
 /// A sender has changed the keys of its sessions.
-pub(crate) fn rekeyed(stream: &StreamInfo, peer: Option<SocketAddr>, side: Side, count: u64) {
+pub(crate) fn rekeyed(stream: &StreamInfo, peer: Place, side: Side, count: u64) {
     event("rekey", stream, peer, side, &[("count", &count)]);
 }
 
@@ -167,24 +171,15 @@ pub(crate) fn revoked(number: u64) {
 fn event(
     kind: &'static str,
     stream: &StreamInfo,
-    peer: Option<SocketAddr>,
+    peer: Place,
     side: Side,
     more: &[(&str, &dyn fmt::Display)],
 ) -> bool {
     let side = if side == Side::Inlet { "inlet" } else { "outlet" };
-    let (name, uid, peer) = (stream.name().to_string(), stream.uid().to_string(), Address(peer));
+    let (name, uid) = (stream.name().to_string(), stream.uid().to_string());
     let head: [(&str, &dyn fmt::Display); 4] =
         [("side", &side), ("stream", &name), ("uid", &uid), ("peer", &peer)];
     journal::write(kind, &[&head, more].concat())
-}
-
-/// An address, where there is one.
-struct Address(Option<SocketAddr>);
-
-impl fmt::Display for Address {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |address| address.fmt(out))
-    }
 }
 
 /// What a library's user reads about sealing.

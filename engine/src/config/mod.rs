@@ -204,6 +204,9 @@ pub struct Tuning {
     pub smoothing_halftime: f32,
     /// Whether outlets replace every timestamp by the time of the push.
     pub force_default_timestamps: bool,
+    /// Whether programs of one user on one computer are connected by a local socket instead of TCP, where the system
+    /// has such sockets; [`Config::permits_local_socket`] asks the environment as well.
+    pub local_socket: bool,
 }
 
 impl Config {
@@ -248,6 +251,17 @@ impl Config {
     #[must_use]
     pub fn with_trust(self, trust: Trust) -> Self {
         Self { trust: TrustSlot(OnceLock::from(Ok(Arc::new(trust)))), ..self }
+    }
+
+    /// Whether programs of one user on one computer are connected by a local socket instead of TCP.
+    ///
+    /// `SCHWANN_LOCAL_SOCKET` comes before `tuning.LocalSocket`: with any word but `1`, `true`, `yes` or `on` it is no.
+    /// - Source: spec lsl-wire §26.
+    pub fn permits_local_socket(&self) -> bool {
+        match std::env::var_os("SCHWANN_LOCAL_SOCKET").filter(|word| !word.is_empty()) {
+            Some(word) => ["1", "true", "yes", "on"].iter().any(|on| word.eq_ignore_ascii_case(on)),
+            None => self.tuning.local_socket,
+        }
     }
 
     /// The text of any `key` in any `section`, for sections that have no typed fields here.
@@ -421,6 +435,7 @@ impl Tuning {
             receive_socket_buffer_size: reader.integer("tuning.ReceiveSocketBufferSize", 0, ANY_COUNT)?,
             smoothing_halftime: reader.number("tuning.SmoothingHalftime", 90.0)?,
             force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false)?,
+            local_socket: reader.switch("tuning.LocalSocket", true)?,
         })
     }
 }

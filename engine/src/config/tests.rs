@@ -55,13 +55,13 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!((tuning.inlet_buffer_reserve_ms, tuning.inlet_buffer_reserve_samples), (5000, 128));
     assert_eq!((tuning.send_socket_buffer_size, tuning.receive_socket_buffer_size), (0, 0));
     assert_eq!(tuning.smoothing_halftime, 90.0);
-    assert!(!tuning.force_default_timestamps);
+    assert!(!tuning.force_default_timestamps && tuning.local_socket);
 }
 
 #[test]
 fn every_key_changes_its_field() {
     type Holds = fn(&Config) -> bool;
-    let changes: [(&str, Holds); 46] = [
+    let changes: [(&str, Holds); 47] = [
         ("log.level=-3", |c| c.log.level == -3),
         ("log.file=/tmp/x.log", |c| c.log.file == Some("/tmp/x.log".into())),
         ("ports.MulticastPort=1", |c| c.ports.multicast == 1),
@@ -112,6 +112,7 @@ fn every_key_changes_its_field() {
         ("tuning.ReceiveSocketBufferSize=1", |c| c.tuning.receive_socket_buffer_size == 1),
         ("tuning.SmoothingHalftime=1", |c| c.tuning.smoothing_halftime == 1.0),
         ("tuning.ForceDefaultTimestamps=1", |c| c.tuning.force_default_timestamps),
+        ("tuning.LocalSocket=off", |c| !c.tuning.local_socket),
     ];
     for (text, holds) in changes {
         let (config, notes) = Config::parse_with_notes(text).expect("valid");

@@ -18,7 +18,6 @@ use super::receiver::{Received, Receiver, Wait};
 use super::shared::{Phase, State};
 use super::stream::{Recovery, Stream};
 use crate::codec::QueueCodec;
-use crate::net::link::Link;
 use crate::net::sealing::Sealing;
 use crate::{local_clock, log};
 
@@ -97,8 +96,7 @@ fn is_wanted(stream: &Stream, closings: u64) -> bool {
 /// Connects, shakes hands and opens the stream for pulls, unless it is closed meanwhile.
 fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
     let info = stream.info();
-    let address = stream.data_address(&info).ok_or(HandshakeError::NoAddress)?;
-    let link = Arc::new(Link::plain(handshake::start_connecting(address)?));
+    let link = Arc::new(stream.start_connecting(&info)?);
     {
         let mut state = stream.shared.lock();
         if state.ending || state.closings != closings {
@@ -106,7 +104,11 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
         }
         state.link = Some(Arc::clone(&link));
     }
-    let agreed = handshake::shake_hands(&link, &stream.wanted(&info), stream.sealing(&info))?;
+    let agreed = handshake::shake_hands(&link, &stream.wanted(&info), stream.sealing(&info));
+    let agreed = agreed.map_err(|error| match stream.closings() == closings {
+        true => stream.blame_local(&link, &info, error),
+        false => HandshakeError::Cancelled,
+    })?;
     stream.take_keys(&link);
     let codec = QueueCodec::new(agreed.layout, info.nominal_rate());
     let capacity = usize::try_from(stream.capacity).unwrap_or(1);

@@ -5,12 +5,11 @@ use std::time::Instant;
 
 use schwann_proto::stream_info::{IpVersion, StreamInfo};
 
-use super::handshake::{HandshakeError, prepare, start_connecting};
+use super::handshake::{HandshakeError, prepare};
 use super::receiver::Wait;
 use super::request::Asking;
 use super::stream::{Recovery, Stream};
 use crate::Error;
-use crate::net::link::Link;
 
 /// Largest description accepted, in bytes.
 const LIMIT: usize = 64 << 20;
@@ -84,14 +83,18 @@ impl From<HandshakeError> for Failure {
 
 fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamInfo, Failure> {
     let deadline = Instant::now() + wait.left().unwrap_or(PATIENCE).min(PATIENCE);
-    let address = stream.data_address(present).ok_or(Failure::Outlet)?;
-    let link = Link::plain(start_connecting(address)?);
+    let link = stream.start_connecting(present)?;
     let note = |error: &HandshakeError| {
         if let HandshakeError::Refused(refusal) = error {
             stream.note_refusal(*refusal);
         }
     };
-    let opener = match prepare(&link, present, stream.sealing(present), deadline) {
+    let blame = |error| match error {
+        // The caller may have left little time.
+        HandshakeError::Slow => HandshakeError::Slow,
+        error => stream.blame_local(&link, present, error),
+    };
+    let opener = match prepare(&link, present, stream.sealing(present), deadline).map_err(blame) {
         Ok(opener) => opener,
         Err(error) if stream.permits_other(&error) => return attempt(stream, present, wait),
         Err(error) => {
@@ -101,8 +104,14 @@ fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamIn
     };
     let mut document = Vec::new();
     let asking = Asking { link: &link, opener, deadline, limit: LIMIT };
-    asking.ask(b"LSL:fullinfo\r\n", &mut document).inspect_err(note)?;
-    read(&document, present)
+    match asking.ask(b"LSL:fullinfo\r\n", &mut document).map_err(blame) {
+        Ok(()) => read(&document, present),
+        Err(HandshakeError::Local) => attempt(stream, present, wait),
+        Err(error) => {
+            note(&error);
+            Err(error.into())
+        }
+    }
 }
 
 /// The description, if it is that of the stream.

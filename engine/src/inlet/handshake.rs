@@ -40,6 +40,8 @@ pub(crate) enum HandshakeError {
     Cancelled,
     /// No connection, or it broke.
     Connection(io::Error),
+    /// The local transport failed; TCP comes next.
+    Local,
     /// The outlet's samples cannot be decoded.
     Malformed,
     /// It is not known where the stream is.
@@ -60,6 +62,7 @@ impl fmt::Display for HandshakeError {
             Self::Archive => out.write_str("the outlet describes another stream than the one asked for"),
             Self::Cancelled => out.write_str("the stream was closed"),
             Self::Connection(error) => write!(out, "no connection: {error}"),
+            Self::Local => out.write_str("no connection by the local socket"),
             Self::Malformed => out.write_str("the outlet sends something that is not samples"),
             Self::NoAddress => out.write_str("the stream's address is not known yet"),
             Self::Pattern(mismatch) => write!(out, "the test pattern: {mismatch}"),
@@ -328,7 +331,7 @@ impl Conversation<'_> {
         }
         initiator.sent(len);
         let mut established = initiator.finish().ok_or(HandshakeError::Malformed)?;
-        security::connected(info, self.link.socket().peer_addr().ok(), &established.peer, Side::Inlet);
+        security::connected(info, self.link.place(), &established.peer, Side::Inlet);
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));
@@ -344,7 +347,7 @@ impl Conversation<'_> {
             match self.link.sealing().and_then(Sealing::refusal) {
                 Some(refusal) => HandshakeError::Refused(refusal),
                 None => {
-                    security::broken(self.link.peer(), self.link.socket().peer_addr().ok(), error);
+                    security::broken(self.link.peer(), self.link.place(), error);
                     HandshakeError::Malformed
                 }
             }

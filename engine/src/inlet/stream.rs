@@ -13,7 +13,7 @@ use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
 use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
 
 use super::events::{Events, StreamEvent};
-use super::handshake::{HandshakeError, Wanted};
+use super::handshake::{HandshakeError, Wanted, start_connecting};
 use super::receiver::Wait;
 use super::shared::{Phase, Shared};
 use super::stamps::Stamps;
@@ -22,7 +22,8 @@ use crate::clock::{ClockOffset, Estimate};
 use crate::config::{Config, ZonedAddress};
 use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
-use crate::net::link::Link;
+use crate::net::link::{Carrier, Link};
+use crate::net::local;
 use crate::net::sealing::Sealing;
 use crate::resolver::{self, Request, ResolveError};
 use crate::security::{self, Side};
@@ -65,6 +66,10 @@ pub(crate) struct Stream {
     plain_peer: Mutex<String>,
     /// The UID of an outlet that has refused the hybrid suite: it may be a device too small for it.
     classic_peer: Mutex<String>,
+    /// Whether the local transport is tried. Asked once, because the environment must not be read while others write it.
+    tries_local: bool,
+    /// The UID of an outlet that the local transport has failed with.
+    tcp_peer: Mutex<String>,
     refusal: Mutex<Option<(Refusal, Instant)>>,
     interrupt: Interrupt,
 }
@@ -89,6 +94,8 @@ impl Stream {
             terms,
             plain_peer: Mutex::new(String::new()),
             classic_peer: Mutex::new(String::new()),
+            tries_local: config.permits_local_socket(),
+            tcp_peer: Mutex::new(String::new()),
             refusal: Mutex::new(None),
             interrupt: Interrupt::default(),
             config,
@@ -132,7 +139,7 @@ impl Stream {
             *last = Some((refusal, now));
         }
         let info = self.info();
-        security::refused(&info, self.data_address(&info), refusal, Side::Inlet);
+        security::refused(&info, self.data_address(&info).into(), refusal, Side::Inlet);
         self.events.push(StreamEvent::Refused);
         self.shared.notify_all();
     }
@@ -193,9 +200,41 @@ impl Stream {
         if *info.uid() == *classic.as_str() { Suite::Classic } else { Suite::Hybrid }
     }
 
+    /// Begins to connect to the outlet that `info` describes: by the local transport if it is on this computer and
+    /// listens there, else over TCP.
+    pub(crate) fn start_connecting(&self, info: &StreamInfo) -> Result<Link, HandshakeError> {
+        let address = self.data_address(info).ok_or(HandshakeError::NoAddress)?;
+        let uid = info.uid().to_string();
+        let failed = uid == *self.tcp_peer.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.tries_local
+            && !failed
+            && let Some(socket) = local::connect(&uid, address)
+        {
+            return Ok(Link::local(socket));
+        }
+        start_connecting(address).map(Link::plain)
+    }
+
+    /// Leaves an outlet to TCP if `error` came over the local transport and is no answer of the outlet's; what TCP
+    /// brings then counts.
+    pub(crate) fn blame_local(
+        &self,
+        link: &Link,
+        info: &StreamInfo,
+        error: HandshakeError,
+    ) -> HandshakeError {
+        let answered = matches!(error, HandshakeError::Cancelled | HandshakeError::Refused(_));
+        if link.carrier() == Carrier::Tcp || answered {
+            return error;
+        }
+        log::verbose!(1, "{} is received over TCP: locally there is {error}", info.name());
+        *self.tcp_peer.lock().unwrap_or_else(PoisonError::into_inner) = info.uid().to_string();
+        HandshakeError::Local
+    }
+
     /// Whether the connection may be tried again at once in another way.
     pub(crate) fn permits_other(&self, error: &HandshakeError) -> bool {
-        self.permits_classic(error) || self.permits_plain(error)
+        matches!(error, HandshakeError::Local) || self.permits_classic(error) || self.permits_plain(error)
     }
 
     /// Whether the connection may be tried again in the classic suite: the outlet has refused the hybrid one.

@@ -115,6 +115,12 @@ pub(crate) fn zone_index(address: &ZonedAddress) -> u32 {
     }
 }
 
+/// Whether an address is one of this computer's own.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_own(ip: IpAddr) -> bool {
+    ip.is_loopback() || system_addresses().iter().any(|address| address.ip == ip)
+}
+
 /// The interface index that a configured address means: its zone, or the interface that has the address.
 fn index_of(wanted: &ZonedAddress, all: &[SystemAddress]) -> u32 {
     let by_zone = wanted.zone.as_ref().and_then(|zone| {

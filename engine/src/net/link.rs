@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::IoSlice;
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -13,7 +13,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use schwann_session::{PeerIdentity, Refusal, Truncated};
+use socket2::Socket;
 
+use super::place::Place;
 use super::sealing::{Outgoing, Peer, Sealing, Transport};
 
 /// Slices handed to the kernel in one call; well below any system's limit.
@@ -37,18 +39,50 @@ impl Progress {
     pub(crate) const NOTHING: Self = Self { taken: 0, blocked: false, failed: false };
 }
 
+/// What a connection's bytes go by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Carrier {
+    /// A UNIX stream socket to a program on this computer.
+    Local,
+    /// TCP.
+    Tcp,
+}
+
 /// A connected socket, and the layer that its bytes go through, if they do not go as they are.
 pub(crate) struct Link {
-    socket: TcpStream,
+    socket: Socket,
+    carrier: Carrier,
     sealing: OnceLock<Sealing>,
     /// Sealed bytes wait for the socket.
     unsent: AtomicBool,
 }
 
 impl Link {
-    /// A link whose bytes go as they are.
-    pub(crate) fn plain(socket: TcpStream) -> Self {
-        Self { socket, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
+    /// A TCP connection whose bytes go as they are.
+    pub(crate) fn plain(socket: impl Into<Socket>) -> Self {
+        Self::new(socket.into(), Carrier::Tcp)
+    }
+
+    /// A connection inside this computer, whose bytes go as they are.
+    pub(crate) fn local(socket: Socket) -> Self {
+        Self::new(socket, Carrier::Local)
+    }
+
+    fn new(socket: Socket, carrier: Carrier) -> Self {
+        Self { socket, carrier, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
+    }
+
+    /// What the socket is.
+    pub(crate) fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// Where the other end is.
+    pub(crate) fn place(&self) -> Place {
+        match self.carrier {
+            Carrier::Local => Place::ThisComputer,
+            Carrier::Tcp => Place::from(self.socket.peer_addr().ok().and_then(|address| address.as_socket())),
+        }
     }
 
     /// Lets all further bytes go through `layer`, which `peer` is at the other end of.
@@ -82,7 +116,7 @@ impl Link {
     }
 
     /// The socket, for readiness and shutdown.
-    pub(crate) fn socket(&self) -> &TcpStream {
+    pub(crate) fn socket(&self) -> &Socket {
         &self.socket
     }
 
@@ -242,7 +276,7 @@ pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left:
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     use schwann_session::{Datagrams, Layer, LayerError, Opened};
 

@@ -6,7 +6,14 @@ pub(crate) mod interrupt;
 pub(crate) mod lab_call;
 pub(crate) mod lab_update;
 pub(crate) mod link;
+pub(crate) mod listener;
+#[cfg(target_os = "linux")]
+pub(crate) mod local;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_local.rs"]
+pub(crate) mod local;
 pub(crate) mod names;
+pub(crate) mod place;
 pub(crate) mod probes;
 pub(crate) mod responder;
 pub(crate) mod sealed_queries;

@@ -424,7 +424,7 @@ fn refused(version: IpVersion, what: &str, error: io::Error) -> io::Error {
 
 /// Connections that may wait to be accepted. The original's 10 makes the eleventh of many inlets that start
 /// together wait a second for its next try.
-const BACKLOG: i32 = 128;
+pub(crate) const BACKLOG: i32 = 128;
 
 const RESOLVER_RECEIVE_BUFFER: usize = 4 << 20;
 

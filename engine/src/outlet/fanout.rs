@@ -18,7 +18,7 @@ use schwann_session::PeerIdentity;
 use super::log::{Block, Log};
 use super::pending::Pending;
 use crate::codec::{Encoding, EncodingSet, SampleCodec};
-use crate::net::link::{Link, Progress};
+use crate::net::link::{Carrier, Link, Progress};
 
 /// Bytes that all logs of one outlet may hold for consumers that lag.
 const STORED_BYTES_LIMIT: usize = 1 << 30;
@@ -127,6 +127,8 @@ pub(crate) struct Joining {
 /// A consumer as its operator sees it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ConsumerStatus {
+    /// What its samples go by.
+    pub carrier: Carrier,
     /// Samples that this consumer was too slow for.
     pub dropped_samples: u64,
     /// Bytes waiting for it.
@@ -270,6 +272,14 @@ impl Fanout {
         })
     }
 
+    /// Bytes that wait for consumers on this computer, and one for each that has some to be sealed or sent.
+    pub(crate) fn owed_locally(&self) -> u64 {
+        let state = self.lock();
+        let local =
+            state.members.iter().filter(|member| member.link.carrier() == Carrier::Local && !member.failed);
+        local.map(|member| state.waiting_bytes(member) + u64::from(member.link.has_unsent())).sum()
+    }
+
     fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(&State) -> bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -293,9 +303,9 @@ impl Fanout {
     pub(crate) fn status(&self) -> Vec<ConsumerStatus> {
         let state = self.lock();
         let status = |member: &Member| ConsumerStatus {
+            carrier: member.link.carrier(),
             dropped_samples: member.dropped,
-            waiting_bytes: state.logs[member.encoding.index()].end() - member.cursor
-                + (member.bridge.len() - member.bridge_sent) as u64,
+            waiting_bytes: state.waiting_bytes(member),
             peer: member.link.peer().copied(),
         };
         state.members.iter().map(status).collect()
@@ -310,6 +320,12 @@ impl Fanout {
 }
 
 impl State {
+    /// Bytes that a member has yet to be sent.
+    fn waiting_bytes(&self, member: &Member) -> u64 {
+        let bridge = (member.bridge.len() - member.bridge_sent) as u64;
+        self.logs[member.encoding.index()].end() - member.cursor + bridge
+    }
+
     /// Forgets what every member of an encoding has taken.
     fn release(&mut self, encoding: Encoding) {
         let log = &mut self.logs[encoding.index()];

@@ -24,6 +24,7 @@ use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
 use crate::net::advertisement::Advertisement;
+use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
 use crate::trust::{self, Policy, Watcher};
@@ -39,6 +40,10 @@ const RESPONDER: usize = 16;
 const CONNECTIONS: usize = 1024;
 /// Pause before clients are let in again after the system refused to.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long consumers on this computer may take nothing before what waits for them is given up at the outlet's end.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long that end may take altogether.
+const LONGEST_LINGER: Duration = Duration::from_secs(5);
 /// Connections that have not said yet what they want; more are turned away.
 const STRANGERS_LIMIT: usize = 512;
 /// As many of them may come from one address, so that no single one keeps all others out
@@ -107,7 +112,7 @@ fn describe(info: &StreamInfo, config: &Config, sockets: &OutletSockets) -> Resu
 struct Server {
     shared: Arc<Shared>,
     poll: Poll,
-    listeners: Vec<mio::net::TcpListener>,
+    listeners: Vec<Listener>,
     responder: Responder,
     /// Sockets of the responder that may have more datagrams.
     unanswered: Vec<usize>,
@@ -123,7 +128,11 @@ struct Server {
 impl Server {
     fn new(shared: Arc<Shared>, poll: Poll, sockets: OutletSockets) -> Result<Self, Error> {
         let refused = |_| Error::System("the registration of a socket");
-        let OutletSockets { services, listeners, discovery, .. } = sockets;
+        let OutletSockets { services, listeners, discovery, ports } = sockets;
+        let mut listeners: Vec<_> = listeners.into_iter().map(Listener::Tcp).collect();
+        if shared.config.permits_local_socket() {
+            listeners.extend(Listener::local(&shared.advertisement.info().uid().to_string(), ports));
+        }
         for (index, listener) in listeners.iter().enumerate() {
             let source = &mut SourceFd(&listener.as_raw_fd());
             poll.registry()
@@ -186,8 +195,7 @@ impl Server {
             responder.check_interfaces(now);
             self.unanswered.retain(|index| responder.handle_readable(*index) == Backlog::More);
             self.follow_lab();
-            self.shared.fanout.drain(&mut self.draining);
-            self.part_from_broken();
+            self.send_on();
             if self.accept_again.is_some_and(|at| at <= Instant::now()) {
                 self.accept_again = None;
                 (0..self.listeners.len()).for_each(|index| self.accept(index));
@@ -199,20 +207,61 @@ impl Server {
         self.finish();
     }
 
-    /// Sends what can still be sent at once, then ends all connections.
+    /// Sends what can still be sent at once, and locally a little longer, then ends all connections.
     fn finish(&mut self) {
-        self.shared.fanout.drain(&mut self.draining);
+        self.send_on();
+        self.linger();
         for conversation in self.conversations.values() {
             conversation.say_goodbye();
             conversation.end();
         }
     }
 
+    /// Gives consumers on this computer time to take what waits for them. TCP's buffers would take some megabytes of it
+    /// at once, and deliver them after the end of this process; a local socket's have little room.
+    fn linger(&mut self) {
+        let end = Instant::now() + LONGEST_LINGER;
+        let (mut owed, mut patience) = (u64::MAX, Instant::now());
+        let mut events = Events::with_capacity(64);
+        loop {
+            let now = Instant::now();
+            let owed_now = self.shared.fanout.owed_locally();
+            if owed_now < owed {
+                patience = now + LINGER;
+            }
+            owed = owed_now;
+            let left = patience.min(end).saturating_duration_since(now);
+            if owed == 0 || left.is_zero() {
+                return;
+            }
+            // An interrupted wait is begun anew.
+            let _ = self.poll.poll(&mut events, Some(left));
+            for event in events.iter().filter(|event| event.token().0 >= CONNECTIONS) {
+                self.converse(event.token().0, event.is_writable());
+            }
+            self.send_on();
+        }
+    }
+
+    /// Sends what waits and can be sent, and sees to it that the poller tells when more can.
+    fn send_on(&mut self) {
+        self.shared.fanout.drain(&mut self.draining);
+        let full = self.shared.fanout.blocked();
+        for (token, conversation) in &mut self.conversations {
+            if let Some(interest) = conversation.changed_interest(&full) {
+                let fd = conversation.link().socket().as_raw_fd();
+                // Fails for want of memory alone; then the next wake-up finds what there is to do.
+                let _ = self.poll.registry().reregister(&mut SourceFd(&fd), Token(*token), interest);
+            }
+        }
+        self.part_from_broken();
+    }
+
     fn accept(&mut self, index: usize) {
         let Some(listener) = self.listeners.get(index) else { return };
         loop {
-            let (socket, peer) = match listener.accept() {
-                Ok((socket, peer)) => (socket, peer.ip()),
+            let (link, peer) = match listener.accept() {
+                Ok(client) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
                     // Usually there are no more descriptors. Nobody tells when there are some again.
@@ -222,13 +271,13 @@ impl Server {
                 }
             };
             let strangers = || self.conversations.values().filter(|one| one.deadline().is_some());
-            let neighbours = strangers().filter(|one| one.peer() == peer).count();
+            let neighbours = strangers().filter(|one| one.peer().is_neighbour(peer)).count();
             if strangers().count() >= STRANGERS_LIMIT || neighbours >= STRANGERS_PER_ADDRESS {
                 continue;
             }
             let token = self.next_connection;
             self.next_connection += 1;
-            let conversation = Conversation::new(socket.into(), peer, &self.shared.config);
+            let conversation = Conversation::new(link, peer, &self.shared.config);
             if register(self.poll.registry(), &conversation, token) {
                 self.conversations.insert(token, conversation);
             }
@@ -250,7 +299,7 @@ impl Server {
         if let Some(session) = conversation.session() {
             self.shared.probes.remove(session);
         }
-        let fd = conversation.socket().as_raw_fd();
+        let fd = conversation.link().socket().as_raw_fd();
         // The descriptor is closed next, which unregisters it as well.
         let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
         conversation.end();
@@ -300,8 +349,8 @@ impl Server {
 }
 
 fn register(registry: &Registry, conversation: &Conversation, token: usize) -> bool {
-    let fd = conversation.socket().as_raw_fd();
-    registry.register(&mut SourceFd(&fd), Token(token), Interest::READABLE | Interest::WRITABLE).is_ok()
+    let fd = conversation.link().socket().as_raw_fd();
+    registry.register(&mut SourceFd(&fd), Token(token), conversation.interest()).is_ok()
 }
 
 mod conversation;

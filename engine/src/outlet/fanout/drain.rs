@@ -40,6 +40,11 @@ impl Fanout {
         }
     }
 
+    /// The members whose sockets are full.
+    pub(crate) fn blocked(&self) -> Vec<u64> {
+        self.lock().members.iter().filter(|member| member.blocked).map(|member| member.id).collect()
+    }
+
     /// The members whose connection is broken, to be removed by the caller.
     pub(crate) fn failed(&self) -> Vec<u64> {
         self.lock().members.iter().filter(|member| member.failed).map(|member| member.id).collect()

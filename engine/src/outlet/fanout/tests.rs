@@ -8,6 +8,7 @@ use rustix::event::PollFlags;
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::sample::{ByteOrder, Layout, StampTracker};
+use socket2::{Domain, Socket, Type};
 
 use super::super::pending::{Numbers, Stamps};
 use super::*;
@@ -20,6 +21,28 @@ const ANSWER: &[u8] = b"answer";
 /// The consumers' connections by their numbers.
 type Links = Mutex<Vec<(u64, Arc<Link>)>>;
 
+/// What the first consumer's bytes go by; those of the second go by the other one, and so on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct First(Carrier);
+
+/// Both ends of a connection with little room, so that a slow reader is noticed soon.
+fn connection(carrier: Carrier) -> (Link, Socket) {
+    let (link, client) = match carrier {
+        Carrier::Local => {
+            let (socket, client) = Socket::pair(Domain::UNIX, Type::STREAM, None).expect("a pair");
+            (Link::local(socket), client)
+        }
+        Carrier::Tcp => {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+            (Link::plain(listener.accept().expect("the connection").0), client.into())
+        }
+    };
+    link.socket().set_send_buffer_size(16 * 1024).expect("a socket option");
+    client.set_recv_buffer_size(16 * 1024).expect("a socket option");
+    (link, client)
+}
+
 /// A fan-out, a pushing side, and a thread that does what the outlet's server does.
 struct Bench {
     fanout: Arc<Fanout>,
@@ -27,13 +50,14 @@ struct Bench {
     sending: Sending,
     pending: Pending,
     pushed: i32,
+    first: First,
     links: Arc<Links>,
     ending: Arc<AtomicBool>,
     server: Option<JoinHandle<()>>,
 }
 
 impl Bench {
-    fn new() -> Self {
+    fn new(first: First) -> Self {
         let codecs = outlet_codecs(LAYOUT, 0.0);
         let (caller, called) = mpsc::channel();
         let fanout = Arc::new(Fanout::new(
@@ -49,17 +73,14 @@ impl Bench {
         };
         let pending = Pending::new(&codecs[0]);
         let sending = Sending::new();
-        Self { fanout, codecs, sending, pending, pushed: 0, links, ending, server: Some(server) }
+        Self { fanout, codecs, sending, pending, pushed: 0, first, links, ending, server: Some(server) }
     }
 
-    fn join(&self, encoding: Encoding, capacity: u64) -> TcpStream {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-        let socket = listener.accept().expect("the connection").0;
-        // Small, so that a slow reader is noticed soon.
-        socket2::SockRef::from(&socket).set_send_buffer_size(16 * 1024).expect("a socket option");
-        socket2::SockRef::from(&client).set_recv_buffer_size(16 * 1024).expect("a socket option");
-        let link = Arc::new(Link::plain(socket));
+    fn join(&self, encoding: Encoding, capacity: u64) -> Socket {
+        let is_even = self.links.lock().expect("no panic").len().is_multiple_of(2);
+        let is_local = (self.first.0 == Carrier::Local) == is_even;
+        let (link, client) = connection(if is_local { Carrier::Local } else { Carrier::Tcp });
+        let link = Arc::new(link);
         let id = self.fanout.join(Joining {
             link: Arc::clone(&link),
             encoding,
@@ -120,7 +141,7 @@ fn serve(fanout: &Fanout, links: &Mutex<Vec<(u64, Arc<Link>)>>, ending: &AtomicB
 }
 
 /// Reads to the end, in small bites, and returns the samples' numbers.
-fn receive(mut client: TcpStream, encoding: Encoding) -> JoinHandle<Vec<i32>> {
+fn receive(mut client: Socket, encoding: Encoding) -> JoinHandle<Vec<i32>> {
     std::thread::spawn(move || {
         let (mut bytes, mut bite) = (Vec::new(), [0; 3001]);
         loop {
@@ -162,7 +183,7 @@ fn numbers(bytes: &[u8], encoding: Encoding) -> Vec<i32> {
 
 #[test]
 fn every_consumer_gets_each_sample_once_and_in_order() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(First(Carrier::Local));
     let mut consumers = Vec::new();
     let mut random = 12345_u32;
     for round in 0..4000 {
@@ -187,8 +208,9 @@ fn every_consumer_gets_each_sample_once_and_in_order() {
 
 #[test]
 fn a_consumer_that_lags_loses_the_oldest_samples_and_nothing_else() {
-    for encoding in Encoding::ALL {
-        let mut bench = Bench::new();
+    let carriers = [Carrier::Local, Carrier::Tcp].into_iter().cycle();
+    for (encoding, carrier) in Encoding::ALL.into_iter().zip(carriers) {
+        let mut bench = Bench::new(First(carrier));
         let capacity = 500;
         let (stalled, prompt) = (bench.join(encoding, capacity), bench.join(encoding, u64::MAX));
         let prompt = receive(prompt, encoding);
@@ -222,7 +244,11 @@ fn a_consumer_that_lags_loses_the_oldest_samples_and_nothing_else() {
 
 #[test]
 fn what_a_gone_consumer_did_not_take_is_forgotten() {
-    let mut bench = Bench::new();
+    [Carrier::Local, Carrier::Tcp].into_iter().for_each(forgets_what_a_gone_consumer_did_not_take);
+}
+
+fn forgets_what_a_gone_consumer_did_not_take(carrier: Carrier) {
+    let mut bench = Bench::new(First(carrier));
     let stalled = bench.join(Encoding::Native, u64::MAX);
     for _ in 0..1000 {
         bench.push(1000, Route::Direct);
@@ -238,7 +264,11 @@ fn what_a_gone_consumer_did_not_take_is_forgotten() {
 
 #[test]
 fn a_stalled_consumer_does_not_hold_up_the_others_of_a_synchronous_outlet() {
-    let mut bench = Bench::new();
+    [Carrier::Local, Carrier::Tcp].into_iter().for_each(serves_the_others_of_a_synchronous_outlet);
+}
+
+fn serves_the_others_of_a_synchronous_outlet(carrier: Carrier) {
+    let mut bench = Bench::new(First(carrier));
     let (_stalled, prompt) = (bench.join(Encoding::Native, 1), bench.join(Encoding::Native, 1));
     let prompt = receive(prompt, Encoding::Native);
     bench.sending.renew(&bench.fanout);

@@ -1,11 +1,11 @@
 //! One connection to an outlet's TCP port, from the request to the last sample.
 
 use alloc::sync::Arc;
-use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::time::Instant;
 
+use mio::Interest;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use schwann_proto::wire::archive::Archive;
@@ -19,7 +19,8 @@ use schwann_session::{HANDSHAKE_LIMIT, Progress, Refusal, Responder, SessionId};
 use crate::codec::Encoding;
 use crate::config::Config;
 use crate::log;
-use crate::net::link::Link;
+use crate::net::link::{Carrier, Link};
+use crate::net::place::Place;
 use crate::net::sealing::{Flow, Opener, Peer, Sealing};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
@@ -27,6 +28,8 @@ use crate::security::{self, Side};
 
 /// How long a client may take to say what it wants, or to take a short answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What is waited for unless there is a reason not to.
+const ANYTHING: Interest = Interest::READABLE.add(Interest::WRITABLE);
 /// Bytes read at a time while a request arrives.
 const READ_LEN: usize = 4096;
 
@@ -40,12 +43,14 @@ pub(super) enum Next {
 /// A connection and what it is for.
 pub(super) struct Conversation {
     link: Arc<Link>,
-    peer: IpAddr,
+    peer: Place,
     opener: Opener,
     /// The session whose clock probes are answered while the connection lasts.
     session: Option<SessionId>,
     /// Changes of this end's key that were logged.
     rekeys: u64,
+    /// What the poller was told to wait for.
+    interest: Interest,
     role: Role,
 }
 
@@ -63,34 +68,55 @@ enum Role {
 }
 
 impl Conversation {
-    pub(super) fn new(socket: TcpStream, peer: IpAddr, config: &Config) -> Self {
+    pub(super) fn new(link: Link, peer: Place, config: &Config) -> Self {
+        let socket = link.socket();
         // All of these make things faster or larger at most; without them the connection works as well.
-        let _ = socket.set_nodelay(true);
-        let socket_buffers = socket2::SockRef::from(&socket);
+        if link.carrier() == Carrier::Tcp {
+            let _ = socket.set_tcp_nodelay(true);
+        }
         if config.tuning.send_socket_buffer_size > 0 {
-            let _ = socket_buffers.set_send_buffer_size(config.tuning.send_socket_buffer_size);
+            let _ = socket.set_send_buffer_size(config.tuning.send_socket_buffer_size);
         }
         if config.tuning.receive_socket_buffer_size > 0 {
-            let _ = socket_buffers.set_recv_buffer_size(config.tuning.receive_socket_buffer_size);
+            let _ = socket.set_recv_buffer_size(config.tuning.receive_socket_buffer_size);
         }
         let deadline = Instant::now() + PATIENCE;
         let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
         Self {
-            link: Arc::new(Link::plain(socket)),
+            link: Arc::new(link),
             peer,
             opener: Opener::default(),
             session: None,
             rekeys: 0,
+            interest: ANYTHING,
             role,
         }
     }
 
-    pub(super) fn socket(&self) -> &TcpStream {
-        self.link.socket()
+    pub(super) fn link(&self) -> &Link {
+        &self.link
     }
 
-    /// From which address the client speaks.
-    pub(super) fn peer(&self) -> IpAddr {
+    /// What the poller is told at first to wait for.
+    pub(super) fn interest(&self) -> Interest {
+        self.interest
+    }
+
+    /// What the poller is to be told instead, given the consumers whose sockets are full.
+    ///
+    /// A local socket says that it is writable for each piece that its reader takes, which would wake the server with
+    /// every sample; so it is asked only when that matters. TCP says it only to whom it had no room for.
+    pub(super) fn changed_interest(&mut self, full: &[u64]) -> Option<Interest> {
+        let Role::Feeding { member } = self.role else { return None };
+        let wanted = match self.link.carrier() {
+            Carrier::Local if !full.contains(&member) => Interest::READABLE,
+            Carrier::Local | Carrier::Tcp => ANYTHING,
+        };
+        (core::mem::replace(&mut self.interest, wanted) != wanted).then_some(wanted)
+    }
+
+    /// From where the client speaks.
+    pub(super) fn peer(&self) -> Place {
         self.peer
     }
 
@@ -125,10 +151,6 @@ impl Conversation {
         }
     }
 
-    fn address(&self) -> Option<SocketAddr> {
-        self.socket().peer_addr().ok()
-    }
-
     /// Whether the client's certificate has been revoked since it was let in.
     pub(super) fn is_revoked(&self) -> bool {
         self.link.sealing().is_some_and(Sealing::is_revoked)
@@ -137,13 +159,13 @@ impl Conversation {
     /// Tells the client and the log why the connection of a client that was let in ends.
     pub(super) fn note_revoked(&self, shared: &Shared) {
         self.link.send_refusal(Refusal::Revoked);
-        security::refused(shared.advertisement.info(), self.address(), Refusal::Revoked, Side::Outlet);
+        security::refused(shared.advertisement.info(), self.peer, Refusal::Revoked, Side::Outlet);
     }
 
     /// Tells that a client's time is up, if it was to prove who it is.
     pub(super) fn note_silence(&self, shared: &Shared) {
         if matches!(self.role, Role::Securing { .. }) {
-            security::refused(shared.advertisement.info(), self.address(), Refusal::TimedOut, Side::Outlet);
+            security::refused(shared.advertisement.info(), self.peer, Refusal::TimedOut, Side::Outlet);
         }
     }
 
@@ -151,7 +173,7 @@ impl Conversation {
     pub(super) fn log_rekeys(&mut self, shared: &Shared) {
         let Some(rekeys) = self.link.sealing().map(Sealing::rekeys) else { return };
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
-            security::rekeyed(shared.advertisement.info(), self.address(), Side::Outlet, rekeys);
+            security::rekeyed(shared.advertisement.info(), self.peer, Side::Outlet, rekeys);
         }
     }
 
@@ -208,7 +230,7 @@ impl Conversation {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
-                    security::broken(self.link.peer(), self.address(), reason);
+                    security::broken(self.link.peer(), self.peer, reason);
                     return Heard::End;
                 }
             }
@@ -228,19 +250,14 @@ impl Conversation {
                 Greeting::RefusedPlain => {
                     security::refused(
                         shared.advertisement.info(),
-                        self.address(),
+                        self.peer,
                         Refusal::PlainPeer,
                         Side::Outlet,
                     );
                     return Next::Part;
                 }
                 Greeting::Refused => {
-                    security::refused(
-                        shared.advertisement.info(),
-                        self.address(),
-                        Refusal::NoKeys,
-                        Side::Outlet,
-                    );
+                    security::refused(shared.advertisement.info(), self.peer, Refusal::NoKeys, Side::Outlet);
                     return Next::Part;
                 }
                 Greeting::Unclear => return Next::Part,
@@ -305,7 +322,7 @@ impl Conversation {
             }
             Ok(_) => Next::Part,
             Err(refusal) => {
-                security::refused(shared.advertisement.info(), self.address(), refusal, Side::Outlet);
+                security::refused(shared.advertisement.info(), self.peer, refusal, Side::Outlet);
                 Next::Part
             }
         }
@@ -325,7 +342,7 @@ impl Conversation {
         let Some(mut established) = responder.finish() else { return Next::Part };
         let datagrams = established.session.take_datagrams();
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        security::connected(shared.advertisement.info(), self.address(), &established.peer, Side::Outlet);
+        security::connected(shared.advertisement.info(), self.peer, &established.peer, Side::Outlet);
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));
@@ -352,7 +369,7 @@ impl Conversation {
             let deadline = *deadline;
             self.link.send_end();
             // The client may be gone already.
-            let _ = self.socket().shutdown(Shutdown::Write);
+            let _ = self.link.socket().shutdown(Shutdown::Write);
             self.role = Role::Closing { deadline };
         }
         Next::Keep

@@ -1,0 +1,56 @@
+//! Where clients of an outlet come in: over TCP, or by the local transport.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use mio::net::TcpListener;
+
+use super::link::Link;
+use super::local::LocalListener;
+use super::place::Place;
+use super::sockets::OutletPorts;
+use crate::log;
+
+/// One of an outlet's listeners. Everything behind [`Self::accept`] is the same, whichever it was.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Local(LocalListener),
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    /// Local listeners of the outlet `uid`, one for each of its TCP ports; none where there is no such thing.
+    pub(crate) fn local(uid: &str, ports: OutletPorts) -> impl Iterator<Item = Self> {
+        let other = Some(ports.v6_data).filter(|port| *port != ports.v4_data);
+        let ports = [Some(ports.v4_data), other].into_iter().flatten().filter(|port| *port != 0);
+        ports.filter_map(move |port| match LocalListener::open(uid, port) {
+            Ok(listener) => Some(Self::Local(listener)),
+            Err(error) => {
+                log::verbose!(1, "programs of this computer are served over TCP alone: {error}");
+                None
+            }
+        })
+    }
+
+    /// Takes the next connection.
+    ///
+    /// - Errors: [`io::ErrorKind::WouldBlock`] if there is none now; what else the system says.
+    pub(crate) fn accept(&self) -> io::Result<(Link, Place)> {
+        match self {
+            Self::Local(listener) => Ok((Link::local(listener.accept()?), Place::ThisComputer)),
+            Self::Tcp(listener) => {
+                let (socket, address) = listener.accept()?;
+                Ok((Link::plain(std::net::TcpStream::from(socket)), Place::Address(address)))
+            }
+        }
+    }
+}
+
+impl AsRawFd for Listener {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Local(listener) => listener.as_raw_fd(),
+            Self::Tcp(listener) => listener.as_raw_fd(),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Stands for the local transport where the system has no abstract namespace: nobody listens, and nobody is there.
+
+use core::convert::Infallible;
+use core::net::SocketAddr;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use socket2::Socket;
+
+/// A listener of which there is none.
+#[derive(Debug)]
+pub(crate) struct LocalListener(Infallible);
+
+impl LocalListener {
+    /// - Errors: always [`io::ErrorKind::Unsupported`].
+    pub(crate) fn open(_uid: &str, _port: u16) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<Socket> {
+        match self.0 {}
+    }
+}
+
+impl AsRawFd for LocalListener {
+    fn as_raw_fd(&self) -> RawFd {
+        match self.0 {}
+    }
+}
+
+/// Nothing: TCP leads everywhere.
+pub(crate) fn connect(_uid: &str, _address: SocketAddr) -> Option<Socket> {
+    None
+}

@@ -1,0 +1,41 @@
+//! Where the other end of a connection is.
+
+use core::fmt;
+use core::net::SocketAddr;
+
+/// Where the other end of a connection is, as logs name it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Place {
+    /// At this address.
+    Address(SocketAddr),
+    /// In another program of the same user, which came by the local transport and has no address.
+    ThisComputer,
+    /// It is gone, or there never was one.
+    Unknown,
+}
+
+impl Place {
+    /// Whether both are the same computer as far as addresses tell, whatever the port.
+    pub(crate) fn is_neighbour(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Address(one), Self::Address(other)) => one.ip() == other.ip(),
+            _ => self == other,
+        }
+    }
+}
+
+impl From<Option<SocketAddr>> for Place {
+    fn from(address: Option<SocketAddr>) -> Self {
+        address.map_or(Self::Unknown, Self::Address)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(out),
+            Self::ThisComputer => out.write_str("this computer"),
+            Self::Unknown => Ok(()),
+        }
+    }
+}
