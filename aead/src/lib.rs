@@ -72,8 +72,7 @@
 //! shuffles would take 320 if they filled all four vector pipes, but four quarter rounds at a time, which is what the
 //! registers hold, keep less than three busy, in whatever order they are written. Poly1305 between them takes 1,500
 //! instructions a pass. When one message is sealed, the first pass has nothing to sum and the last sum has no pass;
-//! passes of two to six blocks help little, as each takes about 420 cycles, waiting for itself. In batches of 64 B,
-//! planning the two passes takes nearly as long as they do.
+//! passes of two to six blocks help little, as each takes about 420 cycles, waiting for itself.
 //!
 //! # What it does not do
 //!

@@ -5,6 +5,7 @@
 //! Poly1305. Opening does the latter first, so that nothing is decrypted before its tag has verified.
 
 pub(super) mod chacha20;
+mod cursor;
 mod field;
 pub(super) mod limbs26;
 #[cfg(target_arch = "x86_64")]
@@ -16,12 +17,14 @@ pub(super) mod poly1305;
 pub(super) mod short;
 pub(super) mod simd;
 pub(super) mod stitched;
+pub(super) mod tiny;
 mod unit;
 
 pub(super) use unit::{entries, unit};
 
-use pass::{States, Sums};
-use short::UnderWay;
+use cursor::Cursor;
+use pass::{QUAD, Quad, SLOTS, States, Sums};
+use short::{Plan, UnderWay};
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
@@ -94,9 +97,13 @@ pub(super) trait Unit: Copy {
     /// Adds a long text to a sum.
     fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number;
     /// Writes eight blocks of key stream, and works on sums.
-    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>);
+    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>);
+    /// Writes the eight blocks of key stream of a quad, and works on sums.
+    fn quad(self, states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>);
+    /// Works on the sums of a quad.
+    fn sum_quad(self, sums: &mut Sums<'_, QUAD>);
     /// Works on sums.
-    fn sum(self, sums: &mut Sums<'_>);
+    fn sum(self, sums: &mut Sums<'_, SLOTS>);
     /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the
     /// multiplier r.
     fn key_stream_and_sum(self, blocks: &mut [Block; 8], sum: (Number, Number), text: &[[u8; 16]]) -> Number;
@@ -118,8 +125,18 @@ pub(super) trait Unit: Copy {
         self,
         messages: &mut [Message<'_>],
         direction: Direction,
+        plans: &mut [Plan; 3],
         streams: &mut [[Block; 8]; 2],
         under_way: &mut UnderWay,
+    );
+    /// [`tiny::passes`].
+    fn tiny(
+        self,
+        messages: &mut [Message<'_>],
+        direction: Direction,
+        texts: &mut [tiny::Text; QUAD],
+        stream: &mut [Block; 8],
+        under_way: &mut tiny::UnderWay,
     );
     /// Clears the vector registers.
     fn wipe_registers(self);
@@ -144,27 +161,35 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
         } else {
             groups(unit, messages, direction);
         }
-    } else if U::STITCHED < usize::MAX && messages.len() == 2 {
-        // Two messages do not fill the passes.
-        for message in messages {
-            batch(unit, core::slice::from_mut(message), direction);
-        }
-        return;
-    } else if stitch::<U>(messages) {
-        stitched::batch(unit, messages, direction);
-        wipe_stack::<4096>();
     } else if U::STITCHED < usize::MAX {
-        short::batch(unit, messages, direction);
+        many(unit, messages, direction);
     } else {
         groups(unit, messages, direction);
     }
     unit.wipe_registers();
 }
 
-/// Whether a batch is for [`stitched`]: the shorter ones are for [`short`].
-fn stitch<U: Unit>(messages: &[Message<'_>]) -> bool {
-    let bytes: usize = messages.iter().map(|message| message.buffer.len()).sum();
-    U::STITCHED < usize::MAX && bytes >= SHORT * messages.len().max(1)
+/// As [`batch`], on a unit that stitches.
+#[inline(always)]
+fn many<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
+    let (mut bytes, mut longest) = (0, 0);
+    for message in &*messages {
+        bytes += message.buffer.len();
+        longest = longest.max(message.buffer.len());
+    }
+    if messages.len() == 2 || bytes >= FILLS * messages.len() {
+        // Two messages do not fill the passes, and long ones fill them alone.
+        for message in messages {
+            batch(unit, core::slice::from_mut(message), direction);
+        }
+    } else if longest <= tiny::MOST {
+        tiny::batch(unit, messages, direction);
+    } else if bytes < SHORT * messages.len() {
+        short::batch(unit, messages, direction);
+    } else {
+        stitched::batch(unit, messages, direction);
+        wipe_stack::<4096>();
+    }
 }
 
 /// As [`batch`], for one message of less than `BLOCKS` blocks.
@@ -335,58 +360,6 @@ fn tag_alone<U: Unit>(unit: U, key: &Block, aad: &[u8], text: &[u8]) -> u128 {
     h.finish(aad.len(), text.len(), r, key)
 }
 
-/// A place in the sequence of all data blocks of all messages.
-#[derive(Clone, Copy)]
-struct Cursor {
-    index: usize,
-    at: usize,
-}
-
-impl Cursor {
-    const START: Self = Self { index: 0, at: 0 };
-
-    /// Writes the initial states of the next blocks after the first `filled`; returns how many there are.
-    fn fill(&mut self, messages: &[Message<'_>], pass: &mut [Block], mut filled: usize) -> usize {
-        while let Some(message) = messages.get(self.index) {
-            let wanted = (message.buffer.len() - self.at).div_ceil(64);
-            let now = wanted.min(pass.len() - filled);
-            let initial = Block::initial(message.key, &message.nonce, 0);
-            let mut counter = (self.at / 64) as u32;
-            for block in &mut pass[filled..filled + now] {
-                counter += 1;
-                *block = initial.with_counter(counter);
-            }
-            filled += now;
-            if now < wanted {
-                self.at += 64 * now;
-                break;
-            }
-            *self = Self { index: self.index + 1, at: 0 };
-        }
-        filled
-    }
-
-    /// Applies the next blocks of key stream, but not to messages that did not verify.
-    fn apply<U: Unit>(&mut self, unit: U, messages: &mut [Message<'_>], mut stream: &[Block]) {
-        while let Some(message) = messages.get_mut(self.index) {
-            let data = &mut message.buffer[self.at..];
-            let wanted = data.len().div_ceil(64);
-            let now = wanted.min(stream.len());
-            let (blocks, later) = stream.split_at(now);
-            let length = data.len().min(64 * now);
-            if message.outcome.is_ok() {
-                unit.apply(&mut data[..length], blocks);
-            }
-            stream = later;
-            if now < wanted {
-                self.at += 64 * now;
-                break;
-            }
-            *self = Self { index: self.index + 1, at: 0 };
-        }
-    }
-}
-
 /// Clears blocks in a way that the optimiser keeps.
 fn wipe(blocks: &mut [Block]) {
     blocks.fill(Block::ZERO);
@@ -403,5 +376,7 @@ const FEW: usize = 3;
 const LONG: usize = 2048;
 /// Messages of a batch are for [`stitched`] from this many bytes on, on average.
 const SHORT: usize = 400;
+/// Messages of a batch are worked on one by one from this many bytes on, on average.
+const FILLS: usize = 3072;
 /// A message alone is long from this many bytes on.
 const LONG_ALONE: usize = 512;

@@ -2,7 +2,7 @@
 
 use super::Block;
 use crate::kernel::scalar::Number;
-use crate::{Key, Nonce};
+use crate::{Key, Message, Nonce};
 
 /// Eight initial states (RFC 8439 §2.3), without their constants: a word of all of them side by side.
 pub(in crate::kernel) struct States<'k> {
@@ -41,6 +41,36 @@ impl<'k> States<'k> {
     }
 }
 
+/// The states of four messages' blocks 0, and then of their blocks 1.
+pub(in crate::kernel) struct Quad<'k> {
+    pub(in crate::kernel) keys: [&'k Key; QUAD],
+    pub(in crate::kernel) nonces: [[u32; 3]; QUAD],
+}
+
+impl<'k> Quad<'k> {
+    /// Those of one to four messages; who is missing, the first stands in for.
+    #[inline(always)]
+    pub(super) fn of(messages: &[Message<'k>]) -> Self {
+        let message = |place: usize| messages.get(place).unwrap_or(&messages[0]);
+        Self {
+            keys: core::array::from_fn(|place| message(place).key),
+            nonces: core::array::from_fn(|place| message(place).nonce.words()),
+        }
+    }
+
+    /// Writes them one after the other.
+    #[inline]
+    pub(super) fn write(&self, blocks: &mut [Block; 8]) {
+        for (lane, block) in blocks.iter_mut().enumerate() {
+            let place = lane % QUAD;
+            *block = Block::from_words(self.keys[place], (lane / QUAD) as u32, self.nonces[place]);
+        }
+    }
+}
+
+/// Messages of a [`Quad`].
+pub(in crate::kernel) const QUAD: usize = 4;
+
 /// A run of blocks that go to the same sum.
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Run<'t> {
@@ -53,7 +83,7 @@ impl Run<'_> {
 }
 
 /// The sums of the messages that are under way, and what is to be added to them.
-pub(in crate::kernel) struct Sums<'t> {
+pub(in crate::kernel) struct Sums<'t, const SLOTS: usize> {
     /// What is to be added; no run is empty.
     pub(in crate::kernel) runs: &'t [Run<'t>],
     /// How many blocks that is.
@@ -63,7 +93,7 @@ pub(in crate::kernel) struct Sums<'t> {
     pub(in crate::kernel) totals: &'t mut [Number; SLOTS],
 }
 
-impl Sums<'_> {
+impl<const SLOTS: usize> Sums<'_, SLOTS> {
     /// Adds everything.
     #[inline(always)]
     pub(in crate::kernel) fn finish(&mut self) {
@@ -75,5 +105,5 @@ impl Sums<'_> {
     }
 }
 
-/// Messages that may be under way at a time: those of a pass and of the one before.
+/// Messages that may be under way at a time in [`short`](super::short): those of a pass and of the one before.
 pub(in crate::kernel) const SLOTS: usize = 16;

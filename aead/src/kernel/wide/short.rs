@@ -14,8 +14,10 @@ use crate::kernel::scalar;
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     let mut streams = [[Block::ZERO; 8]; 2];
     let mut under_way = UnderWay::NOTHING;
-    unit.short(messages, direction, &mut streams, &mut under_way);
-    wipe_stack::<4096>();
+    // No secrets: here, they need not be wiped with the stack.
+    let mut plans = [Plan::NOTHING; 3];
+    unit.short(messages, direction, &mut plans, &mut streams, &mut under_way);
+    wipe_stack::<5120>();
     for stream in &mut streams {
         wipe(stream);
     }
@@ -29,12 +31,12 @@ pub(in crate::kernel) fn passes<U: Unit>(
     unit: U,
     messages: &mut [Message<'_>],
     direction: Direction,
+    plans: &mut [Plan; 3],
     streams: &mut [[Block; 8]; 2],
     under_way: &mut UnderWay,
 ) {
     let Some(Message { key, .. }) = messages.first() else { return };
     let mut states = [States::new(key), States::new(key)];
-    let mut plans = [Plan::NOTHING; 3];
     let mut staged = [[[0; 16]; 2]; 8];
     let [mut current, mut next] = states.each_mut();
     let [mut behind, mut plan, mut later] = plans.each_mut();
@@ -44,8 +46,16 @@ pub(in crate::kernel) fn passes<U: Unit>(
     while plan.count + behind.count > 0 {
         // A pass early: what was written a moment ago, word by word, cannot be read at once as a whole.
         ahead.plan(messages, next, later);
-        let mut runs = [Run::NOTHING; 16];
-        let (count, steps) = behind.runs(messages, &mut staged, &mut runs);
+        // Mostly there are few, and what need not be written costs nothing.
+        let (mut few, mut many);
+        let runs: &mut [Run<'_>] = if behind.count <= 4 {
+            few = [Run::NOTHING; 8];
+            &mut few
+        } else {
+            many = [Run::NOTHING; 16];
+            &mut many
+        };
+        let (count, steps) = behind.runs(messages, &mut staged, runs);
         let UnderWay { multipliers, totals, .. } = &mut *under_way;
         let mut sums = Sums { runs: &runs[..count], steps, multipliers, totals };
         match plan.blocks {
@@ -120,7 +130,7 @@ impl Portion {
 }
 
 /// What a pass makes.
-struct Plan {
+pub(in crate::kernel) struct Plan {
     portions: [Portion; 8],
     count: usize,
     blocks: usize,
@@ -140,7 +150,7 @@ impl Plan {
         &self,
         messages: &'t [Message<'_>],
         staged: &'t mut [[[u8; 16]; 2]; 8],
-        runs: &mut [Run<'t>; 16],
+        runs: &mut [Run<'t>],
     ) -> (usize, usize) {
         for (portion, [tail, lengths]) in self.portions().iter().zip(&mut *staged) {
             if portion.ends {
@@ -152,17 +162,22 @@ impl Plan {
         let (mut count, mut steps) = (0, 0);
         let mut add = |slot, text: &'t [[u8; 16]]| {
             if !text.is_empty() {
-                runs[count % 16] = Run { slot, text };
+                runs[count] = Run { slot, text };
                 count += 1;
                 steps += text.len();
             }
         };
+        // Neighbours are of different messages, so that their sums can be worked on side by side.
+        for portion in self.portions() {
+            add(
+                portion.message % SLOTS,
+                messages[portion.message].buffer[portion.start..portion.end].as_chunks().0,
+            );
+        }
         for (portion, staged) in self.portions().iter().zip(&*staged) {
-            let slot = portion.message % SLOTS;
-            let (whole, tail) = messages[portion.message].buffer[portion.start..portion.end].as_chunks();
-            add(slot, whole);
             if portion.ends {
-                add(slot, &staged[usize::from(tail.is_empty())..]);
+                let filled = (portion.end - portion.start).is_multiple_of(16);
+                add(portion.message % SLOTS, &staged[usize::from(filled)..]);
             }
         }
         (count, steps)

@@ -4,7 +4,7 @@
 //! inlined into a function compiled for those instructions; called from elsewhere they are correct but slow.
 
 use super::Block;
-use super::pass::{States, Sums};
+use super::pass::{QUAD, Quad, SLOTS, States, Sums};
 use crate::kernel::scalar::Number;
 use crate::{Key, Nonce};
 
@@ -100,7 +100,7 @@ pub(in crate::kernel) trait Simd: Copy {
 
     /// Writes eight blocks of key stream, and works on sums; a unit may know how to do both at a time.
     #[inline(always)]
-    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>) {
+    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
         states.write(blocks);
         for blocks in blocks.chunks_mut(Self::PARTS) {
             super::chacha20::key_stream::<Self, 1>(self, blocks);
@@ -108,9 +108,26 @@ pub(in crate::kernel) trait Simd: Copy {
         self.sum(sums);
     }
 
+    /// Writes the eight blocks of key stream of a quad, of which the first four need only be whole up to the one-time
+    /// keys, and works on sums; a unit may know how to do both at a time.
+    #[inline(always)]
+    fn quad(self, states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
+        states.write(blocks);
+        for blocks in blocks.chunks_mut(Self::PARTS) {
+            super::chacha20::key_stream::<Self, 1>(self, blocks);
+        }
+        self.sum_quad(sums);
+    }
+
+    /// Works on the sums of a quad.
+    #[inline(always)]
+    fn sum_quad(self, sums: &mut Sums<'_, QUAD>) {
+        sums.finish();
+    }
+
     /// Works on sums.
     #[inline(always)]
-    fn sum(self, sums: &mut Sums<'_>) {
+    fn sum(self, sums: &mut Sums<'_, SLOTS>) {
         sums.finish();
     }
 

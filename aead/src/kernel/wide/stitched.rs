@@ -118,50 +118,39 @@ fn opening<U: Unit>(all: usize) -> usize {
 #[inline(never)]
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     let mut keys = [Block::ZERO; GROUP];
-    let mut streams = [[Block::ZERO; 8]; 2];
+    let mut stream = [Block::ZERO; 8];
     for messages in messages.chunks_mut(GROUP) {
         for (key, message) in keys.iter_mut().zip(&*messages) {
             *key = Block::initial(message.key, &message.nonce, 0);
         }
         unit.key_stream(&mut keys[..messages.len().next_multiple_of(U::PARTS)]);
-        group(unit, messages, direction, &keys, &mut streams);
+        group(unit, messages, direction, &keys, &mut stream);
     }
-    for stream in &mut streams {
-        wipe(stream);
-    }
+    wipe(&mut stream);
     wipe(&mut keys);
 }
 
+/// Sealing sums what the passes before have encrypted; opening sums what a pass makes the key stream for, and then
+/// decrypts it.
 #[inline(never)]
 fn group<U: Unit>(
     unit: U,
     messages: &mut [Message<'_>],
     direction: Direction,
     keys: &[Block; GROUP],
-    streams: &mut [[Block; 8]; 2],
+    stream: &mut [Block; 8],
 ) {
-    let [mut now, mut before] = streams.each_mut();
     let mut ahead = Cursor::START;
-    let mut waiting = (Cursor::START, 0);
     let mut sum = Follower::new(messages, keys);
-    loop {
-        let ready = ahead;
-        let filled = ahead.fill(messages, now, 0);
-        if filled == 0 && sum.index == messages.len() {
-            break;
-        }
+    while sum.index < messages.len() {
+        let mut fresh = ahead;
+        let filled = ahead.fill(messages, stream, 0);
+        let ready = if direction == Direction::Seal { fresh } else { ahead };
         let text = sum.text(messages, ready);
         sum.at += 16 * text.len();
-        sum.h = unit.key_stream_and_sum(now, (sum.h, sum.r), text);
+        sum.h = unit.key_stream_and_sum(stream, (sum.h, sum.r), text);
         sum.settle(messages, keys, ready, direction);
-        let mut fresh = (ready, filled);
-        let (run, stream) = match direction {
-            Direction::Seal => (&mut fresh, &now),
-            Direction::Open => (&mut waiting, &before),
-        };
-        run.0.apply(unit, messages, &stream[..run.1]);
-        waiting = (ready, filled);
-        core::mem::swap(&mut now, &mut before);
+        fresh.apply(unit, messages, &stream[..filled]);
     }
     if direction == Direction::Open {
         for message in messages.iter_mut().filter(|message| message.outcome.is_err()) {

@@ -94,12 +94,13 @@ macro_rules! unit {
 
             $crate::kernel::wide::entries! { $token, $features,
                 fn apply(data: &mut [u8], stream: &[Block]) { Simd::apply }
-                fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_>) { Simd::sum }
+                fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>) { Simd::sum }
+                fn sum_quad(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::QUAD }>) { Simd::sum_quad }
                 #[inline(never)]
                 fn pass(
                     states: &$crate::kernel::wide::pass::States<'_>,
                     blocks: &mut [Block; 8],
-                    sums: &mut $crate::kernel::wide::pass::Sums<'_>,
+                    sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>,
                 ) { Simd::pass }
                 #[inline(never)]
                 fn key_stream_and_sum(
@@ -126,9 +127,24 @@ macro_rules! unit {
                 fn short(
                     messages: &mut [$crate::Message<'_>],
                     direction: $crate::kernel::Direction,
+                    plans: &mut [$crate::kernel::wide::short::Plan; 3],
                     streams: &mut [[Block; 8]; 2],
                     under_way: &mut $crate::kernel::wide::short::UnderWay,
                 ) { $crate::kernel::wide::short::passes }
+                #[inline(never)]
+                fn quad(
+                    states: &$crate::kernel::wide::pass::Quad<'_>,
+                    blocks: &mut [Block; 8],
+                    sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::QUAD }>,
+                ) { Simd::quad }
+                #[inline(never)]
+                fn tiny(
+                    messages: &mut [$crate::Message<'_>],
+                    direction: $crate::kernel::Direction,
+                    texts: &mut [$crate::kernel::wide::tiny::Text; $crate::kernel::wide::pass::QUAD],
+                    stream: &mut [Block; 8],
+                    under_way: &mut $crate::kernel::wide::tiny::UnderWay,
+                ) { $crate::kernel::wide::tiny::passes }
             }
 
             #[inline]

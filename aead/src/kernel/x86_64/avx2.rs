@@ -3,11 +3,12 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::chacha20x8::{self, AfterRound, Sum};
+use super::between::{self, AfterRound, Sum};
+use super::chacha20x8;
 use super::{instructions, wipe};
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
-use crate::kernel::wide::pass::{States, Sums};
+use crate::kernel::wide::pass::{QUAD, Quad, SLOTS, States, Sums};
 use crate::kernel::wide::simd::Simd;
 use crate::kernel::wide::{Block, chacha20, poly1305, unit};
 use crate::{Key, Nonce};
@@ -158,15 +159,27 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>) {
+    fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
         // SAFETY: holding the token proves the CPU features.
         unsafe { chacha20x8::pass(states, blocks, sums) }
     }
 
     #[inline(always)]
-    fn sum(self, sums: &mut Sums<'_>) {
+    fn quad(self, states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
         // SAFETY: holding the token proves the CPU features.
-        unsafe { chacha20x8::sum(sums) }
+        unsafe { chacha20x8::quad(states, blocks, sums) }
+    }
+
+    #[inline(always)]
+    fn sum_quad(self, sums: &mut Sums<'_, QUAD>) {
+        // SAFETY: holding the token proves the CPU features.
+        unsafe { between::sum_quad(sums) }
+    }
+
+    #[inline(always)]
+    fn sum(self, sums: &mut Sums<'_, SLOTS>) {
+        // SAFETY: holding the token proves the CPU features.
+        unsafe { between::sum(sums) }
     }
 
     #[inline(always)]

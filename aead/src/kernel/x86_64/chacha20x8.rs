@@ -7,10 +7,11 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
+use super::between::{AfterRound, Between, Nothing, Sum};
 use crate::kernel::portable::chacha20::CONSTANTS;
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::Block;
-use crate::kernel::wide::pass::{Run, SLOTS, States, Sums};
+use crate::kernel::wide::pass::{QUAD, Quad, SLOTS, States, Sums};
 use crate::{Key, Nonce};
 
 /// Replaces eight initial states by their key stream.
@@ -54,7 +55,7 @@ fn make_stream<const CALLER: u8, B: AfterRound>(blocks: &mut [Block; 8], between
 /// Writes eight blocks of key stream, and works on sums meanwhile.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_>) {
+pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
     let mut initial = [_mm256_setzero_si256(); 16];
     for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
         *word = _mm256_set1_epi32(constant as i32);
@@ -68,29 +69,91 @@ pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums
     for (word, nonces) in initial[13..].iter_mut().zip(&states.nonces) {
         *word = words(nonces);
     }
+    make_pass::<1, _>(initial, blocks, sums);
+}
+
+/// As [`pass`], of a quad.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
+    let mut initial = [_mm256_setzero_si256(); 16];
+    for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
+        *word = _mm256_set1_epi32(constant as i32);
+    }
+    initial[4..12].copy_from_slice(&quad_keys(states.keys));
+    initial[12] = _mm256_set_epi32(1, 1, 1, 1, 0, 0, 0, 0);
+    let row = |place: usize| {
+        let [a, b, c] = states.nonces[place];
+        _mm_set_epi32(0, c as i32, b as i32, a as i32)
+    };
+    let [first, second, third, _] = columns_of([row(0), row(1), row(2), row(3)]);
+    for (word, nonces) in initial[13..].iter_mut().zip([first, second, third]) {
+        *word = _mm256_broadcastsi128_si256(nonces);
+    }
+    make_pass::<5, _>(initial, blocks, sums);
+}
+
+/// The words of four keys side by side, and the same once more.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn quad_keys(keys: [&Key; QUAD]) -> [__m256i; 8] {
+    let mut out = [_mm256_setzero_si256(); 8];
+    let [a, b, c, d] = keys;
+    if core::ptr::eq(a, b) && core::ptr::eq(a, c) && core::ptr::eq(a, d) {
+        for (out, &word) in out.iter_mut().zip(a.words()) {
+            *out = _mm256_set1_epi32(word as i32);
+        }
+        return out;
+    }
+    for (half, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let row = |key: &Key| {
+            let [a, b, c, d] = key.words().as_chunks::<4>().0[half];
+            _mm_set_epi32(d as i32, c as i32, b as i32, a as i32)
+        };
+        for (out, words) in out.iter_mut().zip(columns_of([row(a), row(b), row(c), row(d)])) {
+            *out = _mm256_broadcastsi128_si256(words);
+        }
+    }
+    out
+}
+
+/// Word i of row j becomes word j of row i.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn columns_of([a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
+    let (low, high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    let (low2, high2) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    [
+        _mm_unpacklo_epi64(low, low2),
+        _mm_unpackhi_epi64(low, low2),
+        _mm_unpacklo_epi64(high, high2),
+        _mm_unpackhi_epi64(high, high2),
+    ]
+}
+
+/// Makes key stream of initial states, and works on sums meanwhile.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn make_pass<const CALLER: u8, const SLOTS: usize>(
+    initial: [__m256i; 16],
+    blocks: &mut [Block; 8],
+    sums: &mut Sums<'_, SLOTS>,
+) {
     let mut words = initial;
-    let mut between = rounds::<1, _>(&mut words, Between::new(sums));
+    let mut between = rounds::<CALLER, _>(&mut words, Between::new(sums));
     between.store();
     for (i, (words, initial)) in words.as_chunks().0.iter().zip(initial.as_chunks::<8>().0).enumerate() {
         let mut sums: [__m256i; 8] = *words;
         for (sum, word) in sums.iter_mut().zip(initial) {
             *sum = _mm256_add_epi32(*sum, *word);
         }
-        store_half(blocks, i, transpose(sums));
-    }
-}
-
-/// Works on sums.
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn sum(sums: &mut Sums<'_>) {
-    for run in sums.runs {
-        let slot = run.slot % SLOTS;
-        let mut h = sums.totals[slot];
-        for block in run.text {
-            h = step(h, block, &sums.multipliers[slot]);
+        let rows = transpose(sums);
+        if SLOTS == QUAD && i == 1 {
+            // A one-time key has 32 bytes.
+            store_half(&mut blocks[QUAD..], i, &rows[QUAD..]);
+        } else {
+            store_half(blocks, i, &rows);
         }
-        sums.totals[slot] = h;
     }
 }
 
@@ -124,181 +187,6 @@ pub(super) fn blocks_and_sum(
     make_blocks::<3, _>(key, nonce, first, blocks, sum).h
 }
 
-/// What is done between rounds.
-pub(super) trait AfterRound {
-    fn after_round(&mut self);
-}
-
-/// Nothing is done.
-struct Nothing;
-
-impl AfterRound for Nothing {
-    #[inline(always)]
-    fn after_round(&mut self) {}
-}
-
-/// A sum that is continued.
-pub(super) struct Sum<'a> {
-    pub(super) h: Number,
-    /// The lower and the upper half of r, and 5/4 of the upper. Behind a reference: with them in it, the whole would
-    /// stay in memory.
-    r: &'a [u64; 3],
-    text: &'a [[u8; 16]],
-    pace: Pace,
-}
-
-impl<'a> Sum<'a> {
-    #[inline(always)]
-    pub(super) fn new(h: Number, r: &'a [u64; 3], text: &'a [[u8; 16]]) -> Self {
-        Self { h, r, text, pace: Pace { steps: text.len(), due: 0 } }
-    }
-}
-
-impl AfterRound for Sum<'_> {
-    #[inline(always)]
-    fn after_round(&mut self) {
-        self.pace.after_round();
-        while self.pace.step() {
-            if let [block, rest @ ..] = self.text {
-                // SAFETY: who has steps to do has BMI2; see `blocks_and_sum`.
-                self.h = unsafe { step(self.h, block, self.r) };
-                self.text = rest;
-            }
-        }
-    }
-}
-
-/// Many sums that are continued, one after the other.
-struct Between<'a, 't> {
-    h: Number,
-    slot: usize,
-    text: &'t [[u8; 16]],
-    runs: &'t [Run<'t>],
-    multipliers: &'t [[u64; 3]; SLOTS],
-    totals: &'a mut [Number; SLOTS],
-    pace: Pace,
-}
-
-impl<'a, 't> Between<'a, 't> {
-    #[inline(always)]
-    fn new(sums: &'a mut Sums<'t>) -> Self {
-        let pace = Pace { steps: sums.steps, due: 0 };
-        let Sums { runs, multipliers, totals, .. } = sums;
-        Self { h: totals[0], slot: 0, text: &[], runs, multipliers, totals, pace }
-    }
-
-    #[inline(always)]
-    fn store(&mut self) {
-        self.totals[self.slot] = self.h;
-    }
-}
-
-impl AfterRound for Between<'_, '_> {
-    #[inline(always)]
-    fn after_round(&mut self) {
-        self.pace.after_round();
-        while self.pace.step() {
-            if self.text.is_empty()
-                && let [run, rest @ ..] = self.runs
-            {
-                self.store();
-                (self.slot, self.text, self.runs) = (run.slot % SLOTS, run.text, rest);
-                self.h = self.totals[self.slot];
-            }
-            if let [block, rest @ ..] = self.text {
-                // SAFETY: who has steps to do has BMI2; see `pass`.
-                self.h = unsafe { step(self.h, block, &self.multipliers[self.slot]) };
-                self.text = rest;
-            }
-        }
-    }
-}
-
-/// Spreads steps evenly over twenty rounds; all are done after the last.
-struct Pace {
-    steps: usize,
-    /// Steps that are due, in twentieths.
-    due: usize,
-}
-
-impl Pace {
-    #[inline(always)]
-    fn after_round(&mut self) {
-        self.due += self.steps;
-    }
-
-    /// Whether a step is due; then it counts as done.
-    #[inline(always)]
-    fn step(&mut self) -> bool {
-        let due = self.due >= 20;
-        if due {
-            self.due -= 20;
-        }
-        due
-    }
-}
-
-/// As [`Number::step`], in half as many instructions as the compiler makes of it; `r` is as in [`Sum`].
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn step(h: Number, block: &[u8; 16], r: &[u64; 3]) -> Number {
-    let [h0, h1, h2] = h.0;
-    let (low, high, top);
-    // SAFETY: the registers written are declared; 16 bytes are read from `block` and 24 from `r`.
-    unsafe {
-        asm!(
-            // h += block + 2^128
-            "add {h0}, [{block}]",
-            "adc {h1}, [{block} + 8]",
-            "adc {h2}, 1",
-            // b:a = h0 r0 + h1 s1, with s1 = 5/4 r1
-            "mov rdx, [{r}]",
-            "mulx {b}, {a}, {h0}",
-            "mov rdx, [{r} + 8]",
-            "mulx {d}, {c}, {h0}",
-            "mov rdx, [{r} + 16]",
-            "mulx {e}, {h0}, {h1}",
-            "add {a}, {h0}",
-            "adc {b}, {e}",
-            // d:c = h0 r1 + h2 s1 + h1 r0
-            "imul rdx, {h2}",
-            "add {c}, rdx",
-            "adc {d}, 0",
-            "mov rdx, [{r}]",
-            "mulx {e}, {h0}, {h1}",
-            "add {c}, {h0}",
-            "adc {d}, {e}",
-            // d:c += h2 r0 2^64 + b
-            "imul rdx, {h2}",
-            "add {c}, {b}",
-            "adc {d}, rdx",
-            // What lies above 2^130 counts five times at the bottom.
-            "mov {h2:e}, {d:e}",
-            "and {h2:e}, 3",
-            "mov {e}, {d}",
-            "shr {e}, 2",
-            "and {d}, -4",
-            "add {d}, {e}",
-            "add {a}, {d}",
-            "adc {c}, 0",
-            "adc {h2}, 0",
-            block = in(reg) block.as_ptr(),
-            r = in(reg) r.as_ptr(),
-            h0 = inout(reg) h0 => _,
-            h1 = inout(reg) h1 => _,
-            h2 = inout(reg) h2 => top,
-            a = out(reg) low,
-            b = out(reg) _,
-            c = out(reg) high,
-            d = out(reg) _,
-            e = out(reg) _,
-            out("rdx") _,
-            options(pure, readonly, nostack),
-        );
-    }
-    Number([low, high, top])
-}
-
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn make_blocks<const CALLER: u8, B: AfterRound>(
@@ -326,7 +214,7 @@ fn make_blocks<const CALLER: u8, B: AfterRound>(
         for (sum, &word) in sums.iter_mut().zip(initial) {
             *sum = _mm256_add_epi32(*sum, _mm256_set1_epi32(word as i32));
         }
-        store_half(blocks, i, transpose(sums));
+        store_half(blocks, i, &transpose(sums));
     }
     between
 }
@@ -459,8 +347,8 @@ fn diagonals(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
 /// Writes the first or the second half of every block.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn store_half(blocks: &mut [Block; 8], half: usize, rows: [__m256i; 8]) {
-    for (block, row) in blocks.iter_mut().zip(rows) {
+fn store_half(blocks: &mut [Block], half: usize, rows: &[__m256i]) {
+    for (block, &row) in blocks.iter_mut().zip(rows) {
         // SAFETY: half a block is 32 aligned bytes.
         unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * half).cast(), row) };
     }

@@ -2,6 +2,7 @@
 
 pub(super) mod avx2;
 pub(super) mod avx512;
+mod between;
 mod chacha20x8;
 pub(super) mod wipe;
 

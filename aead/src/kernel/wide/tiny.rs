@@ -1,0 +1,149 @@
+//! Batches of messages of at most one block: four to a pass, which makes their key blocks and their data blocks.
+//!
+//! As in [`short`](super::short), but nothing needs a plan: a message's place follows from its number. The sums of four
+//! messages are worked on in the next pass; those of the last four have none, and go side by side. What is summed is a
+//! copy, so that opening decrypts at once; a message that then does not verify is wiped before anybody sees it.
+
+use super::pass::{QUAD, Quad, Run, Sums};
+use super::{Block, Direction, Message, Number, Tag, Unit, verdict, wipe, wipe_stack};
+use crate::kernel::scalar;
+
+/// Messages of more bytes are not tiny.
+pub(super) const MOST: usize = size_of::<Block>();
+
+/// Seals or opens every message; opening sets its outcome.
+#[inline(never)]
+pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
+    let mut stream = [Block::ZERO; 8];
+    let mut under_way = UnderWay::NOTHING;
+    // No secrets: here, they need not be wiped with the stack.
+    let mut texts = [Text::EMPTY; QUAD];
+    unit.tiny(messages, direction, &mut texts, &mut stream, &mut under_way);
+    wipe_stack::<3328>();
+    wipe(&mut stream);
+    under_way = UnderWay::NOTHING;
+    core::hint::black_box(&mut under_way);
+}
+
+/// The same with memory for its secrets, which the caller wipes.
+#[inline(always)]
+pub(in crate::kernel) fn passes<U: Unit>(
+    unit: U,
+    messages: &mut [Message<'_>],
+    direction: Direction,
+    texts: &mut [Text; QUAD],
+    stream: &mut [Block; 8],
+    under_way: &mut UnderWay,
+) {
+    let mut behind: &mut [Message<'_>] = &mut [];
+    for quad in messages.chunks_mut(QUAD) {
+        let states = Quad::of(quad);
+        under_way.add(&texts[..behind.len()], |sums| unit.quad(&states, stream, sums));
+        under_way.settle(behind, direction);
+        let (keys, data) = stream.split_at(QUAD);
+        for (place, message) in quad.iter_mut().enumerate() {
+            under_way.begin(place, &keys[place], message.aad);
+            texts[place].apply(unit, message, direction, &data[place]);
+        }
+        behind = quad;
+    }
+    under_way.add(&texts[..behind.len()], |sums| unit.sum_quad(sums));
+    under_way.settle(behind, direction);
+}
+
+/// What is summed of a message: its ciphertext, filled up with zeros, and the lengths.
+#[derive(Clone, Copy)]
+pub(in crate::kernel) struct Text {
+    blocks: [[u8; 16]; MOST / 16 + 1],
+    count: usize,
+}
+
+impl Text {
+    const EMPTY: Self = Self { blocks: [[0; 16]; MOST / 16 + 1], count: 0 };
+
+    /// Encrypts or decrypts a message, and keeps its ciphertext.
+    #[inline(always)]
+    fn apply<U: Unit>(&mut self, unit: U, message: &mut Message<'_>, direction: Direction, stream: &Block) {
+        let Message { aad, buffer, .. } = message;
+        let blocks = buffer.len().div_ceil(16);
+        self.blocks[blocks] = scalar::lengths(aad.len(), buffer.len());
+        self.count = blocks + 1;
+        // Where the compiler knows the length, nothing is left of the loops.
+        match <&mut [u8; MOST]>::try_from(&mut **buffer) {
+            Ok(whole) => self.exchange(unit, whole, direction, stream),
+            Err(_) => self.exchange(unit, buffer, direction, stream),
+        }
+    }
+
+    #[inline(always)]
+    fn exchange<U: Unit>(&mut self, unit: U, buffer: &mut [u8], direction: Direction, stream: &Block) {
+        if direction == Direction::Open {
+            self.keep(buffer);
+        }
+        unit.apply(buffer, core::slice::from_ref(stream));
+        if direction == Direction::Seal {
+            self.keep(buffer);
+        }
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, text: &[u8]) {
+        let whole = text.as_chunks().0;
+        self.blocks[..whole.len()].copy_from_slice(whole);
+        if let Some(tail) = scalar::padded_tail(text) {
+            self.blocks[whole.len()] = tail;
+        }
+    }
+}
+
+/// Secrets of the messages that are under way.
+pub(in crate::kernel) struct UnderWay {
+    /// As in [`Sums`].
+    multipliers: [[u64; 3]; QUAD],
+    totals: [Number; QUAD],
+    /// The half of the one-time key that is added last.
+    last: [u128; QUAD],
+}
+
+impl UnderWay {
+    const NOTHING: Self = Self { multipliers: [[0; 3]; QUAD], totals: [Number::ZERO; QUAD], last: [0; QUAD] };
+
+    /// Begins the sum of a message, whose first block is `key`.
+    #[inline(always)]
+    fn begin(&mut self, place: usize, key: &Block, aad: &[u8]) {
+        let r = Number::r(key);
+        self.multipliers[place] = r.with_quarters();
+        self.totals[place] = Number::ZERO.absorb(aad, r);
+        self.last[place] = scalar::last(key);
+    }
+
+    /// Has texts added to the sums.
+    #[inline(always)]
+    fn add(&mut self, texts: &[Text], work: impl FnOnce(&mut Sums<'_, QUAD>)) {
+        let mut runs = [Run::NOTHING; QUAD];
+        let mut steps = 0;
+        for (slot, (run, text)) in runs.iter_mut().zip(texts).enumerate() {
+            *run = Run { slot, text: &text.blocks[..text.count] };
+            steps += text.count;
+        }
+        let Self { multipliers, totals, .. } = self;
+        work(&mut Sums { runs: &runs[..texts.len()], steps, multipliers, totals });
+    }
+
+    /// Finishes the sums of `messages`.
+    #[inline(always)]
+    fn settle(&self, messages: &mut [Message<'_>], direction: Direction) {
+        for ((message, total), last) in messages.iter_mut().zip(&self.totals).zip(self.last) {
+            let tag = total.tag(last);
+            match direction {
+                Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
+                Direction::Open => {
+                    message.outcome = verdict(tag, &message.tag);
+                    if message.outcome.is_err() {
+                        message.buffer.fill(0);
+                    }
+                }
+            }
+        }
+    }
+}
