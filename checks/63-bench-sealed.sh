@@ -8,7 +8,7 @@ bench="${CARGO_TARGET_DIR:-target}/release/sealed-bench"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 "$bench" state
-for part in "handshake" "latency --only latency-8ch --seconds 0.7 --ours $SCHWANN_LIBLSL --vs $REAL_LIBLSL_118 --out $results/runs"; do
+for part in "handshake" "paired --seconds 0.5 --ours $SCHWANN_LIBLSL --out $results/paired" "latency --only latency-8ch --seconds 0.7 --ours $SCHWANN_LIBLSL --vs $REAL_LIBLSL_118 --out $results/runs"; do
   # shellcheck disable=SC2086
   "$bench" $part --quick || [ $? -eq 3 ]
 done

@@ -53,6 +53,8 @@ impl Lsl {
 /// What a stream announces about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamShape<'a> {
+    /// What it is called.
+    pub name: &'a str,
     /// Channels per sample.
     pub channel_count: usize,
     /// The announced rate, Hz; 0 for an irregular stream.
@@ -102,7 +104,7 @@ impl Outlet {
         shape: &StreamShape<'_>,
         buffer: i32,
     ) -> Result<Self, CallError> {
-        let name = CString::new("SchwannBench").expect("a literal without NUL");
+        let name = CString::new(shape.name).map_err(|_| CallError::new("name holds a NUL"))?;
         let kind = CString::new("Bench").expect("a literal without NUL");
         let source = CString::new(shape.source_id).map_err(|_| CallError::new("source id holds a NUL"))?;
         let count = c_int::try_from(shape.channel_count).map_err(|_| CallError::new("too many channels"))?;

@@ -44,5 +44,6 @@ pub mod workload;
 pub fn run_if_worker() {
     aead::workers::run_if_worker();
     mse::run_if_worker();
+    sealed::run_if_worker();
     worker::run_if_worker();
 }

@@ -18,6 +18,7 @@ mod handshake;
 pub(crate) mod lab;
 mod latency;
 mod link;
+mod paired;
 pub(crate) mod session;
 mod state;
 mod timing;
@@ -28,13 +29,14 @@ const USAGE: &str = "\
 Measures what sealing costs.
 
   sealed-bench latency [OPTIONS]    samples: sealed against plain against the real liblsl
+  sealed-bench paired [OPTIONS]     samples: what sealing adds, by streams side by side in the same two processes
   sealed-bench handshake            processor time a side, and wall time on loopback and over a slow line
   sealed-bench state                what a connection holds in memory
   sealed-bench timing               whether a refusal's time tells where the bytes differ
 
   --quick          few cells, short runs
   --seconds S      length of a run (default 5, quick 1.5)
-  --blocks N       every subject runs twice per block (default 3, quick 1)
+  --blocks N       every subject runs twice per block (default 3, quick 1); paired: restarts (default 12, quick 4)
   --only WORD      only the cells whose name contains WORD
   --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
   --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
@@ -80,6 +82,11 @@ impl Targets {
 /// The exit code for a target that was missed: the measurement itself went well.
 const MISSED: u8 = 3;
 
+/// Turns this process into a measuring process of [`run`]'s if it was started as one, and then does not return.
+pub(crate) fn run_if_worker() {
+    paired::run_if_worker();
+}
+
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
 /// The caller must have called [`crate::run_if_worker`] first: the measuring processes are this program.
@@ -115,6 +122,7 @@ fn execute(arguments: impl IntoIterator<Item = OsString>) -> Result<Targets, Rea
     }
     match part.as_str() {
         "latency" => latency::measure(&options),
+        "paired" => paired::measure(&options),
         "handshake" => handshake::measure(options.quick),
         "state" => state::measure(),
         "timing" => timing::measure(),

@@ -20,7 +20,7 @@ pub(crate) fn private(session: &str, base: u16, peer: Ipv4Addr) -> String {
 }
 
 /// Finds a run of ports that nobody uses now, below those that the kernel hands out.
-pub(super) fn free_ports() -> u16 {
+pub(crate) fn free_ports() -> u16 {
     let seed = now_ns() ^ u64::from(std::process::id()).rotate_left(32);
     let mut base = 20_000 + (seed % 10_000) as u16;
     while !(base..base + PORTS).all(is_free) {

@@ -290,7 +290,7 @@ fn load(task: &Task, path: &Path) -> Result<Lsl, Failure> {
 
 fn shape<'a>(task: &Task, source_id: &'a str) -> StreamShape<'a> {
     let Workload { channel_count, nominal_rate, .. } = task.workload;
-    StreamShape { channel_count, nominal_rate, source_id }
+    StreamShape { name: "SchwannBench", channel_count, nominal_rate, source_id }
 }
 
 /// The stream that an end makes.
