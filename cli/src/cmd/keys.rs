@@ -166,15 +166,16 @@ impl Keys {
         writeln!(out, "The lab is founded, and this machine is its first member.")?;
         writeln!(out, "  lab        {}", bundle.lab.authority().fingerprint())?;
         writeln!(out, "  keys       {}", self.folder.display())?;
-        writeln!(out, "Streams of this machine are sealed from now on. Next, one of:")?;
+        if passphrase.is_some() {
+            writeln!(out, "Now, and once after each start of this machine, open its key:")?;
+            writeln!(out, "  schwann keys unlock")?;
+        }
+        writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
         writeln!(
             out,
             "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
         )?;
         writeln!(out, "  schwann keys new-device NAME       on another machine, for a key of its own")?;
-        if passphrase.is_some() {
-            writeln!(out, "  schwann keys unlock                once after each start of this machine")?;
-        }
         Ok(Exit::Good)
     }
 
@@ -222,7 +223,9 @@ impl Keys {
         )
         .map_err(failed)?;
         let mut out = io::stdout().lock();
-        writeln!(out, "This machine's key is made; it never leaves it. On the lab's machine, run:")?;
+        writeln!(out, "This machine's key is made; it never leaves it.")?;
+        writeln!(out, "  key        {}", device.public().fingerprint())?;
+        writeln!(out, "On the lab's machine, run, and compare the key that it shows with this one:")?;
         writeln!(out, "  schwann keys issue {}", text::request(&device.public(), name.as_str()))?;
         Ok(Exit::Good)
     }
@@ -233,7 +236,7 @@ impl Keys {
         let mut out = io::stdout().lock();
         let serial = membership.certificate.statement.serial;
         writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
-        writeln!(out, "Compare this fingerprint with the new machine's, then run there:")?;
+        writeln!(out, "If this is the key that `new-device` showed on the new machine, run there:")?;
         writeln!(out, "  schwann keys trust {}", membership.to_text())?;
         Ok(Exit::Good)
     }

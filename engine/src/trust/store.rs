@@ -203,7 +203,11 @@ fn unlocked(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
 ///
 /// - Errors: there is no such place on this system, or it cannot be written.
 pub fn unlock(path: &Path, seed: &[u8]) -> Result<(), TrustError> {
-    let no_place = || TrustError::File(path.to_path_buf(), String::from("XDG_RUNTIME_DIR is not set"));
+    let no_place = || {
+        let reason = "there is no place in memory for an open key, because XDG_RUNTIME_DIR is not set; log in at the \
+                      machine or over ssh, or give programs the passphrase in SCHWANN_PASSPHRASE_FILE";
+        TrustError::File(path.to_path_buf(), String::from(reason))
+    };
     write_private(&unlocked_path(path).ok_or_else(no_place)?, seed)
 }
 
