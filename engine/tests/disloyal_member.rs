@@ -3,7 +3,7 @@
 //! Whoever only owns the network cannot reach into a session at all (`interop/test_attacker_lab.py`); this one is at its
 //! other end, with a certificate that everybody accepts.
 
-use std::io::{Read, Write};
+use std::io::{BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -144,11 +144,11 @@ fn say_to_outlet(outlet: &Outlet, disloyal: &Member, messages: &[Vec<u8>]) {
             Progress::NeedsMore => input.clear(),
         }
     };
-    let sent = shake.poll_output().len();
-    socket.write_all(shake.poll_output()).expect("sent");
-    shake.sent(sent);
+    // Together with the first messages, which are more than a request may have.
+    let last_step = shake.poll_output().to_vec();
+    shake.sent(last_step.len());
     let mut session = shake.finish().expect("done").session;
-    say(&mut socket, &mut session, messages, b"LSL:fullinfo\r\n");
+    say(&mut socket, last_step, &mut session, messages, b"LSL:fullinfo\r\n");
     let mut answer = Vec::new();
     while !answer.ends_with(b"</info>\n") {
         early = receive(&mut socket, early);
@@ -179,14 +179,17 @@ fn say_to_inlet(listener: &TcpListener, disloyal: &Member, messages: &[Vec<u8>])
             early = receive(&mut socket, early);
         }
     }
-    say(&mut socket, &mut session, messages, b"LSL/110 404 Not found\r\n\r\n");
+    say(&mut socket, Vec::new(), &mut session, messages, b"LSL/110 404 Not found\r\n\r\n");
     let mut end = [0; 96];
     let len = session.close(&mut end).expect("room");
     socket.write_all(&end[..len]).expect("sent");
 }
 
-fn say(socket: &mut TcpStream, session: &mut Secure, messages: &[Vec<u8>], last: &[u8]) {
+/// Sends `first` as it is, and behind it, in few pieces, everything sealed.
+fn say(socket: &mut TcpStream, first: Vec<u8>, session: &mut Secure, messages: &[Vec<u8>], last: &[u8]) {
     let mut wire = vec![0; 16_384];
+    let mut socket = BufWriter::with_capacity(256 << 10, socket);
+    socket.write_all(&first).expect("nobody hangs up");
     let mut send = |session: &mut Secure, message: &[u8]| {
         let len = session.seal_control(message, &mut wire).expect("room");
         socket.write_all(&wire[..len]).expect("nobody hangs up");
@@ -198,6 +201,7 @@ fn say(socket: &mut TcpStream, session: &mut Secure, messages: &[Vec<u8>], last:
     messages.iter().for_each(|message| send(session, message));
     let len = session.seal(last, &mut wire).expect("room");
     socket.write_all(&wire[..len]).expect("nobody hangs up");
+    socket.flush().expect("nobody hangs up");
 }
 
 /// Appends what one read brings.

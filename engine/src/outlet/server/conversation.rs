@@ -199,7 +199,7 @@ impl Conversation {
             Role::Answering { .. } => self.answer(),
             Role::Closing { .. } => match self.hear(&mut Vec::new()) {
                 Heard::Nothing => Next::Keep,
-                Heard::End => Next::Part,
+                Heard::Enough | Heard::End => Next::Part,
             },
             Role::Feeding { member } => {
                 if writable {
@@ -210,7 +210,7 @@ impl Conversation {
                 let mut said = Vec::new();
                 match self.hear(&mut said) {
                     Heard::Nothing if said.is_empty() => Next::Keep,
-                    Heard::Nothing | Heard::End => Next::Part,
+                    Heard::Nothing | Heard::Enough | Heard::End => Next::Part,
                 }
             }
         }
@@ -235,7 +235,7 @@ impl Conversation {
                 }
             }
         }
-        Heard::End
+        Heard::Enough
     }
 
     fn listen(&mut self, shared: &Shared) -> Next {
@@ -299,11 +299,18 @@ impl Conversation {
 
     /// Goes on with a handshake.
     fn secure(&mut self, shared: &Shared) -> Next {
-        let mut received = Vec::new();
-        let heard = self.hear(&mut received);
-        match self.shake_hands(shared, &received) {
-            Next::Keep if heard == Heard::End => Next::Part,
-            next => next,
+        loop {
+            let mut received = Vec::new();
+            let heard = self.hear(&mut received);
+            let next = self.shake_hands(shared, &received);
+            match heard {
+                Heard::End if next == Next::Keep => return Next::Part,
+                // The poller tells of bytes once, and not of those that were left.
+                Heard::Enough if next == Next::Keep && matches!(self.role, Role::Securing { .. }) => {}
+                // A member that knows of a newer lab sends the update right behind its handshake: that may be more than is
+                // read at a time, and who has shaken hands reads on.
+                _ => return next,
+            }
         }
     }
 
@@ -389,7 +396,11 @@ impl Conversation {
 /// How far a client's bytes go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Heard {
+    /// The client is gone, or what it said cannot be read.
     End,
+    /// There may be more than a request may have.
+    Enough,
+    /// Nothing more for now.
     Nothing,
 }
 
