@@ -55,18 +55,18 @@
 //! with 13 bytes of header.
 //!
 //! On a CPU without AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), where no peer has it either, the
-//! AVX2 kernel against the best of them at that size, sealing and opening; medians of 41 turns, and of five runs of
-//! `aead-bench 64,264,512,1024,4096,16384 1,8 41 avx2`. Half the interquartile range was 0.5 to 2.9 % of a median, and
-//! ring measured a second time differed from itself by 1 % at most.
+//! AVX2 kernel against the best of them at that size, sealing and opening; medians of 41 turns, and of the two to four runs
+//! of `aead-bench 64,264,512,1024,4096,16384 1,8 41 avx2` in which the machine was quiet enough for that size. Figures
+//! of different runs differed by 0.03 at most, and ring measured a second time from itself by 2 %.
 //!
 //! | message | alone | batch of 8 |
 //! | --- | --- | --- |
-//! | 64 B | 1.15 and 1.17 | 1.83 and 1.81 |
-//! | 264 B | 1.02 and 1.03 | 1.28 and 1.28 |
-//! | 512 B | 1.00 and 1.02 | 1.38 and 1.31 |
-//! | 1 KiB | 1.05 and 1.03 | 1.26 and 1.20 |
-//! | 4 KiB | 1.11 and 1.10 | 1.07 and 1.05 |
-//! | 16 KiB | 1.14 and 1.13 | 1.02 and 1.02 |
+//! | 64 B | 1.14 and 1.16 | 2.24 and 2.22 |
+//! | 264 B | 1.00 and 1.02 | 1.27 and 1.26 |
+//! | 512 B | 1.00 and 1.02 | 1.40 and 1.43 |
+//! | 1 KiB | 1.06 and 1.02 | 1.26 and 1.26 |
+//! | 4 KiB | 1.11 and 1.10 | 1.10 and 1.10 |
+//! | 16 KiB | 1.13 and 1.13 | 1.14 and 1.13 |
 //!
 //! There the rounds of eight blocks take 460 cycles, 0.9 per byte. Their 1,280 additions, exclusive ors, shifts and
 //! shuffles would take 320 if they filled all four vector pipes, but four quarter rounds at a time, which is what the
