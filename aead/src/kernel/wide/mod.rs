@@ -18,13 +18,15 @@ pub(super) mod short;
 pub(super) mod simd;
 pub(super) mod stitched;
 pub(super) mod tiny;
+pub(super) mod under_way;
 mod unit;
 
 pub(super) use unit::{entries, unit};
 
 use cursor::Cursor;
 use pass::{QUAD, Quad, SLOTS, States, Sums};
-use short::{Plan, UnderWay};
+use short::Plan;
+use under_way::UnderWay;
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
@@ -127,7 +129,7 @@ pub(super) trait Unit: Copy {
         direction: Direction,
         plans: &mut [Plan; 3],
         streams: &mut [[Block; 8]; 2],
-        under_way: &mut UnderWay,
+        under_way: &mut UnderWay<SLOTS>,
     );
     /// [`tiny::passes`].
     fn tiny(
@@ -136,7 +138,7 @@ pub(super) trait Unit: Copy {
         direction: Direction,
         texts: &mut [tiny::Text; QUAD],
         stream: &mut [Block; 8],
-        under_way: &mut tiny::UnderWay,
+        under_way: &mut UnderWay<QUAD>,
     );
     /// Clears the vector registers.
     fn wipe_registers(self);
@@ -280,6 +282,15 @@ fn verify<U: Unit>(unit: U, messages: &mut [Message<'_>], keys: &mut [Block; GRO
         if message.outcome.is_err() {
             message.buffer.fill(0);
         }
+    }
+}
+
+/// Gives a message its tag, or compares it and sets the outcome.
+#[inline(always)]
+fn settle(message: &mut Message<'_>, tag: u128, direction: Direction) {
+    match direction {
+        Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
+        Direction::Open => message.outcome = verdict(tag, &message.tag),
     }
 }
 

@@ -5,8 +5,9 @@
 //! Opening compares a tag before the last part of its message is decrypted; what was decrypted before is wiped if the
 //! tag does not verify.
 
-use super::pass::{Run, SLOTS, States, Sums};
-use super::{Block, Direction, Message, Number, Tag, Unit, verdict, wipe, wipe_stack};
+use super::pass::{Run, SLOTS, States};
+use super::under_way::UnderWay;
+use super::{Block, Direction, Message, Unit, settle, wipe, wipe_stack};
 use crate::kernel::scalar;
 
 /// Seals or opens every message; opening sets its outcome.
@@ -18,11 +19,8 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     let mut plans = [Plan::NOTHING; 3];
     unit.short(messages, direction, &mut plans, &mut streams, &mut under_way);
     wipe_stack::<5120>();
-    for stream in &mut streams {
-        wipe(stream);
-    }
-    under_way = UnderWay::NOTHING;
-    core::hint::black_box(&mut under_way);
+    wipe(streams.as_flattened_mut());
+    under_way.wipe();
 }
 
 /// The same with memory for its secrets, which the caller wipes.
@@ -33,7 +31,7 @@ pub(in crate::kernel) fn passes<U: Unit>(
     direction: Direction,
     plans: &mut [Plan; 3],
     streams: &mut [[Block; 8]; 2],
-    under_way: &mut UnderWay,
+    under_way: &mut UnderWay<SLOTS>,
 ) {
     let Some(Message { key, .. }) = messages.first() else { return };
     let mut states = [States::new(key), States::new(key)];
@@ -56,8 +54,7 @@ pub(in crate::kernel) fn passes<U: Unit>(
             &mut many
         };
         let (count, steps) = behind.runs(messages, &mut staged, runs);
-        let UnderWay { multipliers, totals, .. } = &mut *under_way;
-        let mut sums = Sums { runs: &runs[..count], steps, multipliers, totals };
+        let mut sums = under_way.sums(&runs[..count], steps);
         match plan.blocks {
             0 => unit.sum(&mut sums),
             // A pass with little in it: what makes fewer blocks is done sooner.
@@ -78,29 +75,6 @@ pub(in crate::kernel) fn passes<U: Unit>(
         for message in messages.iter_mut().filter(|message| message.outcome.is_err()) {
             message.buffer.fill(0);
         }
-    }
-}
-
-/// Secrets of the messages that are under way.
-pub(in crate::kernel) struct UnderWay {
-    /// As in [`Sums`].
-    multipliers: [[u64; 3]; SLOTS],
-    totals: [Number; SLOTS],
-    /// The half of the one-time key that is added last.
-    last: [u128; SLOTS],
-}
-
-impl UnderWay {
-    const NOTHING: Self =
-        Self { multipliers: [[0; 3]; SLOTS], totals: [Number::ZERO; SLOTS], last: [0; SLOTS] };
-
-    /// Begins the sum of a message, whose first block is `key`.
-    #[inline(always)]
-    fn begin(&mut self, slot: usize, key: &Block, aad: &[u8]) {
-        let r = Number::r(key);
-        self.multipliers[slot] = r.with_quarters();
-        self.totals[slot] = Number::ZERO.absorb(aad, r);
-        self.last[slot] = scalar::last(key);
     }
 }
 
@@ -167,17 +141,12 @@ impl Plan {
                 steps += text.len();
             }
         };
-        // Neighbours are of different messages, so that their sums can be worked on side by side.
-        for portion in self.portions() {
-            add(
-                portion.message % SLOTS,
-                messages[portion.message].buffer[portion.start..portion.end].as_chunks().0,
-            );
-        }
         for (portion, staged) in self.portions().iter().zip(&*staged) {
+            let slot = portion.message % SLOTS;
+            let (whole, tail) = messages[portion.message].buffer[portion.start..portion.end].as_chunks();
+            add(slot, whole);
             if portion.ends {
-                let filled = (portion.end - portion.start).is_multiple_of(16);
-                add(portion.message % SLOTS, &staged[usize::from(filled)..]);
+                add(slot, &staged[usize::from(tail.is_empty())..]);
             }
         }
         (count, steps)
@@ -191,17 +160,12 @@ impl Plan {
         messages: &mut [Message<'_>],
         direction: Direction,
         stream: &[Block; 8],
-        under_way: &UnderWay,
+        under_way: &UnderWay<SLOTS>,
     ) {
         for portion in self.portions() {
             let message = &mut messages[portion.message];
-            let slot = portion.message % SLOTS;
             if portion.ends {
-                let tag = under_way.totals[slot].tag(under_way.last[slot]);
-                match direction {
-                    Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
-                    Direction::Open => message.outcome = verdict(tag, &message.tag),
-                }
+                settle(message, under_way.tag(portion.message % SLOTS), direction);
             }
             if direction == Direction::Open && message.outcome.is_ok() {
                 unit.apply(&mut message.buffer[portion.start..portion.end], portion.data(stream));
@@ -217,7 +181,7 @@ impl Plan {
         messages: &mut [Message<'_>],
         direction: Direction,
         stream: &[Block; 8],
-        under_way: &mut UnderWay,
+        under_way: &mut UnderWay<SLOTS>,
     ) {
         for portion in self.portions() {
             let message = &mut messages[portion.message];

@@ -98,13 +98,19 @@ pub(in crate::kernel) trait Simd: Copy {
         super::chacha20::blocks_from::<Self, SETS>(self, key, nonce, first, blocks);
     }
 
+    /// Replaces eight initial states by their key stream, one set of registers after the other.
+    #[inline(always)]
+    fn set_by_set(self, blocks: &mut [Block; 8]) {
+        for blocks in blocks.chunks_mut(Self::PARTS) {
+            super::chacha20::key_stream::<Self, 1>(self, blocks);
+        }
+    }
+
     /// Writes eight blocks of key stream, and works on sums; a unit may know how to do both at a time.
     #[inline(always)]
     fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
         states.write(blocks);
-        for blocks in blocks.chunks_mut(Self::PARTS) {
-            super::chacha20::key_stream::<Self, 1>(self, blocks);
-        }
+        self.set_by_set(blocks);
         self.sum(sums);
     }
 
@@ -113,9 +119,7 @@ pub(in crate::kernel) trait Simd: Copy {
     #[inline(always)]
     fn quad(self, states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
         states.write(blocks);
-        for blocks in blocks.chunks_mut(Self::PARTS) {
-            super::chacha20::key_stream::<Self, 1>(self, blocks);
-        }
+        self.set_by_set(blocks);
         self.sum_quad(sums);
     }
 
@@ -140,9 +144,7 @@ pub(in crate::kernel) trait Simd: Copy {
         (h, r): (Number, Number),
         text: &[[u8; 16]],
     ) -> Number {
-        for blocks in blocks.chunks_mut(Self::PARTS) {
-            super::chacha20::key_stream::<Self, 1>(self, blocks);
-        }
+        self.set_by_set(blocks);
         text.iter().fold(h, |h, block| h.step(block, r))
     }
 

@@ -5,16 +5,14 @@
 //! as soon as it is summed, and before the tag is compared; a message that then does not verify is wiped before
 //! anybody sees it.
 
-use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, verdict, wipe};
+use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, settle, verdict, wipe};
 
 /// Seals or opens one message; opening sets its outcome.
 #[inline(never)]
 pub(super) fn message<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
     let mut streams = [[Block::ZERO; 8]; 2];
     unit.stitched(message, direction, &mut streams);
-    for stream in &mut streams {
-        wipe(stream);
-    }
+    wipe(streams.as_flattened_mut());
 }
 
 /// The same with memory for its secrets, which the caller wipes.
@@ -218,10 +216,7 @@ impl Follower {
                 return;
             }
             let tag = self.h.finish(message.aad.len(), limit, self.r, &keys[self.index]);
-            match direction {
-                Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
-                Direction::Open => message.outcome = verdict(tag, &message.tag),
-            }
+            settle(message, tag, direction);
             self.index += 1;
             self.start(messages, keys);
         }

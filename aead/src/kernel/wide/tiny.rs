@@ -5,7 +5,8 @@
 //! copy, so that opening decrypts at once; a message that then does not verify is wiped before anybody sees it.
 
 use super::pass::{QUAD, Quad, Run, Sums};
-use super::{Block, Direction, Message, Number, Tag, Unit, verdict, wipe, wipe_stack};
+use super::under_way::UnderWay;
+use super::{Block, Direction, Message, Unit, settle, wipe, wipe_stack};
 use crate::kernel::scalar;
 
 /// Messages of more bytes are not tiny.
@@ -21,8 +22,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     unit.tiny(messages, direction, &mut texts, &mut stream, &mut under_way);
     wipe_stack::<3328>();
     wipe(&mut stream);
-    under_way = UnderWay::NOTHING;
-    core::hint::black_box(&mut under_way);
+    under_way.wipe();
 }
 
 /// The same with memory for its secrets, which the caller wipes.
@@ -33,13 +33,13 @@ pub(in crate::kernel) fn passes<U: Unit>(
     direction: Direction,
     texts: &mut [Text; QUAD],
     stream: &mut [Block; 8],
-    under_way: &mut UnderWay,
+    under_way: &mut UnderWay<QUAD>,
 ) {
     let mut behind: &mut [Message<'_>] = &mut [];
     for quad in messages.chunks_mut(QUAD) {
         let states = Quad::of(quad);
-        under_way.add(&texts[..behind.len()], |sums| unit.quad(&states, stream, sums));
-        under_way.settle(behind, direction);
+        add(under_way, &texts[..behind.len()], |sums| unit.quad(&states, stream, sums));
+        finish(under_way, behind, direction);
         let (keys, data) = stream.split_at(QUAD);
         for (place, message) in quad.iter_mut().enumerate() {
             under_way.begin(place, &keys[place], message.aad);
@@ -47,8 +47,8 @@ pub(in crate::kernel) fn passes<U: Unit>(
         }
         behind = quad;
     }
-    under_way.add(&texts[..behind.len()], |sums| unit.sum_quad(sums));
-    under_way.settle(behind, direction);
+    add(under_way, &texts[..behind.len()], |sums| unit.sum_quad(sums));
+    finish(under_way, behind, direction);
 }
 
 /// What is summed of a message: its ciphertext, filled up with zeros, and the lengths.
@@ -96,54 +96,25 @@ impl Text {
     }
 }
 
-/// Secrets of the messages that are under way.
-pub(in crate::kernel) struct UnderWay {
-    /// As in [`Sums`].
-    multipliers: [[u64; 3]; QUAD],
-    totals: [Number; QUAD],
-    /// The half of the one-time key that is added last.
-    last: [u128; QUAD],
+/// Has the texts of a quad added to its sums.
+#[inline(always)]
+fn add(under_way: &mut UnderWay<QUAD>, texts: &[Text], work: impl FnOnce(&mut Sums<'_, QUAD>)) {
+    let mut runs = [Run::NOTHING; QUAD];
+    let mut steps = 0;
+    for (slot, (run, text)) in runs.iter_mut().zip(texts).enumerate() {
+        *run = Run { slot, text: &text.blocks[..text.count] };
+        steps += text.count;
+    }
+    work(&mut under_way.sums(&runs[..texts.len()], steps));
 }
 
-impl UnderWay {
-    const NOTHING: Self = Self { multipliers: [[0; 3]; QUAD], totals: [Number::ZERO; QUAD], last: [0; QUAD] };
-
-    /// Begins the sum of a message, whose first block is `key`.
-    #[inline(always)]
-    fn begin(&mut self, place: usize, key: &Block, aad: &[u8]) {
-        let r = Number::r(key);
-        self.multipliers[place] = r.with_quarters();
-        self.totals[place] = Number::ZERO.absorb(aad, r);
-        self.last[place] = scalar::last(key);
-    }
-
-    /// Has texts added to the sums.
-    #[inline(always)]
-    fn add(&mut self, texts: &[Text], work: impl FnOnce(&mut Sums<'_, QUAD>)) {
-        let mut runs = [Run::NOTHING; QUAD];
-        let mut steps = 0;
-        for (slot, (run, text)) in runs.iter_mut().zip(texts).enumerate() {
-            *run = Run { slot, text: &text.blocks[..text.count] };
-            steps += text.count;
-        }
-        let Self { multipliers, totals, .. } = self;
-        work(&mut Sums { runs: &runs[..texts.len()], steps, multipliers, totals });
-    }
-
-    /// Finishes the sums of `messages`.
-    #[inline(always)]
-    fn settle(&self, messages: &mut [Message<'_>], direction: Direction) {
-        for ((message, total), last) in messages.iter_mut().zip(&self.totals).zip(self.last) {
-            let tag = total.tag(last);
-            match direction {
-                Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
-                Direction::Open => {
-                    message.outcome = verdict(tag, &message.tag);
-                    if message.outcome.is_err() {
-                        message.buffer.fill(0);
-                    }
-                }
-            }
+/// Finishes the sums of a quad.
+#[inline(always)]
+fn finish(under_way: &UnderWay<QUAD>, quad: &mut [Message<'_>], direction: Direction) {
+    for (slot, message) in (0..QUAD).zip(quad) {
+        settle(message, under_way.tag(slot), direction);
+        if direction == Direction::Open && message.outcome.is_err() {
+            message.buffer.fill(0);
         }
     }
 }

@@ -129,7 +129,7 @@ macro_rules! unit {
                     direction: $crate::kernel::Direction,
                     plans: &mut [$crate::kernel::wide::short::Plan; 3],
                     streams: &mut [[Block; 8]; 2],
-                    under_way: &mut $crate::kernel::wide::short::UnderWay,
+                    under_way: &mut $crate::kernel::wide::under_way::UnderWay<{ $crate::kernel::wide::pass::SLOTS }>,
                 ) { $crate::kernel::wide::short::passes }
                 #[inline(never)]
                 fn quad(
@@ -143,7 +143,7 @@ macro_rules! unit {
                     direction: $crate::kernel::Direction,
                     texts: &mut [$crate::kernel::wide::tiny::Text; $crate::kernel::wide::pass::QUAD],
                     stream: &mut [Block; 8],
-                    under_way: &mut $crate::kernel::wide::tiny::UnderWay,
+                    under_way: &mut $crate::kernel::wide::under_way::UnderWay<{ $crate::kernel::wide::pass::QUAD }>,
                 ) { $crate::kernel::wide::tiny::passes }
             }
 

@@ -9,14 +9,7 @@ use crate::kernel::wide::pass::{QUAD, Run, SLOTS, Sums};
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn sum(sums: &mut Sums<'_, SLOTS>) {
-    let mut runs = sums.runs;
-    if let [a, b, rest @ ..] = runs
-        && a.slot != b.slot
-    {
-        sum_two(a, b, sums);
-        runs = rest;
-    }
-    for run in runs {
+    for run in sums.runs {
         let slot = run.slot % SLOTS;
         let mut h = sums.totals[slot];
         for block in run.text {
@@ -24,24 +17,6 @@ pub(super) fn sum(sums: &mut Sums<'_, SLOTS>) {
         }
         sums.totals[slot] = h;
     }
-}
-
-/// Works on two sums side by side.
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn sum_two(a: &Run<'_>, b: &Run<'_>, sums: &mut Sums<'_, SLOTS>) {
-    let (long, short) = if a.text.len() < b.text.len() { (b, a) } else { (a, b) };
-    let (i, j) = (long.slot % SLOTS, short.slot % SLOTS);
-    let (mut h, mut g) = (sums.totals[i], sums.totals[j]);
-    let (together, rest) = long.text.split_at(short.text.len());
-    for (x, y) in together.iter().zip(short.text) {
-        h = step(h, x, &sums.multipliers[i]);
-        g = step(g, y, &sums.multipliers[j]);
-    }
-    for x in rest {
-        h = step(h, x, &sums.multipliers[i]);
-    }
-    (sums.totals[i], sums.totals[j]) = (h, g);
 }
 
 /// Works on the sums of a quad side by side: a step waits for the one before it, but not for those of other sums.

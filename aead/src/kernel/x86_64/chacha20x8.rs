@@ -56,10 +56,7 @@ fn make_stream<const CALLER: u8, B: AfterRound>(blocks: &mut [Block; 8], between
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
-    let mut initial = [_mm256_setzero_si256(); 16];
-    for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
-        *word = _mm256_set1_epi32(constant as i32);
-    }
+    let mut initial = constants();
     let mut keys = [_mm256_setzero_si256(); 8];
     for (row, key) in keys.iter_mut().zip(states.keys) {
         *row = words(key.words());
@@ -76,10 +73,7 @@ pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
-    let mut initial = [_mm256_setzero_si256(); 16];
-    for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
-        *word = _mm256_set1_epi32(constant as i32);
-    }
+    let mut initial = constants();
     initial[4..12].copy_from_slice(&quad_keys(states.keys));
     initial[12] = _mm256_set_epi32(1, 1, 1, 1, 0, 0, 0, 0);
     let row = |place: usize| {
@@ -91,6 +85,17 @@ pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'
         *word = _mm256_broadcastsi128_si256(nonces);
     }
     make_pass::<5, _>(initial, blocks, sums);
+}
+
+/// Initial states of which only the constants are set.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn constants() -> [__m256i; 16] {
+    let mut initial = [_mm256_setzero_si256(); 16];
+    for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
+        *word = _mm256_set1_epi32(constant as i32);
+    }
+    initial
 }
 
 /// The words of four keys side by side, and the same once more.
