@@ -519,7 +519,7 @@ fn hostile_bytes_on_every_port_end_nothing_but_their_own_link() {
         b"LSL:streamfeed/110 \r\nMax-Buffer-Length: ",
         b"LSL:shortinfo\r\n",
         b"LSL:timedata\r\n",
-        &[0xd5, b'S', b'Q', 1],
+        &[0xd5, b'S', b'Q', 2],
     ];
     for sealed in [false, true] {
         let mut pair =
