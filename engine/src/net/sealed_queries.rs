@@ -160,36 +160,19 @@ pub(crate) fn is_sealed(datagram: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use schwann_session::discovery::QUERY_OVERHEAD;
-    use schwann_session::{
-        AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
-        UnixSeconds,
-    };
-
     use super::*;
+    use crate::net::testing::Lab;
+    use schwann_session::UnixSeconds;
+    use schwann_session::discovery::QUERY_OVERHEAD;
 
     const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
     const HERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::LOCALHOST);
 
     fn queries() -> (SealedQueries, Arc<Member>) {
-        let authority = AuthorityKey::generate(&mut SystemEntropy).expect("random");
-        let device = DeviceKey::generate(&mut SystemEntropy).expect("random");
-        let certificate = authority.certify(Statement {
-            device: device.public(),
-            flags: Flags::default(),
-            lab: LabId([0; 16]),
-            name: DeviceName::new("device").expect("a name"),
-            not_after: UnixSeconds(u64::MAX),
-            not_before: UnixSeconds(0),
-            roles: Roles::BOTH,
-            serial: 1,
-        });
-        let credentials = Credentials::new(device, certificate, &mut SystemEntropy).expect("credentials");
-        let list = |number: u64, key| {
-            RevocationList::sign(&authority, number, UnixSeconds(1), key, &[]).expect("a list")
-        };
-        let member = Arc::new(Member::new(authority.lab(), credentials, list(1, &KEYS[0]), &KEYS[0]));
-        let update = [list(2, &KEYS[1]).as_bytes(), &KEYS[1]].concat();
+        let lab = Lab::new();
+        let [first, second] = [1, 2].map(|number| lab.list(number, &KEYS[number as usize - 1]));
+        let member = Arc::new(Member::new(lab.authority.lab(), lab.credentials, first, &KEYS[0]));
+        let update = [second.as_bytes(), &KEYS[1]].concat();
         assert_eq!(member.take_in(&update), Ok(true));
         (SealedQueries::new(Arc::clone(&member)), member)
     }

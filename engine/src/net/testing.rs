@@ -12,6 +12,10 @@ use schwann_proto::{
     stream::ChannelFormat,
     stream_info::{IpVersion, OutletIdentity, StreamInfo},
 };
+use schwann_session::{
+    AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
+    SystemEntropy, UnixSeconds,
+};
 
 use crate::{
     config::Config,
@@ -73,6 +77,36 @@ pub(crate) fn description(config: &Config, name: &str) -> StreamInfo {
         hostname: b"test-host",
     };
     info.expect("a valid description").for_outlet(&identity)
+}
+
+/// A lab, and what its first device proves with.
+pub(crate) struct Lab {
+    pub(crate) authority: AuthorityKey,
+    pub(crate) credentials: Credentials,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let authority = AuthorityKey::generate(&mut SystemEntropy).expect("random");
+        let device = DeviceKey::generate(&mut SystemEntropy).expect("random");
+        let certificate = authority.certify(Statement {
+            device: device.public(),
+            flags: Flags::default(),
+            lab: LabId([0; 16]),
+            name: DeviceName::new("device").expect("a name"),
+            not_after: UnixSeconds(u64::MAX),
+            not_before: UnixSeconds(0),
+            roles: Roles::BOTH,
+            serial: 1,
+        });
+        let credentials = Credentials::new(device, certificate, &mut SystemEntropy).expect("credentials");
+        Self { authority, credentials }
+    }
+
+    /// A list that revokes nobody and commits to a discovery key.
+    pub(crate) fn list(&self, number: u64, discovery_key: &[u8; 32]) -> RevocationList<Vec<u8>> {
+        RevocationList::sign(&self.authority, number, UnixSeconds(1), discovery_key, &[]).expect("a list")
+    }
 }
 
 /// Answers datagrams in a thread until it is dropped.

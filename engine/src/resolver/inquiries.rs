@@ -16,9 +16,9 @@ use super::questions::Questions;
 use super::tcp::{AnswerOverTcp, TcpProbes};
 use crate::net::sockets::version_of;
 
-/// Seconds after which an outlet that has not answered is asked again.
+/// Seconds after which an outlet that hung up without an answer is asked again.
 const AGAIN_AFTER: f64 = 2.0;
-/// Seconds that outlets asked at the same time have to answer.
+/// Seconds that an outlet has to answer, from when there is a wish to ask it.
 const PATIENCE: f64 = 5.0;
 /// Streams that a search remembers the answers of; a lab has far fewer.
 const MOST: usize = 4096;
@@ -63,6 +63,9 @@ impl Inquiries {
             Some(Verdict::Pending { until }) if now < *until => return false,
             Some(Verdict::Pending { .. }) | None => {}
         }
+        if self.probes.is_asking(&uid) {
+            return false;
+        }
         if self.verdicts.len() >= MOST {
             // Somebody makes up streams. Those that are there are asked again.
             self.verdicts.clear();
@@ -98,8 +101,8 @@ impl Inquiries {
     }
 
     /// Gives up what takes too long.
-    pub(super) fn expire(&mut self, now: f64) {
-        self.probes.expire(now);
+    pub(super) fn expire(&mut self, now: f64, registry: &Registry) {
+        self.probes.expire(now, registry);
     }
 }
 
@@ -109,30 +112,15 @@ mod tests {
 
     use mio::{Events, Poll};
     use schwann_proto::{stream::ChannelFormat, stream_info::IpVersion};
-    use schwann_session::{
-        AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
-        SystemEntropy, UnixSeconds,
-    };
 
     use super::*;
+    use crate::net::testing::Lab;
     use crate::trust::{Member, Policy, Trust};
 
     fn questions() -> Questions {
-        let authority = AuthorityKey::generate(&mut SystemEntropy).expect("random");
-        let device = DeviceKey::generate(&mut SystemEntropy).expect("random");
-        let certificate = authority.certify(Statement {
-            device: device.public(),
-            flags: Flags::default(),
-            lab: LabId([0; 16]),
-            name: DeviceName::new("device").expect("a name"),
-            not_after: UnixSeconds(u64::MAX),
-            not_before: UnixSeconds(0),
-            roles: Roles::BOTH,
-            serial: 1,
-        });
-        let credentials = Credentials::new(device, certificate, &mut SystemEntropy).expect("credentials");
-        let list = RevocationList::sign(&authority, 1, UnixSeconds(1), &[1; 32], &[]).expect("a list");
-        let member = Member::new(authority.lab(), credentials, list, &[1; 32]);
+        let lab = Lab::new();
+        let list = lab.list(1, &[1; 32]);
+        let member = Member::new(lab.authority.lab(), lab.credentials, list, &[1; 32]);
         Questions::new(Trust::new(Policy::Require, Some(member)).into(), "desc/subject='p01'")
     }
 
@@ -144,23 +132,33 @@ mod tests {
         let mut info = info;
         info.reset_uid([1; 16]);
         info.set_ports(IpVersion::V4, address.port(), 1);
+        let uid = info.uid().to_string_lossy().into_owned();
         let mut poll = Poll::new().expect("a poller");
+        let registry = poll.registry().try_clone().expect("a descriptor");
         let mut inquiries = Inquiries::new(&questions(), 10);
         let ask = |inquiries: &mut Inquiries, now| {
-            assert!(!inquiries.is_wanted(&info, address, poll.registry(), now));
+            assert!(!inquiries.is_wanted(&info, address, &registry, now));
         };
         // Each way to a computer brings an answer, and each wave some.
         (0..100).for_each(|wave| ask(&mut inquiries, 100.0 + f64::from(wave) * 0.01));
-        // One that hung up without a word is asked again, later.
+        let mut events = Events::with_capacity(8);
+        let mut notice = |inquiries: &mut Inquiries| {
+            while inquiries.probes.is_asking(&uid) {
+                poll.poll(&mut events, Some(core::time::Duration::from_secs(20))).expect("polled");
+                assert!(!events.is_empty());
+                let mut answers = events.iter().map(|event| inquiries.handle_ready(event.token(), &registry));
+                assert!(answers.all(|answer| answer.is_none()));
+            }
+        };
+        // One that hung up without a word is asked again, later. What hung up makes room for the next.
         drop(listener.accept().expect("a connection"));
+        notice(&mut inquiries);
         ask(&mut inquiries, 100.0 + AGAIN_AFTER);
+        // One that takes its time is not asked a second time meanwhile.
+        ask(&mut inquiries, 100.0 + 2.5 * AGAIN_AFTER);
         drop(listener.accept().expect("another"));
         listener.set_nonblocking(true).expect("supported");
         assert!(listener.accept().is_err(), "it was asked twice");
-        // What hung up makes room for the next.
-        let mut events = Events::with_capacity(8);
-        poll.poll(&mut events, Some(core::time::Duration::from_secs(20))).expect("polled");
-        assert!(!events.is_empty());
-        assert!(events.iter().all(|event| inquiries.handle_ready(event.token(), poll.registry()).is_none()));
+        notice(&mut inquiries);
     }
 }

@@ -93,8 +93,8 @@ impl Search {
             }
             self.receive(found);
             let now = local_clock();
-            self.tcp.expire(now);
-            self.inquiries.expire(now);
+            self.tcp.expire(now, self.poll.registry());
+            self.inquiries.expire(now, self.poll.registry());
             let known = lock(found).len();
             if known == 0 {
                 self.silence.break_if_due(now, &self.waker);

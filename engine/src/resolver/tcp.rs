@@ -27,17 +27,18 @@ pub(super) struct TcpProbes {
     waiting: VecDeque<Target>,
     running: Vec<Option<Probe>>,
     first_token: usize,
-    deadline: Option<f64>,
 }
 
 /// Whom to ask, and how.
-#[derive(Clone, Debug)]
-pub(super) struct Target {
+#[derive(Debug)]
+struct Target {
     peer: SocketAddr,
     way: Way,
     suite: Suite,
     /// The UID of the stream whose outlet is asked, if it is known already.
     uid: Option<String>,
+    /// When it is given up, in seconds on the local clock.
+    until: f64,
 }
 
 /// What is asked inside a secure session, and as whom.
@@ -99,7 +100,6 @@ impl TcpProbes {
             waiting: VecDeque::new(),
             running: Vec::new(),
             first_token,
-            deadline: None,
         }
     }
 
@@ -112,64 +112,78 @@ impl TcpProbes {
         registry: &Registry,
         now: f64,
     ) {
-        self.waiting.push_back(Target { peer, way: Way::Session, suite: Suite::Hybrid, uid: Some(uid) });
-        self.deadline.get_or_insert(now + patience);
+        let (uid, until) = (Some(uid), now + patience);
+        self.waiting.push_back(Target { peer, way: Way::Session, suite: Suite::Hybrid, uid, until });
         self.fill(registry);
     }
 
     /// Starts a burst, unless the one before is still running.
     pub(super) fn start(&mut self, config: &Config, waker: &Arc<Waker>, registry: &Registry, now: f64) {
-        if self.deadline.is_some() {
+        if self.deadline().is_some() {
             return;
         }
+        let until = now + config.tuning.unicast_max_rtt.as_secs_f64();
         let local = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
         let local = local.into_iter().map(|ip| SocketAddr::new(ip, 0));
         let peers = config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
         for mut host in local.chain(peers).filter(|host| config.ports.ip.allows(host.ip())) {
             for port in config.ports.service_range() {
                 host.set_port(port);
-                let target = |way| Target { peer: host, way, suite: Suite::Hybrid, uid: None };
+                let target = |way| Target { peer: host, way, suite: Suite::Hybrid, uid: None, until };
                 self.waiting.extend(self.sealed.as_ref().map(|_| target(Way::Session)));
                 self.waiting.extend(self.open.as_ref().map(|_| target(Way::Open)));
             }
         }
-        self.deadline = Some(now + config.tuning.unicast_max_rtt.as_secs_f64());
         self.fill(registry);
     }
 
-    /// When the burst ends, in seconds on the local clock, if one is running.
+    /// When [`Self::expire`] has something to do, in seconds on the local clock.
     pub(super) fn deadline(&self) -> Option<f64> {
-        self.deadline
+        self.targets().map(|target| target.until).reduce(f64::min)
     }
 
-    /// Ends the burst if its time is over.
-    pub(super) fn expire(&mut self, now: f64) {
-        if self.deadline.is_some_and(|deadline| deadline <= now) {
-            // Dropping a stream closes it and takes it from the poller.
-            self.waiting.clear();
-            self.running.clear();
-            self.deadline = None;
+    /// Gives up those whose time is over, so that others come to theirs.
+    pub(super) fn expire(&mut self, now: f64, registry: &Registry) {
+        if self.deadline().is_none_or(|deadline| deadline > now) {
+            return;
         }
+        self.waiting.retain(|target| target.until > now);
+        for entry in &mut self.running {
+            // Dropping a stream closes it and takes it from the poller.
+            entry.take_if(|probe| probe.target.until <= now);
+        }
+        self.fill(registry);
+    }
+
+    /// Whether the outlet of the stream with this UID is being asked, or is to be.
+    pub(super) fn is_asking(&self, uid: &str) -> bool {
+        self.targets().any(|target| target.uid.as_deref() == Some(uid))
+    }
+
+    fn targets(&self) -> impl Iterator<Item = &Target> {
+        self.waiting.iter().chain(self.running.iter().flatten().map(|probe| &probe.target))
     }
 
     /// Goes on with the connection of this token; returns what was said once it is whole.
     pub(super) fn handle_ready(&mut self, token: Token, registry: &Registry) -> Option<AnswerOverTcp> {
         let slot = token.0.checked_sub(self.first_token)?;
         let entry = self.running.get_mut(slot)?;
-        let outcome = match entry.as_mut()?.advance() {
-            Ok(Progress::Waiting) => return None,
-            Ok(Progress::Complete) => entry.take(),
-            Ok(Progress::Closed) => None,
+        let progress = entry.as_mut()?.advance();
+        if matches!(progress, Ok(Progress::Waiting)) {
+            return None;
+        }
+        let probe = entry.take()?;
+        let answer = match progress {
+            Ok(Progress::Complete) => probe.answer(),
+            Ok(Progress::Closed | Progress::Waiting) => None,
             Err(error) => {
                 log::verbose!(2, "no answer over TCP: {error}");
-                let probe = entry.take();
-                self.waiting.extend(probe.and_then(|probe| probe.target.in_classic_suite(&error)));
+                self.waiting.extend(probe.target.in_classic_suite(&error));
                 None
             }
         };
-        *entry = None;
         self.fill(registry);
-        outcome?.answer()
+        answer
     }
 
     /// Opens connections while there are targets and room.
@@ -184,9 +198,6 @@ impl TcpProbes {
                     .inspect_err(|error| log::verbose!(2, "no connection to {peer}: {error}"))
                     .ok();
             }
-        }
-        if self.running.iter().all(Option::is_none) {
-            self.deadline = None;
         }
     }
 }
