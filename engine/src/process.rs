@@ -64,24 +64,21 @@ impl Maker {
 
     /// Refuses to use a handle that was inherited through a fork, if the fork was noted. Costs no system call.
     pub(crate) fn check(self) -> Result<(), Error> {
-        let is_numbered_otherwise = match self.process {
-            Process::Numbered(own) => number() != Some(own),
-            Process::OfSystem(_) => false,
+        let is_numbered_alike = match self.process {
+            Process::Numbered(own) => number() == Some(own),
+            Process::OfSystem(_) => true,
         };
-        if self.forks == FORKS.load(Ordering::Relaxed) && !is_numbered_otherwise {
+        if is_numbered_alike && self.forks == FORKS.load(Ordering::Relaxed) {
             Ok(())
         } else {
             Err(Error::Forked)
         }
     }
 
-    /// Whether the handle was inherited through a fork.
+    /// Whether the handle was inherited through a fork, noted or not. Costs a system call where processes are not numbered.
     pub(crate) fn is_another(self) -> bool {
-        let is_process = match self.process {
-            Process::Numbered(own) => number() == Some(own),
-            Process::OfSystem(own) => std::process::id() == own,
-        };
-        !is_process || self.forks != FORKS.load(Ordering::Relaxed)
+        let of_another = |own| own != std::process::id();
+        self.check().is_err() || matches!(self.process, Process::OfSystem(own) if of_another(own))
     }
 }
 

@@ -24,7 +24,8 @@ const BOTH: [Carrier; 2] = [Carrier::Local, Carrier::Tcp];
 fn config(extra: &str) -> Arc<Config> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let base = 33_000 + 40 * number + (std::process::id() % 20) as u16;
+    // Below the ports that systems give away by themselves.
+    let base = 31_000 + 40 * number + (std::process::id() % 20) as u16;
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=local{base}\n{extra}",

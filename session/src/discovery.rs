@@ -24,6 +24,7 @@ use zeroize::Zeroizing;
 use crate::{
     Entropy, UnixSeconds,
     bytes::{Reader, concat},
+    identity::random,
     noise::{NoiseKey, mix},
 };
 
@@ -241,8 +242,7 @@ pub(crate) fn extended(key: &[u8; 32], nonce: &[u8; NONCE_LEN]) -> (Key, Nonce) 
 
 /// A key pair for one query or one reply.
 fn draw_key(entropy: &mut dyn Entropy) -> Result<NoiseKey, DiscoveryError> {
-    let mut secret = Zeroizing::new([0; 32]);
-    entropy.fill(secret.as_mut_slice()).map_err(|_| DiscoveryError::NoEntropy)?;
+    let secret = random(entropy).map_err(|_| DiscoveryError::NoEntropy)?;
     Ok(NoiseKey::new(&secret))
 }
 

@@ -259,7 +259,7 @@ impl Config {
     /// - Source: spec lsl-wire §26.
     pub fn permits_local_socket(&self) -> bool {
         match std::env::var_os("SCHWANN_LOCAL_SOCKET").filter(|word| !word.is_empty()) {
-            Some(word) => ["1", "true", "yes", "on"].iter().any(|on| word.eq_ignore_ascii_case(on)),
+            Some(word) => word.to_str().and_then(value::switch_word) == Some(true),
             None => self.tuning.local_socket,
         }
     }

@@ -131,11 +131,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn switch(&mut self, key: &'static str, default: bool) -> Result<bool, Rejected> {
-        self.read(key, default, |text| match text.to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Ok((true, None)),
-            "0" | "false" | "no" | "off" => Ok((false, None)),
-            _ => Err(ValueError::Switch),
-        })
+        self.read(key, default, |text| Ok((switch_word(text).ok_or(ValueError::Switch)?, None)))
     }
 
     pub(super) fn text(&mut self, key: &'static str, default: &str) -> String {
@@ -248,6 +244,15 @@ fn leading_integer(text: &str) -> Option<(i64, &str)> {
     let digits = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
     let (number, rest) = text.split_at(text.len() - unsigned.len() + digits);
     Some((number.parse().ok()?, rest))
+}
+
+/// What a word says of a switch.
+pub(super) fn switch_word(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 /// The longest decimal number at the start of `text`, and what follows it.

@@ -264,11 +264,7 @@ impl Fanout {
     pub(crate) fn wait_until_sent(&self, timeout: Option<Duration>) -> bool {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         self.wait_until(deadline, |state| {
-            state.members.iter().all(|member| {
-                let log = &state.logs[member.encoding.index()];
-                member.failed
-                    || (!member.has_bridge() && member.cursor == log.end() && !member.link.has_unsent())
-            })
+            state.members.iter().all(|member| member.failed || state.owed_to(member) == 0)
         })
     }
 
@@ -277,7 +273,7 @@ impl Fanout {
         let state = self.lock();
         let local =
             state.members.iter().filter(|member| member.link.carrier() == Carrier::Local && !member.failed);
-        local.map(|member| state.waiting_bytes(member) + u64::from(member.link.has_unsent())).sum()
+        local.map(|member| state.owed_to(member)).sum()
     }
 
     fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(&State) -> bool) -> bool {
@@ -326,6 +322,11 @@ impl State {
         self.logs[member.encoding.index()].end() - member.cursor + bridge
     }
 
+    /// The same, and one more if some of what was sealed is not sent.
+    fn owed_to(&self, member: &Member) -> u64 {
+        self.waiting_bytes(member) + u64::from(member.link.has_unsent())
+    }
+
     /// Forgets what every member of an encoding has taken.
     fn release(&mut self, encoding: Encoding) {
         let log = &mut self.logs[encoding.index()];
@@ -354,7 +355,7 @@ impl State {
 mod drain;
 mod flush;
 
-pub(crate) use self::drain::Draining;
+pub(crate) use self::drain::{Draining, Stuck};
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ use schwann_proto::wire::sample::Layout;
 use schwann_session::Roles;
 
 use self::conversation::{Conversation, Next};
-use super::fanout::{Draining, Fanout};
+use super::fanout::{Draining, Fanout, Stuck};
 use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
@@ -246,15 +246,15 @@ impl Server {
     /// Sends what waits and can be sent, and sees to it that the poller tells when more can.
     fn send_on(&mut self) {
         self.shared.fanout.drain(&mut self.draining);
-        let full = self.shared.fanout.blocked();
+        let Stuck { blocked, failed } = self.shared.fanout.stuck();
         for (token, conversation) in &mut self.conversations {
-            if let Some(interest) = conversation.changed_interest(&full) {
+            if let Some(interest) = conversation.changed_interest(&blocked) {
                 let fd = conversation.link().socket().as_raw_fd();
                 // Fails for want of memory alone; then the next wake-up finds what there is to do.
                 let _ = self.poll.registry().reregister(&mut SourceFd(&fd), Token(*token), interest);
             }
         }
-        self.part_from_broken();
+        self.part_from_broken(&failed);
     }
 
     fn accept(&mut self, index: usize) {
@@ -326,9 +326,9 @@ impl Server {
         self.conversations.values().for_each(Conversation::offer_update);
     }
 
-    fn part_from_broken(&mut self) {
-        for member in self.shared.fanout.failed() {
-            let token = self.conversations.iter().find(|(_, one)| one.member() == Some(member));
+    fn part_from_broken(&mut self, failed: &[u64]) {
+        for member in failed {
+            let token = self.conversations.iter().find(|(_, one)| one.member() == Some(*member));
             if let Some(token) = token.map(|(token, _)| *token) {
                 self.part(token);
             }

@@ -281,7 +281,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             return Some(Reply { len: writer.len(), port: None });
         }
         self.security.is_visible().then_some(())?;
-        let port = put_reply(&self.description, datagram, &mut writer)?;
+        let port = put_reply(&self.description, &Query::parse(datagram)?, &mut writer)?;
         Some(Reply { len: writer.len(), port: Some(port) })
     }
 
@@ -302,9 +302,9 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         self.answered.rotate_right(1);
         *self.answered.first_mut()? = Some(asker.id());
         // What is looked for must not be told where a stolen key opens it: spec: secure-session §5.4.
-        Query::parse(text).filter(|query| query.condition.is_empty())?;
+        let query = Query::parse(text).filter(|query| query.condition.is_empty())?;
         let mut writer = ByteWriter::new(out.get_mut(REPLY_HEAD..)?);
-        let port = put_reply(&self.description, text, &mut writer)?;
+        let port = put_reply(&self.description, &query, &mut writer)?;
         let len = writer.len();
         let len = member.discovery.seal_reply_in_place(asker, len, surroundings.entropy, out).ok()?;
         Some(Reply { len, port: Some(port) })
@@ -331,8 +331,8 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
 }
 
 /// Appends the reply to a query, and returns the port that it goes to; nothing if the query is not for us.
-fn put_reply(stream: &Description<'_>, query: &[u8], out: &mut ByteWriter<'_>) -> Option<u16> {
-    let query = Query::parse(query).filter(|query| query.return_port != 0 && query.id.len() <= 32)?;
+fn put_reply(stream: &Description<'_>, query: &Query<'_>, out: &mut ByteWriter<'_>) -> Option<u16> {
+    (query.return_port != 0 && query.id.len() <= 32).then_some(())?;
     condition::matches(query.condition, stream).then_some(())?;
     discover::encode_reply(query.id, "", out).ok()?;
     stream.put_shortinfo(out).ok()?;

@@ -9,6 +9,14 @@ pub(crate) struct Draining {
     bridge: Vec<u8>,
 }
 
+/// Members to whom nothing can be sent.
+pub(crate) struct Stuck {
+    /// Their sockets are full.
+    pub(crate) blocked: Vec<u64>,
+    /// Their connections are broken, and they are to be removed.
+    pub(crate) failed: Vec<u64>,
+}
+
 /// A member whose turn the server thread has.
 struct Claim {
     id: u64,
@@ -40,14 +48,13 @@ impl Fanout {
         }
     }
 
-    /// The members whose sockets are full.
-    pub(crate) fn blocked(&self) -> Vec<u64> {
-        self.lock().members.iter().filter(|member| member.blocked).map(|member| member.id).collect()
-    }
-
-    /// The members whose connection is broken, to be removed by the caller.
-    pub(crate) fn failed(&self) -> Vec<u64> {
-        self.lock().members.iter().filter(|member| member.failed).map(|member| member.id).collect()
+    /// The members to whom nothing can be sent now.
+    pub(crate) fn stuck(&self) -> Stuck {
+        let state = self.lock();
+        let all = |which: fn(&Member) -> bool| {
+            state.members.iter().filter(|member| which(member)).map(|member| member.id).collect()
+        };
+        Stuck { blocked: all(|member| member.blocked), failed: all(|member| member.failed) }
     }
 
     fn claim(&self, draining: &mut Draining) -> Option<Claim> {

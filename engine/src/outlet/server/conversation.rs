@@ -159,14 +159,18 @@ impl Conversation {
     /// Tells the client and the log why the connection of a client that was let in ends.
     pub(super) fn note_revoked(&self, shared: &Shared) {
         self.link.send_refusal(Refusal::Revoked);
-        security::refused(shared.advertisement.info(), self.peer, Refusal::Revoked, Side::Outlet);
+        self.note_refused(shared, Refusal::Revoked);
     }
 
     /// Tells that a client's time is up, if it was to prove who it is.
     pub(super) fn note_silence(&self, shared: &Shared) {
         if matches!(self.role, Role::Securing { .. }) {
-            security::refused(shared.advertisement.info(), self.peer, Refusal::TimedOut, Side::Outlet);
+            self.note_refused(shared, Refusal::TimedOut);
         }
+    }
+
+    fn note_refused(&self, shared: &Shared, refusal: Refusal) {
+        security::refused(shared.advertisement.info(), self.peer, refusal, Side::Outlet);
     }
 
     /// Logs what changes of this end's key there were since the last look.
@@ -248,16 +252,11 @@ impl Conversation {
                 Greeting::Sealed => return self.begin_securing(shared, &received),
                 Greeting::Unclear if heard == Heard::Nothing => return self.keep(received),
                 Greeting::RefusedPlain => {
-                    security::refused(
-                        shared.advertisement.info(),
-                        self.peer,
-                        Refusal::PlainPeer,
-                        Side::Outlet,
-                    );
+                    self.note_refused(shared, Refusal::PlainPeer);
                     return Next::Part;
                 }
                 Greeting::Refused => {
-                    security::refused(shared.advertisement.info(), self.peer, Refusal::NoKeys, Side::Outlet);
+                    self.note_refused(shared, Refusal::NoKeys);
                     return Next::Part;
                 }
                 Greeting::Unclear => return Next::Part,
@@ -329,7 +328,7 @@ impl Conversation {
             }
             Ok(_) => Next::Part,
             Err(refusal) => {
-                security::refused(shared.advertisement.info(), self.peer, refusal, Side::Outlet);
+                self.note_refused(shared, refusal);
                 Next::Part
             }
         }
