@@ -489,7 +489,7 @@ impl core::fmt::Debug for Inlet {
     }
 }
 
-pub(crate) use self::handshake::{HandshakeError, exchange_lists, no_stream, prepare, start_connecting};
+pub(crate) use self::handshake::{HandshakeError, connect_tcp, exchange_lists, no_stream, prepare};
 pub(crate) use self::request::Asking;
 
 mod connection;

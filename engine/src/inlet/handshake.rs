@@ -5,7 +5,6 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
-use std::net::TcpStream;
 use std::time::Instant;
 
 use rustix::event::PollFlags;
@@ -111,15 +110,15 @@ pub(crate) struct Agreed {
     pub(crate) opener: Opener,
 }
 
-/// Begins to connect; the socket becomes writable when that is done.
-pub(crate) fn start_connecting(address: SocketAddr) -> Result<TcpStream, HandshakeError> {
+/// Begins to connect over TCP; the socket becomes writable when that is done.
+pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Link, HandshakeError> {
     use socket2::{Domain, Socket, Type};
     let connect = || {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
         match socket.connect(&address.into()) {
             Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
-            _ => Ok(socket.into()),
+            _ => Ok(Link::plain(socket)),
         }
     };
     connect().map_err(HandshakeError::Connection)
@@ -253,7 +252,7 @@ pub(crate) fn no_stream() -> StreamInfo {
 
 /// Connects to the outlet at `address` for nothing but the lab's newest revocation list, whichever end has it.
 pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Result<(), HandshakeError> {
-    let link = Link::plain(start_connecting(address)?);
+    let link = connect_tcp(address)?;
     let deadline = Instant::now() + PATIENCE;
     finish_connecting(&link, deadline)?;
     let mut conversation =

@@ -10,10 +10,10 @@ use schwann_proto::resolver::condition::Identity;
 use schwann_proto::resolver::{Recovery as Decision, recovery_search_time};
 use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
-use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
+use schwann_session::{PeerIdentity, Refusal, Roles};
 
 use super::events::{Events, StreamEvent};
-use super::handshake::{HandshakeError, Wanted, start_connecting};
+use super::handshake::Wanted;
 use super::receiver::Wait;
 use super::shared::{Phase, Shared};
 use super::stamps::Stamps;
@@ -22,13 +22,16 @@ use crate::clock::{ClockOffset, Estimate};
 use crate::config::{Config, ZonedAddress};
 use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
-use crate::net::link::{Carrier, Link};
-use crate::net::local;
+use crate::net::link::Link;
 use crate::net::sealing::Sealing;
 use crate::resolver::{self, Request, ResolveError};
 use crate::security::{self, Side};
-use crate::trust::{Member, Policy, Terms, Watcher};
+use crate::trust::{Terms, Watcher};
 use crate::{Error, local_clock, log};
+
+mod ways;
+
+use ways::Ways;
 
 /// What became of a search for a lost stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -62,14 +65,7 @@ pub(crate) struct Stream {
     full_info: Mutex<Option<StreamInfo>>,
     clock: ClockOffset,
     terms: Terms,
-    /// The UID of an outlet that speaks plain LSL alone, where that is permitted.
-    plain_peer: Mutex<String>,
-    /// The UID of an outlet that has refused the hybrid suite: it may be a device too small for it.
-    classic_peer: Mutex<String>,
-    /// Whether the local transport is tried. Asked once, because the environment must not be read while others write it.
-    tries_local: bool,
-    /// The UID of an outlet that the local transport has failed with.
-    tcp_peer: Mutex<String>,
+    ways: Ways,
     refusal: Mutex<Option<(Refusal, Instant)>>,
     interrupt: Interrupt,
 }
@@ -92,10 +88,7 @@ impl Stream {
             info: Mutex::new(info.clone()),
             full_info: Mutex::new(None),
             terms,
-            plain_peer: Mutex::new(String::new()),
-            classic_peer: Mutex::new(String::new()),
-            tries_local: config.permits_local_socket(),
-            tcp_peer: Mutex::new(String::new()),
+            ways: Ways::new(&config),
             refusal: Mutex::new(None),
             interrupt: Interrupt::default(),
             config,
@@ -120,12 +113,6 @@ impl Stream {
             buffer_samples: self.capacity,
             chunk_samples: self.chunk_samples,
         }
-    }
-
-    /// With what to seal a connection to the outlet that `info` describes; nothing if it is plain.
-    fn member(&self, info: &StreamInfo) -> Option<&Arc<Member>> {
-        let plain = *info.uid() == *self.plain_peer.lock().unwrap_or_else(PoisonError::into_inner).as_str();
-        self.terms.sealing.as_ref().filter(|_| self.terms.policy == Policy::Require || !plain)
     }
 
     /// Tells that the outlet and this end have no session, and why; the same not again for a while.
@@ -187,82 +174,6 @@ impl Stream {
             self.note_refusal(Refusal::Revoked);
         }
         revoked
-    }
-
-    /// With what and in which suite to seal a connection to the outlet that `info` describes.
-    pub(crate) fn sealing(&self, info: &StreamInfo) -> Option<(&Arc<Member>, Suite)> {
-        self.member(info).map(|member| (member, self.suite(info)))
-    }
-
-    /// In which suite to seal a connection to the outlet that `info` describes.
-    fn suite(&self, info: &StreamInfo) -> Suite {
-        let classic = self.classic_peer.lock().unwrap_or_else(PoisonError::into_inner);
-        if *info.uid() == *classic.as_str() { Suite::Classic } else { Suite::Hybrid }
-    }
-
-    /// Begins to connect to the outlet that `info` describes: by the local transport if it is on this computer and
-    /// listens there, else over TCP.
-    pub(crate) fn start_connecting(&self, info: &StreamInfo) -> Result<Link, HandshakeError> {
-        let address = self.data_address(info).ok_or(HandshakeError::NoAddress)?;
-        let uid = info.uid().to_string();
-        let failed = uid == *self.tcp_peer.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.tries_local
-            && !failed
-            && let Some(socket) = local::connect(&uid, address)
-        {
-            return Ok(Link::local(socket));
-        }
-        start_connecting(address).map(Link::plain)
-    }
-
-    /// Leaves an outlet to TCP if `error` came over the local transport and is no answer of the outlet's; what TCP
-    /// brings then counts.
-    pub(crate) fn blame_local(
-        &self,
-        link: &Link,
-        info: &StreamInfo,
-        error: HandshakeError,
-    ) -> HandshakeError {
-        let answered = matches!(error, HandshakeError::Cancelled | HandshakeError::Refused(_));
-        if link.carrier() == Carrier::Tcp || answered {
-            return error;
-        }
-        log::verbose!(1, "{} is received over TCP: locally there is {error}", info.name());
-        *self.tcp_peer.lock().unwrap_or_else(PoisonError::into_inner) = info.uid().to_string();
-        HandshakeError::Local
-    }
-
-    /// Whether the connection may be tried again at once in another way.
-    pub(crate) fn permits_other(&self, error: &HandshakeError) -> bool {
-        matches!(error, HandshakeError::Local) || self.permits_classic(error) || self.permits_plain(error)
-    }
-
-    /// Whether the connection may be tried again in the classic suite: the outlet has refused the hybrid one.
-    ///
-    /// Whoever forges that refusal gains nothing: the classic suite is permitted by a certificate's flag alone
-    /// (spec: secure-session §3.7).
-    fn permits_classic(&self, error: &HandshakeError) -> bool {
-        if !matches!(error, HandshakeError::Refused(Refusal::RefusedByPeer)) {
-            return false;
-        }
-        let info = self.info();
-        let tried = self.suite(&info);
-        let mut classic = self.classic_peer.lock().unwrap_or_else(PoisonError::into_inner);
-        *classic = if tried == Suite::Hybrid { info.uid().to_string() } else { String::new() };
-        tried == Suite::Hybrid
-    }
-
-    /// Whether the connection may be tried again in the clear: the outlet does not seal, and need not.
-    fn permits_plain(&self, error: &HandshakeError) -> bool {
-        let plain = matches!(error, HandshakeError::Refused(Refusal::PlainPeer));
-        if !plain || self.terms.policy != Policy::Prefer {
-            return false;
-        }
-        let info = self.info();
-        log::warning!("{} is received in the clear: its outlet does not seal", info.name());
-        *self.plain_peer.lock().unwrap_or_else(PoisonError::into_inner) = info.uid().to_string();
-        self.clock.permit_plain();
-        true
     }
 
     /// Where samples and descriptions are served.

@@ -17,8 +17,7 @@ use schwann_proto::wire::discover::Query;
 use schwann_session::{Refusal, Suite};
 
 use crate::config::Config;
-use crate::inlet::{Asking, HandshakeError, no_stream, prepare, start_connecting};
-use crate::net::link::Link;
+use crate::inlet::{Asking, HandshakeError, connect_tcp, no_stream, prepare};
 use crate::net::sockets::version_of;
 use crate::trust::Member;
 
@@ -84,7 +83,7 @@ fn ask(
     address: SocketAddr,
     deadline: Instant,
 ) -> Result<Vec<u8>, HandshakeError> {
-    let link = Link::plain(start_connecting(address)?);
+    let link = connect_tcp(address)?;
     let sealing = member.map(|member| (member, Suite::Hybrid));
     let opener = prepare(&link, &no_stream(), sealing, deadline)?;
     let mut request = Vec::new();
