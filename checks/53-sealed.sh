@@ -5,7 +5,7 @@ source interop/environment.sh
 cargo build --locked --quiet -p schwann-cli
 export SCHWANN_PROGRAM="${CARGO_TARGET_DIR:-$PWD/target}/debug/schwann"
 # Most of the time they wait for somebody to find something.
-python3 -m pytest -n 4 interop/test_sealed.py interop/test_refusals.py -q
+python3 -m pytest -n 4 interop/test_sealed.py interop/test_refusals.py interop/test_newcomer.py -q
 
 # The same from C: who is at the other end, and why there is no session.
 folder="$SCHWANN_STATE/c-sealed"

@@ -6,9 +6,9 @@ import subprocess
 PROGRAM = os.environ.get("SCHWANN_PROGRAM")
 
 
-def keys(folder, *arguments, **environment):
-    """Runs `schwann keys` in a key folder, and returns what it prints."""
-    done = subprocess.run([PROGRAM, "keys", *arguments, "--unprotected"], check=True, text=True, stdout=subprocess.PIPE,
+def keys(folder, *arguments, said="", **environment):
+    """Runs `schwann keys` in a key folder, lets it read what was said, and returns what it prints."""
+    done = subprocess.run([PROGRAM, "keys", *arguments, "--unprotected"], check=True, text=True, stdout=subprocess.PIPE, input=said,
                           env=dict(os.environ, SCHWANN_KEYS=str(folder), **environment))
     return done.stdout
 
@@ -23,7 +23,7 @@ def new_device(lab, folder, name):
     """A device of the lab with keys of its own; returns its serial."""
     request = last_word(keys(folder, "new-device", name), "keys issue")
     issued = keys(lab, "issue", request)
-    keys(folder, "trust", last_word(issued, "keys trust"))
+    keys(folder, "trust", said=issued)
     return next(line.split()[1] for line in issued.splitlines() if line.startswith("Certificate "))
 
 

@@ -106,7 +106,7 @@ def device(lab, folder, *how, **environment):  # noqa: F811
     """The key folder of one more machine of a lab, and the serial of its certificate."""
     request = last_word(keys(folder, "new-device", folder.name), "keys issue")
     said = keys(lab, "issue", request, *how, **environment)
-    keys(folder, "trust", last_word(said, "keys trust"))
+    keys(folder, "trust", said=said)
     return folder
 
 

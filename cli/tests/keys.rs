@@ -1,7 +1,8 @@
 //! `schwann keys`: three machines, each a folder, from nothing to one lab.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A machine of its own: a key folder that only this test uses.
 struct Machine(PathBuf);
@@ -13,27 +14,66 @@ impl Machine {
         Self(folder)
     }
 
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_schwann"));
+        command.arg("keys").args(arguments).env("SCHWANN_KEYS", &self.0);
+        command.env_remove("SCHWANN_SECURITY").env("XDG_RUNTIME_DIR", self.0.join("runtime"));
+        command
+            .env_remove("SCHWANN_PASSPHRASE")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
     fn keys(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_schwann"))
-            .arg("keys")
-            .args(arguments)
-            .env("SCHWANN_KEYS", &self.0)
-            .env("SCHWANN_PASSPHRASE", "correct horse battery staple")
-            .env_remove("SCHWANN_SECURITY")
-            .env("XDG_RUNTIME_DIR", self.0.join("runtime"))
-            .output()
-            .expect("the program runs")
+        self.keys_with(arguments, "")
+    }
+
+    /// Runs a command that reads `input`, with the passphrase.
+    fn keys_with(&self, arguments: &[&str], input: &str) -> Output {
+        finish(self.command(arguments).env("SCHWANN_PASSPHRASE", PASSPHRASE), input)
+    }
+
+    /// Runs a command without the passphrase: protected keys stay locked.
+    fn keys_locked(&self, arguments: &[&str], input: &str) -> Output {
+        finish(&mut self.command(arguments), input)
     }
 
     /// Runs a command that must succeed, and returns what it prints.
     fn says(&self, arguments: &[&str]) -> String {
-        let output = self.keys(arguments);
+        self.says_to(arguments, "")
+    }
+
+    fn says_to(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.keys_with(arguments, input);
         let text = String::from_utf8(output.stdout).expect("text");
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {text}{complaint}");
         text
     }
+
+    /// Runs a command that must fail, and returns what it complains of.
+    fn complains(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.keys_with(arguments, input);
+        assert_eq!(
+            output.status.code(),
+            Some(3),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        String::from_utf8(output.stderr).expect("text")
+    }
 }
+
+fn finish(command: &mut Command, input: &str) -> Output {
+    let mut running = command.spawn().expect("the program runs");
+    // A program that does not read leaves a broken pipe.
+    let _ = running.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    running.wait_with_output().expect("the program ends")
+}
+
+const PASSPHRASE: &str = "correct horse battery staple";
 
 /// The last word of the line that tells what to run next.
 fn next_argument(said: &str, command: &str) -> String {
@@ -72,8 +112,8 @@ fn a_lab_of_three_machines_is_made_by_following_what_the_program_prints() {
 
     // A key of its own.
     let request = next_argument(&third.says(&["new-device", "EEG room"]), "keys issue");
-    let certificate = next_argument(&first.says(&["issue", &request]), "keys trust");
-    assert!(third.says(&["trust", &certificate]).contains("in force   require as EEG room"));
+    let issued = first.says(&["issue", &request]);
+    assert!(third.says_to(&["trust"], &issued).contains("in force   require as EEG room"));
 
     // Out again.
     first.says(&["revoke", "2"]);
@@ -85,14 +125,16 @@ fn a_lab_of_three_machines_is_made_by_following_what_the_program_prints() {
 #[test]
 fn what_is_wrong_is_said_with_what_to_do() {
     let machine = Machine::new("wrong", "one");
-    let complaint = |arguments: &[&str]| {
-        let output = machine.keys(arguments);
-        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
-        String::from_utf8(output.stderr).expect("text")
-    };
-    assert!(complaint(&["issue", "00"]).contains("no request"));
-    assert!(complaint(&["trust", "rubbish"]).contains("no certificate"));
+    assert!(machine.complains(&["issue", "00"], "").contains("no request"));
+    assert!(machine.complains(&["trust"], "rubbish\n").contains("schwann keys new-device"));
+    assert!(machine.complains(&["import", "nowhere.bundle"], "").contains("`schwann keys export`"));
+    let rubbish = path(&machine, "rubbish");
+    std::fs::create_dir_all(&machine.0).expect("a folder");
+    std::fs::write(&rubbish, "rubbish").expect("a file");
+    assert!(machine.complains(&["import", &rubbish], "").contains("`schwann keys export`"));
     machine.says(&["init", "--unprotected"]);
+    assert!(machine.complains(&["trust"], "rubbish\n").contains("`schwann keys issue`"));
+    assert!(machine.complains(&["revoke", "7"], "").contains("no certificate 7"));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -154,3 +196,152 @@ fn a_microcontroller_is_given_its_keys_as_lines_or_as_an_image() {
     #[cfg(unix)]
     assert_eq!(mode(Path::new(&image)), 0o600);
 }
+
+#[test]
+fn a_certificate_is_read_from_the_input_and_never_from_the_arguments() {
+    // It comes with the lab's discovery key, and other users of a computer see arguments.
+    let (lab, device) = (Machine::new("arguments", "lab"), Machine::new("arguments", "device"));
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued = lab.says(&["issue", &request]);
+    let lines: Vec<&str> = issued.lines().filter(|line| line.starts_with("schwann ")).collect();
+    assert!(lines.len() > 5);
+    assert_eq!(device.keys(&["trust", lines[0]]).status.code(), Some(2));
+
+    // What a mail program does to a line is noticed, and nothing is installed.
+    let damaged = issued.replacen(lines[2], &lines[2].replace(['a', 'b', 'c', '0'], "1"), 1);
+    assert!(device.complains(&["trust"], &damaged).contains("`schwann keys issue`"));
+    let missing = issued.replacen(lines[2], "", 1);
+    assert!(device.complains(&["trust"], &missing).contains("`schwann keys issue`"));
+    assert!(!device.0.join("device.certificate").exists());
+    // The last line may come without its end.
+    assert!(device.says_to(&["trust"], issued.trim_end()).contains("require as EEG room"));
+}
+
+#[test]
+fn a_key_without_a_certificate_says_how_to_get_one_and_shows_its_request_again() {
+    let (lab, device) = (Machine::new("request", "lab"), Machine::new("request", "device"));
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let status = device.keys(&["status"]);
+    let text = String::from_utf8(status.stdout).expect("text");
+    assert_eq!(status.status.code(), Some(1));
+    assert!(text.contains("no certificate yet") && text.contains("`schwann keys trust`"), "{text}");
+    assert_eq!(next_argument(&device.says(&["new-device", "EEG room"]), "keys issue"), request);
+
+    // Renewed with the same key; the key need not be opened for it.
+    device.says_to(&["trust"], &lab.says(&["issue", &request]));
+    let again = device.keys_locked(&["new-device", "EEG room"], "");
+    assert_eq!(next_argument(&String::from_utf8_lossy(&again.stdout), "keys issue"), request);
+    assert!(device.says_to(&["trust"], &lab.says(&["issue", &request])).contains("(certificate 3)"));
+
+    // A revoked key does not come back.
+    lab.says(&["revoke", "3"]);
+    copy(&lab, &device, "lab.revoked");
+    copy(&lab, &device, "lab.discovery");
+    assert!(device.complains(&["new-device", "EEG room"], "").contains("revoked"));
+}
+
+#[test]
+fn another_devices_certificate_is_not_installed() {
+    let (lab, one) = (Machine::new("mixed", "lab"), Machine::new("mixed", "one"));
+    let other = Machine::new("mixed", "other");
+    lab.says(&["init"]);
+    let issued = [&one, &other].map(|device| {
+        let request = next_argument(&device.says(&["new-device", "a device"]), "keys issue");
+        lab.says(&["issue", &request])
+    });
+    assert!(one.complains(&["trust"], &issued[1]).contains("another key"));
+    assert!(one.says_to(&["trust"], &issued[0]).contains("require as a device"));
+    assert!(one.complains(&["trust"], &issued[1]).contains("another key"));
+    // Nor where the key is locked: the certificate that is there says whose it is.
+    let output = one.keys_locked(&["trust"], &issued[1]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(one.says(&["status"]).contains("(certificate 2)"));
+}
+
+#[test]
+fn a_machine_that_keeps_a_labs_authority_joins_no_other_lab() {
+    let (one, other) = (Machine::new("two-labs", "one"), Machine::new("two-labs", "other"));
+    one.says(&["init", "--unprotected"]);
+    other.says(&["init", "--unprotected"]);
+    let bundle = path(&other, "lab.bundle");
+    other.says(&["export", &bundle]);
+    assert!(one.complains(&["import", &bundle], "").contains("authority of another lab"));
+    let request = next_argument(&one.says(&["new-device", "first machine"]), "keys issue");
+    assert!(
+        one.complains(&["trust"], &other.says(&["issue", &request])).contains("authority of another lab")
+    );
+    // Its own certificate it may renew.
+    assert!(one.says_to(&["trust"], &one.says(&["issue", &request])).contains("(certificate 2)"));
+}
+
+#[test]
+fn an_old_revocation_list_does_not_come_back_with_a_certificate_or_a_bundle() {
+    let (lab, device) = (Machine::new("old", "lab"), Machine::new("old", "device"));
+    let sharing = Machine::new("old", "sharing");
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued = lab.says(&["issue", &request]);
+    let bundle = path(&lab, "lab.bundle");
+    lab.says(&["export", &bundle]);
+    device.says_to(&["trust"], &issued);
+    sharing.says(&["import", &bundle]);
+    lab.says(&["issue", &request]);
+    lab.says(&["revoke", "3"]);
+    for (machine, again) in [(&device, &["trust"][..]), (&sharing, &["import", &bundle])] {
+        copy(&lab, machine, "lab.revoked");
+        copy(&lab, machine, "lab.discovery");
+        assert!(machine.says_to(again, &issued).contains("revoked    list 2"), "{again:?}");
+        assert!(machine.says(&["status"]).contains("in force   require as"));
+    }
+}
+
+#[test]
+fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
+    let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let trusted = device.keys_locked(&["trust"], &lab.says(&["issue", &request]));
+    let text = String::from_utf8_lossy(&trusted.stdout);
+    assert_eq!(trusted.status.code(), Some(0), "{text}");
+    assert!(text.contains("is locked") && text.lines().last() == Some("  schwann keys unlock"), "{text}");
+    assert_eq!(
+        device.keys_locked(&["status"], "").status.code(),
+        Some(1),
+        "status tells of what is not well"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_program_that_handles_keys_leaves_no_core_dump() {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::process::CommandExt as _;
+
+    let device = Machine::new("dump", "device");
+    std::fs::create_dir_all(&device.0).expect("a folder");
+    device.says(&["new-device", "EEG room", "--unprotected"]);
+    let mut waiting = device.command(&["trust"]);
+    // Linux gives the files in /proc of a process that must not be dumped to root, so it takes another user to see it.
+    if std::fs::metadata("/proc/self").expect("Linux has it").uid() == 0 {
+        for name in ["", "device.key"] {
+            std::os::unix::fs::chown(device.0.join(name), Some(NOBODY), None).expect("root may");
+        }
+        waiting.uid(NOBODY);
+    }
+    let mut waiting = waiting.spawn().expect("the program runs");
+    let files = format!("/proc/{}/environ", waiting.id());
+    let began = std::time::Instant::now();
+    while std::fs::metadata(&files).expect("it waits for its input").uid() != 0 {
+        assert!(began.elapsed().as_secs() < 20, "the process may be dumped");
+        std::thread::yield_now();
+    }
+    assert!(waiting.try_wait().expect("it is ours").is_none(), "it waits for its input");
+    waiting.kill().expect("it runs");
+    waiting.wait().expect("it ends");
+}
+
+/// A user who owns nothing.
+#[cfg(target_os = "linux")]
+const NOBODY: u32 = 65_534;

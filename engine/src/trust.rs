@@ -19,9 +19,10 @@ mod secrecy;
 pub mod store;
 mod streams;
 
-pub use self::files::replace as replace_list;
+pub use self::files::{install as install_list, replace as replace_list};
 pub(crate) use self::member::{DiscoverySecret, Watcher};
 pub use self::member::{Member, UpdateError};
+pub use self::secrecy::forbid_dumps;
 pub use self::streams::StreamPolicies;
 pub(crate) use self::streams::of_description;
 

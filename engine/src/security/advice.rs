@@ -21,8 +21,9 @@ pub fn advice(refusal: Refusal) -> &'static str {
             "let the device use the hybrid suite, or certify it for the classic one: `schwann keys issue`"
         }
         Refusal::Expired => {
-            "renew it: `schwann keys issue` on the lab's machine, `schwann keys trust` on the device; if it is not \
-             that old, a clock is wrong: `date -u` on both machines"
+            "renew it: `schwann keys new-device NAME` on the device shows the request, `schwann keys issue` on the lab's \
+             machine grants it, `schwann keys trust` on the device installs it; if it is not that old, a clock is wrong: \
+             `date -u` on both machines"
         }
         Refusal::MembersOnly | Refusal::NoKeys => {
             "join its lab: `schwann keys status` tells which keys are here, `schwann keys import` and `schwann keys \
@@ -51,7 +52,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
              lab"
         }
         Refusal::WrongRole => {
-            "issue its certificate anew, without --publish-only and --subscribe-only: `schwann keys issue`"
+            "issue its certificate anew, without --publish-only and --subscribe-only: `schwann keys issue`, with what \
+             `schwann keys new-device NAME` prints on the device"
         }
         _ => {
             "if it happens again, somebody may be changing bytes on the way: `schwann doctor HOST` tries the network"

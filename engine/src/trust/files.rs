@@ -133,6 +133,22 @@ fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustEr
     replace(folder, list, key)
 }
 
+/// Writes a list and its key, unless what is stored of the same lab is as new: an old list does not come back.
+///
+/// - Errors: a file cannot be written.
+/// - Source: spec: secure-session §2.4.
+pub fn install(
+    folder: &Path,
+    lab: &Lab,
+    list: &RevocationList<Vec<u8>>,
+    key: &[u8; 32],
+) -> Result<(), TrustError> {
+    match read_pair(folder, lab) {
+        Ok((stored, _)) if stored.number() >= list.number() => Ok(()),
+        _ => replace(folder, list.as_bytes(), key),
+    }
+}
+
 /// Writes a list and its key, and keeps the key of the list before.
 ///
 /// - Errors: a file cannot be written.

@@ -54,7 +54,7 @@ impl<T> fmt::Debug for Locked<T> {
 
 /// Forbids core dumps of this process, and that other programs of its user look into its memory.
 #[cfg(target_os = "linux")]
-pub(super) fn forbid_dumps() {
+pub fn forbid_dumps() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         log::verbose!(1, "keys may be in core dumps: {error}");
@@ -63,7 +63,7 @@ pub(super) fn forbid_dumps() {
 
 /// Forbids core dumps of this process.
 #[cfg(all(unix, not(target_os = "linux")))]
-pub(super) fn forbid_dumps() {
+pub fn forbid_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
         log::verbose!(1, "keys may be in core dumps: {error}");
@@ -72,7 +72,7 @@ pub(super) fn forbid_dumps() {
 
 /// There is no such setting.
 #[cfg(not(unix))]
-pub(super) fn forbid_dumps() {}
+pub fn forbid_dumps() {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {

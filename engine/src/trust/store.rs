@@ -106,6 +106,11 @@ fn is_false(word: Option<&str>) -> bool {
 
 /// Reads this device's membership.
 fn member(folder: &Path) -> Result<Member, TrustError> {
+    if !folder.join(CERTIFICATE).exists() {
+        let reason = "this key has no certificate yet; `schwann keys new-device NAME` shows the request for it, \
+                      `schwann keys issue` on the lab's machine grants it, and `schwann keys trust` installs it here";
+        return Err(TrustError::File(folder.join(DEVICE_KEY), String::from(reason)));
+    }
     let lab = read_array::<32>(&folder.join(LAB))?;
     let lab = Lab::new(&lab).ok_or_else(|| damaged(&folder.join(LAB)))?;
     let key = device_key(&folder.join(DEVICE_KEY))?;
@@ -229,7 +234,7 @@ pub fn write_key(path: &Path, seed: &[u8], kind: Kind, passphrase: Option<&[u8]>
 pub fn install(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
     write_private(&folder.join(LAB), &bundle.lab.authority().0)?;
     write_private(&folder.join(CERTIFICATE), &bundle.certificate.encode())?;
-    files::replace(folder, bundle.revoked.as_bytes(), &bundle.discovery)?;
+    files::install(folder, &bundle.lab, &bundle.revoked, &bundle.discovery)?;
     write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)
 }
 

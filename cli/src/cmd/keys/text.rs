@@ -1,10 +1,12 @@
-//! What is copied between machines as a line of text, and what is asked at the terminal.
+//! What is copied between machines as text.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{BufRead, Read as _};
 
+use schwann_node::provision::{self, Paste, Pasted};
 use schwann_session::{Certificate, Lab, PublicKey, RevocationList};
 use zeroize::Zeroizing;
 
+use super::failed;
 use crate::exit::Problem;
 
 /// Bytes that are wiped when they are dropped.
@@ -31,22 +33,40 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    /// One line, to be copied.
-    pub(super) fn to_text(&self) -> String {
-        hex(&self.to_bytes())
+    /// Lines to be copied, as a microcontroller takes them, too.
+    ///
+    /// They hold the lab's discovery key.
+    pub(super) fn to_lines(&self) -> Result<Secret, Problem> {
+        let mut lines = Secret::default();
+        provision::put_lines(&self.to_bytes(), &mut *lines).map_err(failed)?;
+        Ok(lines)
     }
 
-    /// The same as bytes, as a microcontroller takes them.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    /// Reads such lines; others among them do no harm.
+    pub(super) fn read(input: &mut dyn BufRead) -> Result<Self, Problem> {
+        let mut room = Secret::new(vec![0; usize::from(u16::MAX)]);
+        let mut paste = Paste::new(&mut room);
+        // The last line may come without its end.
+        for byte in input.bytes().chain(core::iter::once(Ok(b'\n'))) {
+            match paste.handle(byte.map_err(failed)?) {
+                Pasted::Done(len) => return Self::parse(paste.collected(len)).ok_or_else(no_membership),
+                Pasted::Damaged => eprintln!("schwann: this line is damaged: paste all of them once more"),
+                Pasted::More => {}
+            }
+        }
+        Err(no_membership())
+    }
+
+    /// What the lines hold.
+    pub(super) fn to_bytes(&self) -> Secret {
         let (lab, certificate) = (self.lab.authority().0, self.certificate.encode());
         let parts =
             [lab.as_slice(), certificate.as_slice(), self.discovery.as_slice(), self.revoked.as_bytes()];
-        parts.concat()
+        Secret::new(parts.concat())
     }
 
-    /// Reads the line, and checks that its parts belong together.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let bytes = unhex(text)?;
+    /// Checks that the parts belong together.
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let (lab, rest) = bytes.split_first_chunk()?;
         let (certificate, rest) = rest.split_first_chunk()?;
         let (discovery, revoked) = rest.split_first_chunk()?;
@@ -54,8 +74,14 @@ impl Membership {
         let certificate = Certificate::parse(certificate).ok()?;
         certificate.verify(&lab).ok()?;
         let revoked = RevocationList::parse(revoked.to_vec(), &lab).ok()?;
-        Some(Self { lab, certificate, discovery: *discovery, revoked })
+        revoked.commits_to(discovery).then_some(Self { lab, certificate, discovery: *discovery, revoked })
     }
+}
+
+fn no_membership() -> Problem {
+    Problem::Failed(String::from(
+        "this is no certificate; paste all lines that `schwann keys issue` printed on the lab's machine",
+    ))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -70,26 +96,6 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
         .collect::<Option<_>>()?;
     let (pairs, rest) = digits.as_chunks::<2>();
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
-}
-
-/// Asks for a passphrase; what is typed is not shown where the terminal can be told so.
-pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
-    eprint!("{what}: ");
-    io::stderr().flush()?;
-    let hidden = rustix::termios::tcgetattr(io::stdin()).ok();
-    if let Some(mut quiet) = hidden.clone() {
-        quiet.local_modes.remove(rustix::termios::LocalModes::ECHO);
-        // A terminal that cannot be told shows what is typed.
-        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &quiet);
-    }
-    let mut line = Zeroizing::new(String::new());
-    let read = io::stdin().lock().read_line(&mut line);
-    if let Some(before) = hidden {
-        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &before);
-        eprintln!();
-    }
-    read?;
-    Ok(Zeroizing::new(line.trim_end_matches(['\r', '\n']).as_bytes().to_vec()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,165 @@
+//! What the lab's machine does: it certifies devices and puts them out again.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use schwann::trust::replace_list;
+use schwann::trust::store::{self, AUTHORITY, DISCOVERY, REVOKED};
+use schwann_node::{key_slots, provision};
+use schwann_session::keystore::Kind;
+use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, RevocationList, Roles, SystemEntropy};
+
+use super::text::{self, Secret};
+use super::{Keys, damaged, failed, now, statement};
+use crate::exit::{Exit, Outcome, Problem};
+
+/// What a certificate grants.
+#[derive(Clone, Copy)]
+pub(super) struct Granted {
+    pub(super) days: u64,
+    pub(super) roles: Roles,
+}
+
+impl Keys {
+    pub(super) fn issue(&self, request: &str, granted: Granted) -> Outcome {
+        let (device, name) = requested(request)?;
+        let membership = self.certify(device, &name, granted, Flags::NONE)?;
+        let mut out = io::stdout().lock();
+        let serial = membership.certificate.statement.serial;
+        writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
+        writeln!(
+            out,
+            "If this is the key that `new-device` showed on the new machine, run `schwann keys trust` there and paste \
+             these lines."
+        )?;
+        writeln!(
+            out,
+            "They hold the key that the lab's streams are found with, so show them to nobody else."
+        )?;
+        out.write_all(&membership.to_lines()?)?;
+        Ok(Exit::Good)
+    }
+
+    /// Certifies a microcontroller that printed its request, and prints what to paste into its serial line.
+    pub(super) fn issue_device(&self, request: &str, granted: Granted) -> Outcome {
+        let (device, name) = requested(request)?;
+        let membership = self.certify(device, &name, granted, Flags::CLASSIC)?;
+        let mut out = io::stdout().lock();
+        let serial = membership.certificate.statement.serial;
+        writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
+        writeln!(out, "Paste these lines into the device's serial line:")?;
+        out.write_all(&membership.to_lines()?)?;
+        Ok(Exit::Good)
+    }
+
+    /// Makes a microcontroller's key and writes an image of its key store.
+    pub(super) fn issue_image(&self, name: &str, file: &Path, granted: Granted) -> Outcome {
+        let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let membership = self.certify(device.public(), name, granted, Flags::CLASSIC)?;
+        let mut content = Secret::new(vec![0; KEY_STORE_LEN]);
+        let content =
+            provision::join(&device.seed(), &membership.to_bytes(), &mut content).map_err(failed)?;
+        let mut image = Secret::new(vec![0; KEY_STORE_LEN]);
+        let len =
+            key_slots::image(content, &mut image).ok_or_else(|| failed("the revocation list is too long"))?;
+        store::write_private(file, image.get(..len).unwrap_or_default()).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        let serial = membership.certificate.statement.serial;
+        writeln!(out, "Certificate {serial} for {name}, {}.", device.public().fingerprint())?;
+        writeln!(
+            out,
+            "{} holds its private key: flash it into the first slot of the device's",
+            file.display()
+        )?;
+        writeln!(out, "key store, erase the second, and delete the file.")?;
+        Ok(Exit::Good)
+    }
+
+    /// Certifies a device under the next serial.
+    fn certify(
+        &self,
+        device: PublicKey,
+        name: &str,
+        granted: Granted,
+        flags: Flags,
+    ) -> Result<text::Membership, Problem> {
+        let authority = self.authority()?;
+        let lab = authority.lab();
+        let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
+        let Granted { days, roles } = granted;
+        let mut statement = statement(device, name, self.next_serial()?, days, roles)?;
+        statement.flags = flags;
+        Ok(text::Membership { lab, certificate: authority.certify(statement), discovery, revoked })
+    }
+
+    pub(super) fn revoke(&self, serial: u64) -> Outcome {
+        let authority = self.authority()?;
+        let last = self.last_serial()?;
+        if !(1..=last).contains(&serial) {
+            return Err(Problem::Failed(format!(
+                "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys status` on the device shows \
+                 which one it has, and so does the event `connect` of a security log"
+            )));
+        }
+        let old = self.revoked(&authority.lab())?;
+        let mut serials: Vec<u64> = (1..=last).filter(|serial| old.contains(*serial)).collect();
+        serials.push(serial);
+        // Whoever is out must not find the lab's streams any more.
+        let mut discovery = [0; 32];
+        getrandom::fill(&mut discovery).map_err(failed)?;
+        let list = RevocationList::sign(&authority, old.number() + 1, now(), &discovery, &serials)
+            .map_err(failed)?;
+        replace_list(&self.folder, list.as_bytes(), &discovery).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "Certificate {serial} is revoked by list {}; running programs of this machine refuse it within 10 s.",
+            list.number()
+        )?;
+        writeln!(
+            out,
+            "Other machines learn it when they next stream from or to one that knows. To be sure of one:"
+        )?;
+        writeln!(
+            out,
+            "  schwann keys status    there; it shows the number of its list. Copying {REVOKED} and {DISCOVERY} there works, too."
+        )?;
+        Ok(Exit::Good)
+    }
+
+    fn authority(&self) -> Result<AuthorityKey, Problem> {
+        if !self.path(AUTHORITY).exists() {
+            return Err(Problem::Failed(String::from(
+                "the lab's authority is not on this machine; run this where `schwann keys init` was run",
+            )));
+        }
+        let seed = self.private(AUTHORITY, Kind::Authority)?;
+        let seed = seed.as_slice().try_into().map_err(|_| damaged(&self.path(AUTHORITY)))?;
+        Ok(AuthorityKey::from_seed(seed))
+    }
+
+    /// The number of the last certificate issued here.
+    fn last_serial(&self) -> Result<u64, Problem> {
+        match std::fs::read_to_string(self.path(SERIAL)) {
+            Ok(text) => text.trim().parse().map_err(|_| damaged(&self.path(SERIAL))),
+            Err(_) => Ok(1),
+        }
+    }
+
+    fn next_serial(&self) -> Result<u64, Problem> {
+        let serial = self.last_serial()? + 1;
+        store::write_private(&self.path(SERIAL), serial.to_string().as_bytes()).map_err(failed)?;
+        Ok(serial)
+    }
+}
+
+fn requested(request: &str) -> Result<(PublicKey, String), Problem> {
+    text::parse_request(request).ok_or_else(|| {
+        Problem::Failed(String::from("this is no request; copy the whole line that the device printed"))
+    })
+}
+
+/// Room for the key store of a microcontroller, in bytes: one slot of flash.
+const KEY_STORE_LEN: usize = 4096;
+/// The number of the last certificate that was issued, beside the authority's key.
+const SERIAL: &str = "authority.serial";

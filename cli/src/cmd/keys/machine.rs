@@ -1,0 +1,255 @@
+//! What a machine does with keys of its own: it gets them, shows them, hands them on and opens them.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use schwann::trust::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
+use schwann::trust::{TrustError, install_list};
+use schwann_session::keystore::{self, Bundle, Cost, Kind};
+use schwann_session::{AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy};
+
+use super::text::{self, Membership, Secret};
+use super::{DAY, Keys, device_name, device_of, failed, now, passphrase, statement};
+use crate::exit::{Exit, Outcome, Problem};
+
+impl Keys {
+    pub(super) fn init(&self, name: &str) -> Outcome {
+        if self.path(LAB).exists() {
+            return Err(Problem::with(
+                self.folder.display(),
+                "a lab is installed here already; `schwann keys status` tells which",
+            ));
+        }
+        let authority = AuthorityKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let mut discovery_key = [0; 32];
+        getrandom::fill(&mut discovery_key).map_err(failed)?;
+        let revoked = RevocationList::sign(&authority, 1, now(), &discovery_key, &[]).map_err(failed)?;
+        let certificate = authority.certify(statement(device.public(), name, 1, 3650, Roles::BOTH)?);
+        let lab = authority.lab();
+        let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;
+        let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
+        store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
+            .map_err(failed)?;
+        let bundle = Bundle { certificate, device, discovery: discovery_key.into(), lab, revoked };
+        store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "The lab is founded, and this machine is its first member.")?;
+        writeln!(out, "  lab        {}", bundle.lab.authority().fingerprint())?;
+        writeln!(out, "  keys       {}", self.folder.display())?;
+        if passphrase.is_some() {
+            writeln!(out, "{UNLOCK}")?;
+        }
+        writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
+        writeln!(
+            out,
+            "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
+        )?;
+        writeln!(out, "  schwann keys new-device NAME       on another machine, for a key of its own")?;
+        Ok(Exit::Good)
+    }
+
+    pub(super) fn status(&self) -> Outcome {
+        self.show()?;
+        Ok(if schwann::Config::get().trust().is_ok() { Exit::Good } else { Exit::Found })
+    }
+
+    /// Shows what is in force now that keys were installed, and what is left to do.
+    fn installed(&self) -> Outcome {
+        self.show()?;
+        match schwann::Config::get().trust() {
+            Ok(_) => Ok(Exit::Good),
+            Err(TrustError::Locked(_)) => {
+                writeln!(io::stdout().lock(), "{UNLOCK}")?;
+                Ok(Exit::Good)
+            }
+            Err(_) => Ok(Exit::Found),
+        }
+    }
+
+    fn show(&self) -> Result<(), Problem> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "keys       {}", self.folder.display())?;
+        if !self.path(LAB).exists() {
+            writeln!(
+                out,
+                "lab        none; `schwann keys init` founds one, `schwann keys import` or `schwann keys new-device` join one"
+            )?;
+        } else {
+            let lab = self.lab()?;
+            writeln!(out, "lab        {}", lab.authority().fingerprint())?;
+            let authority =
+                if self.path(AUTHORITY).exists() { "this machine can issue and revoke" } else { "elsewhere" };
+            writeln!(out, "authority  {authority}")?;
+            let revoked = self.revoked(&lab)?;
+            writeln!(out, "revoked    list {}", revoked.number())?;
+        }
+        if let Ok(certificate) = self.certificate() {
+            let statement = certificate.statement;
+            writeln!(out, "device     {} (certificate {})", statement.name.as_str(), statement.serial)?;
+            writeln!(out, "key        {}", statement.device.fingerprint())?;
+            writeln!(out, "valid      {} more days", statement.not_after.0.saturating_sub(now().0) / DAY)?;
+        }
+        writeln!(out, "in force   {}", schwann::security::summary(schwann::Config::get()))?;
+        Ok(())
+    }
+
+    pub(super) fn new_device(&self, name: &str) -> Outcome {
+        let name = device_name(name)?;
+        if self.path(DEVICE_KEY).exists() {
+            return self.same_device(name.as_str());
+        }
+        let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let passphrase = self.new_passphrase("a passphrase for this machine's key")?;
+        let seed = device.seed();
+        store::write_key(
+            &self.path(DEVICE_KEY),
+            seed.as_slice(),
+            Kind::Device,
+            passphrase.as_ref().map(|passphrase| passphrase.as_slice()),
+        )
+        .map_err(failed)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "This machine's key is made; it never leaves it.")?;
+        Ok(put_request(&mut out, &device.public(), name.as_str())?)
+    }
+
+    /// Shows the request for a key that is there: its certificate is to be renewed, or the first request was lost.
+    fn same_device(&self, name: &str) -> Outcome {
+        if let (Ok(lab), Ok(certificate)) = (self.lab(), self.certificate())
+            && self.revoked(&lab)?.contains(certificate.statement.serial)
+        {
+            return Err(Problem::with(
+                self.folder.display(),
+                "this machine's key has been revoked; delete the folder, and run this again for a new key",
+            ));
+        }
+        let key = match self.own_key() {
+            Some(key) => key,
+            None => device_of(&self.private(DEVICE_KEY, Kind::Device)?)?.public(),
+        };
+        let mut out = io::stdout().lock();
+        writeln!(out, "This machine has a key already; a new certificate for it replaces the one before.")?;
+        Ok(put_request(&mut out, &key, name)?)
+    }
+
+    /// This machine's public key, if it has a key and that can be told without asking for a passphrase.
+    fn own_key(&self) -> Option<PublicKey> {
+        let seed = store::private(&self.path(DEVICE_KEY), Kind::Device).ok();
+        let opened = seed.and_then(|seed| device_of(&seed).ok()).map(|device| device.public());
+        opened.or_else(|| self.certificate().ok().map(|certificate| certificate.statement.device))
+    }
+
+    pub(super) fn trust(&self) -> Outcome {
+        if !self.path(DEVICE_KEY).exists() {
+            return Err(Problem::Failed(String::from(
+                "there is no key on this machine yet; run `schwann keys new-device NAME`, and let the lab's machine issue \
+                 a certificate for what that prints",
+            )));
+        }
+        if io::stdin().is_terminal() {
+            eprintln!("Paste the lines that `schwann keys issue` printed on the lab's machine:");
+        }
+        let Membership { lab, certificate, discovery, revoked } = Membership::read(&mut io::stdin().lock())?;
+        let key = certificate.statement.device;
+        if self.own_key().is_some_and(|own| own != key) {
+            return Err(Problem::Failed(format!(
+                "this certificate is for another key, {}; run `schwann keys issue` for what `schwann keys new-device` \
+                 prints here",
+                key.fingerprint()
+            )));
+        }
+        self.keep_authority(&lab)?;
+        let is_renewed = self.path(CERTIFICATE).exists();
+        store::write_private(&self.path(LAB), &lab.authority().0).map_err(failed)?;
+        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)?;
+        install_list(&self.folder, &lab, &revoked, &discovery).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "This machine is a member of the lab {}.", lab.authority().fingerprint())?;
+        if is_renewed {
+            writeln!(out, "Programs that run go on with the certificate before: start them again.")?;
+        }
+        drop(out);
+        self.installed()
+    }
+
+    pub(super) fn export(&self, file: &Path) -> Outcome {
+        let seed = self.private(DEVICE_KEY, Kind::Device)?;
+        let lab = self.lab()?;
+        let bundle = Bundle {
+            certificate: self.certificate()?,
+            device: device_of(&seed)?,
+            discovery: self.discovery()?.into(),
+            revoked: self.revoked(&lab)?,
+            lab,
+        };
+        let passphrase = passphrase::fresh("a passphrase for the file")?;
+        let sealed =
+            keystore::seal(Kind::Bundle, &bundle.encode(), &passphrase, Cost::default(), &mut SystemEntropy)
+                .map_err(failed)?;
+        store::write_private(file, &sealed).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{} holds this machine's identity. On each other machine, run:", file.display())?;
+        writeln!(out, "  schwann keys import {}", file.display())?;
+        writeln!(
+            out,
+            "Machines that share an identity cannot be revoked one by one; see `schwann keys new-device`."
+        )?;
+        Ok(Exit::Good)
+    }
+
+    pub(super) fn import(&self, file: &Path) -> Outcome {
+        let exported = "take the file that `schwann keys export` wrote on another machine";
+        let not_there = |error| Problem::with(file.display(), format_args!("{error}; {exported}"));
+        let sealed = std::fs::read(file).map_err(not_there)?;
+        if keystore::kind_of(&sealed) != Some(Kind::Bundle) {
+            return Err(Problem::with(file.display(), format_args!("it holds no identity; {exported}")));
+        }
+        let passphrase = passphrase::known("the file's passphrase")?;
+        let content = store::open(file, &sealed, Kind::Bundle, &passphrase).map_err(failed)?;
+        let bundle = Bundle::parse(&content).map_err(failed)?;
+        self.keep_authority(&bundle.lab)?;
+        let own = if self.unprotected { None } else { Some(passphrase.as_slice()) };
+        store::install(&self.folder, &bundle, own).map_err(failed)?;
+        self.installed()
+    }
+
+    pub(super) fn unlock(&self) -> Outcome {
+        let seed = self.private(DEVICE_KEY, Kind::Device)?;
+        store::unlock(&self.path(DEVICE_KEY), &seed).map_err(failed)?;
+        writeln!(
+            io::stdout().lock(),
+            "This user's programs can seal streams until the machine is switched off."
+        )?;
+        Ok(Exit::Good)
+    }
+
+    /// Refuses to let this machine join `lab` if that would leave the authority of another one behind.
+    fn keep_authority(&self, lab: &Lab) -> Result<(), Problem> {
+        let is_kept = self.path(AUTHORITY).exists() && self.lab().is_ok_and(|own| own.id() != lab.id());
+        if is_kept {
+            return Err(Problem::with(
+                self.folder.display(),
+                "the authority of another lab is kept here; put this folder away before the machine joins a lab",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A passphrase for new keys; none if none is wanted.
+    fn new_passphrase(&self, what: &str) -> Result<Option<Secret>, Problem> {
+        if self.unprotected { Ok(None) } else { passphrase::fresh(what).map(Some) }
+    }
+}
+
+/// Says what to run on the lab's machine.
+fn put_request(out: &mut impl io::Write, key: &PublicKey, name: &str) -> io::Result<Exit> {
+    writeln!(out, "  key        {}", key.fingerprint())?;
+    writeln!(out, "On the lab's machine, run, and compare the key that it shows with this one:")?;
+    writeln!(out, "  schwann keys issue {}", text::request(key, name))?;
+    Ok(Exit::Good)
+}
+
+const UNLOCK: &str = "\
+Now, and once after each start of this machine, open its key:
+  schwann keys unlock";

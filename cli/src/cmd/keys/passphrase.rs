@@ -1,0 +1,95 @@
+//! Where passphrases come from: the environment, or whoever sits at the terminal.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use schwann::trust::store;
+use zeroize::Zeroizing;
+
+use super::failed;
+use super::text::Secret;
+use crate::exit::Problem;
+
+/// The passphrase of something that has one.
+pub(super) fn known(what: &str) -> Result<Secret, Problem> {
+    one(what, ask)
+}
+
+/// A passphrase for something new: typed twice, for a slip would lock it for ever.
+pub(super) fn fresh(what: &str) -> Result<Secret, Problem> {
+    one(what, |what| twice(what, &mut ask))
+}
+
+/// The environment's, else what the terminal says.
+fn one(what: &str, ask: impl FnOnce(&str) -> Result<Secret, Problem>) -> Result<Secret, Problem> {
+    match store::passphrase().map_err(failed)? {
+        Some(passphrase) => Ok(passphrase),
+        None if io::stdin().is_terminal() => ask(what),
+        None => Err(Problem::Failed(format!(
+            "{what} is needed, and there is nobody to ask; set SCHWANN_PASSPHRASE or SCHWANN_PASSPHRASE_FILE"
+        ))),
+    }
+}
+
+fn twice(what: &str, ask: &mut dyn FnMut(&str) -> Result<Secret, Problem>) -> Result<Secret, Problem> {
+    for _ in 0..ATTEMPTS {
+        let first = ask(what)?;
+        if first.is_empty() {
+            return Err(Problem::Failed(format!("{what} must not be empty")));
+        }
+        // Whoever could measure this comparison has typed both.
+        if first == ask("the same once more")? {
+            return Ok(first);
+        }
+        eprintln!("These two differ.");
+    }
+    Err(Problem::Failed(String::from("the two passphrases differed again and again; nothing was written")))
+}
+
+/// Asks for a passphrase; what is typed is not shown where the terminal can be told so.
+pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
+    let hidden = rustix::termios::tcgetattr(io::stdin()).ok();
+    if let Some(mut quiet) = hidden.clone() {
+        quiet.local_modes.remove(rustix::termios::LocalModes::ECHO);
+        // A terminal that cannot be told shows what is typed.
+        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &quiet);
+    }
+    // Only now, for people type as soon as they are asked.
+    eprint!("{what}: ");
+    io::stderr().flush()?;
+    let mut line = Zeroizing::new(String::with_capacity(LONGEST));
+    let read = io::stdin().lock().read_line(&mut line);
+    if let Some(before) = hidden {
+        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &before);
+        eprintln!();
+    }
+    read?;
+    Ok(Zeroizing::new(line.trim_end_matches(['\r', '\n']).as_bytes().to_vec()))
+}
+
+/// How often two passphrases may differ.
+const ATTEMPTS: usize = 3;
+/// Bytes that a terminal hands over at once; a text that does not grow leaves no copy behind.
+const LONGEST: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of these answers, and how many were asked for.
+    fn typed(answers: &[&str]) -> (Option<String>, usize) {
+        let (mut left, mut asked) = (answers.iter(), 0);
+        let outcome = twice("a passphrase", &mut |_| {
+            asked += 1;
+            Ok(Secret::new(left.next().expect("an answer").as_bytes().to_vec()))
+        });
+        (outcome.ok().map(|secret| String::from_utf8_lossy(&secret).into_owned()), asked)
+    }
+
+    #[test]
+    fn a_new_passphrase_counts_once_it_was_typed_twice_alike() {
+        assert_eq!(typed(&["horse", "horse"]), (Some("horse".into()), 2));
+        assert_eq!(typed(&["horse", "hosre", "battery", "battery"]), (Some("battery".into()), 4));
+        assert_eq!(typed(&["a", "b", "a", "b", "a", "b"]), (None, 6));
+        assert_eq!(typed(&[""]), (None, 1));
+    }
+}

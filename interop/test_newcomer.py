@@ -1,0 +1,119 @@
+"""A newcomer at the terminals of three machines: from nothing to sealed streams, by what the program prints alone.
+
+Each machine is a home of its own. Needs SCHWANN_LIBLSL and SCHWANN_PROGRAM. Run by checks/53-sealed.sh.
+"""
+
+import os
+import pty
+import re
+import shlex
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from test_sealed import OURS, PROGRAM, exchange, machine, network  # noqa: F401
+
+pytestmark = pytest.mark.skipif(not (OURS and PROGRAM), reason="SCHWANN_LIBLSL and SCHWANN_PROGRAM are not set")
+
+TWICE = [("a passphrase for", "correct horse"), ("the same once more", "correct horse")]
+ONCE = [("passphrase: ", "correct horse")]
+PATIENCE = 60
+
+
+class Machine:
+    """A home with a terminal."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "runtime").mkdir(parents=True)
+        self.home = {"HOME": str(folder), "XDG_RUNTIME_DIR": str(folder / "runtime")}
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "XDG"))}
+        self.environment |= self.home
+
+    def types(self, line, answers=()):
+        """Types a command, and answers when asked; returns the exit code and what is on the screen."""
+        screen, own = pty.openpty()
+        words = shlex.split(line)
+        assert words[0] == "schwann"
+        process = subprocess.Popen([PROGRAM, *words[1:]], cwd=self.folder, env=self.environment, stdin=own, stdout=own, stderr=own,
+                                   start_new_session=True)
+        os.close(own)
+        deadline, text, answers = time.monotonic() + PATIENCE, "", list(answers)
+        while True:
+            # At the end of the last program on it, a terminal says so by an error.
+            try:
+                text += os.read(screen, 65536).decode()
+            except OSError:
+                break
+            assert time.monotonic() < deadline, text
+            while answers and (asked := re.search(re.escape(answers[0][0]), text)):
+                seen, text = text[:asked.end()], text[asked.end():]
+                os.write(screen, (answers.pop(0)[1] + "\n").encode())
+                self.before = seen
+        os.close(screen)
+        assert not answers, f"{line}: never asked for {answers[0][0]!r}: {text}"
+        return process.wait(PATIENCE), text.replace("\r", "")
+
+    def follows(self, line, answers=()):
+        code, text = self.types(line, answers)
+        assert code == 0, text
+        return text
+
+
+def next_command(text, beginning):
+    """The command that the program printed for somebody to run."""
+    line = next(line for line in text.splitlines() if line.startswith(f"  schwann keys {beginning}"))
+    return re.split(r" {2,}", line.strip())[0]
+
+
+def pasted(text):
+    """What a newcomer marks and copies: all of it."""
+    return [("Paste the lines", text)]
+
+
+def test_three_machines_come_to_seal_their_streams_by_following_the_screen(tmp_path, network):  # noqa: F811
+    control, shares, own = (Machine(tmp_path / name) for name in ("control", "shares", "own"))
+    began = time.monotonic()
+    founded = control.follows("schwann keys init --name 'control room'", TWICE)
+    control.follows(next_command(founded, "unlock"), ONCE)
+
+    exported = control.follows(next_command(founded, "export"), TWICE)
+    shutil.copy(control.folder / "lab.bundle", shares.folder)
+    imported = shares.follows(next_command(exported, "import"), ONCE)
+    shares.follows(next_command(imported, "unlock"), ONCE)
+
+    made = own.follows(next_command(founded, "new-device").replace("NAME", "'EEG room'"), TWICE)
+    issued = control.follows(next_command(made, "issue"), ONCE)
+    assert "run `schwann keys trust` there" in issued
+    trusted = own.follows("schwann keys trust", pasted(issued))
+    own.follows(next_command(trusted, "unlock"), ONCE)
+    print(f"three machines in {time.monotonic() - began:.1f} s of the program's time")
+
+    for place, name in ((control, "control room"), (shares, "control room"), (own, "EEG room")):
+        assert f"in force   require as {name}, discovery sealed" in place.follows("schwann keys status")
+    environments = [machine(tmp_path, network, OURS) | place.home for place in (control, shares, own)]
+    for sender, receiver in ((0, 1), (1, 2), (2, 0)):
+        info, said = exchange(environments[sender], environments[receiver])
+        assert "security:require" in info and said[0] == "open" and said[-1] == "True"
+
+
+def test_a_slip_in_a_new_passphrase_is_noticed(tmp_path):
+    place = Machine(tmp_path / "slips")
+    slip = [("a passphrase for", "correct hrose"), ("the same once more", "correct horse")]
+    founded = place.follows("schwann keys init", [*slip, *TWICE])
+    assert place.follows(next_command(founded, "unlock"), ONCE)
+    nobody = Machine(tmp_path / "gives up")
+    code, text = nobody.types("schwann keys init", slip * 3)
+    assert code == 3 and "nothing was written" in text and not (nobody.folder / ".config").exists()
+    code, text = nobody.types("schwann keys init", [("a passphrase for", "")])
+    assert code == 3 and "must not be empty" in text and not (nobody.folder / ".config").exists()
+
+
+def test_a_passphrase_is_not_shown_while_it_is_typed(tmp_path):
+    place = Machine(tmp_path / "quiet")
+    founded = place.follows("schwann keys init", TWICE)
+    assert "horse" not in place.before + founded
+    code, text = place.types("schwann keys unlock", [("passphrase: ", "wrong")])
+    assert code == 3 and "passphrase" in text and "wrong\n" not in text
