@@ -38,17 +38,9 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(opened > 0))
 }
 
-/// Tries all connections, as many at a time as there are processors; returns how much opened.
+/// Tries all connections; returns how much opened.
 fn try_connections(connections: &[Recording], secrets: &HashSet<Secret>) -> usize {
-    let share = connections.len().div_ceil(threads()).max(1);
-    let outcomes: Vec<_> = std::thread::scope(|scope| {
-        let try_part = |part: &[Recording]| -> Vec<_> {
-            part.iter().map(|one| thief::try_everything(one, secrets)).collect()
-        };
-        let running: Vec<_> =
-            connections.chunks(share).map(|part| scope.spawn(move || try_part(part))).collect();
-        running.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
-    });
+    let outcomes = in_parallel(connections, |one| thief::try_everything(one, secrets));
     println!("sessions tried: {}", connections.len());
     println!("attempts on their records: {}", outcomes.iter().map(|(tried, _)| tried).sum::<usize>());
     let opened: Vec<&String> = outcomes.iter().flat_map(|(_, opened)| opened).collect();
@@ -86,21 +78,25 @@ fn try_agreements(replies: &[Datagram<'_>], queries: &[Query], secrets: &HashSet
             queries.iter().filter(|query| reply.answers(query)).map(move |query| (reply, query))
         })
         .collect();
-    let opened: usize = std::thread::scope(|scope| {
-        let try_part = |part: &[(&Datagram<'_>, &Query)]| {
-            part.iter().filter(|(reply, query)| reply.reply(query, secrets).is_some()).count()
-        };
-        let share = tasks.len().div_ceil(threads()).max(1);
-        let running: Vec<_> = tasks.chunks(share).map(|part| scope.spawn(move || try_part(part))).collect();
-        running.into_iter().map(|thread| thread.join().expect("no panic")).sum()
-    });
+    let opens = in_parallel(&tasks, |(reply, query)| reply.reply(query, secrets).is_some());
+    let opened = opens.into_iter().filter(|opens| *opens).count();
     println!("key agreements tried on answers: {}", 2 * tasks.len() * secrets.len());
     println!("answers opened by a key agreement: {opened}");
     opened
 }
 
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// Works on the tasks, as many at a time as there are processors; returns what each of them came to.
+fn in_parallel<Task: Sync, Outcome: Send>(
+    tasks: &[Task],
+    work: impl Fn(&Task) -> Outcome + Sync,
+) -> Vec<Outcome> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = tasks.len().div_ceil(threads).max(1);
+    let work_on = |part: &[Task]| part.iter().map(&work).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let running: Vec<_> = tasks.chunks(share).map(|part| scope.spawn(move || work_on(part))).collect();
+        running.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    })
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

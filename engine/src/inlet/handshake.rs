@@ -118,7 +118,7 @@ pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Link, HandshakeError> {
         socket.set_nonblocking(true)?;
         match socket.connect(&address.into()) {
             Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
-            _ => Ok(Link::plain(socket)),
+            _ => Ok(Link::tcp(socket, address)),
         }
     };
     connect().map_err(HandshakeError::Connection)

@@ -2,6 +2,7 @@
 //!
 //! Sends never block and never raise a signal.
 
+use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::IoSlice;
@@ -51,38 +52,38 @@ pub enum Carrier {
 /// A connected socket, and the layer that its bytes go through, if they do not go as they are.
 pub(crate) struct Link {
     socket: Socket,
-    carrier: Carrier,
+    place: Place,
     sealing: OnceLock<Sealing>,
     /// Sealed bytes wait for the socket.
     unsent: AtomicBool,
 }
 
 impl Link {
-    /// A TCP connection whose bytes go as they are.
-    pub(crate) fn plain(socket: impl Into<Socket>) -> Self {
-        Self::new(socket.into(), Carrier::Tcp)
+    /// A TCP connection to this address, whose bytes go as they are.
+    pub(crate) fn tcp(socket: impl Into<Socket>, address: SocketAddr) -> Self {
+        Self::new(socket.into(), Place::Address(address))
     }
 
     /// A connection inside this computer, whose bytes go as they are.
     pub(crate) fn local(socket: Socket) -> Self {
-        Self::new(socket, Carrier::Local)
+        Self::new(socket, Place::ThisComputer)
     }
 
-    fn new(socket: Socket, carrier: Carrier) -> Self {
-        Self { socket, carrier, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
+    fn new(socket: Socket, place: Place) -> Self {
+        Self { socket, place, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
     }
 
     /// What the socket is.
     pub(crate) fn carrier(&self) -> Carrier {
-        self.carrier
+        match self.place {
+            Place::ThisComputer => Carrier::Local,
+            Place::Address(_) | Place::Unknown => Carrier::Tcp,
+        }
     }
 
-    /// Where the other end is.
+    /// Where the other end is, or was.
     pub(crate) fn place(&self) -> Place {
-        match self.carrier {
-            Carrier::Local => Place::ThisComputer,
-            Carrier::Tcp => Place::from(self.socket.peer_addr().ok().and_then(|address| address.as_socket())),
-        }
+        self.place
     }
 
     /// Lets all further bytes go through `layer`, which `peer` is at the other end of.
@@ -345,7 +346,8 @@ mod tests {
     fn pair() -> (Link, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-        let link = Link::plain(listener.accept().expect("the connection").0);
+        let (socket, address) = listener.accept().expect("the connection");
+        let link = Link::tcp(socket, address);
         link.seal_with(Box::new(Inverting), None);
         (link, client)
     }

@@ -7,7 +7,6 @@ use mio::net::TcpListener;
 
 use super::link::Link;
 use super::local::LocalListener;
-use super::place::Place;
 use super::sockets::OutletPorts;
 use crate::log;
 
@@ -35,12 +34,12 @@ impl Listener {
     /// Takes the next connection.
     ///
     /// - Errors: [`io::ErrorKind::WouldBlock`] if there is none now; what else the system says.
-    pub(crate) fn accept(&self) -> io::Result<(Link, Place)> {
+    pub(crate) fn accept(&self) -> io::Result<Link> {
         match self {
-            Self::Local(listener) => Ok((Link::local(listener.accept()?), Place::ThisComputer)),
+            Self::Local(listener) => Ok(Link::local(listener.accept()?)),
             Self::Tcp(listener) => {
                 let (socket, address) = listener.accept()?;
-                Ok((Link::plain(std::net::TcpStream::from(socket)), Place::Address(address)))
+                Ok(Link::tcp(std::net::TcpStream::from(socket), address))
             }
         }
     }

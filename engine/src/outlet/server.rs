@@ -260,7 +260,7 @@ impl Server {
     fn accept(&mut self, index: usize) {
         let Some(listener) = self.listeners.get(index) else { return };
         loop {
-            let (link, peer) = match listener.accept() {
+            let link = match listener.accept() {
                 Ok(client) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
@@ -271,13 +271,13 @@ impl Server {
                 }
             };
             let strangers = || self.conversations.values().filter(|one| one.deadline().is_some());
-            let neighbours = strangers().filter(|one| one.peer().is_neighbour(peer)).count();
+            let neighbours = strangers().filter(|one| one.link().place().is_neighbour(link.place())).count();
             if strangers().count() >= STRANGERS_LIMIT || neighbours >= STRANGERS_PER_ADDRESS {
                 continue;
             }
             let token = self.next_connection;
             self.next_connection += 1;
-            let conversation = Conversation::new(link, peer, &self.shared.config);
+            let conversation = Conversation::new(link, &self.shared.config);
             if register(self.poll.registry(), &conversation, token) {
                 self.conversations.insert(token, conversation);
             }

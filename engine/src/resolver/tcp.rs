@@ -33,8 +33,8 @@ pub(super) struct TcpProbes {
 #[derive(Debug)]
 struct Target {
     peer: SocketAddr,
-    way: Way,
-    suite: Suite,
+    /// The suite of the session in which it is asked; none: it is asked in the clear.
+    suite: Option<Suite>,
     /// The UID of the stream whose outlet is asked, if it is known already.
     uid: Option<String>,
     /// When it is given up, in seconds on the local clock.
@@ -113,7 +113,7 @@ impl TcpProbes {
         now: f64,
     ) {
         let (uid, until) = (Some(uid), now + patience);
-        self.waiting.push_back(Target { peer, way: Way::Session, suite: Suite::Hybrid, uid, until });
+        self.waiting.push_back(Target { peer, suite: Some(Suite::Hybrid), uid, until });
         self.fill(registry);
     }
 
@@ -129,9 +129,9 @@ impl TcpProbes {
         for mut host in local.chain(peers).filter(|host| config.ports.ip.allows(host.ip())) {
             for port in config.ports.service_range() {
                 host.set_port(port);
-                let target = |way| Target { peer: host, way, suite: Suite::Hybrid, uid: None, until };
-                self.waiting.extend(self.sealed.as_ref().map(|_| target(Way::Session)));
-                self.waiting.extend(self.open.as_ref().map(|_| target(Way::Open)));
+                let target = |suite| Target { peer: host, suite, uid: None, until };
+                self.waiting.extend(self.sealed.as_ref().map(|_| target(Some(Suite::Hybrid))));
+                self.waiting.extend(self.open.as_ref().map(|_| target(None)));
             }
         }
         self.fill(registry);
@@ -202,17 +202,15 @@ impl TcpProbes {
     }
 }
 
-/// Begins to ask in one way.
+/// Begins to ask.
 fn talk(target: &Target, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Option<Talk> {
-    match target.way {
-        Way::Open => Some(Talk::Open { request: open?.to_vec(), sent: 0 }),
-        Way::Sealed | Way::Session => {
-            let Sealed { member, request } = sealed?;
-            let begun = SealedRequest::new(Arc::clone(member), target.suite, request.clone());
-            let begun = begun.inspect_err(|refusal| log::error!("no sealed search over TCP: {refusal}"));
-            begun.ok().map(|request| Talk::Sealed(Box::new(request)))
-        }
-    }
+    let Some(suite) = target.suite else {
+        return Some(Talk::Open { request: open?.to_vec(), sent: 0 });
+    };
+    let Sealed { member, request } = sealed?;
+    let begun = SealedRequest::new(Arc::clone(member), suite, request.clone());
+    let begun = begun.inspect_err(|refusal| log::error!("no sealed search over TCP: {refusal}"));
+    begun.ok().map(|request| Talk::Sealed(Box::new(request)))
 }
 
 impl Target {
@@ -221,8 +219,8 @@ impl Target {
     fn in_classic_suite(self, error: &io::Error) -> Option<Self> {
         let refusal = error.get_ref()?.downcast_ref::<Refusal>()?;
         let may_help =
-            self.uid.is_some() && self.suite == Suite::Hybrid && *refusal == Refusal::RefusedByPeer;
-        may_help.then_some(Self { suite: Suite::Classic, ..self })
+            self.uid.is_some() && self.suite == Some(Suite::Hybrid) && *refusal == Refusal::RefusedByPeer;
+        may_help.then_some(Self { suite: Some(Suite::Classic), ..self })
     }
 }
 
@@ -235,7 +233,8 @@ impl Probe {
 
     /// What was said, unless nobody can understand it.
     fn answer(self) -> Option<AnswerOverTcp> {
-        let Target { peer, way, uid, .. } = self.target;
+        let Target { peer, suite, uid, .. } = self.target;
+        let way = suite.map_or(Way::Open, |_| Way::Session);
         let info = match self.received.as_slice() {
             [] => None,
             document => match StreamInfo::parse(document) {

@@ -15,7 +15,8 @@ const LAYOUT: Layout = Layout::new(ChannelFormat::Int32, 1, ByteOrder::NATIVE);
 fn open(shared: &Shared, capacity: usize) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let sender = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-    let link = Arc::new(Link::plain(listener.accept().expect("the connection").0));
+    let (socket, address) = listener.accept().expect("the connection");
+    let link = Arc::new(Link::tcp(socket, address));
     let mut state = shared.lock();
     state.epoch += 1;
     let receiver = Receiver::new(Arc::clone(&link), state.epoch, Opener::default(), None);

@@ -35,7 +35,8 @@ fn connection(carrier: Carrier) -> (Link, Socket) {
         Carrier::Tcp => {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
             let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-            (Link::plain(listener.accept().expect("the connection").0), client.into())
+            let (socket, address) = listener.accept().expect("the connection");
+            (Link::tcp(socket, address), client.into())
         }
     };
     link.socket().set_send_buffer_size(16 * 1024).expect("a socket option");

@@ -20,7 +20,6 @@ use crate::codec::Encoding;
 use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
-use crate::net::place::Place;
 use crate::net::sealing::{Flow, Opener, Peer, Sealing};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
@@ -43,7 +42,6 @@ pub(super) enum Next {
 /// A connection and what it is for.
 pub(super) struct Conversation {
     link: Arc<Link>,
-    peer: Place,
     opener: Opener,
     /// The session whose clock probes are answered while the connection lasts.
     session: Option<SessionId>,
@@ -68,7 +66,7 @@ enum Role {
 }
 
 impl Conversation {
-    pub(super) fn new(link: Link, peer: Place, config: &Config) -> Self {
+    pub(super) fn new(link: Link, config: &Config) -> Self {
         let socket = link.socket();
         // All of these make things faster or larger at most; without them the connection works as well.
         if link.carrier() == Carrier::Tcp {
@@ -84,7 +82,6 @@ impl Conversation {
         let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
         Self {
             link: Arc::new(link),
-            peer,
             opener: Opener::default(),
             session: None,
             rekeys: 0,
@@ -113,11 +110,6 @@ impl Conversation {
             Carrier::Local | Carrier::Tcp => ANYTHING,
         };
         (core::mem::replace(&mut self.interest, wanted) != wanted).then_some(wanted)
-    }
-
-    /// From where the client speaks.
-    pub(super) fn peer(&self) -> Place {
-        self.peer
     }
 
     /// The consumer that this connection feeds, if any.
@@ -170,14 +162,14 @@ impl Conversation {
     }
 
     fn note_refused(&self, shared: &Shared, refusal: Refusal) {
-        security::refused(shared.advertisement.info(), self.peer, refusal, Side::Outlet);
+        security::refused(shared.advertisement.info(), self.link.place(), refusal, Side::Outlet);
     }
 
     /// Logs what changes of this end's key there were since the last look.
     pub(super) fn log_rekeys(&mut self, shared: &Shared) {
         let Some(rekeys) = self.link.sealing().map(Sealing::rekeys) else { return };
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
-            security::rekeyed(shared.advertisement.info(), self.peer, Side::Outlet, rekeys);
+            security::rekeyed(shared.advertisement.info(), self.link.place(), Side::Outlet, rekeys);
         }
     }
 
@@ -234,7 +226,7 @@ impl Conversation {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
-                    security::broken(self.link.peer(), self.peer, reason);
+                    security::broken(self.link.peer(), self.link.place(), reason);
                     return Heard::End;
                 }
             }
@@ -348,7 +340,7 @@ impl Conversation {
         let Some(mut established) = responder.finish() else { return Next::Part };
         let datagrams = established.session.take_datagrams();
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        security::connected(shared.advertisement.info(), self.peer, &established.peer, Side::Outlet);
+        security::connected(shared.advertisement.info(), self.link.place(), &established.peer, Side::Outlet);
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));
