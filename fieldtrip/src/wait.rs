@@ -90,7 +90,7 @@ impl WaitSet {
         id
     }
 
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.waits.is_empty()
     }

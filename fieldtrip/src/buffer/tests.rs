@@ -2,9 +2,9 @@ use std::sync::mpsc;
 use std::thread::{self, ThreadId};
 
 use super::*;
-use crate::tap::TapEnd;
+use crate::tap::{TapEnd, Values};
 use crate::wait::{Sink, WaitEnd};
-use crate::wire::{DataType, LAST, NEVER, Selection, Totals, WaitRequest};
+use crate::wire::{DataType, Event, LAST, NEVER, NOW, Selection, Totals, WaitRequest};
 
 fn buffer(channel_count: u32) -> Buffer {
     let buffer = Buffer::default();
@@ -146,4 +146,22 @@ fn a_tap_that_is_not_read_overflows_and_says_so() {
     };
     assert_eq!(end, TapEnd::Overflow);
     assert!(taken < 100);
+}
+
+#[test]
+fn the_first_block_of_an_acquisition_is_timed_however_many_came_before() {
+    let buffer = Buffer::default();
+    for count in [100, 1] {
+        buffer.put_header(Header::new(1, f32::MAX, DataType::Float32)).unwrap();
+        for _ in 0..count {
+            buffer.put_samples(1, &[1.0_f32]).unwrap();
+        }
+        buffer.put_events(&[Event::text(NOW, "now", "")]).unwrap();
+        let events = buffer.events(None).unwrap();
+        assert_eq!(
+            events.first().map(|event| event.sample),
+            Some(i32::MAX),
+            "any time is long at such a rate"
+        );
+    }
 }
