@@ -12,10 +12,13 @@ use crate::wait::Wake;
 pub(crate) struct Herald(OnceLock<Option<Sender<Wake>>>);
 
 impl Herald {
-    /// Has everybody told; a single reader at once, because the thread would have to wake up first.
+    /// Has everybody told: a single reader at once, because the thread would have to wake up first; several by one of
+    /// them that is awake, so that the writer wakes nobody at all, or by the thread.
     #[inline]
     pub(crate) fn announce(&self, wake: Wake) {
-        if wake.is_for_many() {
+        if wake.is_for_many()
+            && let Some(wake) = wake.hand_over()
+        {
             self.pass_on(wake);
         }
     }

@@ -7,7 +7,7 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
@@ -22,6 +22,17 @@ pub(crate) type WaitEnd = Result<Totals, Refused>;
 /// Is told the end of a wait, once, from any thread. Must not block.
 pub(crate) trait Sink: Send + Sync {
     fn finished(&self, end: WaitEnd);
+
+    /// Whether its thread is looking for the end at this moment, so that telling it takes no system call.
+    fn is_awake(&self) -> bool {
+        false
+    }
+
+    /// Is told the end, and has the others told.
+    fn finished_with(&self, end: WaitEnd, others: Wake) {
+        self.finished(end);
+        drop(others);
+    }
 }
 
 /// Names a wait in its set.
@@ -63,6 +74,14 @@ impl Wake {
     #[inline]
     pub(crate) fn is_for_many(&self) -> bool {
         self.0.len() > 1
+    }
+
+    /// Has somebody who is awake tell the others; gives everything back if nobody is.
+    pub(crate) fn hand_over(mut self) -> Option<Self> {
+        let Some(awake) = self.0.iter().position(|(sink, _)| sink.is_awake()) else { return Some(self) };
+        let (sink, end) = self.0.swap_remove(awake);
+        sink.finished_with(end, self);
+        None
     }
 
     fn tell(&mut self) {
@@ -136,11 +155,24 @@ impl WaitSet {
 pub(crate) struct Parked {
     thread: Thread,
     end: OnceLock<WaitEnd>,
+    is_awake: AtomicBool,
+    /// Others to be told; there before the end is.
+    others: Mutex<Wake>,
 }
 
 impl Parked {
     pub(crate) fn current() -> Arc<Self> {
-        Arc::new(Self { thread: thread::current(), end: OnceLock::new() })
+        Arc::new(Self {
+            thread: thread::current(),
+            end: OnceLock::new(),
+            is_awake: AtomicBool::new(false),
+            others: Mutex::default(),
+        })
+    }
+
+    /// Those that this thread has to have told, after its own end.
+    pub(crate) fn take_others(&self) -> Wake {
+        core::mem::take(&mut *self.others.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits for the end until `deadline`; call it on the thread that called [`Self::current`].
@@ -177,6 +209,14 @@ impl Parked {
 
     /// Waits for the end until `deadline` without falling asleep.
     pub(crate) fn look_until(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
+        self.is_awake.store(true, Ordering::Relaxed);
+        let end = self.look_for_end(deadline);
+        // Who is asleep by the time that it is told is woken, so this need not be exact.
+        self.is_awake.store(false, Ordering::Relaxed);
+        end
+    }
+
+    fn look_for_end(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
         while deadline.is_none_or(|deadline| Instant::now() < deadline) {
             for _ in 0..LOOKS_PER_TIME {
                 if let Some(end) = self.end.get() {
@@ -194,6 +234,15 @@ impl Sink for Parked {
         // A wait is in its set once and taken out once, so this is the first and only end.
         let _first = self.end.set(end);
         self.thread.unpark();
+    }
+
+    fn is_awake(&self) -> bool {
+        self.is_awake.load(Ordering::Relaxed)
+    }
+
+    fn finished_with(&self, end: WaitEnd, others: Wake) {
+        *self.others.lock().unwrap_or_else(PoisonError::into_inner) = others;
+        self.finished(end);
     }
 }
 

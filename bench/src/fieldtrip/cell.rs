@@ -48,6 +48,32 @@ pub(crate) enum Path {
     OtherServerOurClient,
 }
 
+impl Path {
+    /// The path that does the least that this one has to do.
+    pub(crate) fn bare(self) -> Option<Self> {
+        Some(match self {
+            Self::Tcp | Self::OldClientTcp => Self::RawTcp,
+            Self::TcpStateless | Self::OldClientStateless => Self::RawStateless,
+            Self::Unix => Self::RawUnix,
+            Self::Memory => Self::RawMemory,
+            _ => return None,
+        })
+    }
+
+    /// What others offer for the same.
+    pub(crate) fn rivals(self) -> &'static [Self] {
+        match self {
+            Self::Tcp | Self::OldClientTcp => &[Self::OriginalTcp, Self::OtherServer],
+            Self::TcpStateless | Self::OldClientStateless => {
+                &[Self::OriginalStateless, Self::OtherServerStateless]
+            }
+            Self::Unix => &[Self::OriginalUnix],
+            Self::Memory => &[Self::OriginalMemory],
+            _ => &[],
+        }
+    }
+}
+
 pub(crate) const PATHS: [Path; 17] = [
     Path::RawMemory,
     Path::RawTcp,

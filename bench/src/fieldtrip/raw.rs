@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -35,12 +35,18 @@ pub(crate) fn memory(shape: Shape, direction: Direction, time: Duration) -> Resu
 }
 
 pub(crate) fn tcp(shape: Shape, direction: Direction, time: Duration) -> Result<Cell, Box<dyn Error>> {
+    let (here, there) = pair()?;
+    request_reply(here, there, shape, direction, time)
+}
+
+/// Two connected TCP sockets of this machine that send at once what they are given.
+pub(crate) fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let here = TcpStream::connect(listener.local_addr()?)?;
     let (there, _) = listener.accept()?;
     here.set_nodelay(true)?;
     there.set_nodelay(true)?;
-    request_reply(here, there, shape, direction, time)
+    Ok((here, there))
 }
 
 /// A connection for each request, as a client without state makes them.

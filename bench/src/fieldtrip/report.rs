@@ -105,17 +105,8 @@ impl Report {
         let name = format!("{:?}", plan.path);
         let micros = seconds * 1e6;
         let _ = write!(out, "  {name:<20} {rate:>9.2e} values/s {micros:>9.2} us (slowest {slowest:.0})");
-        let against: &[Path] = match plan.path {
-            Path::Tcp | Path::OldClientTcp => &[Path::RawTcp, Path::OriginalTcp, Path::OtherServer],
-            Path::TcpStateless | Path::OldClientStateless => {
-                &[Path::RawStateless, Path::OriginalStateless, Path::OtherServerStateless]
-            }
-            Path::Unix => &[Path::RawUnix, Path::OriginalUnix],
-            Path::Memory => &[Path::RawMemory, Path::OriginalMemory],
-            _ => &[],
-        };
-        for other in against {
-            if let Some(times) = self.times_faster(plan, *other) {
+        for other in plan.path.bare().into_iter().chain(plan.path.rivals().iter().copied()) {
+            if let Some(times) = self.times_faster(plan, other) {
                 let _ = write!(out, "  {times:.2} x {other:?}");
             }
         }

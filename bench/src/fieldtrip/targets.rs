@@ -72,7 +72,7 @@ pub(crate) fn verdicts(report: &Report) -> Vec<Verdict> {
     for plan in report.plans() {
         for (other, bound) in promises(plan, report) {
             let times = report.times_faster(plan, other);
-            let bare = bare_path(plan.path).filter(|bare| *bare != other);
+            let bare = plan.path.bare().filter(|bare| *bare != other);
             let bare = bare.and_then(|path| report.times_faster(Plan { path, ..plan }, other));
             verdicts.extend(times.map(|value| Verdict {
                 name: format!(
@@ -118,17 +118,6 @@ fn promises(plan: Plan, report: &Report) -> Vec<(Path, Bound)> {
         Path::Memory if shape.values() <= 512 => vec![(Path::OriginalMemory, at_least(2.0))],
         _ => Vec::new(),
     }
-}
-
-/// The path that does the least that this one has to do.
-fn bare_path(path: Path) -> Option<Path> {
-    Some(match path {
-        Path::Tcp | Path::OldClientTcp => Path::RawTcp,
-        Path::TcpStateless => Path::RawStateless,
-        Path::Unix => Path::RawUnix,
-        Path::Memory => Path::RawMemory,
-        _ => return None,
-    })
 }
 
 /// Seconds of a block beyond which its connection stalls: half of the shortest delayed acknowledgement.

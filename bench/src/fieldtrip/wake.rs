@@ -4,7 +4,6 @@ use core::error::Error;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
@@ -74,10 +73,7 @@ fn bare_thread(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
 
 /// A few bytes wake a thread that reads from a TCP socket of this machine.
 fn bare_socket(name: &str, time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let mut here = TcpStream::connect(listener.local_addr()?)?;
-    let (mut there, _) = listener.accept()?;
-    here.set_nodelay(true)?;
+    let (mut here, mut there) = super::raw::pair()?;
     let wait = move |_| Ok(there.read_exact(&mut [0; 16])?);
     measure(name, Pace::Even, time, || Ok(here.write_all(&[1; 16])?), wait)
 }

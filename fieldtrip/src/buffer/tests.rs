@@ -95,6 +95,75 @@ fn a_writer_tells_one_reader_itself_and_has_many_told() {
     }
 }
 
+/// Is awake and keeps what it is to tell.
+struct Awake(Teller, mpsc::Sender<Wake>);
+
+impl Sink for Awake {
+    fn finished(&self, end: WaitEnd) {
+        self.0.finished(end);
+    }
+
+    fn is_awake(&self) -> bool {
+        true
+    }
+
+    fn finished_with(&self, end: WaitEnd, others: Wake) {
+        self.finished(end);
+        self.1.send(others).unwrap();
+    }
+}
+
+#[test]
+fn a_writer_tells_nobody_but_the_reader_that_is_awake() {
+    let buffer = buffer(1);
+    let ((sender, told), (others_sender, others)) = (mpsc::channel(), mpsc::channel());
+    let wait = WaitRequest { threshold: Totals { samples: 0, events: NEVER }, timeout_ms: u32::MAX };
+    let awake = Arc::new(Awake(Teller(sender.clone()), others_sender));
+    for reader in 0..16 {
+        let begun = if reader == 7 {
+            buffer.begin_wait(wait, || Arc::clone(&awake))
+        } else {
+            buffer.begin_wait(wait, || Arc::new(Teller(sender.clone())))
+        };
+        assert!(matches!(begun, Ok(Begun::Waiting(_))));
+    }
+    drop((sender, awake));
+    buffer.put_samples(1, &[1.0_f32]).unwrap();
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [thread::current().id()]);
+    drop(others.recv().unwrap());
+    assert_eq!(told.iter().count(), 15);
+}
+
+/// Nothing here is in time or too late: a wake-up that is lost shows as a wait that ends without data.
+#[test]
+fn no_wake_up_is_lost_among_readers_asleep_and_awake() {
+    const BLOCKS: u32 = 1000;
+    let buffer = buffer(1);
+    thread::scope(|scope| {
+        for reader in 0..6 {
+            let buffer = &buffer;
+            scope.spawn(move || {
+                let wait = if reader == 0 { Buffer::wait_awake } else { Buffer::wait };
+                let mut seen = 0;
+                while seen < BLOCKS {
+                    let threshold = Totals { samples: seen, events: NEVER };
+                    let totals = wait(buffer, threshold, Duration::from_secs(100)).unwrap();
+                    assert!(totals.samples > seen, "woken too late");
+                    seen = totals.samples;
+                    // In turn with the writer: it puts when somebody waits.
+                    buffer.put_events(&[Event::number(0, "seen", 1)]).unwrap();
+                }
+            });
+        }
+        let mut events = 0;
+        for _ in 0..BLOCKS {
+            buffer.put_samples(1, &[1.0_f32]).unwrap();
+            let threshold = Totals { samples: NEVER, events };
+            events = buffer.wait(threshold, Duration::from_secs(100)).unwrap().events;
+        }
+    });
+}
+
 #[test]
 fn a_tap_sees_everything_in_order() {
     let buffer = buffer(1);

@@ -52,12 +52,14 @@ impl Buffer {
             Begun::Over(totals) => Ok(totals),
             Begun::Waiting(id) => {
                 let deadline = Instant::now().checked_add(timeout);
-                first(&parked, deadline)
+                let end = first(&parked, deadline)
                     .or_else(|| parked.sleep_until(deadline))
                     .or_else(|| self.cancel_wait(id))
                     // Somebody is telling it at this moment.
                     .or_else(|| parked.sleep_until(None))
-                    .unwrap_or(Err(Refused::NoHeader))
+                    .unwrap_or(Err(Refused::NoHeader));
+                self.announce(parked.take_others());
+                end
             }
         }
     }

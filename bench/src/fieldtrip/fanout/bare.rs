@@ -3,10 +3,10 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 
+use super::super::raw::pair;
 use super::{BLOCK, CHANNELS, Outcome, write};
 
 /// One thread takes the writer's blocks, answers it, and then sends the block to each reader.
@@ -80,15 +80,6 @@ pub(super) fn in_process(readers: usize, time: Duration) -> Outcome {
         times
     })?;
     Ok(missed(times, readers, &read))
-}
-
-fn pair() -> std::io::Result<(TcpStream, TcpStream)> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let here = TcpStream::connect(listener.local_addr()?)?;
-    let (there, _) = listener.accept()?;
-    here.set_nodelay(true)?;
-    there.set_nodelay(true)?;
-    Ok((here, there))
 }
 
 fn missed(times: Vec<Duration>, readers: usize, read: &AtomicU64) -> (Vec<Duration>, u64) {
