@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::Policy;
 use crate::serve::Server;
 use crate::store::Capacity;
-use crate::wire::DataType;
+use crate::wire::{DataType, NEVER};
 use crate::{Buffer, Limits};
 
 fn server() -> Server {
