@@ -191,7 +191,7 @@ def test_a_revoked_device(meet, lab, tmp_path):  # noqa: F811
         screen.wait_for("the certificate has been revoked", "schwann keys new-device`")
 
 
-def test_the_wrong_role(meet, lab, tmp_path):  # noqa: F811
+def test_the_wrong_role(meet, lab, network, tmp_path):  # noqa: F811
     # Whoever may not send makes no outlet, and whoever may not receive makes no inlet: nothing goes over the wire.
     listener = device(lab, tmp_path / "listener", "--subscribe-only")
     talker = device(lab, tmp_path / "talker", "--publish-only")
@@ -200,6 +200,9 @@ def test_the_wrong_role(meet, lab, tmp_path):  # noqa: F811
     outlet.process.kill()
     more = meet((lab, {}), (talker, {}), wait=False)
     more[-1].wait_for("does not permit this role", "schwann keys issue`")
+    # A program that tries again and again says so once.
+    done = subprocess.run([PROGRAM, "--once"], env=machine(tmp_path, network, OURS, talker), text=True, capture_output=True, timeout=60)
+    assert "does not permit this role" in done.stdout and done.stderr.count("does not permit this role") == 1, done.stderr
 
 
 def test_a_wrong_clock(meet, lab, network, tmp_path, wrong_clock):  # noqa: F811
@@ -207,6 +210,8 @@ def test_a_wrong_clock(meet, lab, network, tmp_path, wrong_clock):  # noqa: F811
     outlet.wait_for("its time is more than 30 s from this clock", "date -u`")
     inlet.wait_for("does not answer its search: the clocks of the two computers differ", "date -u`")
     environment = machine(tmp_path, network, OURS, lab) | wrong_clock(120)
+    seen = subprocess.run([PROGRAM, "--once"], env=environment, text=True, capture_output=True, timeout=60).stdout
+    assert "REFUSED" in seen and "the clocks of the two computers differ" in seen and "date -u" in seen, seen
     done = subprocess.run([PROGRAM, "doctor", "127.0.0.1", "--json"], env=environment, text=True, capture_output=True)
     assert any(one["code"] == "clock-differs" for one in json.loads(done.stdout)["findings"]), done.stdout
 

@@ -34,6 +34,7 @@ use schwann_proto::{
 };
 
 pub use self::knock::{Knocked, knock, own_ports, peer_ports};
+pub use self::silence::unheard;
 use self::{
     found::Found,
     search::{End, Search, lock},

@@ -8,12 +8,16 @@
 use core::cell::Cell;
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use schwann_proto::stream_info::StreamInfo;
 use schwann_session::LayerError;
 pub use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
 
 use crate::config::Config;
+use crate::lately::Lately;
 use crate::net::place::Place;
 use crate::trust::{Open, Policy, Terms, TrustError};
 use crate::{Error, log};
@@ -50,9 +54,13 @@ pub(crate) fn terms(config: &Config, stream: &str, own: Option<Policy>, role: Ro
 
 /// Tells why something cannot be sealed although it has to be.
 pub(crate) fn unsealed(error: &TrustError) -> Error {
-    log::error!("{error}");
-    REASON.set(Some(error.to_string()));
-    journal::write("unusable", &[("reason", &error.to_string())]);
+    let reason = error.to_string();
+    // Programs try again and again; one line each would bury all others.
+    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).is_new(reason.clone(), Instant::now()) {
+        log::error!("{reason}");
+        journal::write("unusable", &[("reason", &reason)]);
+    }
+    REASON.set(Some(reason));
     Error::Unsealed
 }
 
@@ -62,6 +70,9 @@ pub fn reason() -> String {
     REASON.set(reason.clone());
     reason.unwrap_or_default()
 }
+
+/// Reasons that were told, for the whole process.
+static TOLD: Mutex<Lately<String>> = Mutex::new(Lately::new(Duration::from_secs(60)));
 
 thread_local! {
     static REASON: Cell<Option<String>> = const { Cell::new(None) };

@@ -189,8 +189,8 @@ impl Lab {
             let name = condition.info.name();
             out.push_str(&format!("  {name} of {}: {}\n", condition.info.hostname(), Explained(refusal)));
         }
-        for (address, refusal) in hidden {
-            out.push_str(&format!("  the outlet at {address}: {}\n", Explained(refusal)));
+        for (address, reason) in hidden {
+            out.push_str(&format!("  the outlet at {address}: {reason}\n"));
         }
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", printable(problem)));
@@ -203,9 +203,9 @@ impl Lab {
             "session": self.config.lab.session_id,
             "seconds": self.opened.elapsed().as_secs_f64(),
             "streams": conditions.iter().map(condition_json).collect::<Vec<_>>(),
-            "refused": self.hidden.refused().iter().map(|(address, refusal)| json!({
+            "refused": self.hidden.refused().iter().map(|(address, reason)| json!({
                 "address": address.to_string(),
-                "refusal": Explained(*refusal).to_string(),
+                "refusal": reason,
             })).collect::<Vec<_>>(),
             "problems": self.problems,
         })

@@ -7,8 +7,8 @@ use std::net::ToSocketAddrs as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use schwann::resolver::{Knocked, knock, own_ports, peer_ports};
-use schwann::security::Refusal;
+use schwann::resolver::{Knocked, knock, own_ports, peer_ports, unheard};
+use schwann::security::{Explained, Refusal};
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
@@ -29,6 +29,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     refused: BTreeMap<SocketAddr, Refusal>,
+    /// How often an outlet let us in that no search had found. Once is nothing: it may have come a moment ago.
+    silent: BTreeMap<SocketAddr, u32>,
     /// Data ports of streams that were found: there is nothing to ask.
     known: BTreeSet<u16>,
     has_looked: bool,
@@ -46,12 +48,18 @@ impl Hidden {
     /// Takes note of a stream that was found.
     pub(crate) fn note_found(&self, info: &StreamInfo) {
         let ports = [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).data_port);
-        self.shared.lock().known.extend(ports);
+        let mut state = self.shared.lock();
+        state.silent.retain(|address, _| !ports.contains(&address.port()));
+        state.known.extend(ports);
     }
 
-    /// Who refuses this computer, and why, by address.
-    pub(crate) fn refused(&self) -> Vec<(SocketAddr, Refusal)> {
-        self.shared.lock().refused.iter().map(|(address, refusal)| (*address, *refusal)).collect()
+    /// Who refuses this computer or does not hear it, by address, and why and what mends it.
+    pub(crate) fn refused(&self) -> Vec<(SocketAddr, String)> {
+        let state = self.shared.lock();
+        let refused =
+            state.refused.iter().map(|(address, refusal)| (*address, Explained(*refusal).to_string()));
+        let silent = state.silent.iter().filter(|(_, looks)| **looks > 1);
+        refused.chain(silent.map(|(address, _)| (*address, unheard(address.ip())))).collect()
     }
 
     /// Whether every port of this computer was tried.
@@ -82,7 +90,8 @@ impl Shared {
             own_ports(config).into_iter().for_each(|address| self.try_at(config, address));
             self.lock().has_looked = true;
             peer_ports(config, peers).into_iter().for_each(|address| self.try_at(config, address));
-            pause = LOOK_EVERY;
+            pause =
+                if self.lock().silent.values().any(|looks| *looks == 1) { FIRST_LOOK } else { LOOK_EVERY };
         }
     }
 
@@ -92,9 +101,16 @@ impl Shared {
         }
         let outcome = knock(config, address, PATIENCE);
         let mut state = self.lock();
+        if let Knocked::Refused(refusal) = outcome {
+            state.refused.insert(address, refusal);
+        } else {
+            state.refused.remove(&address);
+        }
         match outcome {
-            Knocked::Refused(refusal) => drop(state.refused.insert(address, refusal)),
-            _ => drop(state.refused.remove(&address)),
+            Knocked::Stream(info) if !state.known.contains(&info.endpoint(IpVersion::V4).data_port) => {
+                *state.silent.entry(address).or_default() += 1;
+            }
+            _ => drop(state.silent.remove(&address)),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Knocks at the service ports of this computer and of the known peers; others it cannot know. Each reason is told once.
 
 use alloc::sync::Arc;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::sync::Mutex;
 use std::thread;
@@ -114,7 +114,7 @@ impl Round {
                     let is_wanted = wanted.as_ref().is_none_or(|wanted| info.matches(wanted));
                     if is_wanted && self.was_there_before(&info) && is_news(*address, None) {
                         is_alone = false;
-                        log::warning!("{}", unheard(&info, *address));
+                        log::warning!("{} at {address} {}", info.name(), unheard(address.ip()));
                     }
                 }
             }
@@ -139,13 +139,12 @@ impl Round {
     }
 }
 
-/// What it means that a stream lets us in, and does not answer the search for it.
-fn unheard(info: &StreamInfo, address: SocketAddr) -> String {
-    let (name, ip) = (info.name(), address.ip());
+/// What it means that an outlet at `ip` lets us in, and does not answer a search; to be put behind its name.
+pub fn unheard(ip: IpAddr) -> String {
     format!(
-        "{name} at {address} lets this computer in, but does not answer its search: the clocks of the two computers differ \
-         by more than 30 s (`date -u` on both, `sudo timedatectl set-ntp true` where it is wrong), or a firewall \
-         swallows datagrams (`schwann doctor {ip}`)"
+        "lets this computer in, but does not answer its search: the clocks of the two computers differ by more than 30 s \
+         (`date -u` on both, `sudo timedatectl set-ntp true` where it is wrong), or a firewall swallows datagrams \
+         (`schwann doctor {ip}`)"
     )
 }
 
