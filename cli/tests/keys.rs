@@ -239,6 +239,12 @@ fn a_key_without_a_certificate_says_how_to_get_one_and_shows_its_request_again()
     lab.says(&["revoke", "3"]);
     copy(&lab, &device, "lab.revoked");
     copy(&lab, &device, "lab.discovery");
+    let status = device.keys(&["status"]);
+    assert_eq!(status.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&status.stdout)
+            .contains("in force   unusable: this device's certificate would be refused")
+    );
     assert!(device.complains(&["new-device", "EEG room"], "").contains("revoked"));
 }
 

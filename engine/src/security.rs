@@ -199,6 +199,9 @@ pub fn summary(config: &Config) -> String {
         Ok(trust) => trust,
         Err(error) => return format!("unusable: {error}"),
     };
+    if let Err(error) = trust.check() {
+        return format!("unusable: {error}");
+    }
     let mut text = match (trust.policy(), trust.member()) {
         (Policy::Off, _) => String::from("off (streams are sent in the clear)"),
         (policy, Some(member)) => {

@@ -152,6 +152,16 @@ impl Trust {
         self.member.as_ref()
     }
 
+    /// Checks that other members would accept this device in what its certificate is for, if streams must be sealed.
+    ///
+    /// - Errors: why they would refuse it.
+    pub fn check(&self) -> Result<(), TrustError> {
+        match self.member.as_ref().filter(|_| self.policy == Policy::Require) {
+            Some(member) => member.check(member.credentials().certificate().statement.roles),
+            None => Ok(()),
+        }
+    }
+
     /// The terms of a stream in whose connections this end has `role`. `own` is what the stream itself asks
     /// for; it may only be stricter.
     ///

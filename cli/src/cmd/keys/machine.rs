@@ -51,14 +51,14 @@ impl Keys {
 
     pub(super) fn status(&self) -> Outcome {
         self.show()?;
-        Ok(if schwann::Config::get().trust().is_ok() { Exit::Good } else { Exit::Found })
+        Ok(if in_force().is_ok() { Exit::Good } else { Exit::Found })
     }
 
     /// Shows what is in force now that keys were installed, and what is left to do.
     fn installed(&self) -> Outcome {
         self.show()?;
-        match schwann::Config::get().trust() {
-            Ok(_) => Ok(Exit::Good),
+        match in_force() {
+            Ok(()) => Ok(Exit::Good),
             Err(TrustError::Locked(_)) => {
                 writeln!(io::stdout().lock(), "{UNLOCK}")?;
                 Ok(Exit::Good)
@@ -240,6 +240,11 @@ impl Keys {
     fn new_passphrase(&self, what: &str) -> Result<Option<Secret>, Problem> {
         if self.unprotected { Ok(None) } else { passphrase::fresh(what).map(Some) }
     }
+}
+
+/// Whether this machine can do what its policy asks for.
+fn in_force() -> Result<(), TrustError> {
+    schwann::Config::get().trust()?.check()
 }
 
 /// Says what to run on the lab's machine.
