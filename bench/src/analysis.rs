@@ -103,13 +103,12 @@ pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
 }
 
 /// The comparisons that a report makes, subject first.
-const PAIRS: [(Role, Role); 7] = [
+const PAIRS: [(Role, Role); 6] = [
     (Role::Schwann, Role::Opponent),
     (Role::Schwann, Role::Raw),
     (Role::Schwann, Role::ZeroMq),
     (Role::Sealed, Role::Schwann),
     (Role::Sealed, Role::Opponent),
-    (Role::Planted, Role::Opponent),
     (Role::Null, Role::Opponent),
 ];
 

@@ -103,7 +103,7 @@ pub fn takes_part(role: Role, cell: &Cell) -> bool {
     match role {
         Role::Raw | Role::ZeroMq => cell.raw_baseline == RawBaseline::Measured,
         Role::Null => cell.null == NullRuns::Measured,
-        Role::Schwann | Role::Sealed | Role::Opponent | Role::Planted => true,
+        Role::Schwann | Role::Sealed | Role::Opponent => true,
     }
 }
 

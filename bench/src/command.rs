@@ -10,7 +10,7 @@ use lexopt::{Arg, Parser, ValueExt};
 use crate::agent;
 use crate::measure::{measure, measure_all, subjects};
 use crate::record::unix_time;
-use crate::suite::{AGENT, Depth, SUITES, Suite, find};
+use crate::suite::{AGENT, Depth, MCU, SUITES, Suite, find};
 
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
@@ -30,9 +30,10 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
 
   schwann bench SUITE [--quick] [--minutes N] [OPTIONS]
   schwann bench all [--quick] [--minutes N] [OPTIONS]
+                                        every suite, and one report
   schwann bench agent [--listen ADDRESS] [OPTIONS]
                                         take part in a campaign that runs on another computer
-  schwann bench mcu IMAGE               the microcontroller's instruction counts, from the image for QEMU
+  schwann bench mcu [IMAGE]             the microcontroller's instruction counts, from the image for QEMU
   schwann bench report FOLDER           the page (report.html) and the summary (report.md) of results
   schwann bench list                    the suites
 
@@ -62,7 +63,6 @@ enum Command {
     All(Options),
     Help,
     List,
-    Microcontroller(PathBuf),
     Report(PathBuf),
     Run(&'static Suite, Options),
 }
@@ -72,6 +72,8 @@ enum Command {
 pub(crate) struct Options {
     pub(crate) ours: Option<PathBuf>,
     pub(crate) opponent: Option<PathBuf>,
+    /// The microcontroller's, for QEMU.
+    pub(crate) image: Option<PathBuf>,
     pub(crate) depth: Depth,
     pub(crate) minutes: Option<f64>,
     pub(crate) blocks: Option<u32>,
@@ -94,6 +96,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
     let mut options = Options {
         ours: None,
         opponent: None,
+        image: None,
         depth: Depth::Full,
         minutes: None,
         blocks: None,
@@ -135,11 +138,9 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
         ["lsl", "network"] | ["lsl-network"] if options.agent.is_some() => {
             Command::Run(find(AGENT).expect("it is in the list"), options)
         }
-        ["mcu", image] => Command::Microcontroller(image.into()),
-        ["mcu"] => {
-            return Err(
-                "schwann bench mcu needs the image for QEMU; firmware/README.md says how to build it".into(),
-            );
+        [MCU, image] => {
+            options.image = Some(image.into());
+            Command::Run(find(MCU).expect("it is in the list"), options)
         }
         ["report", folder] => Command::Report(folder.into()),
         name => {
@@ -165,22 +166,28 @@ fn execute(command: Command) -> Result<(), Reason> {
                 println!("{:16} {}", suite.name.replacen('-', " ", 1), suite.about);
             }
         }
-        Command::Microcontroller(image) => print!("{}", crate::mcu::run(&image)?),
         Command::Report(folder) => crate::page::write(&folder)?,
         Command::Run(suite, options) => {
             let default = || Path::new("bench-results").join(format!("{}-{}", suite.name, unix_time()));
             let folder = options.out.clone().unwrap_or_else(default);
-            measure(suite, &options, &folder)?;
-            crate::page::write(&folder)?;
+            reported(&folder, measure(suite, &options, &folder))?;
         }
         Command::All(options) => {
             let default = || Path::new("bench-results").join(format!("all-{}", unix_time()));
             let folder = options.out.clone().unwrap_or_else(default);
-            measure_all(&options, &folder)?;
-            crate::page::write(&folder)?;
+            reported(&folder, measure_all(&options, &folder))?;
         }
     }
     Ok(())
+}
+
+/// Writes the report of what there is, however the measuring ended.
+fn reported(folder: &Path, ended: Result<(), Reason>) -> Result<(), Reason> {
+    let written = crate::page::write(folder);
+    if written.is_ok() {
+        eprintln!("report in {}", folder.join("report.html").display());
+    }
+    ended.and(written.map_err(Reason::from))
 }
 
 #[derive(Debug)]

@@ -1,46 +1,85 @@
 //! What makes a campaign fail besides what stops it: samples that ours lost, and a machine that finds no known effect.
 
-use crate::analysis::{Comparison, Verdict, compare};
+use core::fmt;
+
 use crate::campaign::CampaignError;
-use crate::record::{Records, Role};
-use crate::scenario::{Cell, sensitivity};
+use crate::record::{Reading, Records, Role};
+use crate::report::{Ratio, ratio};
+use crate::scenario::sensitivity::HANDICAP;
+use crate::statistics::Interval;
 
 type Reason = Box<dyn core::error::Error + Send + Sync>;
 
-/// The planted effect must be found, with its size, and equals must not differ. Says in words what was found.
-///
-/// - Errors: the machine is too restless for that; what to do.
-pub(crate) fn sensitivity(records: &Records, cells: &[Cell]) -> Result<String, Reason> {
-    let comparisons = compare(records, cells);
-    let of = |role| {
-        let mut found =
-            comparisons.iter().filter(|c| c.subject == role && c.metric.name == sensitivity::METRIC);
-        found.next().ok_or("the campaign has no such runs")
-    };
-    let (null, planted) = (of(Role::Null)?, of(Role::Planted)?);
-    let words = format!(
-        "a push that is 5 % longer measures {:+.1} %, an equal one {:+.1} %; effects below {:.1} % are not resolved here",
-        100.0 * effect(planted),
-        100.0 * effect(null),
-        100.0 * null.ratio.spread.high.ln().abs().max(null.ratio.spread.low.ln().abs()),
-    );
-    let restless = |what: &str| Err(format!("{words}: {what}; try again on an idle machine").into());
-    if effect(null).abs() > sensitivity::HANDICAP / 2.0 || null.verdict() == Verdict::Different {
-        return restless("the machine is too restless, equals differ");
-    }
-    if planted.verdict() != Verdict::Different {
-        return restless("the machine is too restless to find an effect of 5 %");
-    }
-    if !(sensitivity::HANDICAP / 2.0..=sensitivity::HANDICAP * 2.0).contains(&effect(planted)) {
-        return restless("what was found is not what was planted");
-    }
-    Ok(words)
+/// What restarts say about equal pushes and about those that are longer on purpose, as ratios to plain ones.
+pub(crate) struct Found {
+    equal: Option<Ratio>,
+    planted: Option<Ratio>,
 }
 
-/// By which share a subject's figure is greater than its base's.
-fn effect(comparison: &Comparison) -> f64 {
-    comparison.ratio.median - 1.0
+impl Found {
+    /// What [`Found::equals_are_equal`] asks.
+    pub(crate) const EQUAL: &str = "the interval within 2.5 % of 0";
+    /// What [`Found::planted_is_found`] asks.
+    pub(crate) const PLANTED: &str = "2.5 to 10 %, the interval without 0, and beyond what equals differ by";
+
+    /// A ratio for every restart.
+    pub(crate) fn of(equal: &[f64], planted: &[f64]) -> Self {
+        let ones = vec![1.0; equal.len()];
+        Self { equal: ratio(equal, &ones, None), planted: ratio(planted, &ones, Some((equal, &ones))) }
+    }
+
+    /// Where nothing was planted, nothing is found.
+    pub(crate) fn equals_are_equal(&self) -> bool {
+        let least = HANDICAP / 2.0;
+        let equal = |Interval { low, high }: Interval| low > 1.0 - least && high < 1.0 + least;
+        self.equal.as_ref().is_some_and(|ratio| equal(ratio.spread))
+    }
+
+    /// What was planted is found, and with its size.
+    pub(crate) fn planted_is_found(&self) -> bool {
+        let sizes = HANDICAP / 2.0..=HANDICAP * 2.0;
+        self.planted.as_ref().is_some_and(|ratio| ratio.resolved && sizes.contains(&(ratio.median - 1.0)))
+    }
+
+    /// The interval of the median of these ratios.
+    pub(crate) fn interval(&self, ratios: &[f64]) -> Interval {
+        ratio(ratios, &vec![1.0; ratios.len()], None)
+            .map_or(Interval { low: f64::NAN, high: f64::NAN }, |ratio| ratio.spread)
+    }
 }
+
+/// A machine that does not find what was planted, or finds what was not, must be told so.
+///
+/// # Errors
+///
+/// [`Restless`]: what was found instead.
+pub(crate) fn sensitivity(readings: &[Reading]) -> Result<(), Restless> {
+    let missed: Vec<String> = readings
+        .iter()
+        .filter(|reading| reading.met == Some(false))
+        .map(|r| format!("{} {:+.1} % [{:+.1}, {:+.1}]", r.name, r.median, r.low, r.high))
+        .collect();
+    if missed.is_empty() {
+        return Ok(());
+    }
+    Err(Restless(missed.join("; ")))
+}
+
+/// The machine does not find an effect of known size, or finds one where there is none: what it found instead.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Restless(String);
+
+impl fmt::Display for Restless {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "the machine is too restless to find an effect of 5 %: {}; try again on an idle one",
+            self.0
+        )
+    }
+}
+
+impl core::error::Error for Restless {}
 
 /// Ours must not lose samples in any run.
 ///
@@ -65,92 +104,41 @@ pub(crate) fn faults(records: &Records) -> Result<(), Reason> {
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-    use std::collections::BTreeMap;
-    use std::fs;
-
     use super::*;
-    use crate::record::{Machine, Manifest, Place, Run, Subject};
-    use crate::scenario::Figures;
     use crate::statistics::Resampler;
-    use crate::workload::Transport;
 
-    /// What is said of made-up runs: how long the planted pushes and the equal ones take, as ratios, and the scatter of each
-    /// run around that.
-    fn judged(name: &str, planted: f64, equal: f64, scatter: f64) -> Result<String, Reason> {
-        let folder = std::env::temp_dir().join(format!("schwann-judge-{name}-{}", std::process::id()));
-        let subjects = [("liblsl", Role::Opponent), ("liblsl-2", Role::Null), ("liblsl+5%", Role::Planted)];
-        let mut records = Records::begin_or_continue(&folder, manifest(&subjects)).expect("a new folder");
-        let cells = [sensitivity::pushes(Duration::from_secs(1))];
-        for (seed, ((label, _), ratio)) in (1..).zip(subjects.iter().zip([1.0, equal, planted])) {
-            // From -1 to 1, evenly, each subject in an order of its own.
+    /// What is found in made-up restarts: how long the planted pushes and the equal ones take, as ratios, and the scatter
+    /// of each restart around that. Whether the planted effect is found, and whether equals are equal.
+    fn found(planted: f64, equal: f64, scatter: f64) -> (bool, bool) {
+        let restarts = |seed, level: f64| {
+            // From -1 to 1, evenly, in an order of its own.
             let mut strays: Vec<f64> = (0..20).map(|number| f64::from(number) / 9.5 - 1.0).collect();
             Resampler::new(seed).shuffle(&mut strays);
-            for (number, stray) in (0..).zip(strays) {
-                let mut figures = Figures::default();
-                figures.values.insert(sensitivity::METRIC.to_owned(), 20.0 * ratio * (1.0 + scatter * stray));
-                let (block, pass) = (number / 2, number % 2);
-                let place = Place { cell: cells[0].name.clone(), block, position: 0, pass };
-                let run = Run {
-                    place,
-                    subject: (*label).to_owned(),
-                    started_at: 0,
-                    load: 0.0,
-                    figures,
-                    fault: None,
-                };
-                records.add(run).expect("written");
-            }
-        }
-        let judged = sensitivity(&records, &cells);
-        fs::remove_dir_all(&folder).expect("removed");
-        judged
-    }
-
-    fn manifest(subjects: &[(&str, Role)]) -> Manifest {
-        let subject = |&(label, role): &(&str, Role)| Subject {
-            label: label.to_owned(),
-            role,
-            transport: Transport::Tcp,
-            version: String::new(),
-            environment: BTreeMap::new(),
-            handicap: 0.0,
+            strays.into_iter().map(|stray| level * (1.0 + scatter * stray)).collect::<Vec<f64>>()
         };
-        Manifest {
-            suite: "sensitivity".to_owned(),
-            quick: false,
-            scale: 1.0,
-            subjects: subjects.iter().map(subject).collect(),
-            seed: 1,
-            blocks: 10,
-            started_at: 0,
-            machine: Machine::here(),
-            other: None,
-            program: String::new(),
-        }
+        let found = Found::of(&restarts(1, equal), &restarts(2, planted));
+        (found.planted_is_found(), found.equals_are_equal())
     }
 
     #[test]
     fn a_planted_slow_down_of_5_percent_is_found_and_equals_do_not_differ() {
-        let words = judged("found", 1.05, 1.0, 0.01).expect("found");
-        assert!(words.contains("5 % longer measures +5."), "{words}");
+        assert_eq!(found(1.05, 1.0, 0.01), (true, true));
     }
 
     #[test]
     fn an_effect_that_is_not_there_is_not_found() {
-        assert!(judged("absent", 1.0, 1.0, 0.01).is_err());
+        assert_eq!(found(1.0, 1.0, 0.01), (false, true));
     }
 
     #[test]
-    fn a_restless_machine_is_told_so() {
-        let reason = judged("restless", 1.05, 1.0, 0.3).expect_err("nothing is resolved").to_string();
-        assert!(reason.contains("too restless"), "{reason}");
+    fn a_restless_machine_finds_nothing() {
+        assert_eq!(found(1.05, 1.0, 0.3), (false, false));
     }
 
     #[test]
     fn equals_that_differ_and_effects_of_another_size_are_no_proof() {
-        assert!(judged("equals", 1.05, 1.03, 0.002).is_err());
-        assert!(judged("size", 1.2, 1.0, 0.01).is_err());
-        assert!(judged("sign", 0.95, 1.0, 0.01).is_err());
+        assert!(!found(1.05, 1.03, 0.002).1);
+        assert!(!found(1.2, 1.0, 0.01).0);
+        assert!(!found(0.95, 1.0, 0.01).0);
     }
 }

@@ -23,6 +23,14 @@ pub fn opponent() -> Option<PathBuf> {
         .find_map(|packages| library_in(&packages.join("pylsl").join("lib"), is_lsl))
 }
 
+/// Finds the microcontroller's image for QEMU in the work tree's build folders.
+#[must_use]
+pub fn image() -> Option<PathBuf> {
+    let folders = ["target/qemu", "firmware/qemu-riscv32/target"].map(PathBuf::from);
+    let image = "riscv32imac-unknown-none-elf/release/schwann-qemu-riscv32";
+    folders.into_iter().map(|folder| folder.join(image)).find(|path| path.is_file())
+}
+
 /// Finds ZeroMQ, which the Python package `pyzmq` brings: that of the `python3` on the path, or one that is fetched once
 /// into the user's cache.
 ///

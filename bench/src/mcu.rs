@@ -5,12 +5,12 @@
 //! counter was not exact. What the image says is in `firmware/qemu-riscv32/src/measure.rs`.
 
 use core::fmt;
-use core::fmt::Write as _;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Why there is no table.
+use crate::record::Reading;
+
+/// Why there are no figures.
 #[derive(Debug)]
 pub(crate) enum McuError {
     /// The image did not say all that it should.
@@ -45,15 +45,15 @@ impl fmt::Display for McuError {
 
 impl core::error::Error for McuError {}
 
-/// Runs the image and returns its tables.
+/// Runs the image and returns what it counted, as figures of `step`.
 ///
 /// # Errors
 ///
 /// [`McuError`].
-pub(crate) fn run(image: &Path) -> Result<String, McuError> {
+pub(crate) fn run(step: &str, image: &Path) -> Result<Vec<Reading>, McuError> {
     let settings = std::env::temp_dir().join(format!("schwann-mcu-{}", std::process::id()));
     std::fs::write(&settings, b"mode=measure\n\0").map_err(McuError::Qemu)?;
-    let output = Command::new("qemu-system-riscv32")
+    let output = Command::new(QEMU)
         .args("-M virt -smp 2 -m 16M -bios none -nographic -monitor none -serial stdio".split(' '))
         .args("-global virtio-mmio.force-legacy=false -icount shift=0,sleep=off -device".split(' '))
         .arg(format!("loader,file={},addr=0x80f00000,force-raw=on", settings.display()))
@@ -63,11 +63,17 @@ pub(crate) fn run(image: &Path) -> Result<String, McuError> {
         .output();
     // A file that is left behind is small.
     let _ = std::fs::remove_file(&settings);
-    table(&String::from_utf8_lossy(&output.map_err(McuError::Qemu)?.stdout))
+    readings(step, &String::from_utf8_lossy(&output.map_err(McuError::Qemu)?.stdout))
 }
 
-/// Makes tables of what the image said.
-fn table(said: &str) -> Result<String, McuError> {
+/// Says whether QEMU is there.
+pub(crate) fn has_qemu() -> bool {
+    let version = Command::new(QEMU).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
+}
+
+/// The figures in what the image said.
+fn readings(step: &str, said: &str) -> Result<Vec<Reading>, McuError> {
     let lines: Vec<&str> = said.lines().map(str::trim_end).collect();
     if !lines.contains(&"exact=1") {
         return Err(if lines.is_empty() { McuError::Incomplete(String::new()) } else { McuError::Inexact });
@@ -79,33 +85,89 @@ fn table(said: &str) -> Result<String, McuError> {
     if lines.last() != Some(&"done") {
         return Err(McuError::Incomplete(lines.last().copied().unwrap_or_default().to_owned()));
     }
-    let mut out = String::from(
-        "Instructions of a 32-bit RISC-V core, counted by the firmware under QEMU. They are not cycles: no pipeline,\n\
-         cache, flash or radio is modelled, so QEMU knows no times, and none are given.\n",
-    );
-    for (kind, title) in SECTIONS {
-        // A string takes whatever is written.
-        let _ = writeln!(out, "\n{title}");
-        for line in lines.iter().filter(|line| line.split(' ').next() == Some(kind)) {
-            let _ = writeln!(out, "  {}", row(line));
-        }
+    let mut readings = Vec::new();
+    for section in &SECTIONS {
+        let of_kind = lines.iter().filter(|line| line.split(' ').next() == Some(section.kind));
+        readings.extend(of_kind.flat_map(|line| section.readings(step, line)));
     }
-    Ok(out)
+    // Serving counts its pushes anew for every number of subscribers; they are equal to the last instruction.
+    let mut seen = Vec::new();
+    readings.retain(|reading: &Reading| {
+        let is_new = !seen.contains(reading);
+        seen.push(reading.clone());
+        is_new
+    });
+    Ok(readings)
 }
 
-/// What the image reports, by a line's first word.
-const SECTIONS: [(&str, &str); 4] = [
-    ("push", "A push in the application, instructions:"),
-    ("serve", "Serving 8 channels of float32, instructions per pushed sample over all subscribers:"),
-    ("handshake", "A sealed session's handshake, the outlet's side, instructions and bytes of stack:"),
-    ("bytes", "Memory, in bytes:"),
+/// A kind of line that the image says.
+struct Section {
+    /// The line's first word.
+    kind: &'static str,
+    title: &'static str,
+    /// The words that say what was measured; the others are figures.
+    about: &'static [&'static str],
+    unit: fn(&str) -> &'static str,
+}
+
+impl Section {
+    /// The figures of a line.
+    fn readings(&self, step: &str, line: &str) -> Vec<Reading> {
+        let words: Vec<(&str, &str)> = line.split(' ').filter_map(|word| word.split_once('=')).collect();
+        let about = words.iter().filter(|(name, _)| self.about.contains(name));
+        let about: Vec<String> = about.map(|(name, value)| format!("{name} {value}")).collect();
+        let figures = words.iter().filter(|(name, _)| !self.about.contains(name));
+        let figure = |(name, value): &(&str, &str)| {
+            let value = value.parse().unwrap_or(f64::NAN);
+            let reading = Reading {
+                subject: about.join(", "),
+                name: format!("{}: {}", self.title, name.replace('_', " ")),
+                unit: (self.unit)(name).to_owned(),
+                ..Reading::of(step, vec![value])
+            };
+            if *name == "lost" { reading.held_against("none", Some(value == 0.0)) } else { reading }
+        };
+        figures.map(figure).collect()
+    }
+}
+
+/// What the image reports.
+const SECTIONS: [Section; 5] = [
+    Section {
+        kind: "push",
+        title: "a push in the application",
+        about: &["channels", "subscribers"],
+        unit: |_| "instructions",
+    },
+    Section {
+        kind: "serve",
+        title: "serving 8 channels of float32",
+        about: &["kind", "subscribers", "batch"],
+        unit: |name| match name {
+            "sent" | "lost" => "samples",
+            "records" => "",
+            _ => "instructions",
+        },
+    },
+    Section {
+        kind: "handshake",
+        title: "a sealed session's handshake, the outlet's side",
+        about: &[],
+        unit: of_handshake,
+    },
+    Section { kind: "hybrid", title: "the same with the hybrid suite", about: &[], unit: of_handshake },
+    Section { kind: "bytes", title: "memory", about: &[], unit: |_| "B" },
 ];
 
-fn row(line: &str) -> String {
-    let values: BTreeMap<&str, &str> = line.split(' ').filter_map(|word| word.split_once('=')).collect();
-    let words = line.split(' ').filter_map(|word| word.split_once('=')).map(|(name, _)| name);
-    words.map(|name| format!("{} {:<8}", name.replace('_', " "), values[name])).collect::<Vec<_>>().join(" ")
+fn of_handshake(name: &str) -> &'static str {
+    match name {
+        "stack" | "responder" => "B",
+        "instructions" => "instructions",
+        _ => "",
+    }
 }
+
+const QEMU: &str = "qemu-system-riscv32";
 
 #[cfg(test)]
 mod tests {
@@ -116,20 +178,31 @@ mod tests {
                         most=10336 lost=0\nbytes outlet=19464 session=376\ndone\n";
 
     #[test]
-    fn what_the_image_counted_is_printed() {
-        let table = table(SAID).expect("a table");
-        assert!(table.contains("mean 118") && table.contains("per sample 10336"));
-        assert!(table.contains("not cycles"));
+    fn what_the_image_counted_becomes_figures() {
+        let readings = readings("image", SAID).expect("figures");
+        let of = |name: &str| readings.iter().find(|reading| reading.name.ends_with(name)).expect(name);
+        assert_eq!(
+            (of("push in the application: mean").median, of(": per sample").median),
+            (118.0, 10_336.0)
+        );
+        assert_eq!(of(": per sample").subject, "kind sealed, subscribers 1, batch 1");
+        assert_eq!((of(": lost").met, of("memory: session").unit.as_str()), (Some(true), "B"));
+    }
+
+    #[test]
+    fn a_lost_sample_is_a_limit_that_is_not_kept() {
+        let readings = readings("image", &SAID.replace("lost=0", "lost=1")).expect("figures");
+        assert!(readings.iter().any(|reading| reading.met == Some(false)));
     }
 
     #[test]
     fn what_qemu_cannot_know_is_refused() {
         let inexact = SAID.replace("exact=1", "exact=0");
-        assert!(matches!(table(&inexact), Err(McuError::Inexact)));
-        assert!(matches!(table(""), Err(McuError::Incomplete(_))));
-        assert!(matches!(table(&SAID.replace("done\n", "")), Err(McuError::Incomplete(_))));
-        assert!(matches!(table(&SAID.replace("equal", "Ok(Some(7))")), Err(McuError::Transcript(_))));
-        let table = table(SAID).expect("a table");
-        assert!(!table.contains(" us") && !table.contains(" ms") && !table.contains("MB/s"));
+        assert!(matches!(readings("", &inexact), Err(McuError::Inexact)));
+        assert!(matches!(readings("", ""), Err(McuError::Incomplete(_))));
+        assert!(matches!(readings("", &SAID.replace("done\n", "")), Err(McuError::Incomplete(_))));
+        assert!(matches!(readings("", &SAID.replace("equal", "Ok(Some(7))")), Err(McuError::Transcript(_))));
+        let units = ["instructions", "samples", "B", ""];
+        assert!(readings("", SAID).expect("figures").iter().all(|r| units.contains(&r.unit.as_str())));
     }
 }

@@ -1,20 +1,20 @@
 //! Measures a suite, or all of them: what is in force, the keys it needs, the time it may take, and what it prints.
 
 use std::io::stderr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::agent::{Agent, Token};
 use crate::campaign::{self, takes_part};
 use crate::command::{Options, Reason};
-use crate::judge;
+use crate::judge::{self, Restless};
 use crate::libraries;
 use crate::line::{Line, LineError};
 use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, program, unix_time};
-use crate::report::table;
-use crate::scenario::{Cell, Route, sensitivity};
+use crate::report::{self, table};
+use crate::scenario::{Cell, Route};
 use crate::sealed::lab;
 use crate::step;
-use crate::suite::{Depth, Effort, Kind, SUITES, Suite};
+use crate::suite::{Asked, Depth, Effort, Kind, Missing, SEALED, SENSITIVITY, SUITES, Suite};
 use crate::transfer::stop_on_interrupt;
 
 /// Every suite into a folder of its own. A suite that cannot run here is said and left out.
@@ -33,9 +33,10 @@ pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason
             Ok(()) => {}
             Err(reason) if crate::transfer::interrupted() => return Err(reason),
             // What this computer cannot do is no failure of the rest.
-            Err(reason) if reason.is::<LineError>() => {
+            Err(reason) if reason.is::<LineError>() || reason.is::<Missing>() => {
                 eprintln!("bench: {} is left out: {reason}", suite.name)
             }
+            Err(reason) if reason.is::<Restless>() => eprintln!("bench: {}: {reason}", suite.name),
             Err(reason) => {
                 eprintln!("bench: {}: {reason}", suite.name);
                 failed.push(suite.name);
@@ -63,7 +64,13 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
     if let Some(minutes) = options.minutes {
         fit(&mut manifest, suite, minutes * 60.0);
     }
+    // Before there is a folder: what cannot run leaves none.
+    let steps = match &suite.kind {
+        Kind::Steps(steps, _) => steps(&asked(&manifest, options, folder)?)?,
+        Kind::Remote(_) | Kind::Transfers(_) => Vec::new(),
+    };
     let mut records = Records::begin_or_continue(folder, manifest)?;
+    std::fs::create_dir_all(folder.join(SCRATCH))?;
     stop_on_interrupt();
     let effort = effort(&records.manifest);
     let outcome = match &suite.kind {
@@ -74,22 +81,33 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
             install_keys(&records, agent.as_ref())?;
             let outcome = campaign::run(&cells, &mut records, agent.as_mut(), &mut stderr());
             print!("{}", table(&records, &cells));
-            if suite.name == "sensitivity" && outcome.is_ok() {
-                println!("\n{}", judge::sensitivity(&records, &cells)?);
-            }
             outcome
         }
-        Kind::Steps(steps) => {
-            let mut steps = steps(effort);
-            steps.retain(|step| wanted(&options.only, &step.name));
+        Kind::Steps(..) => {
+            let steps: Vec<_> = steps.into_iter().filter(|step| wanted(&options.only, &step.name)).collect();
             let outcome = step::run(&steps, &mut records, &mut stderr());
-            print_readings(&records);
+            records.readings.iter().for_each(|reading| println!("{}", report::reading(reading)));
             outcome
         }
     };
     eprintln!("results in {}", folder.display());
     outcome?;
+    if suite.name == SENSITIVITY {
+        judge::sensitivity(&records.readings)?;
+    }
     judge::faults(&records)
+}
+
+/// What steps are given. Paths are absolute: the measuring processes run elsewhere.
+fn asked(manifest: &Manifest, options: &Options, folder: &Path) -> Result<Asked, Reason> {
+    let absolute = |path: Option<PathBuf>| path.map(|path| path.canonicalize()).transpose();
+    Ok(Asked {
+        effort: effort(manifest),
+        ours: absolute(options.ours.clone().or_else(libraries::ours))?,
+        opponent: absolute(options.opponent.clone().or_else(libraries::opponent))?,
+        image: absolute(options.image.clone().or_else(libraries::image))?,
+        scratch: std::path::absolute(folder)?.join(SCRATCH),
+    })
 }
 
 /// The agent that a suite needs, connected, with the same libraries.
@@ -120,7 +138,7 @@ fn possible(cells: &[Cell]) -> Result<(), LineError> {
 
 /// Makes the keys of a lab for this campaign, or those of the agent's lab, where some subject seals.
 fn install_keys(records: &Records, agent: Option<&Agent>) -> Result<(), Reason> {
-    let folder = records.folder().join("scratch").join(KEYS);
+    let folder = records.folder().join(SCRATCH).join(KEYS);
     let seals = records.manifest.subjects.iter().any(|subject| subject.role == Role::Sealed);
     match agent {
         _ if !seals => Ok(()),
@@ -145,7 +163,13 @@ pub(crate) fn effort(manifest: &Manifest) -> Effort {
 
 /// Shortens the runs of a campaign, and then drops blocks, until it takes about `seconds`.
 fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
-    let (Kind::Remote(cells) | Kind::Transfers(cells)) = &suite.kind else { return };
+    let cells = match &suite.kind {
+        Kind::Remote(cells) | Kind::Transfers(cells) => cells,
+        Kind::Steps(_, minutes) => {
+            manifest.scale = (seconds / 60.0 / minutes).clamp(LEAST_SCALE, 1.0);
+            return;
+        }
+    };
     let depth = effort(manifest).depth;
     let took = |scale: f64, blocks: u32, subjects: &[Subject]| {
         let runs = |cell: &Cell| {
@@ -174,30 +198,37 @@ fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
     }
 }
 
+/// Shorter runs than this say nothing; the steps have limits of their own besides.
+const LEAST_SCALE: f64 = 0.02;
+/// The files of measuring processes, in the folder of the results.
+const SCRATCH: &str = "scratch";
 /// What starting, finding and ending the processes of a run takes.
 const RUN_OVERHEAD_S: f64 = 0.7;
 const INLET_OVERHEAD_S: f64 = 0.06;
 
 pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
-    if matches!(suite.kind, Kind::Steps(_)) {
-        return Ok(Vec::new());
+    let opponent = || options.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT);
+    let ours =
+        || options.ours.clone().or_else(libraries::ours).ok_or("name the library to judge with --ours");
+    if matches!(suite.kind, Kind::Steps(..)) {
+        // Steps ask for their libraries themselves, and say what is missing; the record tells the versions.
+        return Ok(match (suite.name, opponent(), ours()) {
+            (SENSITIVITY, Ok(opponent), _) => {
+                vec![Subject::library("liblsl", Role::Opponent, &opponent.canonicalize()?)?]
+            }
+            (SEALED, _, Ok(ours)) => {
+                let ours = ours.canonicalize()?;
+                vec![Subject::plain(&ours)?, Subject::sealed(&ours)?]
+            }
+            _ => Vec::new(),
+        });
     }
-    let opponent = options.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT)?;
     // Absolute: the measuring processes run elsewhere.
-    let opponent = opponent.canonicalize()?;
+    let (opponent, ours) = (opponent()?.canonicalize()?, ours()?.canonicalize()?);
     let mut subjects = vec![Subject::library("liblsl", Role::Opponent, &opponent)?, Subject::raw()];
     if options.null {
         subjects.push(Subject::library("liblsl-2", Role::Null, &opponent)?);
     }
-    if suite.name == "sensitivity" {
-        let mut planted = Subject::library("liblsl+5%", Role::Planted, &opponent)?;
-        planted.handicap = sensitivity::HANDICAP;
-        subjects.push(planted);
-        return Ok(subjects);
-    }
-    let ours =
-        options.ours.clone().or_else(libraries::ours).ok_or("name the library to judge with --ours")?;
-    let ours = ours.canonicalize()?;
     subjects.push(Subject::plain(&ours)?);
     if options.sealed {
         subjects.push(Subject::sealed(&ours)?);
@@ -206,26 +237,4 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
         subjects.push(Subject::zero_mq(&libraries::zero_mq()?)?);
     }
     Ok(subjects)
-}
-
-fn print_readings(records: &Records) {
-    for reading in &records.readings {
-        let verdict = match (&reading.criterion, reading.met) {
-            (Some(criterion), Some(true)) => format!("  met: {criterion}"),
-            (Some(criterion), _) => format!("  NOT MET: {criterion}"),
-            _ => String::new(),
-        };
-        println!(
-            "{:14} {:>8} {:26} {:36} {:>12} {} ({} to {}, n {}){verdict}",
-            reading.step,
-            reading.at.map_or_else(String::new, |at| at.to_string()),
-            reading.subject,
-            reading.name,
-            crate::report::number(reading.median),
-            reading.unit,
-            crate::report::number(reading.low),
-            crate::report::number(reading.high),
-            reading.samples,
-        );
-    }
 }

@@ -18,6 +18,10 @@ use crate::ffi::zmq::ZeroMq;
 use crate::scenario::Figures;
 use crate::workload::Transport;
 
+mod reading;
+
+pub use reading::{Reading, Verdict};
+
 /// The circumstances of a campaign.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Manifest {
@@ -63,14 +67,6 @@ pub struct Subject {
     /// Environment variables of its processes: whether it seals, and with which keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// The share by which each of its pushes is made slower on purpose.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub handicap: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
 }
 
 /// A subject's part in comparisons.
@@ -86,8 +82,6 @@ pub enum Role {
     Null,
     /// The raw socket.
     Raw,
-    /// The opponent, made slower by a known share.
-    Planted,
     /// What else one might use: ZeroMQ, with a few lines of one's own around it.
     ZeroMq,
 }
@@ -106,7 +100,6 @@ impl Subject {
             transport: Transport::Lsl { library: path.to_owned() },
             version: format!("{} {}", library.version(), library.info()),
             environment: BTreeMap::new(),
-            handicap: 0.0,
         })
     }
 
@@ -148,7 +141,6 @@ impl Subject {
             transport: Transport::ZeroMq { library: path.to_owned() },
             version: ZeroMq::load(path)?.version(),
             environment: BTreeMap::new(),
-            handicap: 0.0,
         })
     }
 
@@ -161,7 +153,6 @@ impl Subject {
             transport: Transport::Tcp,
             version: String::new(),
             environment: BTreeMap::new(),
-            handicap: 0.0,
         }
     }
 }
@@ -226,36 +217,6 @@ pub struct Place {
     pub position: u32,
     /// First or second pass of the block; runs of one pass are pairs.
     pub pass: u32,
-}
-
-/// One figure of a step, with its spread.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Reading {
-    /// The step that gave it.
-    pub step: String,
-    /// Whose it is.
-    pub subject: String,
-    /// What it is.
-    pub name: String,
-    /// Its unit.
-    pub unit: String,
-    /// Where on the step's axis, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<f64>,
-    /// The middle of the samples.
-    pub median: f64,
-    /// The least.
-    pub low: f64,
-    /// The greatest.
-    pub high: f64,
-    /// How many samples.
-    pub samples: u64,
-    /// What it is held against.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub criterion: Option<String>,
-    /// Whether it holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub met: Option<bool>,
 }
 
 /// A results folder.

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use crate::analysis::{Comparison, Verdict, compare};
 use crate::campaign::paired_values;
-use crate::record::{Records, Role};
+use crate::record::{self, Reading, Records, Role};
 use crate::scenario::Cell;
 use crate::statistics::{Interval, Resampler, bca_interval, median};
 
@@ -118,7 +118,6 @@ fn in_words(comparison: &Comparison) -> String {
         (Role::Schwann, _) => "ours/raw",
         (Role::Sealed, Role::Schwann) => "sealed/plain",
         (Role::Sealed, _) => "sealed/theirs",
-        (Role::Planted, _) => "planted",
         _ => "null",
     };
     let Ratio { median, spread, .. } = &comparison.ratio;
@@ -138,6 +137,31 @@ fn in_words(comparison: &Comparison) -> String {
         format!(" goal {goal}: {met}")
     });
     format!("{name} {median:.3} [{:.3}, {:.3}]{verdict}{goal}", spread.low, spread.high)
+}
+
+/// A figure of a suite of steps, as a line for a terminal.
+pub(crate) fn reading(reading: &Reading) -> String {
+    let verdict =
+        reading.criterion.as_deref().zip(reading.verdict()).map_or_else(String::new, |(limit, verdict)| {
+            let word = match verdict {
+                record::Verdict::Met => "met",
+                record::Verdict::Missed => "NOT MET",
+                record::Verdict::NotResolved => "not resolved, more restarts or a quieter machine",
+            };
+            format!("  {word}: {limit}")
+        });
+    format!(
+        "{:14} {:>8} {:26} {:36} {:>12} {} ({} to {}, n {}){verdict}",
+        reading.step,
+        reading.at.map_or_else(String::new, |at| at.to_string()),
+        reading.subject,
+        reading.name,
+        number(reading.median),
+        reading.unit,
+        number(reading.low),
+        number(reading.high),
+        reading.samples,
+    )
 }
 
 /// Four digits are more than any of these figures deserves.

@@ -1,8 +1,11 @@
 //! The suites that can be run, by name.
 
+use core::fmt;
 use core::time::Duration;
+use std::path::PathBuf;
 
-use crate::scenario::{Cell, agent, latency, memory, network, sensitivity, throughput};
+use crate::libraries;
+use crate::scenario::{Cell, agent, latency, memory, network, throughput};
 use crate::step::{self, Step};
 
 /// A named set of measurements.
@@ -23,9 +26,56 @@ pub enum Kind {
     Remote(fn(Effort) -> Vec<Cell>),
     /// Every subject carries the same samples, in processes of its own.
     Transfers(fn(Effort) -> Vec<Cell>),
-    /// Steps that compare within themselves.
-    Steps(fn(Effort) -> Vec<Step>),
+    /// Steps that compare within themselves. In full they take about so many minutes.
+    Steps(fn(&Asked) -> Result<Vec<Step>, Missing>, f64),
 }
+
+/// What steps are given.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// How thorough they are to be.
+    pub effort: Effort,
+    /// The library to judge, if there is one; an absolute path.
+    pub ours: Option<PathBuf>,
+    /// The library to compare with, if there is one; an absolute path.
+    pub opponent: Option<PathBuf>,
+    /// The microcontroller's image for QEMU, if there is one.
+    pub image: Option<PathBuf>,
+    /// An existing folder for files of measuring processes; an absolute path.
+    pub scratch: PathBuf,
+}
+
+impl Asked {
+    /// The library to judge.
+    ///
+    /// # Errors
+    ///
+    /// [`Missing`] if there is none.
+    pub fn ours(&self) -> Result<PathBuf, Missing> {
+        self.ours.clone().ok_or(Missing("name the library to judge with --ours".to_owned()))
+    }
+
+    /// The library to compare with.
+    ///
+    /// # Errors
+    ///
+    /// [`Missing`] if there is none.
+    pub fn opponent(&self) -> Result<PathBuf, Missing> {
+        self.opponent.clone().ok_or(Missing(libraries::NO_OPPONENT.to_owned()))
+    }
+}
+
+/// What a suite lacks on this computer, in words: no failure of the others.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Missing(pub String);
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Missing {}
 
 /// How thoroughly a suite runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +108,16 @@ impl Effort {
         }
     }
 
-    fn time(self, full_s: f64, quick_s: f64) -> Duration {
+    /// `full`, or its share of that, but `quick` at least; `quick` in the quick form.
+    pub(crate) fn count(self, full: usize, quick: usize) -> usize {
+        match self.depth {
+            Depth::Full => ((full as f64 * self.scale).round() as usize).max(quick),
+            Depth::Quick => quick,
+        }
+    }
+
+    /// [`Effort::count`] for times in seconds.
+    pub(crate) fn time(self, full_s: f64, quick_s: f64) -> Duration {
         let seconds = match self.depth {
             Depth::Full => (full_s * self.scale).max(quick_s),
             Depth::Quick => quick_s,
@@ -66,7 +125,8 @@ impl Effort {
         Duration::from_millis((seconds * 1e3) as u64)
     }
 
-    fn points<T: Copy>(self, full: &[T], quick: &[T]) -> Vec<T> {
+    /// The points of a sweep.
+    pub(crate) fn points<T: Copy>(self, full: &[T], quick: &[T]) -> Vec<T> {
         match self.depth {
             Depth::Full => full.to_vec(),
             Depth::Quick => quick.to_vec(),
@@ -107,33 +167,51 @@ pub const SUITES: &[Suite] = &[
         weight: 1.0,
     },
     Suite {
-        name: "sensitivity",
+        name: SENSITIVITY,
         about: "whether this machine finds a push that is 5 % slower on purpose, and finds nothing where nothing is",
-        kind: Kind::Transfers(sensitivities),
+        kind: Kind::Steps(step::sensitivity, 2.0),
         weight: 1.0,
     },
     Suite {
         name: "aead",
         about: "sealing and opening by message size, every kernel, against the other libraries that are built in",
-        kind: Kind::Steps(step::aead),
+        kind: Kind::Steps(step::aead, 2.0),
         weight: 1.0,
     },
     Suite {
         name: "mse",
         about: "MSE's handshake, ciphers, transfer and success, each against its limit",
-        kind: Kind::Steps(step::mse),
+        kind: Kind::Steps(step::mse, 2.0),
         weight: 1.0,
     },
     Suite {
         name: "fieldtrip",
         about: "the FieldTrip buffer: writing and reading blocks, against the raw path and the original's way",
-        kind: Kind::Steps(step::fieldtrip),
+        kind: Kind::Steps(step::fieldtrip, 3.0),
         weight: 1.0,
+    },
+    Suite {
+        name: SEALED,
+        about: "what sealing adds: streams side by side in the same processes, the handshake, memory, constant time",
+        kind: Kind::Steps(step::sealed, 15.0),
+        weight: 2.0,
+    },
+    Suite {
+        name: MCU,
+        about: "the microcontroller's own counters: instructions of a push and of serving, plain and sealed, and memory",
+        kind: Kind::Steps(step::mcu, 0.5),
+        weight: 0.2,
     },
 ];
 
 /// The form of `lsl network` that `--agent` asks for.
 pub const AGENT: &str = "lsl-agent";
+/// Whether this machine finds a small effect.
+pub const SENSITIVITY: &str = "sensitivity";
+/// What sealing adds.
+pub const SEALED: &str = "sealed";
+/// What the microcontroller counts.
+pub const MCU: &str = "mcu";
 
 /// Finds a suite by name.
 #[must_use]
@@ -193,10 +271,6 @@ fn agents(effort: Effort) -> Vec<Cell> {
         effort.time(30.0, 1.5),
         effort.time(4.0, 0.5),
     )
-}
-
-fn sensitivities(effort: Effort) -> Vec<Cell> {
-    vec![sensitivity::pushes(effort.time(1.0, 0.5))]
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::clock::now_ns;
 use crate::line::{self, Line};
 use crate::record::{Role, Subject};
-use crate::worker::{Event, Order, ReceiverReport, SenderReport, Side, Task};
+use crate::worker::{Event, MARK, Order, ReceiverReport, SenderReport, Side, Task};
 use crate::workload::Workload;
 
 pub(crate) mod discovery;
@@ -128,7 +128,6 @@ impl<'a> Private<'a> {
             source_id: self.session.clone(),
             sender,
             listen,
-            handicap: self.subject.handicap,
             sealed: self.subject.role == Role::Sealed,
         }
     }
@@ -139,7 +138,7 @@ impl<'a> Private<'a> {
         let config = self.scratch.join(format!("lsl_api-{}.cfg", task.sender));
         let text = discovery::private(&self.session, self.base_port, task.sender);
         std::fs::write(&config, text).map_err(TransferError::Setup)?;
-        Process::start(task, (enter, &self.subject.environment), &config, self.scratch, self.patience)
+        Process::start(MARK, task, (enter, &self.subject.environment), &config, self.scratch, self.patience)
     }
 
     /// From a sender at `sender`, started behind the words `near`, to receivers started behind the words `far`.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::Resampler;
+
 /// One measured transfer: what is sent, when, and how it is taken.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Workload {
@@ -30,6 +32,9 @@ pub struct Workload {
     pub pull: Pull,
     /// Keep the time of every push and every arrival.
     pub timed: bool,
+    /// Which pushes on a schedule are made longer on purpose.
+    #[serde(default)]
+    pub turns: Turns,
 }
 
 impl Workload {
@@ -47,6 +52,40 @@ impl Workload {
     #[must_use]
     pub fn pauses(&self) -> bool {
         matches!(self.pull, Pull::Chunk { pause, .. } if !pause.is_zero())
+    }
+}
+
+/// Pushes that take turns in being made longer on purpose: an effect of known size.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Turns {
+    /// By which share of itself a push is made longer, in a spin; as many pushes of each in every round.
+    pub shares: Vec<f64>,
+    /// From which the order within each round follows.
+    pub seed: u64,
+}
+
+impl Turns {
+    /// Pushes of each share in a round: so few that the machine is the same for all of them.
+    pub const EACH: usize = 8;
+
+    /// For each of the first `count` pushes, the place of its share; empty if there are none.
+    #[must_use]
+    pub fn order(&self, count: usize) -> Vec<usize> {
+        let mut random = Resampler::new(self.seed);
+        let mut round: Vec<usize> = (0..self.shares.len()).flat_map(|place| [place; Self::EACH]).collect();
+        let mut order = Vec::with_capacity(count + round.len());
+        while !round.is_empty() && order.len() < count {
+            random.shuffle(&mut round);
+            order.extend(&round);
+        }
+        order.truncate(count);
+        order
+    }
+
+    /// The share of each of the first `count` pushes; empty if there are none.
+    #[must_use]
+    pub fn handicaps(&self, count: usize) -> Vec<f64> {
+        self.order(count).into_iter().map(|place| self.shares[place]).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Answer, HEARING, Hello, Reason, Request};
 use crate::record::{KEYS, Machine, Subject, program};
 use crate::sealed::lab::{self, Lab};
 use crate::transfer::{End, Heard, Process, discovery};
-use crate::worker::Task;
+use crate::worker::{MARK, Task};
 use crate::workload::Workload;
 
 /// Waits for the campaign that knows the token, and serves it until it ends.
@@ -100,7 +100,7 @@ impl Server {
                 Answer::Done
             }
             Request::Hear => match self.process.as_mut().ok_or(none)?.hear_within(HEARING)? {
-                Heard::Event(event) => Answer::Heard(event),
+                Heard::Said(event) => Answer::Heard(event),
                 Heard::Nothing => Answer::Nothing,
             },
             Request::Stop => {
@@ -122,7 +122,7 @@ impl Server {
         // What is loaded here is for this computer to say.
         let task = Task { transport: subject.transport.clone(), ..task };
         let patience = task.workload.duration * 3;
-        Ok(Process::start(&task, (&[], &subject.environment), &config, &self.scratch.0, patience)?)
+        Ok(Process::start(MARK, &task, (&[], &subject.environment), &config, &self.scratch.0, patience)?)
     }
 }
 

@@ -24,20 +24,23 @@ pub use outcome::{Outcome, Verdict};
 pub use worker::run_if_worker;
 
 /// How much to measure.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
-    /// A minute or two, for a figure to be quoted.
-    Full,
     /// Seconds, to see that everything works.
     Quick,
+    /// A share of the full form, which takes a minute or two and gives figures to be quoted.
+    Share(f64),
 }
 
 impl Effort {
-    /// `full`, or a tenth of it but one at least.
+    /// All of the full form.
+    const FULL: Self = Self::Share(1.0);
+
+    /// `full`, or a share of it: a tenth and one at least.
     fn count(self, full: usize) -> usize {
         match self {
-            Self::Full => full,
             Self::Quick => (full / 10).max(1),
+            Self::Share(share) => ((full as f64 * share) as usize).max(Self::Quick.count(full)),
         }
     }
 }
@@ -83,7 +86,7 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> ExitCode {
 }
 
 fn try_run(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
-    let (mut effort, mut json, mut wanted) = (Effort::Full, None, Vec::new());
+    let (mut effort, mut json, mut wanted) = (Effort::FULL, None, Vec::new());
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {

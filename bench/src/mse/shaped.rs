@@ -14,8 +14,8 @@ use super::{Effort, Error, Outcome};
 const BITS_PER_SECOND: u64 = 1_000_000_000;
 /// Names the file that the process inside the namespace writes its figures to; only [`run`] sets it.
 const RECORDS: &str = "SCHWANN_MSE_BENCH_SHAPED";
-/// Set beside [`RECORDS`] for [`Effort::Quick`].
-const QUICK: &str = "SCHWANN_MSE_BENCH_QUICK";
+/// Set beside [`RECORDS`] for [`Effort::Share`].
+const SHARE: &str = "SCHWANN_BENCH_MSE_SHARE";
 /// Segments of ordinary length and a bucket of 2 ms, as a network card and a switch would have them.
 const SCRIPT: &str = "ip link set lo up mtu 1500 \
     && tc qdisc add dev lo root tbf rate 1gbit burst 256k latency 20ms && exec \"$0\"";
@@ -26,8 +26,8 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
     let records = std::env::temp_dir().join(format!("mse-bench-{}.json", std::process::id()));
     let mut command = Command::new("unshare");
     command.args(["-n", "sh", "-c", SCRIPT]).arg(&own).env(RECORDS, &records).stdout(Stdio::null());
-    if effort == Effort::Quick {
-        command.env(QUICK, "1");
+    if let Effort::Share(share) = effort {
+        command.env(SHARE, share.to_string());
     }
     let status = command.status();
     let text = std::fs::read_to_string(&records);
@@ -52,7 +52,8 @@ pub(super) fn run_if_inside() {
 }
 
 fn measure_into(records: &OsString) -> Result<(), Error> {
-    let effort = if std::env::var_os(QUICK).is_some() { Effort::Quick } else { Effort::Full };
+    let share = std::env::var(SHARE).ok().and_then(|share| share.parse().ok());
+    let effort = share.map_or(Effort::Quick, Effort::Share);
     let outcomes = measure(effort, "1 Gbit/s link", Pace::Free)?;
     let lines = outcomes.iter().map(|outcome| format!("{}\n", outcome.to_json("shaped")));
     std::fs::write(records, lines.collect::<String>())?;

@@ -32,7 +32,7 @@ impl Chapter {
         let suite = find(&records.manifest.suite).ok_or_else(unknown)?;
         let cells = match &suite.kind {
             Kind::Remote(cells) | Kind::Transfers(cells) => cells(crate::measure::effort(&records.manifest)),
-            Kind::Steps(_) => Vec::new(),
+            Kind::Steps(..) => Vec::new(),
         };
         let ran = |cell: &Cell| records.runs.iter().any(|run| run.place.cell == cell.name);
         let cells: Vec<Cell> = cells.into_iter().filter(ran).collect();

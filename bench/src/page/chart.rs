@@ -204,7 +204,6 @@ pub(super) fn class(role: Role) -> &'static str {
         Role::Opponent => "opponent",
         Role::Null => "null",
         Role::Raw => "raw",
-        Role::Planted => "planted",
         Role::ZeroMq => "zeromq",
     }
 }
@@ -216,7 +215,6 @@ fn dash(role: Role) -> &'static str {
         Role::Opponent => "5 4",
         Role::Null => "1 4",
         Role::Raw => "2 3",
-        Role::Planted => "9 3 2 3",
         Role::ZeroMq => "6 2 1 2",
     }
 }
@@ -230,9 +228,6 @@ fn mark(role: Role, x: f64, y: f64) -> String {
         Role::Opponent => square("mark", class, x, y),
         Role::Null => square("open", class, x, y),
         Role::Raw => cross(class, x, y),
-        Role::Planted => {
-            format!("<path class=\"mark {class}\" d=\"M{x:.1} {:.1}l4 7h-8Z\"/>\n", y - 4.0)
-        }
         Role::ZeroMq => {
             format!(
                 "<path class=\"open {class}\" d=\"M{x:.1} {:.1}l4.4 4.4l-4.4 4.4l-4.4 -4.4Z\"/>\n",

@@ -7,7 +7,7 @@ use super::heat::Outcome;
 use super::tables::{goal, spread};
 use super::words;
 use crate::analysis::Comparison;
-use crate::record::Role;
+use crate::record::{Role, Verdict};
 use crate::report::number;
 
 /// Every chapter: its verdict, the ratios to liblsl, and the readings with a limit.
@@ -64,7 +64,12 @@ fn chapter_summary(out: &mut String, chapter: &Chapter) {
     if !chapter.records.readings.is_empty() {
         *out += "| figure | subject | median | unit | from | to | limit | |\n| --- | --- | ---: | --- | ---: | ---: | --- | --- |\n";
         for reading in &chapter.records.readings {
-            let met = reading.met.map_or("", |met| if met { "met" } else { "**missed**" });
+            let met = match reading.verdict() {
+                Some(Verdict::Met) => "met",
+                Some(Verdict::Missed) => "**missed**",
+                Some(Verdict::NotResolved) => "not resolved",
+                None => "",
+            };
             put(
                 out,
                 format_args!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::chapter::{Chapter, Figure};
 use super::chart::{Chart, Frame, Spacing};
 use super::words::{self, us};
-use crate::record::{Records, Role};
+use crate::record::{Records, Role, Subject};
 use crate::report::number;
 use crate::scenario::{Axis, Cell};
 use crate::statistics::{median, quantile_interval};
@@ -177,7 +177,7 @@ pub(super) fn sweeps(chapter: &Chapter) -> Vec<Figure> {
             if curves.iter().all(|(_, _, curve)| curve.len() < 2) {
                 continue;
             }
-            figures.push(sweep(axis, metric, name, &curves));
+            figures.push(sweep(axis, name, &curves));
         }
     }
     figures
@@ -215,7 +215,7 @@ fn values(records: &Records, cell: &Cell, label: &str, metric: &str) -> Vec<f64>
     values
 }
 
-fn sweep(axis: Axis, metric: &str, name: &str, curves: &[(Role, String, Curve)]) -> Figure {
+fn sweep(axis: Axis, name: &str, curves: &[(Role, String, Curve)]) -> Figure {
     let points = || curves.iter().flat_map(|(_, _, curve)| curve);
     let span = |values: &mut dyn Iterator<Item = f64>| {
         values.filter(|v| *v > 0.0).fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)))
@@ -236,7 +236,7 @@ fn sweep(axis: Axis, metric: &str, name: &str, curves: &[(Role, String, Curve)])
     let of = |wanted: Role| curves.iter().find(|(role, ..)| *role == wanted).map(|(_, _, curve)| curve);
     let says = of(Role::Schwann).zip(of(Role::Opponent)).map_or_else(
         || "The ribbons are 95 % intervals of the medians, or ranges when the runs are few.".to_owned(),
-        |(ours, theirs)| words::sweep(axis, metric, &ratios(ours, theirs)),
+        |(ours, theirs)| words::sweep(axis, name, &ratios(ours, theirs)),
     );
     let fan_out = if axis == Axis::Inlets { "Fan-out" } else { "Sweep" };
     Figure { title: format!("{fan_out}: {name} by {}", axis.label()), svg: chart.finish(&says), says }
@@ -260,36 +260,48 @@ pub(super) fn against_the_limit(chapter: &Chapter) -> Option<Figure> {
         return None;
     }
     let rows = cells.len() as f64;
+    let subjects = chapter.records.manifest.subjects.iter();
+    let shares: Vec<(&Subject, Vec<(f64, f64)>)> = subjects
+        .filter(|subject| !matches!(subject.role, Role::Raw | Role::Null))
+        .map(|subject| (subject, shares_of_raw(&chapter.records, &cells, &subject.label, metric)))
+        .collect();
+    let all = || shares.iter().flat_map(|(_, points)| points.iter().map(|point| point.0));
+    let (low, high) = (all().fold(1.0, f64::min) * 0.6, all().fold(1.0, f64::max) * 1.3);
     let mut chart = Chart::new(&Frame {
-        x: (Spacing::Even, 0.0, 1.0, "share of what a raw socket carries in the same run"),
+        x: (Spacing::Log, low, high, "share of what a raw socket carries in the same run"),
         y: (Spacing::Even, 0.0, rows, ""),
     });
-    let mut ours = Vec::new();
-    for subject in
-        chapter.records.manifest.subjects.iter().filter(|s| !matches!(s.role, Role::Raw | Role::Null))
-    {
-        let mut points = Vec::new();
-        for (n, cell) in cells.iter().enumerate() {
-            let raw = median(&values(&chapter.records, cell, "raw-tcp", metric));
-            let share = median(&values(&chapter.records, cell, &subject.label, metric)) / raw;
-            if share.is_finite() {
-                points.push((share, rows - 0.5 - n as f64));
-            }
-        }
-        if subject.role == Role::Schwann {
-            ours.extend(points.iter().map(|point| point.0));
-        }
-        chart.marks(subject.role, &points);
+    chart.line(Role::Raw, &[(1.0, 0.0), (1.0, rows)]);
+    chart.name(Role::Raw, "raw-tcp");
+    for (subject, points) in &shares {
+        chart.marks(subject.role, points);
         chart.name(subject.role, &subject.label);
     }
     for (n, cell) in cells.iter().enumerate() {
-        chart.text((0.005, rows - 0.5 - n as f64), &cell.name);
+        // Above its marks, lest they hide it.
+        chart.text((low * 1.02, rows - 0.2 - n as f64), &cell.name);
     }
-    let says = format!(
-        "A raw socket on the same way is the limit, at 1. Schwann reaches {} of it, depending on the shape of the data.",
+    let ours = shares.iter().find(|(subject, _)| subject.role == Role::Schwann);
+    let ours: Vec<f64> = ours.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
+    let most = ours.iter().copied().fold(0.0, f64::max);
+    let mut says = format!(
+        "A raw socket with the same pushes, a write each, is at 1. Schwann reaches {} of it, depending on the \
+         shape of the data.",
         words::from_to(&ours, &|share| format!("{} %", number(100.0 * share)))
     );
+    if most > 1.1 {
+        says += " Beyond 1 it carries more than a socket with a write for every push.";
+    }
     Some(Figure { title: "Throughput against the limit".to_owned(), svg: chart.finish(&says), says })
+}
+
+/// A subject's median over the raw socket's in every cell that has both: the share, and the cell's row.
+fn shares_of_raw(records: &Records, cells: &[&Cell], label: &str, metric: &str) -> Vec<(f64, f64)> {
+    let share = |(n, cell): (usize, &&Cell)| {
+        let of = |label| median(&values(records, cell, label, metric));
+        (of(label) / of("raw-tcp"), cells.len() as f64 - 0.5 - n as f64)
+    };
+    cells.iter().enumerate().map(share).filter(|point| point.0.is_finite() && point.0 > 0.0).collect()
 }
 
 /// The metrics whose sweeps are drawn, and what they are called.

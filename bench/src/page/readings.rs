@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::chapter::Figure;
 use super::escape;
 use super::words::from_to;
-use crate::record::{Reading, Records};
+use crate::record::{Reading, Records, Verdict};
 use crate::report::number;
 
 /// A table per name of a figure, subjects across when there is an axis, and the rest in one list.
@@ -78,9 +78,10 @@ fn list(readings: &[&Reading]) -> Figure {
          <th>from</th><th>to</th><th>n</th><th>limit</th><th></th></tr></thead><tbody>\n",
     );
     for reading in readings {
-        let (class, word) = match reading.met {
-            Some(true) => ("good", "✓ met"),
-            Some(false) => ("bad", "✗ missed"),
+        let (class, word) = match reading.verdict() {
+            Some(Verdict::Met) => ("good", "✓ met"),
+            Some(Verdict::Missed) => ("bad", "✗ missed"),
+            Some(Verdict::NotResolved) => ("", "· not resolved"),
             None => ("", ""),
         };
         let _ = writeln!(
@@ -101,7 +102,14 @@ fn list(readings: &[&Reading]) -> Figure {
     html += "</tbody></table></div>\n";
     let judged: Vec<bool> = readings.iter().filter_map(|reading| reading.met).collect();
     let met = judged.iter().filter(|met| **met).count();
-    let says = format!("{met} of the {} figures that have a limit keep it.", judged.len());
+    let open = readings.iter().filter(|reading| reading.verdict() == Some(Verdict::NotResolved)).count();
+    let mut says = match judged.len() {
+        0 => format!("{} figures; none has a limit.", readings.len()),
+        count => format!("{met} of the {count} figures that have a limit keep it."),
+    };
+    if open > 0 {
+        let _ = write!(says, " Of {open} more the machine was too restless to tell.");
+    }
     Figure { title: "Figures and their limits".to_owned(), says, svg: html }
 }
 
@@ -111,17 +119,11 @@ mod tests {
 
     fn reading(step: &str, at: f64, median: f64) -> Reading {
         Reading {
-            step: step.to_owned(),
             subject: "ring".to_owned(),
             name: "seal".to_owned(),
             unit: "MB/s".to_owned(),
             at: Some(at),
-            median,
-            low: median,
-            high: median,
-            samples: 1,
-            criterion: None,
-            met: None,
+            ..Reading::of(step, vec![median])
         }
     }
 

@@ -14,7 +14,6 @@ fn subject(label: &str, role: Role) -> Subject {
         transport: Transport::Tcp,
         version: "1 <2>".to_owned(),
         environment: BTreeMap::new(),
-        handicap: 0.0,
     }
 }
 

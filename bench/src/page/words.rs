@@ -128,7 +128,8 @@ pub(super) fn faults(records: &Records) -> Vec<String> {
             from_to(&most, &us)
         ));
     }
-    let loads: Vec<f64> = records.runs.iter().map(|run| run.load).collect();
+    let of_steps = records.readings.iter().map(|reading| reading.load).filter(|load| *load > 0.0);
+    let loads: Vec<f64> = records.runs.iter().map(|run| run.load).chain(of_steps).collect();
     let greatest = loads.iter().copied().fold(0.0, f64::max);
     if greatest > records.manifest.machine.cores as f64 {
         words.push(format!(
@@ -190,7 +191,7 @@ pub(super) fn violins(found: &[Found]) -> String {
 }
 
 /// What a sweep shows, from ours over theirs at each point.
-pub(super) fn sweep(axis: Axis, metric: &str, ratios: &[(f64, f64)]) -> String {
+pub(super) fn sweep(axis: Axis, name: &str, ratios: &[(f64, f64)]) -> String {
     let (Some(first), Some(last)) = (ratios.first(), ratios.last()) else {
         return "No point has both.".to_owned();
     };
@@ -200,8 +201,8 @@ pub(super) fn sweep(axis: Axis, metric: &str, ratios: &[(f64, f64)]) -> String {
          are few.",
         first.0,
         last.0,
-        axis.label(),
-        self::metric(metric),
+        axis.unit(),
+        name.split(',').next().unwrap_or(name),
         from_to(&values, &|ratio| format!("{ratio:.2}")),
     )
 }
@@ -228,7 +229,6 @@ pub(super) fn against(comparison: &Comparison) -> &'static str {
         (Role::Schwann, _) => "Schwann / raw socket",
         (Role::Sealed, Role::Schwann) => "sealed / plain",
         (Role::Sealed, _) => "sealed / liblsl",
-        (Role::Planted, _) => "planted / liblsl",
         _ => "liblsl / itself",
     }
 }

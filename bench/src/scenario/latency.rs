@@ -16,7 +16,7 @@ use super::{
 use crate::statistics::quantile_of_sorted;
 use crate::transfer::Outcome;
 use crate::worker::Push;
-use crate::workload::{Format, Pacing, Pull, Workload};
+use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
 /// Single samples of 64 channels at 1 kHz for `duration`.
 #[must_use]
@@ -95,6 +95,7 @@ pub fn single_samples(channel_count: usize, rate: f64, consumers: usize, duratio
         consumers,
         pull: Pull::Sample,
         timed: true,
+        turns: Turns::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Cell, Figures, Metric, NullRuns, RawBaseline, Route, cpu_seconds_per_million, largest};
 use crate::transfer::Outcome;
-use crate::workload::{Format, Pacing, Pull, Workload};
+use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
 /// The receiver pulls as data comes.
 #[must_use]
@@ -51,6 +51,7 @@ fn probe(pause: Duration, duration: Duration) -> Workload {
         consumers: 1,
         pull: Pull::Chunk { samples: 300, pause },
         timed: false,
+        turns: Turns::default(),
     }
 }
 

@@ -96,6 +96,12 @@ impl Axis {
             Self::Rate => "rate, Hz",
         }
     }
+
+    /// What follows a value on it in a sentence.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        if self == Self::Rate { "Hz" } else { self.label() }
+    }
 }
 
 /// Whether a raw socket is measured beside the libraries.

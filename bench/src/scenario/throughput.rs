@@ -7,7 +7,7 @@ use super::{
     largest,
 };
 use crate::transfer::Outcome;
-use crate::workload::{Format, Pacing, Pull, Workload};
+use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
 /// Chunks of 1000 samples; the sender stays within a window, so nothing may be lost.
 #[must_use]
@@ -152,6 +152,7 @@ pub fn chunks(channel_count: usize, chunk: usize, pacing: Pacing, duration: Dura
         consumers: 1,
         pull: Pull::Chunk { samples: chunk, pause: Duration::ZERO },
         timed: false,
+        turns: Turns::default(),
     }
 }
 

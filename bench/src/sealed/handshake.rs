@@ -8,25 +8,26 @@ use std::thread;
 use rustix::time::{ClockId, clock_gettime};
 use schwann_session::{Initiator, Responder, Suite};
 
+use super::Reason;
 use super::lab::{End, Lab};
 use super::link;
-use super::{Reason, Targets};
-use crate::statistics::{median, quantile_interval};
+use crate::record::Reading;
+use crate::statistics::quantile_interval;
 
 /// The target of the hybrid suite, a side.
 const CPU_LIMIT_US: f64 = 1000.0;
 const SUITES: [(&str, Suite); 2] = [("hybrid", Suite::Hybrid), ("classic", Suite::Classic)];
 
-/// Prints all figures.
-pub(super) fn measure(quick: bool) -> Result<Targets, Reason> {
+/// Processor time of each side in so many rounds, and the wall time of a fifth as many.
+pub(crate) fn measure(step: &str, rounds: usize) -> Result<Vec<Reading>, Reason> {
     let lab = Lab::new()?;
-    let targets = processor_time(&lab, if quick { 50 } else { 1000 })?;
-    wall_time(&lab, if quick { 20 } else { 200 })?;
-    Ok(targets)
+    let mut readings = processor_time(step, &lab, rounds)?;
+    readings.extend(wall_time(step, &lab, rounds.div_ceil(5).max(20))?);
+    Ok(readings)
 }
 
-fn processor_time(lab: &Lab, rounds: usize) -> Result<Targets, Reason> {
-    let mut all = Targets::Met;
+fn processor_time(step: &str, lab: &Lab, rounds: usize) -> Result<Vec<Reading>, Reason> {
+    let mut readings = Vec::new();
     for (name, suite) in SUITES {
         let mut sides = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
@@ -34,19 +35,16 @@ fn processor_time(lab: &Lab, rounds: usize) -> Result<Targets, Reason> {
             sides[0].push(inlet);
             sides[1].push(outlet);
         }
-        for (side, times) in ["inlet", "outlet"].into_iter().zip(&sides) {
-            let verdict = match suite {
-                Suite::Hybrid => {
-                    let met = Targets::of(median(times) < CPU_LIMIT_US);
-                    all = all.and(met);
-                    format!("  < 1 ms: {}", met.word())
-                }
-                Suite::Classic => String::new(),
-            };
-            println!("handshake, processor time, {name}, {side}: {} us{verdict}", in_words(times));
+        for (side, times) in ["inlet", "outlet"].into_iter().zip(sides) {
+            let reading = figure(step, format!("processor time, {name}"), side, times);
+            let met = reading.median < CPU_LIMIT_US;
+            readings.push(match suite {
+                Suite::Hybrid => reading.held_against(format!("< {CPU_LIMIT_US}"), Some(met)),
+                Suite::Classic => reading,
+            });
         }
     }
-    Ok(all)
+    Ok(readings)
 }
 
 /// Processor time of the inlet's and the outlet's steps, us; with fresh keys.
@@ -95,7 +93,8 @@ fn processor_us(work: impl FnOnce() -> Result<(), Reason>) -> Result<f64, Reason
 }
 
 /// Until the first answer, plain and in both suites, interleaved, on loopback and over a slow line.
-fn wall_time(lab: &Lab, rounds: usize) -> Result<(), Reason> {
+fn wall_time(step: &str, lab: &Lab, rounds: usize) -> Result<Vec<Reading>, Reason> {
+    let mut readings = Vec::new();
     for (line, delay) in [("loopback", None), ("5 ms each way", Some(Duration::from_millis(5)))] {
         let rounds = if delay.is_some() { rounds / 4 } else { rounds };
         let kinds = [("plain", None), ("classic", Some(Suite::Classic)), ("hybrid", Some(Suite::Hybrid))];
@@ -122,17 +121,18 @@ fn wall_time(lab: &Lab, rounds: usize) -> Result<(), Reason> {
             }
             Ok(times)
         })?;
-        for ((name, _), times) in kinds.iter().zip(&times) {
-            println!("first answer, wall time, {line}, {name}: {} us", in_words(times));
+        for ((name, _), times) in kinds.iter().zip(times) {
+            readings.push(figure(step, format!("first answer, wall time, {line}"), name, times));
         }
     }
-    Ok(())
+    Ok(readings)
 }
 
-fn in_words(times: &[f64]) -> String {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let interval = quantile_interval(&sorted, 0.5, 0.95);
-    let interval = interval.map_or_else(String::new, |i| format!(" [{:.0}, {:.0}]", i.low, i.high));
-    format!("{:.0}{interval} (median of {})", median(times), times.len())
+/// The median with its 95 % interval, us.
+fn figure(step: &str, name: String, subject: &str, mut times: Vec<f64>) -> Reading {
+    times.sort_by(f64::total_cmp);
+    let interval = quantile_interval(&times, 0.5, 0.95);
+    let reading =
+        Reading { name, subject: subject.to_owned(), unit: "µs".to_owned(), ..Reading::of(step, times) };
+    interval.map_or(reading.clone(), |interval| Reading { low: interval.low, high: interval.high, ..reading })
 }

@@ -60,7 +60,7 @@ fn cells(options: &Options) -> Vec<Cell> {
     for cell in &mut cells {
         (cell.raw_baseline, cell.null) = (RawBaseline::Meaningless, NullRuns::Borrowed);
     }
-    cells.retain(|cell| options.only.is_empty() || options.only.iter().any(|word| cell.name.contains(word)));
+    cells.retain(|cell| options.wants(&cell.name));
     cells
 }
 

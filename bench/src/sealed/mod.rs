@@ -2,8 +2,9 @@
 //! state of a connection.
 //!
 //! Each part prints its figures, what they are held against, and whether that is met; a target that is missed ends
-//! the program with the code 3. The samples' part uses the same campaign as `lsl-bench`: fresh processes, alternating
-//! subjects, pairs of runs. The opponent runs as it is, in the clear.
+//! the program with the code 3. All but one are steps of the suite `sealed`, too, which keeps records. The samples' part
+//! uses the same campaign as `lsl-bench`: fresh processes, alternating subjects, pairs of runs. The opponent runs as it is,
+//! in the clear.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,18 +13,20 @@ use std::process::ExitCode;
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::libraries;
-use crate::record::unix_time;
+use crate::record::{KEYS, Reading, Verdict, unix_time};
+use crate::report;
+use crate::transfer::stop_on_interrupt;
 
-mod handshake;
+pub(crate) mod handshake;
 pub(crate) mod lab;
 mod latency;
 mod link;
-mod paired;
+pub(crate) mod paired;
 pub(crate) mod session;
-mod state;
-mod timing;
+pub(crate) mod state;
+pub(crate) mod timing;
 
-type Reason = Box<dyn core::error::Error + Send + Sync>;
+pub(crate) type Reason = Box<dyn core::error::Error + Send + Sync>;
 
 const USAGE: &str = "\
 Measures what sealing costs.
@@ -41,6 +44,7 @@ Measures what sealing costs.
   --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
   --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
   --out FOLDER     results; a folder of an interrupted run is continued
+  --json           figures as lines of JSON (not latency)
 ";
 
 /// What the command line asks for.
@@ -53,6 +57,7 @@ struct Options {
     ours: Option<PathBuf>,
     opponent: Option<PathBuf>,
     out: Option<PathBuf>,
+    json: bool,
 }
 
 /// Whether every target of a part was met.
@@ -116,16 +121,17 @@ fn execute(arguments: impl IntoIterator<Item = OsString>) -> Result<Targets, Rea
             Arg::Long("only") => options.only.push(parser.value()?.string()?),
             Arg::Long("ours") => options.ours = Some(parser.value()?.into()),
             Arg::Long("vs") => options.opponent = Some(parser.value()?.into()),
+            Arg::Long("json") => options.json = true,
             Arg::Long("out") => options.out = Some(parser.value()?.into()),
             other => return Err(other.unexpected().into()),
         }
     }
     match part.as_str() {
         "latency" => latency::measure(&options),
-        "paired" => paired::measure(&options),
-        "handshake" => handshake::measure(options.quick),
-        "state" => state::measure(),
-        "timing" => timing::measure(),
+        "paired" => options.paired(),
+        "handshake" => options.print(&handshake::measure(&part, if options.quick { 50 } else { 1000 })?),
+        "state" => options.print(&state::measure(&part)?),
+        "timing" => options.print(&timing::measure(&part)?),
         _ => {
             print!("{USAGE}");
             Ok(Targets::Met)
@@ -134,6 +140,43 @@ fn execute(arguments: impl IntoIterator<Item = OsString>) -> Result<Targets, Rea
 }
 
 impl Options {
+    /// Prints figures, and says whether all keep their limits.
+    fn print(&self, readings: &[Reading]) -> Result<Targets, Reason> {
+        for reading in readings {
+            if self.json {
+                println!("{}", serde_json::to_string(reading)?);
+            } else {
+                println!("{}", report::reading(reading));
+            }
+        }
+        let kept = |reading: &Reading| matches!(reading.verdict(), None | Some(Verdict::Met));
+        Ok(Targets::of(readings.iter().all(kept)))
+    }
+
+    /// Measures all cells of streams side by side, and prints each when it is done.
+    fn paired(&self) -> Result<Targets, Reason> {
+        let ours = self.ours.clone().or_else(libraries::ours).ok_or("name the library with --ours")?;
+        let (ours, folder) = (ours.canonicalize()?, self.folder());
+        std::fs::create_dir_all(&folder)?;
+        let scratch = folder.canonicalize()?;
+        if !scratch.join(KEYS).exists() {
+            lab::install_keys(&scratch.join(KEYS))?;
+        }
+        stop_on_interrupt();
+        let restarts = self.blocks.map_or(if self.quick { 4 } else { 12 }, |blocks| blocks as usize);
+        let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { 5.0 });
+        let mut all = Targets::Met;
+        for cell in paired::cells(self.quick).iter().filter(|cell| self.wants(&cell.name())) {
+            let readings = paired::measure(&cell.name(), cell, (restarts, seconds), &ours, &scratch)?;
+            all = all.and(self.print(&readings)?);
+        }
+        Ok(all)
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|word| name.contains(word))
+    }
+
     /// Absolute: the measuring processes run elsewhere.
     fn libraries(&self) -> Result<(PathBuf, PathBuf), Reason> {
         let ours =

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use schwann_aead::{Key, Nonce, Tag, ct, open_in_place, seal_in_place};
 
-use super::{Reason, Targets};
+use super::Reason;
+use crate::record::Reading;
 use crate::statistics::{Resampler, mean, quantile_of_sorted, variance};
 
 const BATCHES: usize = 20_000;
@@ -17,8 +18,8 @@ const CALLS: usize = 64;
 /// Reparaz et al. §3.3.
 const TOLD_APART: f64 = 4.5;
 
-/// Prints the figures.
-pub(super) fn measure() -> Result<Targets, Reason> {
+/// |t| of three comparisons. One is wrong on purpose.
+pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
     let reference = [0x5A_u8; 256];
     let differing = |class: bool| {
         let mut bytes = reference;
@@ -36,15 +37,19 @@ pub(super) fn measure() -> Result<Targets, Reason> {
         tag
     };
     let opened = t_of(wrong, |tag| open_in_place(&key, &nonce, &[], &mut { sealed }, &Tag(*tag)).is_ok());
-    println!(
-        "difference in the first or the last byte, |t| of {BATCHES} batches; told apart beyond {TOLD_APART}:"
-    );
-    println!("  a comparison that stops early (256 B): {early:8.1}");
-    println!("  schwann_aead::ct::eq (256 B):          {constant:8.1}");
-    println!("  opening a record with a wrong tag:     {opened:8.1}");
-    let met = Targets::of(early > TOLD_APART && constant < TOLD_APART && opened < TOLD_APART);
-    println!("constant time: {}", met.word());
-    Ok(met)
+    let figure = |subject: &str, t: f64| Reading {
+        subject: subject.to_owned(),
+        name: "|t| between a difference in the first byte and one in the last".to_owned(),
+        ..Reading::of(step, vec![t])
+    };
+    let told = |subject, t| figure(subject, t).held_against(format!("> {TOLD_APART}"), Some(t > TOLD_APART));
+    let untold =
+        |subject, t| figure(subject, t).held_against(format!("< {TOLD_APART}"), Some(t < TOLD_APART));
+    Ok(vec![
+        told("a comparison that stops early, 256 B", early),
+        untold("schwann_aead::ct::eq, 256 B", constant),
+        untold("opening a record with a wrong tag", opened),
+    ])
 }
 
 #[inline(never)]

@@ -2,23 +2,19 @@
 
 use schwann_aead::Kernel;
 
-use super::{Measure, Step, of_rounds};
+use super::{Step, named};
 use crate::aead::{
     Contender, Engine, Plan, Probe, Restless, Workload, goals, measure, mixed, sweep, workers,
 };
 use crate::record::Reading;
-use crate::suite::{Depth, Effort};
+use crate::suite::{Asked, Missing};
 
 /// Sealing and opening, a step per message size; then mixed lengths, one block in chunks, workers, and allocation.
-pub(crate) fn aead(effort: Effort) -> Vec<Step> {
-    let sizes: &[usize] = match effort.depth {
-        Depth::Full => &[64, 264, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
-        Depth::Quick => &[264, 4096, 65_536],
-    };
-    let rounds = match effort.depth {
-        Depth::Full => 15,
-        Depth::Quick => 3,
-    };
+pub(crate) fn aead(asked: &Asked) -> Result<Vec<Step>, Missing> {
+    let sizes = asked
+        .effort
+        .points(&[64, 264, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536], &[264, 4096, 65_536]);
+    let rounds = asked.effort.count(15, 3);
     let step =
         |&size: &usize| named(&format!("{size} B"), Box::new(move |name| said(at(name, size, rounds))));
     let mut steps: Vec<Step> = sizes.iter().map(step).collect();
@@ -26,11 +22,7 @@ pub(crate) fn aead(effort: Effort) -> Vec<Step> {
     steps.push(named("128 KiB in chunks", Box::new(move |name| said(chunked(name, rounds)))));
     steps.push(named("workers", Box::new(move |name| Ok(scaled(name, rounds)))));
     steps.push(named("allocating", Box::new(move |name| Ok(allocating(name)))));
-    steps
-}
-
-fn named(name: &str, run: Box<Measure>) -> Step {
-    Step { name: name.to_owned(), run }
+    Ok(steps)
 }
 
 fn said(outcome: Result<Vec<Reading>, Restless>) -> Result<Vec<Reading>, String> {
@@ -73,7 +65,7 @@ fn unequal(step: &str, rounds: usize) -> Result<Vec<Reading>, Restless> {
     let of_share = |share: mixed::Mixed| {
         let reading = |direction: &str, shares: &[f64]| {
             let percent = shares.iter().map(|share| 100.0 * share).collect();
-            let reading = of_rounds(step, percent);
+            let reading = Reading::of(step, percent);
             let judged = share.is_judged();
             Reading {
                 subject: share.subject.clone(),
@@ -159,6 +151,6 @@ fn plain(step: &str, subject: &str, name: &str, unit: &str, at: Option<f64>, val
         name: name.to_owned(),
         unit: unit.to_owned(),
         at,
-        ..of_rounds(step, vec![value])
+        ..Reading::of(step, vec![value])
     }
 }

@@ -52,8 +52,6 @@ pub struct Task {
     pub sender: Ipv4Addr,
     /// Where this end listens, if it does.
     pub listen: Ipv4Addr,
-    /// Every push is made longer by this share of itself, in a spin: an effect of known size.
-    pub handicap: f64,
     /// The library must say that it seals its streams.
     pub sealed: bool,
 }
@@ -195,8 +193,9 @@ fn run() -> Result<(), Failure> {
     }
 }
 
-fn emit(event: &Event) {
-    let line = serde_json::to_string(event).expect("events are plain data");
+/// Says a line to the coordinating process.
+pub(crate) fn emit(said: &impl Serialize) {
+    let line = serde_json::to_string(said).expect("what a worker says is plain data");
     let mut out = std::io::stdout().lock();
     // When nobody reads any more, the run is over and there is nobody to tell.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -49,6 +49,7 @@ fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Resul
     let count = (ns(workload.duration) as f64 / period_ns) as u64;
     let mut source = Chunk::<T>::new(workload.channel_count, workload.chunk);
     let mut pushes = Vec::with_capacity(if workload.timed { count as usize } else { 0 });
+    let handicaps = workload.turns.handicaps(count as usize);
     let start = now_ns() + LEAD_IN_NS;
     for index in 0..count {
         let values = source.at(index * workload.chunk as u64);
@@ -56,7 +57,7 @@ fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Resul
         sleep_until(due);
         let begun = now_ns();
         push(sending, workload, values)?;
-        spin(begun, task.handicap);
+        spin(begun, handicaps.get(index as usize).copied().unwrap_or(0.0));
         if workload.timed {
             pushes.push(Push { due, begun, done: now_ns() });
         }
@@ -82,9 +83,7 @@ fn flat_out<T: Payload>(
     let end = start + ns(workload.duration);
     while now_ns() < end {
         admit(sent)?;
-        let begun = now_ns();
         push(sending, workload, source.at(sent))?;
-        spin(begun, task.handicap);
         sent += workload.chunk as u64;
     }
     Ok(SenderReport { sent, active_ns: now_ns() - start, ..Default::default() })

@@ -1,9 +1,9 @@
 //! The two processes of a restart: one pushes to three streams, the other pulls from all of them.
 
 use core::num::NonZeroU64;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::path::PathBuf;
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Barrier, Mutex, PoisonError};
 
 use super::super::Reason;
 use super::Cell;
@@ -11,11 +11,12 @@ use crate::clock::{now_ns, sleep_until};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
 use crate::payload::{Chunk, Tally, Verifier};
 use crate::statistics::Resampler;
+use crate::worker::emit;
 
 /// The streams: in the clear, in the clear again, sealed.
 pub(super) const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
 pub(super) const ENDS: usize = 3;
-/// The environment variable that makes a process one of the two; it holds the task.
+/// The environment variable that makes a process one of the two; the first line that it reads is its task.
 pub(super) const MARK: &str = "SCHWANN_BENCH_PAIRED";
 /// Everything must be connected in this time, seconds.
 const CONNECT_SECONDS: f64 = 30.0;
@@ -68,27 +69,40 @@ impl Task {
     fn source(&self, stream: usize) -> String {
         format!("{}-{stream}", self.session)
     }
+
+    /// A stream of this source, as both ends describe it.
+    fn shape<'a>(&self, stream: usize, source_id: &'a str) -> StreamShape<'a> {
+        let (channel_count, nominal_rate) = (self.cell.channels, self.cell.rate);
+        StreamShape { name: NAMES[stream], channel_count, nominal_rate, source_id }
+    }
 }
 
 /// Does the task if this process was started for one, and then does not return.
 pub(in super::super) fn run_if_worker() {
-    let Ok(task) = std::env::var(MARK) else { return };
-    let done = serde_json::from_str(&task).map_err(Reason::from).and_then(|task: Task| match task.end {
-        End::Receiver => receive(&task),
-        End::Sender => send(&task),
-    });
+    if std::env::var_os(MARK).is_none() {
+        return;
+    }
+    let done = run();
     if let Err(reason) = &done {
-        say(&Said::Failed { reason: reason.to_string() });
+        emit(&Said::Failed { reason: reason.to_string() });
     }
     // No destructors: the measurement is over.
     std::process::exit(i32::from(done.is_err()));
 }
 
-fn say(said: &Said) {
-    // When nobody reads any more, there is nobody to tell.
-    let line = serde_json::to_string(said).expect("plain data");
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+fn run() -> Result<(), Reason> {
+    let task: Task = serde_json::from_str(&order()?)?;
+    match task.end {
+        End::Receiver => receive(&task),
+        End::Sender => send(&task),
+    }
+}
+
+/// The next line from the coordinating process; nothing once it is gone.
+fn order() -> Result<String, Reason> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(line)
 }
 
 fn send(task: &Task) -> Result<(), Reason> {
@@ -97,21 +111,19 @@ fn send(task: &Task) -> Result<(), Reason> {
         return Err(format!("the library says of itself: {}", library.info()).into());
     }
     let mut outlets = Vec::new();
-    for (stream, name) in NAMES.into_iter().enumerate() {
+    for stream in 0..ENDS {
         let source_id = task.source(stream);
-        let (channel_count, nominal_rate) = (task.cell.channels, task.cell.rate);
-        let shape = StreamShape { name, channel_count, nominal_rate, source_id: &source_id };
-        outlets.push(Outlet::create::<f32>(&library, &shape, BUFFER_SECONDS)?);
+        outlets.push(Outlet::create::<f32>(&library, &task.shape(stream, &source_id), BUFFER_SECONDS)?);
     }
-    say(&Said::Ready);
-    std::io::stdin().lock().read_line(&mut String::new())?;
+    emit(&Said::Ready);
+    order()?;
     if !outlets.iter().all(|outlet| outlet.wait_for_consumers(CONNECT_SECONDS)) {
         return Err("no consumer connected".into());
     }
     let begun = push(task, &mut outlets)?;
-    say(&Said::Pushed { begun });
+    emit(&Said::Pushed { begun });
     // The receiver has its samples when the coordinator ends this process.
-    std::io::stdin().lock().read_line(&mut String::new())?;
+    order()?;
     Ok(())
 }
 
@@ -141,17 +153,17 @@ fn push(task: &Task, outlets: &mut [Outlet]) -> Result<[Vec<u64>; ENDS], Reason>
 fn receive(task: &Task) -> Result<(), Reason> {
     let library = Lsl::load(&task.library)?;
     let turn = Mutex::new(());
-    let open = Arc::new(Barrier::new(ENDS * task.cell.inlets + 1));
+    let open = Barrier::new(ENDS * task.cell.inlets + 1);
     let inlets = std::thread::scope(|scope| -> Result<Vec<(usize, Vec<u64>)>, Reason> {
         let threads: Vec<_> = (0..ENDS * task.cell.inlets)
             .map(|number| {
-                let (library, turn, open) = (library.clone(), &turn, Arc::clone(&open));
+                let (library, turn, open) = (&library, &turn, &open);
                 let stream = number % ENDS;
-                scope.spawn(move || (stream, pull(task, stream, &library, turn, &open)))
+                scope.spawn(move || (stream, pull(task, stream, library, turn, open)))
             })
             .collect();
         open.wait();
-        say(&Said::Ready);
+        emit(&Said::Ready);
         let mut inlets = Vec::new();
         for thread in threads {
             let (stream, arrived) = thread.join().map_err(|_| "a thread has panicked")?;
@@ -159,7 +171,7 @@ fn receive(task: &Task) -> Result<(), Reason> {
         }
         Ok(inlets)
     })?;
-    say(&Said::Arrived { inlets });
+    emit(&Said::Arrived { inlets });
     Ok(())
 }
 
@@ -175,9 +187,7 @@ fn pull(
         // One after the other: many searches at once would need as many ports.
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let source_id = task.source(stream);
-        let (channel_count, nominal_rate) = (task.cell.channels, task.cell.rate);
-        let shape = StreamShape { name: NAMES[stream], channel_count, nominal_rate, source_id: &source_id };
-        Inlet::open(library, &shape, BUFFER_SECONDS, CONNECT_SECONDS)
+        Inlet::open(library, &task.shape(stream, &source_id), BUFFER_SECONDS, CONNECT_SECONDS)
     };
     open.wait();
     let mut inlet = opened?;

@@ -1,33 +1,26 @@
 //! One restart of the two processes, and what it says.
 
 use core::net::Ipv4Addr;
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
-
 use core::time::Duration;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::super::Reason;
 use super::Cell;
-use super::ends::{ENDS, End, MARK, Said, Task};
+use super::ends::{ENDS, End, MARK, NAMES, Said, Task};
 use crate::clock::now_ns;
+use crate::record::KEYS;
 use crate::statistics::median;
-use crate::transfer::discovery;
+use crate::transfer::{Process, TransferError, discovery};
 
 /// What one restart measured, per stream: in the clear, in the clear again, sealed.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Restart {
-    pub(super) cell: Cell,
     /// From the beginning of the push to the return of the pull, over all inlets of the stream.
-    pub(super) p50_us: [f64; 3],
-    /// Arrivals that this is of.
-    pub(super) samples: [usize; 3],
-    pub(super) seed: u64,
+    pub(super) p50_us: [f64; ENDS],
 }
 
-/// Runs the cell once in new processes.
+/// Runs the cell once in new processes. The keys are in the folder [`KEYS`] of `scratch`.
 pub(super) fn run(
     cell: &Cell,
     seconds: f64,
@@ -38,15 +31,21 @@ pub(super) fn run(
     let session = format!("paired-{}-{:x}", std::process::id(), now_ns());
     let config = scratch.join("lsl_api.cfg");
     std::fs::write(&config, discovery::private(&session, discovery::free_ports(), Ipv4Addr::LOCALHOST))?;
-    let task =
-        |end| Task { cell: *cell, end, library: library.to_owned(), seconds, seed, session: session.clone() };
-    let mut sender = Worker::start(&task(End::Sender), &config, scratch)?;
-    let Said::Ready = sender.hear()? else { return Err("the sender spoke out of turn".into()) };
-    let mut receiver = Worker::start(&task(End::Receiver), &config, scratch)?;
-    let Said::Ready = receiver.hear()? else { return Err("the receiver spoke out of turn".into()) };
-    sender.go()?;
-    let Said::Pushed { begun } = sender.hear()? else { return Err("the sender spoke out of turn".into()) };
-    let Said::Arrived { inlets } = receiver.hear()? else {
+    let patience = Duration::from_secs_f64(3.0 * seconds) + SETUP_PATIENCE;
+    let start = |end| {
+        let task =
+            Task { cell: *cell, end, library: library.to_owned(), seconds, seed, session: session.clone() };
+        Process::<Said>::start(MARK, &task, (&[], &environment()), &config, scratch, patience)
+    };
+    let mut sender = start(End::Sender)?;
+    let Said::Ready = hear(&mut sender)? else { return Err("the sender spoke out of turn".into()) };
+    let mut receiver = start(End::Receiver)?;
+    let Said::Ready = hear(&mut receiver)? else { return Err("the receiver spoke out of turn".into()) };
+    sender.write(&"go");
+    let Said::Pushed { begun } = hear(&mut sender)? else {
+        return Err("the sender spoke out of turn".into());
+    };
+    let Said::Arrived { inlets } = hear(&mut receiver)? else {
         return Err("the receiver spoke out of turn".into());
     };
     let mut latencies: [Vec<f64>; ENDS] = core::array::from_fn(|_| Vec::new());
@@ -62,70 +61,25 @@ pub(super) fn run(
             .map(|(begun, arrived)| (arrived.saturating_sub(*begun)) as f64 / 1000.0);
         latencies[stream].extend(spent);
     }
-    Ok(Restart {
-        cell: *cell,
-        p50_us: latencies.each_ref().map(|values| median(values)),
-        samples: latencies.each_ref().map(Vec::len),
-        seed,
-    })
+    Ok(Restart { p50_us: latencies.each_ref().map(|values| median(values)) })
 }
 
-/// One of the two processes.
-struct Worker {
-    process: Child,
-    orders: ChildStdin,
-    said: mpsc::Receiver<String>,
+/// All streams are sealed but two.
+fn environment() -> BTreeMap<String, String> {
+    let clear = format!("{}=off; {}=off", NAMES[0], NAMES[1]);
+    [("SCHWANN_SECURITY", "require"), ("SCHWANN_SECURITY_STREAMS", &clear), ("SCHWANN_KEYS", KEYS)]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
 }
 
-impl Worker {
-    fn start(task: &Task, config: &Path, scratch: &Path) -> Result<Self, Reason> {
-        let environment = HashMap::from([
-            (MARK, serde_json::to_string(task)?),
-            ("LSLAPICFG", config.display().to_string()),
-            ("SCHWANN_SECURITY", String::from("require")),
-            (
-                "SCHWANN_SECURITY_STREAMS",
-                format!("{}=off; {}=off", super::ends::NAMES[0], super::ends::NAMES[1]),
-            ),
-            ("SCHWANN_KEYS", scratch.join("keys").display().to_string()),
-        ]);
-        let mut process = Command::new(std::env::current_exe()?)
-            .envs(environment)
-            .current_dir(scratch)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let orders = process.stdin.take().ok_or("piped above")?;
-        let output = process.stdout.take().ok_or("piped above")?;
-        let (sender, said) = mpsc::channel();
-        std::thread::spawn(move || {
-            BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
-        Ok(Self { process, orders, said })
-    }
-
-    fn go(&mut self) -> Result<(), Reason> {
-        Ok(writeln!(self.orders, "go")?)
-    }
-
-    fn hear(&mut self) -> Result<Said, Reason> {
-        let line = self.said.recv_timeout(PATIENCE).map_err(|_| "a measuring process says nothing")?;
-        match serde_json::from_str(&line)? {
-            Said::Failed { reason } => Err(reason.into()),
-            said => Ok(said),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // Both fail only when it has already ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+fn hear(process: &mut Process<Said>) -> Result<Said, TransferError> {
+    match process.hear_patiently()? {
+        Said::Failed { reason } => Err(TransferError::Worker(reason)),
+        said => Ok(said),
     }
 }
 
 /// First samples that do not count: caches and the scheduler get to know the streams.
 const WARM_UP: usize = 20;
-/// A run of the longest kind, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time that processes may need beyond the samples themselves, to start, to find each other and to drain.
+const SETUP_PATIENCE: Duration = Duration::from_secs(100);
