@@ -54,10 +54,11 @@ impl Chapter {
         let faults: String =
             words::faults(&self.records).iter().map(|fault| format!("<p>{}</p>", escape(fault))).collect();
         format!(
-            "<section id=\"{name}\">\n<h2>{name}</h2>\n<p class=\"faint\">{about}</p>\n<p class=\"verdict\">{verdict}</p>\n\
+            "<section id=\"{name}\">\n<h2>{name}</h2>\n<p class=\"faint\">{about}. {made}</p>\n<p class=\"verdict\">{verdict}</p>\n\
              {faults}{goals}{figures}{tables}</section>\n",
             name = self.name(),
             about = escape(self.about()),
+            made = escape(&words::made(&self.records.manifest)),
             verdict = escape(&words::verdict(self)),
             goals = tables::goals(self),
             tables = tables::all(self),

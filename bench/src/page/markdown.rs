@@ -44,9 +44,10 @@ fn chapter_summary(out: &mut String, chapter: &Chapter) {
     put(
         out,
         format_args!(
-            "## {}\n\n{}.\n\n{}\n",
+            "## {}\n\n{}. {}\n\n{}\n",
             chapter.name(),
             sentence(chapter.about()),
+            words::made(&chapter.records.manifest),
             words::verdict(chapter)
         ),
     );

@@ -101,6 +101,12 @@ pub(super) fn verdict(chapter: &Chapter) -> String {
     words.join(" ")
 }
 
+/// When and by which program a suite was measured: a report may hold suites of several days.
+pub(super) fn made(manifest: &Manifest) -> String {
+    let form = if manifest.quick { "Quick form. " } else { "" };
+    format!("{form}Begun {}, program {}.", date(manifest.started_at), manifest.program)
+}
+
 /// What was not believed, and how restless the machine was.
 pub(super) fn faults(records: &Records) -> Vec<String> {
     let faulty: Vec<String> = records
