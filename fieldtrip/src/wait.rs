@@ -45,6 +45,8 @@ pub(crate) struct WaitSet {
     waits: Vec<Wait>,
     next: u64,
     rhythm: Rhythm,
+    /// Whether a reader is going to be awake for the next block.
+    is_watched: bool,
 }
 
 struct Wait {
@@ -128,14 +130,25 @@ impl WaitSet {
         }
     }
 
-    /// When to be awake for the next block, on the clock of [`Self::beat`].
-    pub(crate) fn due(&mut self) -> Option<Range<Duration>> {
-        self.rhythm.due()
+    /// When to be awake for the next block, on the clock of [`Self::beat`], if that is over before `deadline`.
+    ///
+    /// For one reader at a time, who then says what became of it by [`Self::watched`]: others would only wake up beside it.
+    pub(crate) fn watch(&mut self, deadline: Option<Duration>) -> Option<Range<Duration>> {
+        if self.is_watched {
+            return None;
+        }
+        let is_in_time = |due: &Range<Duration>| deadline.is_none_or(|deadline| due.end < deadline);
+        let due = self.rhythm.due().filter(is_in_time)?;
+        self.is_watched = true;
+        Some(due)
     }
 
-    /// Takes note of what became of it.
-    pub(crate) fn kept(&mut self, vigil: Vigil) {
-        self.rhythm.kept(vigil);
+    /// Ends what [`Self::watch`] began.
+    pub(crate) fn watched(&mut self, vigil: Option<Vigil>) {
+        self.is_watched = false;
+        if let Some(vigil) = vigil {
+            self.rhythm.kept(vigil);
+        }
     }
 
     /// Takes out the waits that the store's present state ends.
@@ -281,5 +294,27 @@ impl Signal {
             thread::park_timeout(left);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reader_at_a_time_is_awake_for_the_next_block() {
+        let mut waits = WaitSet::default();
+        let nobody = waits.insert(Totals::default(), Parked::current());
+        for block in 1..=40 {
+            waits.beat(Duration::from_millis(block * 10));
+        }
+        let due = waits.watch(None).expect("the blocks are even");
+        assert_eq!(waits.watch(None), None, "somebody is");
+        waits.watched(Some(Vigil { lateness: None, came: true }));
+        assert_eq!(waits.watch(Some(due.start)), None, "its wait would be over before");
+        assert!(waits.watch(None).is_some());
+        waits.watched(None);
+        assert!(waits.watch(None).is_some());
+        assert!(waits.remove(nobody));
     }
 }

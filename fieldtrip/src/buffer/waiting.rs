@@ -69,15 +69,13 @@ impl Buffer {
         if threshold.samples == NEVER {
             return None;
         }
-        let due = self.lock().waits.due()?;
+        let mut shared = self.lock();
+        let latest = deadline.map(|deadline| deadline.saturating_duration_since(self.inner.made));
+        let due = shared.waits.watch(latest)?;
+        drop(shared);
         let due = self.inner.made + due.start..self.inner.made + due.end;
-        if deadline.is_some_and(|deadline| deadline <= due.end) {
-            return None;
-        }
         let (end, vigil) = parked.watch(&due);
-        if let Some(vigil) = vigil {
-            self.lock().waits.kept(vigil);
-        }
+        self.lock().waits.watched(vigil);
         end
     }
 
