@@ -16,10 +16,15 @@ fi
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 # The images as a device gets them: their sizes and instructions are measured.
 unset CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_CODEGEN_UNITS CARGO_PROFILE_RELEASE_DEBUG
-CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
-  --manifest-path firmware/qemu-riscv32/Cargo.toml
 export SCHWANN_IMAGES="$CARGO_TARGET_DIR/qemu/$target/release"
-python3 firmware/qemu-riscv32/sizes.py "$SCHWANN_IMAGES/schwann-qemu-node"
+build_images() {
+  CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
+    --manifest-path firmware/qemu-riscv32/Cargo.toml "$@"
+}
+build_images --bin schwann-qemu-node --features bare
+python3 firmware/qemu-riscv32/sizes.py outlet "$SCHWANN_IMAGES/schwann-qemu-node"
+build_images
+python3 firmware/qemu-riscv32/sizes.py device "$SCHWANN_IMAGES/schwann-qemu-node"
 
 source firmware/qemu-tests.sh
 tests=$(qemu_tests)

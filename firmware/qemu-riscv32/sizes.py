@@ -1,13 +1,18 @@
 """Prints the sizes of an image's sections, and fails if one exceeds its budget.
 
-Usage: sizes.py IMAGE
+Usage: sizes.py device|outlet IMAGE
 """
 
 import struct
 import sys
 
 # Bytes: measured, with 10 % slack. `firmware/README.md` compares them with the goals.
-BUDGETS = {"code": 188_000, "data": 100, "bss": 14_100}
+BUDGETS = {
+    # What the tests run: with settings, a serial line, and the text of what it says there.
+    "device": {"code": 178_900, "data": 100, "bss": 11_600},
+    # An outlet, sealed or not, and its network alone (feature `bare`).
+    "outlet": {"code": 171_100, "data": 100, "bss": 11_600},
+}
 
 
 def sections(image: bytes) -> dict[str, int]:
@@ -20,12 +25,13 @@ def sections(image: bytes) -> dict[str, int]:
 
 
 def main() -> int:
-    with open(sys.argv[1], "rb") as file:
+    kind, path = sys.argv[1:]
+    with open(path, "rb") as file:
         found = sections(file.read())
     sizes = {"code": found[".text"] + found[".rodata"], "data": found.get(".data", 0), "bss": found[".bss"]}
-    print("sizes " + " ".join(f"{name}={size}" for name, size in sizes.items()))
+    print(f"sizes {kind} " + " ".join(f"{name}={size}" for name, size in sizes.items()))
     over = [f"{name}: {sizes[name]} bytes, {budget} are permitted"
-            for name, budget in BUDGETS.items() if sizes[name] > budget]
+            for name, budget in BUDGETS[kind].items() if sizes[name] > budget]
     print("\n".join(over) or "sizes are within their budgets")
     return bool(over)
 

@@ -28,7 +28,8 @@ mod shaking;
 /// When samples are sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Pace {
-    /// Each as soon as it can be: one record per sample where the link is sealed. The least latency.
+    /// Each as soon as it can be: one record per sample where the link is sealed, unless several had to wait for the
+    /// socket, and go together. The least latency.
     #[default]
     EverySample,
     /// Together with others that come within this time, in microseconds: fewer records, and so less work.
@@ -121,7 +122,7 @@ pub(crate) enum Event {
 }
 
 impl<const RX: usize, const TX: usize> Link<RX, TX> {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             phase: Phase::Vacant,
             intake: Intake::new(),
@@ -359,18 +360,17 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             if let Some(until) = feed.holds(waiting, host, now, N) {
                 return Wait::Until(until);
             }
-            let most = if host.pace == Pace::EverySample { 1 } else { waiting };
             if self.out.room(self.guard.layer()) < feed.longest_sample(host) {
                 self.out.compact();
             }
             let limit = self.out.room(self.guard.layer()).min(N);
             let before = *moved;
             let put = match self.guard.layer_mut() {
-                None => self.out.encode(limit, |out| feed.put_samples(most, host, out, moved)),
+                None => self.out.encode(limit, |out| feed.put_samples(waiting, host, out, moved)),
                 Some(layer) => {
                     let room = scratch.get_mut(..limit).unwrap_or_default();
                     let mut writer = schwann_proto::wire::ByteWriter::new(room);
-                    let encoded = feed.put_samples(most, host, &mut writer, moved);
+                    let encoded = feed.put_samples(waiting, host, &mut writer, moved);
                     encoded.and_then(|()| {
                         self.out.put(Some(layer), writer.written()).map_err(|_| EncodeError::Shape)
                     })

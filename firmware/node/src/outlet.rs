@@ -1,6 +1,6 @@
 //! A stream on a microcontroller, for up to three subscribers.
 
-use core::fmt;
+use core::{array, fmt};
 
 use schwann_proto::wire::{
     ByteWriter, Sink as _,
@@ -125,7 +125,8 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             samples,
             security,
             pace,
-            links: [const { Link::new() }; LINKS],
+            // Made one by one: a constant to copy from would lie in flash beside the code.
+            links: array::from_fn(|_| Link::new()),
             scratch: [0; TX],
             counters: Counters::default(),
             answered: [None; REMEMBERED],
@@ -220,6 +221,8 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     /// Answers a datagram: returns what to send of `out`, or nothing.
     ///
     /// - Shape: `out` has room for [`Self::MAX_REPLY`] bytes; `datagram` is opened in place if it is sealed.
+    // Nor part of its caller, which has buffers of its own; and of its parts one frame at a time.
+    #[inline(never)]
     pub fn handle_datagram(
         &mut self,
         datagram: &mut [u8],
@@ -271,6 +274,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     }
 
     /// Answers who asks in the clear, if anything may go in the clear.
+    #[inline(never)]
     fn answer_open(&self, datagram: &[u8], service: Service, now: Micros, out: &mut [u8]) -> Option<Reply> {
         let mut writer = ByteWriter::new(out);
         if service == Service::Time
@@ -286,6 +290,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     }
 
     /// Answers a query that a member of the lab has sealed.
+    #[inline(never)]
     fn answer_sealed_query(
         &mut self,
         asker: &Asker,
@@ -311,6 +316,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     }
 
     /// Answers a clock probe of a sealed link.
+    #[inline(never)]
     fn answer_sealed_probe(
         &mut self,
         session: SessionId,

@@ -2,6 +2,7 @@
 
 use core::{
     cell::UnsafeCell,
+    ops::Range,
     ptr::NonNull,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -28,8 +29,11 @@ const QUEUE: usize = 8;
 /// A frame with the card's own header before it.
 const FRAME: usize = 1536;
 const RECEIVED: usize = 2;
-/// One per subscriber: smoltcp offers them to its sockets in order, and the last one would starve.
-const SENT: usize = 3;
+/// Frames that wait for the card; not less than subscribers: smoltcp offers them to its sockets in order, and the last
+/// one would starve.
+const SENT: usize = 4;
+/// Room for them: three small ones, as samples are, and one of any size.
+const SENDING: usize = FRAME + 3 * 256;
 
 /// Pages that are handed out once and never taken back: the drivers live as long as the machine.
 #[repr(C, align(4096))]
@@ -44,12 +48,12 @@ static POOL: Pages = Pages(UnsafeCell::new([0; PAGE_SIZE * PAGES]));
 static NEXT_PAGE: AtomicU32 = AtomicU32::new(0);
 
 /// Frames, for the card and for nobody else.
-struct Frames(UnsafeCell<[[u8; FRAME]; RECEIVED + SENT]>);
+struct Frames(UnsafeCell<([[u8; FRAME]; RECEIVED], [u8; SENDING])>);
 
 // SAFETY: `Card::new` takes them, and runs once.
 unsafe impl Sync for Frames {}
 
-static FRAMES: Frames = Frames(UnsafeCell::new([[0; FRAME]; RECEIVED + SENT]));
+static FRAMES: Frames = Frames(UnsafeCell::new(([[0; FRAME]; RECEIVED], [0; SENDING])));
 static FRAMES_TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// RAM is where it seems to be.
@@ -98,15 +102,24 @@ fn find(kind: DeviceType) -> Option<(MmioTransport<'static>, u32)> {
 
 /// The network card.
 pub struct Card {
-    raw: VirtIONetRaw<Flat, MmioTransport<'static>, QUEUE>,
-    frames: &'static mut [[u8; FRAME]],
-    sending: &'static mut [[u8; FRAME]],
+    raw: Raw,
+    frames: &'static mut [[u8; FRAME]; RECEIVED],
+    /// Frames one behind the other, from the front again when all are sent.
+    sending: &'static mut [u8; SENDING],
     /// Which request of the card a frame belongs to; nothing if it is free.
     lent: [Option<u16>; RECEIVED],
-    sent: [Option<u16>; SENT],
+    sent: [Option<Sent>; SENT],
+}
+
+/// A frame that the card has not sent yet.
+struct Sent {
+    request: u16,
+    place: Range<usize>,
 }
 
 impl Card {
+    // Not part of its caller, whose frame stays for ever.
+    #[inline(never)]
     pub fn new() -> Option<Self> {
         let (transport, line) = find(DeviceType::Network)?;
         let raw = VirtIONetRaw::new(transport).ok()?;
@@ -114,10 +127,9 @@ impl Card {
             return None;
         }
         // SAFETY: taken once, here.
-        let all = unsafe { &mut *FRAMES.0.get() };
-        let (frames, sending) = all.split_at_mut(RECEIVED);
+        let (frames, sending) = unsafe { &mut *FRAMES.0.get() };
         machine::enable_line(line);
-        let mut card = Self { raw, frames, sending, lent: [None; RECEIVED], sent: [None; SENT] };
+        let mut card = Self { raw, frames, sending, lent: [None; RECEIVED], sent: [const { None }; SENT] };
         card.raw.enable_interrupts();
         card.refill();
         Some(card)
@@ -141,17 +153,26 @@ impl Card {
             }
         }
     }
+}
 
-    /// Takes back frames that have been sent; tells whether one is free.
-    fn reclaim(&mut self) -> Option<usize> {
-        while let Some(done) = self.raw.poll_transmit() {
-            let place = self.sent.iter().position(|sent| *sent == Some(done))?;
-            // SAFETY: the frame that the request was begun with.
-            let _ = unsafe { self.raw.transmit_complete(done, &self.sending[place]) };
-            self.sent[place] = None;
-        }
-        self.sent.iter().position(Option::is_none)
+type Raw = VirtIONetRaw<Flat, MmioTransport<'static>, QUEUE>;
+
+/// Takes back frames that have been sent; offers room for another, if there is any.
+fn offer<'a>(
+    raw: &'a mut Raw,
+    sending: &'a mut [u8; SENDING],
+    sent: &'a mut [Option<Sent>; SENT],
+) -> Option<Sending<'a>> {
+    while let Some(done) = raw.poll_transmit() {
+        let is_done = |sent: &&mut Option<Sent>| sent.as_ref().is_some_and(|sent| sent.request == done);
+        let place = sent.iter_mut().find(is_done)?.take()?.place;
+        // SAFETY: the frame that the request was begun with.
+        let _ = unsafe { raw.transmit_complete(done, &sending[place]) };
     }
+    let start = sent.iter().flatten().map(|sent| sent.place.end).max().unwrap_or(0);
+    let room = sending.get_mut(start..).filter(|room| room.len() >= FRAME)?;
+    let sent = sent.iter_mut().find(|sent| sent.is_none())?;
+    Some(Sending { raw, room, start, sent })
 }
 
 /// A frame that came.
@@ -165,17 +186,22 @@ impl RxToken for Received<'_> {
 
 /// Room for a frame to be sent.
 pub struct Sending<'a> {
-    raw: &'a mut VirtIONetRaw<Flat, MmioTransport<'static>, QUEUE>,
-    frame: &'a mut [u8; FRAME],
-    sent: &'a mut Option<u16>,
+    raw: &'a mut Raw,
+    room: &'a mut [u8],
+    /// Where the room begins.
+    start: usize,
+    sent: &'a mut Option<Sent>,
 }
 
 impl TxToken for Sending<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, then: F) -> R {
-        let head = self.raw.fill_buffer_header(self.frame).unwrap_or(0);
-        let result = then(&mut self.frame[head..head + len]);
-        // SAFETY: the frame is not touched before the request is complete, which `reclaim` sees to.
-        *self.sent = unsafe { self.raw.transmit_begin(&self.frame[..head + len]) }.ok();
+        let head = self.raw.fill_buffer_header(self.room).unwrap_or(0);
+        let frame = &mut self.room[..head + len];
+        let result = then(&mut frame[head..]);
+        // SAFETY: the frame is not touched before the request is complete, which `offer` sees to.
+        let request = unsafe { self.raw.transmit_begin(frame) }.ok();
+        let place = self.start..self.start + head + len;
+        *self.sent = request.map(|request| Sent { request, place });
         result
     }
 }
@@ -186,7 +212,7 @@ impl Device for Card {
 
     fn receive(&mut self, _: Instant) -> Option<(Received<'_>, Sending<'_>)> {
         self.refill();
-        let place = self.reclaim()?;
+        offer(&mut self.raw, self.sending, &mut self.sent)?;
         let done = self.raw.poll_receive()?;
         let came = self.lent.iter().position(|lent| *lent == Some(done))?;
         // SAFETY: the frame that the request was begun with.
@@ -194,14 +220,11 @@ impl Device for Card {
         self.lent[came] = None;
         let (head, len) = complete.ok()?;
         let frame = self.frames[came].get_mut(head..head + len)?;
-        let sending =
-            Sending { raw: &mut self.raw, frame: &mut self.sending[place], sent: &mut self.sent[place] };
-        Some((Received(frame), sending))
+        Some((Received(frame), offer(&mut self.raw, self.sending, &mut self.sent)?))
     }
 
     fn transmit(&mut self, _: Instant) -> Option<Sending<'_>> {
-        let place = self.reclaim()?;
-        Some(Sending { raw: &mut self.raw, frame: &mut self.sending[place], sent: &mut self.sent[place] })
+        offer(&mut self.raw, self.sending, &mut self.sent)
     }
 
     fn capabilities(&self) -> DeviceCapabilities {

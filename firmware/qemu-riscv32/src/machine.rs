@@ -175,8 +175,10 @@ impl Serial {
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => {{
-        use core::fmt::Write as _;
-        let _ = writeln!($crate::machine::Serial, $($text)*);
+        if cfg!(not(feature = "bare")) {
+            use core::fmt::Write as _;
+            let _ = writeln!($crate::machine::Serial, $($text)*);
+        }
     }};
 }
 

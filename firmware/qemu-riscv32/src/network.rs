@@ -98,6 +98,8 @@ pub fn run(settings: &Settings) -> ! {
     }
 }
 
+/// Not part of its caller, nor are the others below: what they make on the way lies on the stack no longer than they run.
+#[inline(never)]
 pub fn keys<'a>(memory: &'a mut [u8], dice: &mut Dice, record_limit: usize) -> Keys<'a> {
     let content = match key_slots::load(&mut machine::KeyFlash, memory) {
         Ok(content) => content,
@@ -121,8 +123,8 @@ fn serve(settings: &Settings, outlet: &mut Outlet<'_>, card: &mut Card, dice: Di
     let mut storage = [const { SocketStorage::EMPTY }; SOCKETS];
     // One by one: a pair would be made elsewhere on the stack, and copied.
     let mut buffers = Buffers::new();
-    // 40 ms of 8 sealed channels at 1 kHz, which a computer may leave unacknowledged, are 2,440 bytes.
-    let mut narrow = [0; LINKS * 2560];
+    // 40 ms of 8 channels at 1 kHz, which a computer may leave unacknowledged, are 1,640 bytes and a few records.
+    let mut narrow = [0; LINKS * 2048];
     // A stream of many channels, or of an emulation that stands still now and then, gets memory that an 8-channel board
     // would not have.
     let wide = settings.channel_count > 8 || settings.slots > 128;
@@ -195,6 +197,7 @@ fn note(outlet: &Outlet<'_>) {
     ODD.store(counters.odd_datagrams, Ordering::Relaxed);
 }
 
+#[inline(never)]
 pub fn interface(settings: &Settings, card: &mut Card) -> Interface {
     let address = EthernetAddress(card.address());
     let mut config = Config::new(HardwareAddress::Ethernet(address));

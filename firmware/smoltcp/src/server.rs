@@ -11,8 +11,8 @@ use smoltcp::{
 
 /// Connections at a time: three that receive samples, and one that asks.
 pub const LINKS: usize = 4;
-/// Sockets of a server: one per connection, two for datagrams, and one for an address.
-pub const SOCKETS: usize = LINKS + 3;
+/// Sockets of a server: one per connection, and two for datagrams; a board adds its own.
+pub const SOCKETS: usize = LINKS + 2;
 
 /// What a server asks of its board.
 pub trait Board {
@@ -39,6 +39,8 @@ struct Datagrams<const REPLY: usize> {
 
 impl Buffers {
     /// Empty buffers.
+    // Not part of its caller, in whose frame the parts would lie a second time, for ever.
+    #[inline(never)]
     #[must_use]
     pub const fn new() -> Self {
         Self { received: [[0; 512]; LINKS], discovery: Datagrams::new(), service: Datagrams::new() }
@@ -85,16 +87,19 @@ impl<'a> Server<'a> {
     ///
     /// - Shape: `sending` is shared by the connections, for what each has sent and its peer has not acknowledged. A
     ///   computer may acknowledge small segments 40 ms late; a stream that makes more in that time waits in its ring.
+    ///   `storage` has room for [`SOCKETS`], and for those that the board adds.
     ///
     /// Returns nothing if a port is 0, or the interface can join no more groups.
+    // Not part of its caller, whose frame stays for ever.
+    #[inline(never)]
     pub fn new(
         place: Place,
         iface: &mut Interface,
-        storage: &'a mut [SocketStorage<'a>; SOCKETS],
+        storage: &'a mut [SocketStorage<'a>],
         buffers: &'a mut Buffers,
         sending: &'a mut [u8],
     ) -> Option<Self> {
-        let mut sockets = SocketSet::new(&mut storage[..]);
+        let mut sockets = SocketSet::new(storage);
         let Buffers { received, discovery, service } = buffers;
         let share = (sending.len() / LINKS).max(1);
         let mut pairs = received.iter_mut().zip(sending.chunks_exact_mut(share));
@@ -120,6 +125,7 @@ impl<'a> Server<'a> {
     /// Takes what came, sends what is due; returns until when there is nothing to do.
     ///
     /// Do not sleep if that time has passed: there is more to do at once.
+    #[inline(never)]
     pub fn turn<D: Device + ?Sized, const RX: usize, const TX: usize>(
         &mut self,
         outlet: &mut Outlet<'_, LINKS, RX, TX>,
@@ -182,6 +188,9 @@ impl<'a> Server<'a> {
     }
 
     /// Gives the outlet what a link's socket has received.
+    ///
+    /// Not part of its caller, nor are the others: what each needs lies on the stack one after the other.
+    #[inline(never)]
     fn hear<const RX: usize, const TX: usize>(
         &mut self,
         outlet: &mut Outlet<'_, LINKS, RX, TX>,
@@ -224,6 +233,7 @@ impl<'a> Server<'a> {
     }
 
     /// Gives a link's socket what the outlet has to send.
+    #[inline(never)]
     fn speak<const RX: usize, const TX: usize>(
         &mut self,
         outlet: &mut Outlet<'_, LINKS, RX, TX>,

@@ -4,7 +4,7 @@
 
 use core::str;
 
-use super::{NoRoom, Sink, number, sink::put_text};
+use super::{NoRoom, Sink, number, sink::put_all};
 
 /// Largest reply that a resolver reads, in bytes: what one datagram can carry.
 pub const REPLY_LIMIT: usize = 65_536;
@@ -37,12 +37,13 @@ impl<'a> Query<'a> {
     /// Appends the datagram.
     pub fn encode(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
         let Self { condition, return_port, id } = self;
-        put_text(out, format_args!("{METHOD}\r\n{condition}\r\n{return_port} {id}\r\n"))
+        let port = number::integer((*return_port).into());
+        put_all(out, &[METHOD, "\r\n", condition, "\r\n", &port, " ", id, "\r\n"])
     }
 
     /// Appends the form for TCP, which has no port and no id; the reply is a bare document.
     pub fn encode_tcp(condition: &str, out: &mut impl Sink) -> Result<(), NoRoom> {
-        put_text(out, format_args!("{METHOD}\r\n{condition}\r\n"))
+        put_all(out, &[METHOD, "\r\n", condition, "\r\n"])
     }
 }
 
@@ -50,7 +51,7 @@ impl<'a> Query<'a> {
 ///
 /// The original drops silently what exceeds a datagram (65,507 bytes); so does the network.
 pub fn encode_reply(id: &str, shortinfo: &str, out: &mut impl Sink) -> Result<(), NoRoom> {
-    put_text(out, format_args!("{id}\r\n{shortinfo}"))
+    put_all(out, &[id, "\r\n", shortinfo])
 }
 
 /// Returns the document in a reply to the query with this id; nothing if it is no reply to it.

@@ -8,7 +8,7 @@ mod decimal;
 use core::{cmp::Ordering, fmt, iter, ops, str};
 
 use self::decimal::Decimal;
-use super::{NoRoom, Sink, sink::put_text};
+use super::{NoRoom, Sink};
 
 /// A number's text, in place.
 #[derive(Clone, Copy)]
@@ -97,10 +97,26 @@ pub fn description_number(value: f64) -> NumberText {
 /// Prints an integer in decimal.
 pub fn integer(value: i64) -> NumberText {
     let mut text = NumberText::EMPTY;
-    if put_text(&mut text, format_args!("{value}")).is_err() {
-        text.truncate(0);
+    // 19 digits and a sign have room.
+    if value < 0 {
+        text.put(b"-").unwrap_or_default();
     }
+    put_digits(value.unsigned_abs(), &mut text);
     text
+}
+
+/// Puts the digits of an integer without the formatting machinery, which would fill a chip's flash.
+fn put_digits(value: u64, out: &mut NumberText) {
+    let mut digits = [b'0'; 20];
+    let (mut rest, mut start) = (value, digits.len());
+    for (place, digit) in digits.iter_mut().enumerate().rev() {
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+        (rest, start) = (rest / 10, place);
+        if rest == 0 {
+            break;
+        }
+    }
+    out.put(digits.get(start..).unwrap_or_default()).unwrap_or_default();
 }
 
 /// Reads a leading number as a C++ stream does: white space, then the longest text that looks like a number.
@@ -179,8 +195,13 @@ fn put_general(value: f64, digits: u8, zeros: TrailingZeros, out: &mut NumberTex
     let (integer, fraction) = significant.split_at_checked(1).ok_or(NoRoom)?;
     if exponent < -4 || exponent >= i32::from(digits) {
         put_decimal(integer, fraction, zeros, out)?;
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return put_text(out, format_args!("e{sign}{:02}", exponent.unsigned_abs()));
+        out.put(if exponent < 0 { b"e-" } else { b"e+" })?;
+        let exponent = exponent.unsigned_abs();
+        if exponent < 10 {
+            out.put(b"0")?;
+        }
+        put_digits(exponent.into(), out);
+        return Ok(());
     }
     match usize::try_from(exponent) {
         Ok(shift) => {

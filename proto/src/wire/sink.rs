@@ -139,6 +139,11 @@ pub(crate) fn whole<S: Sink + ?Sized, E>(
     encode(out).inspect_err(|_| out.truncate(start))
 }
 
+/// Puts texts one behind the other, all or nothing; what a microcontroller says needs no formatting machinery.
+pub(crate) fn put_all<S: Sink + ?Sized>(out: &mut S, texts: &[&str]) -> Result<(), NoRoom> {
+    whole(out, |out| texts.iter().try_for_each(|text| out.put(text.as_bytes())))
+}
+
 /// Writes formatted text into `out`, all or nothing.
 pub(crate) fn put_text<S: Sink + ?Sized>(out: &mut S, text: fmt::Arguments<'_>) -> Result<(), NoRoom> {
     whole(out, |out| fmt::write(&mut TextSink(out), text).map_err(|fmt::Error| NoRoom))
@@ -146,7 +151,7 @@ pub(crate) fn put_text<S: Sink + ?Sized>(out: &mut S, text: fmt::Arguments<'_>) 
 
 #[cfg(test)]
 mod tests {
-    use super::{ByteWriter, NoRoom, Sink, put_text};
+    use super::{ByteWriter, NoRoom, Sink, put_all, put_text};
 
     #[test]
     fn a_message_that_does_not_fit_leaves_the_buffer_as_it_was() {
@@ -156,6 +161,11 @@ mod tests {
         assert_eq!(put_text(&mut out, format_args!("{}{}", "def", "ghi")), Err(NoRoom));
         assert_eq!(out.written(), b"abc");
         put_text(&mut out, format_args!("{}{}", "de", "fgh")).unwrap();
+        assert_eq!(out.written(), b"abcdefgh");
+        out.truncate(3);
+        assert_eq!(put_all(&mut out, &["def", "ghi"]), Err(NoRoom));
+        assert_eq!(out.written(), b"abc");
+        put_all(&mut out, &["de", "fgh"]).unwrap();
         assert_eq!(out.written(), b"abcdefgh");
     }
 }

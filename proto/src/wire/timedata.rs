@@ -8,7 +8,7 @@ use super::{
     NoRoom, Sink,
     discover::after_method,
     number::{self, NumberText, TrailingZeros},
-    sink::put_text,
+    sink::put_all,
 };
 
 /// Largest message, in bytes.
@@ -38,7 +38,7 @@ impl Request {
 
     /// Appends the datagram.
     pub fn encode(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
-        put_text(out, format_args!("{METHOD}\r\n{} {}\r\n", self.wave, seconds(self.sent)))
+        put_all(out, &[METHOD, "\r\n", &number::integer(self.wave.into()), " ", &seconds(self.sent), "\r\n"])
     }
 }
 
@@ -68,7 +68,7 @@ impl Reply {
     pub fn encode(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
         let Self { wave, request_sent, request_received, reply_sent } = *self;
         let (t0, t1, t2) = (seconds(request_sent), seconds(request_received), seconds(reply_sent));
-        put_text(out, format_args!(" {wave} {t0} {t1} {t2}"))
+        put_all(out, &[" ", &number::integer(wave.into()), " ", &t0, " ", &t1, " ", &t2])
     }
 }
 

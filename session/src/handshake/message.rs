@@ -58,6 +58,7 @@ pub(super) fn put(output: &mut Output, bytes: &[u8]) -> Result<(), Broken> {
 }
 
 /// Writes a Noise message of `length` bytes, with its length before it.
+#[inline(never)]
 pub(super) fn put_message(
     noise: &mut Noise,
     payload: &[u8],
@@ -85,6 +86,11 @@ impl Inbox {
         self.check_length(length)?;
         self.fill(input, length.saturating_add(LENGTH_LEN));
         Ok(self.0.get(LENGTH_LEN..).filter(|message| message.len() == length))
+    }
+
+    /// What lies behind the length.
+    pub(super) fn message(&self) -> Option<&[u8]> {
+        self.0.get(LENGTH_LEN..)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -127,6 +133,7 @@ impl Proof {
     pub(super) const LEN: usize = Certificate::LEN + 64 + 16;
 
     /// Proves this end, `side`, for the handshake as it stands.
+    #[inline(never)]
     pub(super) fn encode(side: Side, noise: &Noise, context: &Context<'_>) -> [u8; Self::LEN] {
         let max_record = u32::try_from(context.credentials.max_record()).unwrap_or(u32::MAX);
         concat(&[
@@ -138,6 +145,7 @@ impl Proof {
         ])
     }
 
+    #[inline(never)]
     fn parse(payload: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(payload);
         let proof = Self {
@@ -151,6 +159,15 @@ impl Proof {
         };
         (proof.max_record >= MIN_RECORD && reader.rest().is_empty()).then_some(proof)
     }
+
+    /// Checks that the holder of the certificate is the other end of this very handshake.
+    #[inline(never)]
+    fn verify_binding(&self, side: Side, hash: &[u8; 32], noise: &Noise) -> Result<(), Refusal> {
+        let public = noise.remote_static().map_err(|Broken| Refusal::Forged)?;
+        let signed = binding(side.byte(), &public, hash);
+        let device = &self.certificate.statement.device;
+        if device.verifies(&signed, &self.signature) { Ok(()) } else { Err(Refusal::Forged) }
+    }
 }
 
 /// A peer that holds a certified key; whether it may be spoken to is another matter.
@@ -162,6 +179,9 @@ pub(super) struct Proven {
 
 /// Checks that the peer, `side`, is certified by the lab and is here now. `hash` is the handshake hash before
 /// its message.
+///
+/// Not part of its caller: a small chip's stack holds the frame of one step at a time.
+#[inline(never)]
 pub(super) fn prove(
     payload: &[u8],
     side: Side,
@@ -171,11 +191,8 @@ pub(super) fn prove(
 ) -> Result<Proven, Refusal> {
     let proof = Proof::parse(payload).ok_or(Refusal::Malformed)?;
     proof.certificate.verify(context.lab)?;
+    proof.verify_binding(side, hash, noise)?;
     let statement = proof.certificate.statement;
-    let public = noise.remote_static().map_err(|Broken| Refusal::Forged)?;
-    if !statement.device.verifies(&binding(side.byte(), &public, hash), &proof.signature) {
-        return Err(Refusal::Forged);
-    }
     Ok(Proven { statement, revocation_number: proof.revocation_number, max_record: proof.max_record })
 }
 

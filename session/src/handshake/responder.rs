@@ -1,6 +1,7 @@
 //! The outlet's side.
 
 use arrayvec::ArrayVec;
+use schwann_aead::Key;
 use zeroize::Zeroizing;
 
 use super::{
@@ -106,38 +107,54 @@ impl Responder {
         Ok(Step::NeedsMore)
     }
 
-    /// Not part of its caller: a small chip's stack holds the frame of one step at a time.
-    #[inline(never)]
     fn handle_message_1(
         &mut self,
         suite: Suite,
         input: &mut &[u8],
         context: &mut Context<'_>,
     ) -> Result<Step, Refusal> {
-        let Some(message) = self.inbox.take(input, suite.message_1_len())? else {
+        if self.inbox.take(input, suite.message_1_len())?.is_none() {
             return Ok(Step::NeedsMore);
-        };
+        }
+        self.begin_noise(suite, context)?;
+        self.answer_message_1(suite, context)?;
+        self.inbox.clear();
+        Ok(Step::Next)
+    }
+
+    /// Not part of its caller: a small chip's stack holds the frame of one step at a time.
+    #[inline(never)]
+    fn begin_noise(&mut self, suite: Suite, context: &mut Context<'_>) -> Result<(), Refusal> {
         let ephemeral = NoiseKey::new(&random(context.entropy).map_err(no_entropy)?);
-        let mut noise = Noise::new(false, suite.first_line(), context.credentials.noise(), ephemeral)
+        let noise = Noise::new(false, suite.first_line(), context.credentials.noise(), ephemeral)
             .map_err(|Broken| Refusal::Malformed)?;
-        let mut payload = [0; message::MAX_MESSAGE];
+        self.state = State::Message3(suite, noise);
+        Ok(())
+    }
+
+    /// Not part of its caller, either.
+    #[inline(never)]
+    fn answer_message_1(&mut self, suite: Suite, context: &mut Context<'_>) -> Result<(), Refusal> {
+        let State::Message3(_, noise) = &mut self.state else { return Err(Refusal::Closed) };
+        let message = self.inbox.message().ok_or(Refusal::Malformed)?;
+        let mut payload = [0; kem::PUBLIC_LEN + TAG_LEN];
         let length = noise.read(message, &mut payload).map_err(|Broken| Refusal::Forged)?;
         let offered = payload.get(..length).ok_or(Refusal::Malformed)?;
 
         let mut answer = ArrayVec::<u8, { kem::CIPHERTEXT_LEN + Proof::LEN }>::new();
         noise.set_psk(&encapsulate(suite, offered, &mut answer, context)?);
-        let proof = Proof::encode(Side::Outlet, &noise, context);
+        let proof = Proof::encode(Side::Outlet, noise, context);
         answer.try_extend_from_slice(&proof).map_err(|_| Refusal::Malformed)?;
-        message::put_message(&mut noise, &answer, suite.message_2_len(), &mut self.output)
-            .map_err(|Broken| Refusal::Malformed)?;
-        self.inbox.clear();
-        self.state = State::Message3(suite, noise);
-        Ok(Step::Next)
+        message::put_message(noise, &answer, suite.message_2_len(), &mut self.output)
+            .map_err(|Broken| Refusal::Malformed)
     }
 
     fn handle_message_3(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Step, Refusal> {
         match self.read_message_3(input, context)? {
-            Some(proven) => self.establish(&proven, context),
+            Some(proven) => {
+                let keys = self.end_noise()?;
+                self.establish(&proven, keys, context)
+            }
             None => Ok(Step::NeedsMore),
         }
     }
@@ -160,11 +177,13 @@ impl Responder {
 
     /// The peer has proved itself: welcomes it, or tells it why not.
     #[inline(never)]
-    fn establish(&mut self, proven: &Proven, context: &mut Context<'_>) -> Result<Step, Refusal> {
-        let State::Message3(suite, noise) = core::mem::replace(&mut self.state, State::Refused) else {
-            return Err(Refusal::Closed);
-        };
-        let (receiving, sending) = noise.split().map_err(|Broken| Refusal::Malformed)?;
+    fn establish(
+        &mut self,
+        proven: &Proven,
+        keys: (Suite, Key, Key),
+        context: &mut Context<'_>,
+    ) -> Result<Step, Refusal> {
+        let (suite, receiving, sending) = keys;
         let peer = match proven.admit(Side::Inlet, suite, context) {
             Ok(peer) => peer,
             Err(refusal) => {
@@ -183,6 +202,16 @@ impl Responder {
         self.output.try_extend_from_slice(&record).map_err(|_| Refusal::Malformed)?;
         self.state = State::Done(Established { peer, session });
         Ok(Step::Done)
+    }
+
+    /// Not part of its caller, whose frame lies below what is sealed: the state is moved over the stack.
+    #[inline(never)]
+    fn end_noise(&mut self) -> Result<(Suite, Key, Key), Refusal> {
+        let State::Message3(suite, noise) = core::mem::replace(&mut self.state, State::Refused) else {
+            return Err(Refusal::Closed);
+        };
+        let (receiving, sending) = noise.split().map_err(|Broken| Refusal::Malformed)?;
+        Ok((suite, receiving, sending))
     }
 
     /// Seals the reason for a peer that proved itself.
@@ -284,5 +313,7 @@ fn parse_first_line(line: &[u8]) -> Result<Option<Suite>, Refusal> {
     }
 }
 
+/// What sealing adds to a payload, in bytes.
+const TAG_LEN: usize = 16;
 /// Longest first line, in bytes.
 const MAX_LINE: usize = 32;

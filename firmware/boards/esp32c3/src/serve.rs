@@ -58,7 +58,8 @@ pub fn serve<D: Device>(
     dice.fill(&mut seed).expect("the chip's generator does not fail");
     config.random_seed = u64::from_le_bytes(seed);
     let mut iface = Interface::new(config, device, instant(now()));
-    let mut storage = [const { SocketStorage::EMPTY }; SOCKETS];
+    // One more, for the address.
+    let mut storage = [const { SocketStorage::EMPTY }; SOCKETS + 1];
     // One by one: a pair would be made elsewhere on the stack, and copied.
     let mut buffers = Buffers::new();
     // 40 ms, which a computer may leave unacknowledged, are 1,480 bytes.

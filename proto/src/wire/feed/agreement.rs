@@ -4,9 +4,9 @@ use super::{DataProtocol, FeedRequest};
 use crate::{
     stream::ChannelFormat,
     wire::{
-        NoRoom, Sink,
+        NoRoom, Sink, number,
         sample::{ByteOrder, Layout, Subnormals},
-        sink::put_text,
+        sink::put_all,
     },
 };
 
@@ -137,21 +137,24 @@ impl Agreement {
         if self.preamble == Preamble::None {
             return Ok(());
         }
-        put_text(
+        let order = number::integer(self.byte_order.code().into());
+        let data_version = number::integer(self.data_protocol.version().into());
+        let suppress = if self.subnormals == Subnormals::Suppress { "1" } else { "0" };
+        put_all(
             out,
-            format_args!(
-                "LSL/{version} 200 OK\r\n\
-                 UID: {uid}\r\n\
-                 Byte-Order: {order}\r\n\
-                 Suppress-Subnormals: {suppress}\r\n\
-                 Data-Protocol-Version: {data_version}\r\n\
-                 \r\n",
-                version = offer.version,
-                uid = offer.uid,
-                order = self.byte_order.code(),
-                suppress = u8::from(self.subnormals == Subnormals::Suppress),
-                data_version = self.data_protocol.version(),
-            ),
+            &[
+                "LSL/",
+                &number::integer(offer.version.into()),
+                " 200 OK\r\nUID: ",
+                offer.uid,
+                "\r\nByte-Order: ",
+                &order,
+                "\r\nSuppress-Subnormals: ",
+                suppress,
+                "\r\nData-Protocol-Version: ",
+                &data_version,
+                "\r\n\r\n",
+            ],
         )
     }
 }
@@ -165,6 +168,6 @@ impl Refusal {
             Self::Synchronous => "505 Synchronous outlet requires data protocol 1.10",
             Self::Version => "505 Version not supported",
         };
-        put_text(out, format_args!("LSL/{} {status}", offer.version))
+        put_all(out, &["LSL/", &number::integer(offer.version.into()), " ", status])
     }
 }
