@@ -6,11 +6,12 @@ use schwann_proto::{
     stream::ChannelFormat,
     wire::{feed::RequestReader, sample::EncodeError},
 };
-use schwann_session::{Datagrams, Layer as _, Responder, Secure};
+use schwann_session::{Datagrams, Layer as _};
 
 use self::{
     answer::{Answer, answer_to, put_answer},
     feed::Feed,
+    guard::Guard,
 };
 use crate::{
     description::Description,
@@ -23,6 +24,7 @@ use crate::{
 
 mod answer;
 mod feed;
+mod guard;
 mod shaking;
 
 /// When samples are sent.
@@ -79,30 +81,6 @@ enum Phase {
     Feeding(Feed),
     Closing,
     Broken,
-}
-
-/// What stands between a link and its socket. A handshake is over when there is a session, so that they share memory.
-#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
-enum Guard {
-    Open,
-    Sealed(Secure, Option<Datagrams>),
-    Shaking(Responder),
-}
-
-impl Guard {
-    fn layer(&self) -> Option<&Secure> {
-        match self {
-            Self::Sealed(layer, _) => Some(layer),
-            Self::Open | Self::Shaking(_) => None,
-        }
-    }
-
-    fn layer_mut(&mut self) -> Option<&mut Secure> {
-        match self {
-            Self::Sealed(layer, _) => Some(layer),
-            Self::Open | Self::Shaking(_) => None,
-        }
-    }
 }
 
 /// What happened to samples in one call.
@@ -176,10 +154,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
 
     /// The session's datagrams, if the link is sealed.
     pub(crate) fn datagrams(&mut self) -> Option<&mut Datagrams> {
-        match &mut self.guard {
-            Guard::Sealed(_, datagrams) => datagrams.as_mut(),
-            Guard::Open | Guard::Shaking(_) => None,
-        }
+        self.guard.datagrams()
     }
 
     pub(crate) fn transmit(&self) -> &[u8] {

@@ -3,7 +3,7 @@
 use schwann_proto::wire::feed::RequestReader;
 use schwann_session::{Progress, Responder};
 
-use super::{Event, Guard, Host, Link, PATIENCE, Phase};
+use super::{Event, Host, Link, PATIENCE, Phase, guard::Guard};
 use crate::{outgoing::Outgoing, security::Surroundings, time::Micros};
 
 impl<const RX: usize, const TX: usize> Link<RX, TX> {

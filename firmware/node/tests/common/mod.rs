@@ -1,6 +1,8 @@
 //! A lab, and nodes that talk in simulated time.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod pair;
+
 use core::sync::atomic::AtomicU32;
 
 use schwann_node::{
