@@ -14,7 +14,7 @@
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
-use schwann_aead::{Key, Message, Nonce, Tag, open_batch, open_in_place, seal_batch, seal_in_place};
+use schwann_aead::{Kernel, Key, Message, Nonce, Tag, seal_in_place};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::LayerError;
@@ -56,11 +56,12 @@ pub(crate) struct Sender {
     counter: u64,
     /// The counter's value at the last change of key.
     rekeyed_at: u64,
+    kernel: Kernel,
 }
 
 impl Sender {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0, rekeyed_at: 0 }
+        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best() }
     }
 
     /// Seals `plain` as one record into the front of `wire`.
@@ -75,7 +76,8 @@ impl Sender {
         let (head, body, tag) = split(wire, plain.len()).ok_or(LayerError::NoSpace)?;
         *head = header(kind, plain.len())?;
         body.copy_from_slice(plain);
-        *tag = seal_in_place(key, &nonce(self.counter), head, body).map_err(|_| LayerError::Oversized)?.0;
+        let sealed = self.kernel.seal_in_place(key, &nonce(self.counter), head, body);
+        *tag = sealed.map_err(|_| LayerError::Oversized)?.0;
         self.counter = after;
         Ok(plain.len().saturating_add(RECORD_OVERHEAD))
     }
@@ -101,6 +103,7 @@ impl Sender {
     }
 
     /// Seals up to [`BATCH`] records in one call.
+    #[inline(never)]
     fn seal_group(&mut self, plain: &[u8], max: usize, wire: &mut [u8]) -> Result<usize, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let mut messages = ArrayVec::<Message<'_>, BATCH>::new();
@@ -119,7 +122,7 @@ impl Sender {
             written = written.saturating_add(length);
             rest = after;
         }
-        seal_batch(&mut messages).map_err(|_| LayerError::Oversized)?;
+        self.kernel.seal_batch(&mut messages).map_err(|_| LayerError::Oversized)?;
         for (message, tag) in messages.iter().zip(tags) {
             *tag = message.tag.0;
         }
@@ -158,11 +161,12 @@ pub(crate) struct Receiver {
     /// Gone once the direction has ended or failed.
     key: Option<Key>,
     counter: u64,
+    kernel: Kernel,
 }
 
 impl Receiver {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0 }
+        Self { key: Some(key), counter: 0, kernel: Kernel::best() }
     }
 
     /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
@@ -170,7 +174,8 @@ impl Receiver {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
         let (head, body, tag) = split(wire, header.length).ok_or(LayerError::NoSpace)?;
-        open_in_place(key, &nonce(self.counter), head, body, &Tag(*tag)).map_err(|_| LayerError::Forged)?;
+        let opened = self.kernel.open_in_place(key, &nonce(self.counter), head, body, &Tag(*tag));
+        opened.map_err(|_| LayerError::Forged)?;
         self.counter = after;
         Ok(HEADER_LEN..HEADER_LEN.saturating_add(header.length))
     }
@@ -190,6 +195,7 @@ impl Receiver {
         Ok(gather(&lengths, wire))
     }
 
+    #[inline(never)]
     fn open_group(&mut self, lengths: &[usize], wire: &mut [u8]) -> Result<(), LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let mut messages = ArrayVec::<Message<'_>, BATCH>::new();
@@ -203,7 +209,7 @@ impl Receiver {
             counter = advance(counter, 1)?;
             rest = after;
         }
-        if open_batch(&mut messages).is_err() {
+        if self.kernel.open_batch(&mut messages).is_err() {
             messages.iter_mut().for_each(|message| message.buffer.zeroize());
             return Err(LayerError::Forged);
         }

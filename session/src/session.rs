@@ -18,10 +18,10 @@ use crate::{
 /// [`LayerError::Closed`].
 ///
 /// - Source: spec: secure-session §4.
+// What sealing a record reads lies together, and then what opening one reads: between two samples both leave the caches.
+#[repr(C, align(64))]
 pub struct Secure {
     sender: Sender,
-    receiver: Receiver,
-    incoming: Incoming,
     /// Most plaintext bytes that the peer takes in one record.
     peer_max: usize,
     limits: RekeyLimits,
@@ -29,9 +29,11 @@ pub struct Secure {
     key_since: Option<Duration>,
     /// The time is up: the next call that seals changes the key first.
     rekey_due: bool,
+    incoming: Incoming,
+    receiver: Receiver,
     rekeys: u64,
-    datagrams: Option<Datagrams>,
     refusal: Option<Refusal>,
+    datagrams: Option<Datagrams>,
 }
 
 /// When a sender changes its key.
@@ -75,15 +77,15 @@ impl Secure {
     fn new(sending: Key, receiving: Key, peer_max: usize, incoming: Incoming) -> Self {
         Self {
             sender: Sender::new(sending),
-            receiver: Receiver::new(receiving),
-            incoming,
             peer_max,
             limits: RekeyLimits::default(),
             key_since: None,
             rekey_due: false,
+            incoming,
+            receiver: Receiver::new(receiving),
             rekeys: 0,
-            datagrams: None,
             refusal: None,
+            datagrams: None,
         }
     }
 
@@ -147,6 +149,12 @@ impl Secure {
         Ok(length)
     }
 
+    /// How many records that many bytes become.
+    fn records(&self, plain_len: usize) -> usize {
+        // Almost always one: a division is spared.
+        if plain_len <= self.peer_max { plain_len.min(1) } else { plain_len.div_ceil(self.peer_max.max(1)) }
+    }
+
     /// Changes the sending key if its time has come, before `records` more.
     fn rekey_if_due<'a>(
         &mut self,
@@ -154,9 +162,14 @@ impl Secure {
         wire: &'a mut [u8],
     ) -> Result<(usize, &'a mut [u8]), LayerError> {
         let used_up = self.sender.since_rekey().saturating_add(records) > self.limits.records;
-        if !(self.rekey_due || used_up && self.sender.since_rekey() > 0) {
-            return Ok((0, wire));
+        if self.rekey_due || used_up && self.sender.since_rekey() > 0 {
+            return self.rekey(wire);
         }
+        Ok((0, wire))
+    }
+
+    #[cold]
+    fn rekey<'a>(&mut self, wire: &'a mut [u8]) -> Result<(usize, &'a mut [u8]), LayerError> {
         let written = self.sender.rekey(wire)?;
         self.rekey_due = false;
         self.rekeys = self.rekeys.saturating_add(1);
@@ -189,6 +202,7 @@ impl Secure {
     }
 
     /// Acts on a record that is not data; it has been opened.
+    #[cold]
     fn open_special(
         &mut self,
         header: Header,
@@ -234,7 +248,7 @@ impl Secure {
 impl Layer for Secure {
     /// Counts one record that changes the key, too, so that one may always come.
     fn sealed_len(&self, plain_len: usize) -> usize {
-        let records = plain_len.div_ceil(self.peer_max.max(1));
+        let records = self.records(plain_len);
         plain_len.saturating_add(records.saturating_add(1).saturating_mul(RECORD_OVERHEAD))
     }
 
@@ -245,7 +259,7 @@ impl Layer for Secure {
         if wire.len() < self.sealed_len(plain.len()) {
             return Err(LayerError::NoSpace);
         }
-        let records = u64::try_from(plain.len().div_ceil(self.peer_max.max(1))).unwrap_or(u64::MAX);
+        let records = u64::try_from(self.records(plain.len())).unwrap_or(u64::MAX);
         let (written, rest) = self.rekey_if_due(records, wire)?;
         Ok(written + self.sender.seal_data(plain, self.peer_max, rest)?)
     }

@@ -50,6 +50,17 @@ impl Kernel {
     /// The fastest kernel this CPU can run.
     #[must_use]
     pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // Asked with every message: the best first, and no more than needed.
+            let (best, next) = (Avx512Ifma::detect, Avx512::detect);
+            best()
+                .map(Self::Avx512Ifma)
+                .or_else(|| next().map(Self::Avx512))
+                .or_else(|| Avx2::detect().map(Self::Avx2))
+                .unwrap_or(Self::Portable)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
         Self::available().last().unwrap_or(Self::Portable)
     }
 
@@ -86,6 +97,7 @@ impl Kernel {
     }
 
     /// Seals one message with this kernel; see [`seal_in_place`](crate::seal_in_place).
+    #[inline]
     pub fn seal_in_place(
         self,
         key: &Key,
@@ -96,12 +108,13 @@ impl Kernel {
         if too_long(buffer.len()) {
             return Err(SealError::TooLong);
         }
-        let mut message = [Message::plain(key, *nonce, aad, buffer)];
-        self.batch(&mut message, Direction::Seal);
-        Ok(message[0].tag)
+        let mut message = Message::plain(key, *nonce, aad, buffer);
+        self.one(&mut message, Direction::Seal);
+        Ok(message.tag)
     }
 
     /// Opens one message with this kernel; see [`open_in_place`](crate::open_in_place).
+    #[inline]
     pub fn open_in_place(
         self,
         key: &Key,
@@ -113,9 +126,9 @@ impl Kernel {
         if too_long(buffer.len()) {
             return Err(OpenError::TooLong);
         }
-        let mut message = [Message::sealed(key, *nonce, aad, buffer, *tag)];
-        self.batch(&mut message, Direction::Open);
-        message[0].outcome
+        let mut message = Message::sealed(key, *nonce, aad, buffer, *tag);
+        self.one(&mut message, Direction::Open);
+        message.outcome
     }
 
     /// Seals a batch with this kernel; see [`seal_batch`](crate::seal_batch).
@@ -142,6 +155,21 @@ impl Kernel {
             }
         }
         Refused::among(messages)
+    }
+
+    #[inline]
+    fn one(self, message: &mut Message<'_>, direction: Direction) {
+        match self {
+            Self::Portable => self.batch(core::slice::from_mut(message), direction),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(token) => wide::one(token, message, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => wide::one(token, message, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => wide::one(token, message, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Ifma(token) => wide::one(token, message, direction),
+        }
     }
 
     fn batch(self, messages: &mut [Message<'_>], direction: Direction) {
@@ -181,11 +209,14 @@ fn wipe_stack<const BYTES: usize>() {
     core::hint::black_box(&mut below);
 }
 
-/// The same for so many lines of 64 bytes, one by one: where `memset` stores a word at a time, in a third of the instructions.
+/// The same for so many lines of 64 bytes, one by one: where `memset` stores a word at a time, in a third of the instructions;
+/// and where nothing is in a cache, in a tenth of the code.
 #[inline(never)]
 fn wipe_lines<const LINES: usize>() {
     let mut below = [const { MaybeUninit::<[u32; 16]>::uninit() }; LINES];
-    for line in &mut below {
+    // A loop that is not unrolled.
+    let lines = core::hint::black_box(LINES);
+    for line in below.iter_mut().take(lines) {
         core::hint::black_box(line.write([0; 16]));
     }
 }

@@ -108,9 +108,22 @@ pub(super) fn padded_tail(bytes: &[u8]) -> Option<[u8; 16]> {
         _ if tail.is_empty() => return None,
         // What is read besides the tail is shifted out: faster than a copy of some length.
         Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - tail.len())),
-        None => tail.iter().rev().fold(0, |block, &byte| block << 8 | u128::from(byte)),
+        None => few(tail),
     };
     Some(block.to_le_bytes())
+}
+
+/// Fewer than 16 bytes as a number: the first and the last of them, which may overlap.
+#[inline(always)]
+fn few(bytes: &[u8]) -> u128 {
+    let places = |read: usize| 8 * (bytes.len() - read);
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << places(8)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << places(4)
+    } else {
+        bytes.iter().rev().fold(0, |number, &byte| number << 8 | u128::from(byte))
+    }
 }
 
 /// The block that is summed last (RFC 8439 §2.8).

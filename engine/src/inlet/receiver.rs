@@ -84,7 +84,6 @@ impl Wait {
 struct Staging {
     opener: Opener,
     archive: Option<Archive>,
-    buffer: Box<[u8]>,
     /// What was opened and, if it is an archive, not translated yet.
     opened: Vec<u8>,
     /// What was translated and did not fit into the block.
@@ -99,8 +98,7 @@ pub(crate) struct Receiver {
     staging: Option<Staging>,
     /// Which connection of the inlet this is.
     pub(crate) epoch: u64,
-    /// The receive timeout that the socket has now.
-    socket_timeout: Option<Duration>,
+    reader: Reader,
 }
 
 impl Receiver {
@@ -109,12 +107,11 @@ impl Receiver {
         let staging = staged.then(|| Staging {
             opener,
             archive,
-            buffer: vec![0; STAGING_LEN].into(),
             opened: Vec::new(),
             plain: Vec::new(),
             has_ended: false,
         });
-        Self { link, staging, epoch, socket_timeout: None }
+        Self { link, staging, epoch, reader: Reader::default() }
     }
 
     /// Takes bytes that were opened before this receiver was made.
@@ -131,49 +128,57 @@ impl Receiver {
 
     /// Receives once into `block`, waiting for the first byte as long as `wait` says.
     pub(crate) fn receive(&mut self, block: &mut Block, wait: Wait) -> Received {
-        let Some(mut staging) = self.staging.take() else {
-            let received = self.receive_into(block.room(), wait);
+        let Self { link, staging, reader, .. } = self;
+        let Some(staging) = staging else {
+            let received = reader.receive(link, block.room(), wait);
             if let Received::Bytes(count) = received {
                 block.add(count);
             }
             return received;
         };
-        let received = if !staging.plain.is_empty() {
-            staging.fill(block)
+        if !staging.plain.is_empty() {
+            return staging.fill(block);
         } else if staging.has_ended {
-            Received::Broken
-        } else {
-            match self.receive_into(&mut staging.buffer, wait) {
-                Received::Bytes(count) => staging.accept(&self.link, count, block),
-                Received::Broken => {
-                    if let Some(truncated) = self.link.truncation() {
-                        log::warning!("a sealed stream was broken off: {truncated}");
-                    }
-                    Received::Broken
+            return Received::Broken;
+        }
+        match reader.receive(link, staging.opener.room(), wait) {
+            Received::Bytes(count) => staging.accept(link, count, block),
+            Received::Broken => {
+                if let Some(truncated) = link.truncation() {
+                    log::warning!("a sealed stream was broken off: {truncated}");
                 }
-                Received::Nothing => Received::Nothing,
+                Received::Broken
             }
-        };
-        self.staging = Some(staging);
-        received
+            Received::Nothing => Received::Nothing,
+        }
     }
+}
 
-    fn receive_into(&mut self, room: &mut [u8], wait: Wait) -> Received {
+/// How a socket is waited on.
+#[derive(Default)]
+struct Reader {
+    /// The receive timeout that the socket has now.
+    socket_timeout: Option<Duration>,
+}
+
+impl Reader {
+    /// Receives once into `room`, waiting for the first byte as long as `wait` says.
+    fn receive(&mut self, link: &Link, room: &mut [u8], wait: Wait) -> Received {
         loop {
             let left = wait.left();
             let flags = match left {
                 Some(left) if left < SHORTEST_BLOCKING_WAIT => {
-                    if !left.is_zero() && !self.link.wait_ready(PollFlags::IN, left) {
+                    if !left.is_zero() && !link.wait_ready(PollFlags::IN, left) {
                         return Received::Nothing;
                     }
                     RecvFlags::DONTWAIT
                 }
                 left => {
-                    self.set_socket_timeout(left);
+                    self.set_timeout(link, left);
                     RecvFlags::empty()
                 }
             };
-            match rustix::net::recv(self.link.socket(), &mut *room, flags) {
+            match rustix::net::recv(link.socket(), &mut *room, flags) {
                 Ok((_, 0)) => return Received::Broken,
                 Ok((_, count)) => return Received::Bytes(count),
                 Err(Errno::INTR) => {}
@@ -186,13 +191,13 @@ impl Receiver {
 
     /// Lets a blocking receive return no later than after `left`; a coarse value serves, because the
     /// rest is waited for again, and saves a system call when the next wait is alike.
-    fn set_socket_timeout(&mut self, left: Option<Duration>) {
+    fn set_timeout(&mut self, link: &Link, left: Option<Duration>) {
         let wanted = left.map(|left| {
             let exponent = left.as_millis().max(1).ilog2();
             Duration::from_millis(1 << (exponent - 1).min(30))
         });
         if wanted != self.socket_timeout
-            && rustix::net::sockopt::set_socket_timeout(self.link.socket(), Timeout::Recv, wanted).is_ok()
+            && rustix::net::sockopt::set_socket_timeout(link.socket(), Timeout::Recv, wanted).is_ok()
         {
             self.socket_timeout = wanted;
         }
@@ -200,19 +205,29 @@ impl Receiver {
 }
 
 impl Staging {
-    /// Opens the first `count` bytes of the buffer and fills `block` with what they are.
+    /// Opens `count` bytes that were received and fills `block` with what they are.
     fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
-        let arrived = self.buffer.get(..count).unwrap_or_default();
-        match self.opener.open(link, arrived, &mut self.opened) {
-            Ok(Flow::Goes) => self.fill(block),
-            Ok(Flow::Ended) => {
-                self.has_ended = true;
-                self.fill(block)
-            }
+        let Self { opener, archive, opened, plain, .. } = self;
+        let goes_on_at_once = archive.is_none() && opened.is_empty() && plain.is_empty();
+        let mut filled = 0;
+        let flow = opener.opened(link, count, |bytes| {
+            let now = if goes_on_at_once && opened.is_empty() { block.fill(bytes) } else { 0 };
+            filled += now;
+            opened.extend_from_slice(bytes.get(now..).unwrap_or_default());
+        });
+        match flow {
+            Ok(flow) => self.has_ended = flow == Flow::Ended,
             Err(reason) => {
                 log::error!("a sealed stream was broken off: {reason:?}");
-                Received::Broken
+                return Received::Broken;
             }
+        }
+        if self.opened.is_empty() {
+            return Received::Bytes(filled);
+        }
+        match self.fill(block) {
+            Received::Bytes(count) => Received::Bytes(filled + count),
+            other => other,
         }
     }
 
@@ -238,6 +253,3 @@ impl Staging {
         Received::Bytes(count)
     }
 }
-
-/// Bytes of a staged connection read at a time.
-const STAGING_LEN: usize = 64 * 1024;

@@ -220,6 +220,37 @@ impl Sealing {
         Ok(())
     }
 
+    /// Opens the whole records at the front of `wire` and gives their plain bytes to `take`; returns how many bytes they were.
+    fn open(&self, wire: &mut [u8], take: &mut impl FnMut(&[u8])) -> Result<(usize, Flow), LayerError> {
+        let (mut done, mut update) = (0, None);
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let flow = loop {
+            let wire = wire.get_mut(done..).unwrap_or_default();
+            match state.layer.open(wire)? {
+                Opened::Data { consumed, plain } => {
+                    take(wire.get(plain).unwrap_or_default());
+                    done += consumed;
+                }
+                Opened::Control { consumed, message } => {
+                    // A message of another kind comes from a later version.
+                    update = state.assembly.add(wire.get(message).unwrap_or_default()).or(update);
+                    done += consumed;
+                }
+                Opened::End { consumed } => {
+                    done += consumed;
+                    break Flow::Ended;
+                }
+                Opened::Incomplete => break Flow::Goes,
+            }
+        };
+        drop(guard);
+        if let Some(update) = update {
+            self.take_in(&update);
+        }
+        Ok((done, flow))
+    }
+
     /// Takes in an update of the lab that the peer handed on.
     fn take_in(&self, update: &[u8]) {
         let Some(peer) = &self.peer else { return };
@@ -261,56 +292,61 @@ pub(crate) enum Flow {
     Ended,
 }
 
-/// Bytes of a peer that are not whole enough to be opened.
+/// Bytes of a peer: where they are received, and opened once they are whole.
 #[derive(Default)]
 pub(crate) struct Opener {
     raw: Vec<u8>,
+    filled: usize,
 }
 
 impl Opener {
-    /// Opens what arrived on `link` and appends the plain bytes to `plain`.
-    ///
-    /// - Errors: the bytes do not verify; the connection must end.
+    /// Where the next bytes of the peer go.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        self.room_for(RECEIVE_LEN)
+    }
+
+    fn room_for(&mut self, len: usize) -> &mut [u8] {
+        if self.raw.len() < self.filled + len {
+            self.raw.resize(self.filled + len, 0);
+        }
+        self.raw.get_mut(self.filled..).unwrap_or_default()
+    }
+
+    /// Opens what arrived on `link` and appends the plain bytes to `plain`; as [`opened`](Self::opened).
     pub(crate) fn open(
         &mut self,
         link: &Link,
         arrived: &[u8],
         plain: &mut Vec<u8>,
     ) -> Result<Flow, LayerError> {
+        if let Some(room) = self.room_for(arrived.len()).get_mut(..arrived.len()) {
+            room.copy_from_slice(arrived);
+        }
+        self.opened(link, arrived.len(), |bytes| plain.extend_from_slice(bytes))
+    }
+
+    /// Opens what `count` more bytes in the [`room`](Self::room) have made whole, and gives the plain bytes to `take`.
+    ///
+    /// - Errors: the bytes do not verify; the connection must end.
+    pub(crate) fn opened(
+        &mut self,
+        link: &Link,
+        count: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<Flow, LayerError> {
+        self.filled += count;
+        let wire = self.raw.get_mut(..self.filled).unwrap_or_default();
         let Some(sealing) = link.sealing() else {
-            plain.extend_from_slice(arrived);
+            take(wire);
+            self.filled = 0;
             return Ok(Flow::Goes);
         };
-        self.raw.extend_from_slice(arrived);
-        let mut done = 0;
-        let mut flow = Flow::Goes;
-        let mut update = None;
-        let mut guard = sealing.lock();
-        let state = &mut *guard;
-        while flow == Flow::Goes {
-            let wire = self.raw.get_mut(done..).unwrap_or_default();
-            match state.layer.open(wire)? {
-                Opened::Data { consumed, plain: range } => {
-                    plain.extend_from_slice(wire.get(range).unwrap_or_default());
-                    done += consumed;
-                }
-                Opened::Control { consumed, message } => {
-                    // A message of another kind comes from a later version.
-                    update = state.assembly.add(wire.get(message).unwrap_or_default()).or(update);
-                    done += consumed;
-                }
-                Opened::End { consumed } => {
-                    done += consumed;
-                    flow = Flow::Ended;
-                }
-                Opened::Incomplete => break,
-            }
-        }
-        drop(guard);
-        self.raw.drain(..done);
-        if let Some(update) = update {
-            sealing.take_in(&update);
-        }
+        let (done, flow) = sealing.open(wire, &mut take)?;
+        self.raw.copy_within(done..self.filled, 0);
+        self.filled -= done;
         Ok(flow)
     }
 }
+
+/// Bytes received at a time.
+const RECEIVE_LEN: usize = 64 * 1024;

@@ -16,6 +16,7 @@ pub(super) mod pass;
 pub(super) mod poly1305;
 pub(super) mod short;
 pub(super) mod simd;
+pub(super) mod small;
 pub(super) mod stitched;
 pub(super) mod tiny;
 pub(super) mod under_way;
@@ -26,11 +27,12 @@ pub(super) use unit::{entries, unit};
 use cursor::Cursor;
 use pass::{QUAD, Quad, SLOTS, States, Sums};
 use short::Plan;
+use simd::Simd;
 use under_way::UnderWay;
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
-use super::{Direction, wipe_stack};
+use super::{Direction, wipe_lines, wipe_stack};
 use crate::{Key, Message, Nonce, OpenError, Tag};
 
 /// 64 bytes of key stream, or the state it is made from.
@@ -120,6 +122,8 @@ pub(super) trait Unit: Copy {
         sum: (Number, Number),
         text: &[[u8; 16]],
     ) -> Number;
+    /// [`small::message`]; clears the vector registers.
+    fn small(self, message: &mut Message<'_>, direction: Direction);
     /// [`stitched::passes`].
     fn stitched(self, message: &mut Message<'_>, direction: Direction, streams: &mut [[Block; 8]; 2]);
     /// [`short::passes`].
@@ -147,26 +151,41 @@ pub(super) trait Unit: Copy {
 /// Seals or opens every message; opening sets each message's outcome.
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     if let [message] = messages {
-        let blocks = message.buffer.len().div_ceil(64) + 1;
-        if message.buffer.len() >= U::STITCHED {
-            stitched::message(unit, message, direction);
-            wipe_stack::<4096>();
-        } else if blocks <= 4 {
-            alone::<U, 4>(unit, message, direction);
-            wipe_stack::<1024>();
-        } else if blocks <= 8 {
-            alone::<U, 8>(unit, message, direction);
-            wipe_stack::<1792>();
-        } else if blocks <= 20 {
-            alone::<U, 20>(unit, message, direction);
-            wipe_stack::<5120>();
-        } else {
-            groups(unit, messages, direction);
-        }
+        one(unit, message, direction);
     } else if U::STITCHED < usize::MAX {
         many(unit, messages, direction);
     } else {
         groups(unit, messages, direction);
+    }
+    unit.wipe_registers();
+}
+
+/// As [`batch`], for one message.
+#[inline]
+pub(super) fn one<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
+    if message.buffer.len() <= 64 * (small::SETS * U::PARTS - 1) {
+        unit.small(message, direction);
+        wipe_lines::<16>();
+    } else {
+        long(unit, message, direction);
+    }
+}
+
+/// As [`batch`], for one message that is not short.
+#[inline(never)]
+fn long<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
+    let blocks = message.buffer.len().div_ceil(64) + 1;
+    if message.buffer.len() >= U::STITCHED {
+        stitched::message(unit, message, direction);
+        wipe_stack::<4096>();
+    } else if blocks <= 8 {
+        alone::<U, 8>(unit, message, direction);
+        wipe_stack::<1792>();
+    } else if blocks <= 20 {
+        alone::<U, 20>(unit, message, direction);
+        wipe_stack::<5120>();
+    } else {
+        groups(unit, core::slice::from_mut(message), direction);
     }
     unit.wipe_registers();
 }
@@ -182,7 +201,7 @@ fn many<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     if messages.len() == 2 || bytes >= FILLS * messages.len() {
         // Two messages do not fill the passes, and long ones fill them alone.
         for message in messages {
-            batch(unit, core::slice::from_mut(message), direction);
+            one(unit, message, direction);
         }
     } else if longest <= tiny::MOST {
         tiny::batch(unit, messages, direction);

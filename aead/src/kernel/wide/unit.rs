@@ -92,6 +92,19 @@ macro_rules! unit {
                 unsafe { entry(self, r, h, text) }
             }
 
+            #[inline]
+            fn small(self, message: &mut $crate::Message<'_>, direction: $crate::kernel::Direction) {
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                fn entry(token: $token, message: &mut $crate::Message<'_>, direction: $crate::kernel::Direction) {
+                    let mut stream = [Block::ZERO; $crate::kernel::wide::small::SETS * <$token as Simd>::PARTS];
+                    $crate::kernel::wide::small::message(token, message, direction, &mut stream);
+                    $wipe();
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry(self, message, direction) }
+            }
+
             $crate::kernel::wide::entries! { $token, $features,
                 fn apply(data: &mut [u8], stream: &[Block]) { Simd::apply }
                 fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>) { Simd::sum }
