@@ -32,7 +32,7 @@ use under_way::UnderWay;
 
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
-use super::{Direction, wipe_lines, wipe_stack};
+use super::{Direction, wipe_stack};
 use crate::{Key, Message, Nonce, OpenError, Tag};
 
 /// 64 bytes of key stream, or the state it is made from.
@@ -124,6 +124,8 @@ pub(super) trait Unit: Copy {
     ) -> Number;
     /// [`small::message`]; clears the vector registers.
     fn small(self, message: &mut Message<'_>, direction: Direction);
+    /// Overwrites what [`Unit::small`] has left on the stack.
+    fn wipe_small(self);
     /// [`stitched::passes`].
     fn stitched(self, message: &mut Message<'_>, direction: Direction, streams: &mut [[Block; 8]; 2]);
     /// [`short::passes`].
@@ -165,7 +167,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
 pub(super) fn one<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
     if message.buffer.len() <= 64 * (small::SETS * U::PARTS - 1) {
         unit.small(message, direction);
-        wipe_lines::<16>();
+        unit.wipe_small();
     } else {
         long(unit, message, direction);
     }

@@ -4,6 +4,8 @@
 //! cache, nor are its pages and branches known. Such a message costs three times what it does in a loop, and what it costs
 //! depends on the lines, pages and branches that are touched, less on the instructions.
 
+use core::mem::MaybeUninit;
+
 use super::{Direction, Message, Number, Simd, Unit, settle};
 use crate::kernel::wide::Block;
 
@@ -40,3 +42,16 @@ pub(in crate::kernel) fn message<S: Simd + Unit>(
         }
     }
 }
+
+/// Overwrites what [`message`] has left on the stack, in a loop that is not unrolled.
+#[inline(always)]
+pub(in crate::kernel) fn wipe() {
+    let mut below = [const { MaybeUninit::<[u64; 16]>::uninit() }; DEPTH];
+    let depth = core::hint::black_box(DEPTH);
+    for some in below.iter_mut().take(depth) {
+        core::hint::black_box(some.write([0; 16]));
+    }
+}
+
+/// How deep the frames reach, in pieces of 128 bytes. A test looks for what remains.
+const DEPTH: usize = 8;

@@ -105,6 +105,17 @@ macro_rules! unit {
                 unsafe { entry(self, message, direction) }
             }
 
+            #[inline]
+            fn wipe_small(self) {
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                fn entry() {
+                    $crate::kernel::wide::small::wipe();
+                }
+                // SAFETY: holding the token proves the CPU features.
+                unsafe { entry() }
+            }
+
             $crate::kernel::wide::entries! { $token, $features,
                 fn apply(data: &mut [u8], stream: &[Block]) { Simd::apply }
                 fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>) { Simd::sum }

@@ -215,21 +215,29 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn apply(self, data: &mut [u8], stream: &[Block]) {
-        apply(data, stream);
+        let (whole, tail) = data.as_chunks_mut();
+        for (data, block) in whole.iter_mut().zip(stream) {
+            // SAFETY: holding the token proves the CPU feature.
+            unsafe { apply_block(data, block) };
+        }
+        if let Some(block) = stream.get(whole.len()) {
+            apply_tail(tail, block);
+        }
     }
 }
 
-/// Exclusive-ors `data` with the key stream.
-#[inline(always)]
-fn apply(data: &mut [u8], stream: &[Block]) {
-    let (whole, tail) = data.as_chunks_mut::<64>();
-    for (data, block) in whole.iter_mut().zip(stream) {
-        for (byte, key) in data.iter_mut().zip(block.0) {
-            *byte ^= key;
-        }
-    }
-    if let Some(block) = stream.get(whole.len()) {
-        apply_tail(tail, block);
+/// Exclusive-ors 64 bytes with a block of key stream.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn apply_block(data: &mut [u8; 64], block: &Block) {
+    let (data, key) = (data.as_mut_ptr().cast::<__m256i>(), block.0.as_ptr().cast::<__m256i>());
+    for half in 0..2 {
+        // SAFETY: each half of 64 bytes is 32 bytes.
+        let sum = unsafe {
+            _mm256_xor_si256(_mm256_loadu_si256(data.add(half)), _mm256_loadu_si256(key.add(half)))
+        };
+        // SAFETY: as above.
+        unsafe { _mm256_storeu_si256(data.add(half), sum) };
     }
 }
 
