@@ -241,29 +241,34 @@ fn apply_block(data: &mut [u8; 64], block: &Block) {
     }
 }
 
-/// Less than a block: pieces of 16 bytes, and one that ends with the data and may overlap them. Fewer branches than
-/// halving what is left.
+/// Less than a block: two pieces that overlap, as large as possible. No loop, and few branches.
 #[inline(always)]
-fn apply_tail(tail: &mut [u8], block: &Block) {
-    let length = tail.len();
-    if let Some(last) = tail.last_chunk::<16>().copied() {
-        for (data, key) in tail.as_chunks_mut::<16>().0.iter_mut().zip(block.0.as_chunks().0) {
-            *data = (u128::from_ne_bytes(*data) ^ u128::from_ne_bytes(*key)).to_ne_bytes();
-        }
-        let key: [u8; 16] = *block.0[..length].last_chunk().expect("as many as the data");
-        let last = u128::from_ne_bytes(last) ^ u128::from_ne_bytes(key);
-        *tail.last_chunk_mut().expect("there is one") = last.to_ne_bytes();
-    } else if let Some(last) = tail.last_chunk::<4>().copied() {
-        for (data, key) in tail.as_chunks_mut::<4>().0.iter_mut().zip(block.0.as_chunks().0) {
-            *data = (u32::from_ne_bytes(*data) ^ u32::from_ne_bytes(*key)).to_ne_bytes();
-        }
-        let key: [u8; 4] = *block.0[..length].last_chunk().expect("as many as the data");
-        let last = u32::from_ne_bytes(last) ^ u32::from_ne_bytes(key);
-        *tail.last_chunk_mut().expect("there is one") = last.to_ne_bytes();
-    } else {
-        for (byte, key) in tail.iter_mut().zip(block.0) {
-            *byte ^= key;
-        }
+fn apply_tail(tail: &mut [u8], Block(key): &Block) {
+    match tail.len() {
+        32.. => apply_ends(tail, key, |a: [u8; 32], b| core::array::from_fn(|i| a[i] ^ b[i])),
+        16.. => apply_ends(tail, key, |a, b| (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()),
+        8.. => apply_ends(tail, key, |a, b| (u64::from_ne_bytes(a) ^ u64::from_ne_bytes(b)).to_ne_bytes()),
+        4.. => apply_ends(tail, key, |a, b| (u32::from_ne_bytes(a) ^ u32::from_ne_bytes(b)).to_ne_bytes()),
+        _ => tail.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key),
+    }
+}
+
+/// The first and the last `PIECE` bytes; both are read before either is written.
+#[inline(always)]
+fn apply_ends<const PIECE: usize>(
+    tail: &mut [u8],
+    key: &[u8; 64],
+    exclusive_or: impl Fn([u8; PIECE], [u8; PIECE]) -> [u8; PIECE],
+) {
+    let key = &key[..tail.len()];
+    let ends = (tail.first_chunk(), tail.last_chunk(), key.first_chunk(), key.last_chunk());
+    let (Some(first), Some(last), Some(first_key), Some(last_key)) = ends else { return };
+    let (first, last) = (exclusive_or(*first, *first_key), exclusive_or(*last, *last_key));
+    if let Some(place) = tail.first_chunk_mut() {
+        *place = first;
+    }
+    if let Some(place) = tail.last_chunk_mut() {
+        *place = last;
     }
 }
 
