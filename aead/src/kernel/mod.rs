@@ -50,18 +50,16 @@ impl Kernel {
     /// The fastest kernel this CPU can run.
     #[must_use]
     pub fn best() -> Self {
+        // Asked for each message alone: the best first, and no more than needed.
         #[cfg(target_arch = "x86_64")]
-        {
-            // Asked with every message: the best first, and no more than needed.
-            let (best, next) = (Avx512Ifma::detect, Avx512::detect);
-            best()
-                .map(Self::Avx512Ifma)
-                .or_else(|| next().map(Self::Avx512))
-                .or_else(|| Avx2::detect().map(Self::Avx2))
-                .unwrap_or(Self::Portable)
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        Self::available().last().unwrap_or(Self::Portable)
+        let best = (Avx512Ifma::detect().map(Self::Avx512Ifma))
+            .or_else(|| Avx512::detect().map(Self::Avx512))
+            .or_else(|| Avx2::detect().map(Self::Avx2));
+        #[cfg(target_arch = "aarch64")]
+        let best = Neon::detect().map(Self::Neon);
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let best = None;
+        best.unwrap_or(Self::Portable)
     }
 
     /// Every kernel this CPU can run, the most portable first.

@@ -230,14 +230,13 @@ impl Simd for Avx2 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn apply_block(data: &mut [u8; 64], block: &Block) {
-    let (data, key) = (data.as_mut_ptr().cast::<__m256i>(), block.0.as_ptr().cast::<__m256i>());
-    for half in 0..2 {
-        // SAFETY: each half of 64 bytes is 32 bytes.
-        let sum = unsafe {
-            _mm256_xor_si256(_mm256_loadu_si256(data.add(half)), _mm256_loadu_si256(key.add(half)))
-        };
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_si256(data.add(half), sum) };
+    for (data, key) in data.as_chunks_mut::<32>().0.iter_mut().zip(block.0.as_chunks::<32>().0) {
+        // SAFETY: the reference is to 32 bytes.
+        let text = unsafe { _mm256_loadu_si256(data.as_ptr().cast()) };
+        // SAFETY: the reference is to 32 bytes.
+        let stream = unsafe { _mm256_loadu_si256(key.as_ptr().cast()) };
+        // SAFETY: the reference is to 32 bytes.
+        unsafe { _mm256_storeu_si256(data.as_mut_ptr().cast(), _mm256_xor_si256(text, stream)) };
     }
 }
 
