@@ -183,7 +183,6 @@ fn every_kernel_agrees_at_every_length_up_to_a_few_blocks() {
 /// `checks/45-aead.sh` says which kernels there must be on the CPUs it emulates.
 #[test]
 fn the_kernels_of_this_cpu_are_those_expected_of_it() {
-    assert_eq!(Some(Kernel::best()), Kernel::available().last());
     let names: Vec<&str> = Kernel::available().map(Kernel::name).collect();
     assert_eq!(names[0], "portable");
     assert_eq!(Kernel::best().name(), names[names.len() - 1]);

@@ -19,7 +19,7 @@ use crate::{
 ///
 /// - Source: spec: secure-session §4.
 // What sealing a record reads lies together, and then what opening one reads: between two samples both leave the caches.
-#[repr(C, align(64))]
+#[cfg_attr(target_pointer_width = "64", repr(C, align(64)))]
 pub struct Secure {
     sender: Sender,
     /// Most plaintext bytes that the peer takes in one record.

@@ -23,7 +23,6 @@ pub struct Initiator {
 }
 
 /// What the inlet waits for.
-#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
 enum State {
     Message2 { noise: Noise, seed: kem::Seed },
     Done(Established),

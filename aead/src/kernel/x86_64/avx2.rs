@@ -235,8 +235,9 @@ fn apply_block(data: &mut [u8; 64], block: &Block) {
         let text = unsafe { _mm256_loadu_si256(data.as_ptr().cast()) };
         // SAFETY: the reference is to 32 bytes.
         let stream = unsafe { _mm256_loadu_si256(key.as_ptr().cast()) };
+        let sum = _mm256_xor_si256(text, stream);
         // SAFETY: the reference is to 32 bytes.
-        unsafe { _mm256_storeu_si256(data.as_mut_ptr().cast(), _mm256_xor_si256(text, stream)) };
+        unsafe { _mm256_storeu_si256(data.as_mut_ptr().cast(), sum) };
     }
 }
 
