@@ -108,6 +108,22 @@ def epochs_of_mne_realtime(server, port):
         writing.join()
 
 
+def test_the_program_prints_as_many_samples_as_it_is_asked_for(server):
+    if peers.PROGRAM is None:
+        pytest.skip("SCHWANN_CLI does not name our program: see checks/55-fieldtrip.sh")
+
+    def schwann(command, *arguments, text=None):
+        return subprocess.run([peers.PROGRAM, "ft", command, server.address, *arguments], input=text, text=True,
+                              capture_output=True, timeout=60)
+
+    assert schwann("put", "--rate", "100", text="1 2\n").stdout == "1 sample\n"
+    assert schwann("put", text="3 4\n5 6\n7 8\n").stdout == "3 samples\n"
+    assert schwann("dump", "--oldest", "--values", "--samples", "2").stdout.splitlines()[-2:] == ["1\t2", "3\t4"]
+    assert schwann("get", "--samples", "1:2").stdout == "3\t4\n5\t6\n"
+    beyond = schwann("get", "--samples", "2:9")
+    assert beyond.returncode != 0 and "its newest sample is 3" in beyond.stderr
+
+
 def test_a_killed_recorder_has_written_what_it_took(tmp_path):
     folder = tmp_path / "recording"
     with peers.Schwann("--record", folder) as server:

@@ -78,7 +78,7 @@ pub enum Verdict {
     NotResolved,
 }
 
-/// Compares, in every cell and metric: ours with the opponent, the raw socket and ZeroMQ, sealed with plain, and the
+/// Compares, in every cell and metric: ours with the opponent, the raw socket, ZeroMQ and Zenoh, sealed with plain, and the
 /// opponent with itself.
 #[must_use]
 pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
@@ -103,10 +103,11 @@ pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
 }
 
 /// The comparisons that a report makes, subject first.
-const PAIRS: [(Role, Role); 6] = [
+const PAIRS: [(Role, Role); 7] = [
     (Role::Schwann, Role::Opponent),
     (Role::Schwann, Role::Raw),
     (Role::Schwann, Role::ZeroMq),
+    (Role::Schwann, Role::Zenoh),
     (Role::Sealed, Role::Schwann),
     (Role::Sealed, Role::Opponent),
     (Role::Null, Role::Opponent),

@@ -101,7 +101,7 @@ fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<(&'a Cell, Place, 
 #[must_use]
 pub fn takes_part(role: Role, cell: &Cell) -> bool {
     match role {
-        Role::Raw | Role::ZeroMq => cell.raw_baseline == RawBaseline::Measured,
+        Role::Raw | Role::ZeroMq | Role::Zenoh => cell.raw_baseline == RawBaseline::Measured,
         Role::Null => cell.null == NullRuns::Measured,
         Role::Schwann | Role::Sealed | Role::Opponent => true,
     }

@@ -44,6 +44,7 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
   --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
   --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
   --zeromq         also measure ZeroMQ (libzmq of the Python package pyzmq, fetched if need be)
+  --zenoh          also measure Zenoh (built once from bench/zenoh, in a work tree; takes minutes)
   --no-sealed      do not measure ours with encryption, too (its keys are made for the campaign)
   --no-null        do not measure --vs against itself; then no difference counts as resolved or not
   --agent ADDRESS  with lsl network: measure with the agent there, not with namespaces here
@@ -83,6 +84,7 @@ pub(crate) struct Options {
     pub(crate) null: bool,
     pub(crate) sealed: bool,
     pub(crate) zero_mq: bool,
+    pub(crate) zenoh: bool,
     /// Where an agent listens, or where to find one.
     pub(crate) agent: Option<String>,
     pub(crate) token: Option<String>,
@@ -106,6 +108,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
         null: true,
         sealed: true,
         zero_mq: false,
+        zenoh: false,
         agent: None,
         token: None,
     };
@@ -125,6 +128,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
             Arg::Long("agent" | "listen") => options.agent = Some(parser.value()?.string()?),
             Arg::Long("token") => options.token = Some(parser.value()?.string()?),
             Arg::Long("zeromq") => options.zero_mq = true,
+            Arg::Long("zenoh") => options.zenoh = true,
             Arg::Long("no-sealed") => options.sealed = false,
             other => return Err(other.unexpected().into()),
         }

@@ -56,6 +56,27 @@ pub fn zero_mq() -> Result<PathBuf, String> {
 /// The version that the committed figures are of.
 const PYZMQ: &str = "pyzmq==27.1.0";
 
+/// Builds Zenoh's library from the folder `bench/zenoh` of the work tree, unless that has been done.
+///
+/// # Errors
+///
+/// In words, with the command that failed.
+pub fn zenoh() -> Result<PathBuf, String> {
+    let manifest = Path::new("bench/zenoh/Cargo.toml");
+    if !manifest.is_file() {
+        return Err("Zenoh is built from bench/zenoh: call this in the folder of the sources".to_owned());
+    }
+    eprintln!("bench: building Zenoh, which takes minutes the first time");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--locked", "--quiet", "--target-dir", "target/zenoh"]);
+    let status = cargo.arg("--manifest-path").arg(manifest).status();
+    let status = status.map_err(|error| format!("cargo does not run: {error}"))?;
+    let library = PathBuf::from("target/zenoh/release").join(ZENOH);
+    (status.success() && library.is_file()).then_some(library).ok_or_else(|| {
+        format!("`cargo build --release --manifest-path {}` failed ({status})", manifest.display())
+    })
+}
+
 fn cache() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
@@ -101,6 +122,14 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.sort();
     entries
 }
+
+const ZENOH: &str = if cfg!(target_os = "macos") {
+    "libschwann_bench_zenoh.dylib"
+} else if cfg!(windows) {
+    "schwann_bench_zenoh.dll"
+} else {
+    "libschwann_bench_zenoh.so"
+};
 
 const LIBRARY: &str = if cfg!(target_os = "macos") {
     "liblsl.dylib"

@@ -236,5 +236,8 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
     if options.zero_mq {
         subjects.push(Subject::zero_mq(&libraries::zero_mq()?)?);
     }
+    if options.zenoh {
+        subjects.push(Subject::zenoh(&libraries::zenoh()?.canonicalize()?)?);
+    }
     Ok(subjects)
 }

@@ -84,6 +84,8 @@ pub enum Role {
     Raw,
     /// What else one might use: ZeroMQ, with a few lines of one's own around it.
     ZeroMq,
+    /// As [`Self::ZeroMq`]: Zenoh.
+    Zenoh,
 }
 
 impl Subject {
@@ -142,6 +144,15 @@ impl Subject {
             version: ZeroMq::load(path)?.version(),
             environment: BTreeMap::new(),
         })
+    }
+
+    /// Makes Zenoh from the library in `bench/zenoh`, which is called as ZeroMQ's is.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ffi::LoadError`] when the library cannot be used.
+    pub fn zenoh(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+        Ok(Self { label: "zenoh".to_owned(), role: Role::Zenoh, ..Self::zero_mq(path)? })
     }
 
     /// The raw socket.

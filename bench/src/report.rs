@@ -115,6 +115,7 @@ fn in_words(comparison: &Comparison) -> String {
     let name = match (comparison.subject, comparison.base) {
         (Role::Schwann, Role::Opponent) => "ours/theirs",
         (Role::Schwann, Role::ZeroMq) => "ours/zeromq",
+        (Role::Schwann, Role::Zenoh) => "ours/zenoh",
         (Role::Schwann, _) => "ours/raw",
         (Role::Sealed, Role::Schwann) => "sealed/plain",
         (Role::Sealed, _) => "sealed/theirs",

@@ -139,9 +139,9 @@ pub enum Transport {
     },
     /// A raw TCP connection that carries the same bytes: what the machine permits.
     Tcp,
-    /// ZeroMQ's publisher and subscribers, with messages of the same bytes.
+    /// ZeroMQ's publisher and subscribers, with messages of the same bytes; or Zenoh's, behind the same functions.
     ZeroMq {
-        /// The shared library libzmq.
+        /// The shared library libzmq, or that of `bench/zenoh`.
         library: PathBuf,
     },
 }

@@ -205,6 +205,7 @@ pub(super) fn class(role: Role) -> &'static str {
         Role::Null => "null",
         Role::Raw => "raw",
         Role::ZeroMq => "zeromq",
+        Role::Zenoh => "zenoh",
     }
 }
 
@@ -216,6 +217,7 @@ fn dash(role: Role) -> &'static str {
         Role::Null => "1 4",
         Role::Raw => "2 3",
         Role::ZeroMq => "6 2 1 2",
+        Role::Zenoh => "8 2 2 2 2 2",
     }
 }
 
@@ -228,18 +230,19 @@ fn mark(role: Role, x: f64, y: f64) -> String {
         Role::Opponent => square("mark", class, x, y),
         Role::Null => square("open", class, x, y),
         Role::Raw => cross(class, x, y),
-        Role::ZeroMq => {
-            format!(
-                "<path class=\"open {class}\" d=\"M{x:.1} {:.1}l4.4 4.4l-4.4 4.4l-4.4 -4.4Z\"/>\n",
-                y - 4.4
-            )
-        }
+        Role::ZeroMq => outline("l4.4 4.4l-4.4 4.4l-4.4 -4.4Z", class, x, y),
+        Role::Zenoh => outline("l4.4 7.6l-8.8 0Z", class, x, y),
     }
 }
 
 fn square(fill: &str, class: &str, x: f64, y: f64) -> String {
     let (x, y) = (x - 3.3, y - 3.3);
     format!("<rect class=\"{fill} {class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"6.6\" height=\"6.6\"/>\n")
+}
+
+/// What is drawn from a point above the middle.
+fn outline(path: &str, class: &str, x: f64, y: f64) -> String {
+    format!("<path class=\"open {class}\" d=\"M{x:.1} {:.1}{path}\"/>\n", y - 4.4)
 }
 
 fn cross(class: &str, x: f64, y: f64) -> String {

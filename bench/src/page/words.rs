@@ -232,6 +232,7 @@ pub(super) fn against(comparison: &Comparison) -> &'static str {
     match (comparison.subject, comparison.base) {
         (Role::Schwann, Role::Opponent) => "Schwann / liblsl",
         (Role::Schwann, Role::ZeroMq) => "Schwann / ZeroMQ",
+        (Role::Schwann, Role::Zenoh) => "Schwann / Zenoh",
         (Role::Schwann, _) => "Schwann / raw socket",
         (Role::Sealed, Role::Schwann) => "sealed / plain",
         (Role::Sealed, _) => "sealed / liblsl",

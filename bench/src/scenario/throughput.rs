@@ -148,7 +148,8 @@ pub fn chunks(channel_count: usize, chunk: usize, pacing: Pacing, duration: Dura
         pacing,
         duration,
         warmup: Duration::ZERO,
-        buffer: 360,
+        // Seconds: as many bytes for few channels as for 64.
+        buffer: 360 * i32::try_from(64 / channel_count.max(1)).unwrap_or(1).max(1),
         consumers: 1,
         pull: Pull::Chunk { samples: chunk, pause: Duration::ZERO },
         timed: false,

@@ -39,10 +39,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let start = if arguments.oldest { Start::Oldest } else { Start::Newest };
     let mut follower = Follower::new(arguments.place.connect()?, start).with_longest_block(LONGEST_BLOCK);
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let mut count = 0;
-    while !stop.is_raised() && arguments.samples.is_none_or(|samples| count < samples) {
+    let mut left = arguments.samples.unwrap_or(u64::MAX);
+    while !stop.is_raised() && left > 0 {
         match follower.next_update(LOOK_EVERY) {
-            Ok(Some(update)) => count += print(&mut out, update, arguments.values)?,
+            Ok(Some(update)) => left -= print(&mut out, update, left, arguments.values)?,
             Ok(None) => {}
             Err(ClientError::Unreachable(_) | ClientError::Disconnected(_) | ClientError::TimedOut) => {
                 stop.wait(LOOK_EVERY);
@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
-/// Prints one update; returns how many samples it had.
-fn print(out: &mut impl Write, update: Update, values: bool) -> Result<u64, Problem> {
+/// Prints one update, of samples at most so many; returns how many those were.
+fn print(out: &mut impl Write, update: Update, most: u64, values: bool) -> Result<u64, Problem> {
     match update {
         Update::Header(header) => writeln!(out, "# {header}")?,
         Update::Events { events, .. } => {
@@ -67,17 +67,18 @@ fn print(out: &mut impl Write, update: Update, values: bool) -> Result<u64, Prob
             writeln!(out, "# lost: {samples} samples, {events} events")?;
         }
         Update::Samples(block) => {
-            let count = block.definition.sample_count;
+            let count = u64::from(block.definition.sample_count).min(most);
             match DataType::parse(block.definition.data_type).filter(|_| values) {
-                Some(data_type) => write_rows(out, data_type, block.definition.channel_count, &block.values)?,
-                None => writeln!(
-                    out,
-                    "# samples {} to {}",
-                    block.first,
-                    u64::from(block.first) + u64::from(count) - 1
-                )?,
+                Some(data_type) => {
+                    let channel_count = block.definition.channel_count;
+                    let row = channel_count as usize * data_type.size();
+                    let end = usize::try_from(count).map_or(block.values.len(), |count| count * row);
+                    let rows = block.values.get(..end).unwrap_or(&block.values);
+                    write_rows(out, data_type, channel_count, rows)?;
+                }
+                None => writeln!(out, "# samples {} to {}", block.first, u64::from(block.first) + count - 1)?,
             }
-            return Ok(count.into());
+            return Ok(count);
         }
         _ => {}
     }

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use schwann_fieldtrip::wire::DataType;
+use schwann_fieldtrip::{Client, ClientError};
 
 use super::place::{Place, write_rows};
 use crate::exit::{Exit, Outcome, Problem};
@@ -37,7 +38,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         out.flush()?;
         return Ok(Exit::Good);
     };
-    let block = client.samples(first, last).map_err(|error| arguments.place.problem(error))?;
+    let block = match client.samples(first, last) {
+        Err(ClientError::Refused(_)) => return Err(absent(arguments, &mut client)),
+        block => block.map_err(|error| arguments.place.problem(error))?,
+    };
     if arguments.raw {
         out.write_all(&block.values)?;
     } else {
@@ -49,6 +53,21 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     out.flush()?;
     Ok(Exit::Good)
+}
+
+/// What there is, for somebody who asked for something else.
+fn absent(arguments: &Arguments, client: &mut Client) -> Problem {
+    let (_, totals) = match client.header() {
+        Ok(header) => header,
+        Err(error) => return arguments.place.problem(error),
+    };
+    let what = match totals.samples.checked_sub(1) {
+        None => "it has no samples yet".to_owned(),
+        Some(last) => {
+            format!("its newest sample is {last}, and it keeps only the latest; ask for some of those")
+        }
+    };
+    Problem::with(&arguments.place.address, format!("these samples are not there: {what}"))
 }
 
 fn range(text: &str) -> Result<(u32, u32), &'static str> {

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         client.put_sample_bytes(block, &values).map_err(|error| arguments.place.problem(error))?;
         count += 1;
     }
-    writeln!(io::stdout(), "{count} samples")?;
+    writeln!(io::stdout(), "{count} sample{}", if count == 1 { "" } else { "s" })?;
     Ok(Exit::Good)
 }
 
