@@ -90,14 +90,12 @@ while len(found) < 2:
 result = {}
 ended = threading.Event()
 def pull(info):
-    inlet = pylsl.StreamInlet(info, max_buflen=360, recover=False)
+    # With recovery: without, what is still queued is refused once the outlet has gone.
+    inlet = pylsl.StreamInlet(info, max_buflen=360)
     inlet.open_stream(timeout=30)
     stamps, rows = result[info.name()] = [], []
     while True:
-        try:
-            row, stamp = inlet.pull_sample(timeout=0.2)
-        except pylsl.util.LostError:
-            return
+        row, stamp = inlet.pull_sample(timeout=0.2)
         if stamp is not None:
             stamps.append(stamp)
             rows.append(row)
