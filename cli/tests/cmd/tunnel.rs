@@ -43,9 +43,14 @@ fn enrol(lab: &Lab, authority: &str, computer: &str, roles: &[&str]) {
     };
     let (_, said) = says(lab, computer, &["keys", "new-device", computer, "--unprotected"]);
     let request = last(&said, "keys issue");
-    let (_, said) = says(lab, authority, &[&["keys", "issue", &request, "--unprotected"], roles].concat());
-    let (code, said) = says(lab, computer, &["keys", "trust", &last(&said, "keys trust")]);
-    assert_eq!(code, Some(0), "{said}");
+    let issue = [&["keys", "issue", &request, "--unprotected"], roles].concat();
+    let issued = at(lab, authority, &issue).output().expect("a process").stdout;
+    let mut trust = at(lab, computer, &["keys", "trust"]);
+    trust.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut trust = trust.spawn().expect("a process");
+    trust.stdin.take().expect("piped").write_all(&issued).expect("it reads");
+    let output = trust.wait_with_output().expect("an end");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Serves a buffer, and shares it at a free port.
