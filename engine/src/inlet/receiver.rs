@@ -83,11 +83,7 @@ impl Wait {
 /// Bytes that need more than a copy on their way to the queue: they are sealed, or an archive, or both.
 struct Staging {
     opener: Opener,
-    archive: Option<Archive>,
-    /// What was opened and, if it is an archive, not translated yet.
-    opened: Vec<u8>,
-    /// What was translated and did not fit into the block.
-    plain: Vec<u8>,
+    pending: Pending,
     /// The sender has said that nothing follows.
     has_ended: bool,
 }
@@ -106,9 +102,7 @@ impl Receiver {
         let staged = archive.is_some() || link.sealing().is_some();
         let staging = staged.then(|| Staging {
             opener,
-            archive,
-            opened: Vec::new(),
-            plain: Vec::new(),
+            pending: Pending { archive, opened: Vec::new(), plain: Vec::new() },
             has_ended: false,
         });
         Self { link, staging, epoch, reader: Reader::default() }
@@ -117,13 +111,12 @@ impl Receiver {
     /// Takes bytes that were opened before this receiver was made.
     pub(crate) fn accept(&mut self, early: &[u8], block: &mut Block) -> Received {
         match &mut self.staging {
-            None => block.fill(early),
-            Some(staging) => {
-                staging.opened.extend_from_slice(early);
-                return staging.fill(block);
+            None => Received::Bytes(block.fill(early)),
+            Some(Staging { pending, .. }) => {
+                let filled = pending.take(early, block);
+                pending.fill(block, filled)
             }
-        };
-        Received::Bytes(early.len())
+        }
     }
 
     /// Receives once into `block`, waiting for the first byte as long as `wait` says.
@@ -136,8 +129,8 @@ impl Receiver {
             }
             return received;
         };
-        if !staging.plain.is_empty() {
-            return staging.fill(block);
+        if !staging.pending.plain.is_empty() {
+            return staging.pending.fill(block, 0);
         } else if staging.has_ended {
             return Received::Broken;
         }
@@ -207,32 +200,42 @@ impl Reader {
 impl Staging {
     /// Opens `count` bytes that were received and fills `block` with what they are.
     fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
-        let Self { opener, archive, opened, plain, .. } = self;
-        let goes_on_at_once = archive.is_none() && opened.is_empty() && plain.is_empty();
+        let Self { opener, pending, has_ended } = self;
         let mut filled = 0;
-        let flow = opener.opened(link, count, |bytes| {
-            let now = if goes_on_at_once && opened.is_empty() { block.fill(bytes) } else { 0 };
-            filled += now;
-            opened.extend_from_slice(bytes.get(now..).unwrap_or_default());
-        });
-        match flow {
-            Ok(flow) => self.has_ended = flow == Flow::Ended,
+        match opener.opened(link, count, |bytes| filled += pending.take(bytes, block)) {
+            Ok(flow) => *has_ended = flow == Flow::Ended,
             Err(reason) => {
                 log::error!("a sealed stream was broken off: {reason:?}");
                 return Received::Broken;
             }
         }
-        if self.opened.is_empty() {
-            return Received::Bytes(filled);
+        pending.fill(block, filled)
+    }
+}
+
+/// Opened bytes on their way to the queue.
+struct Pending {
+    archive: Option<Archive>,
+    /// What of an archive is not translated yet.
+    opened: Vec<u8>,
+    /// What did not fit into the block.
+    plain: Vec<u8>,
+}
+
+impl Pending {
+    /// Takes opened bytes: an archive's to be translated, all others into `block`; returns how many went there.
+    fn take(&mut self, bytes: &[u8], block: &mut Block) -> usize {
+        if self.archive.is_some() {
+            self.opened.extend_from_slice(bytes);
+            return 0;
         }
-        match self.fill(block) {
-            Received::Bytes(count) => Received::Bytes(filled + count),
-            other => other,
-        }
+        let filled = if self.plain.is_empty() { block.fill(bytes) } else { 0 };
+        self.plain.extend_from_slice(bytes.get(filled..).unwrap_or_default());
+        filled
     }
 
-    /// Translates what it can and fills `block` with it.
-    fn fill(&mut self, block: &mut Block) -> Received {
+    /// Translates what it can and fills `block` with what there is, after the `filled` bytes that were received already.
+    fn fill(&mut self, block: &mut Block, filled: usize) -> Received {
         if let Some(archive) = self.archive {
             let mut done = 0;
             loop {
@@ -243,13 +246,9 @@ impl Staging {
                 }
             }
             self.opened.drain(..done);
-        } else if self.plain.is_empty() {
-            core::mem::swap(&mut self.plain, &mut self.opened);
-        } else {
-            self.plain.append(&mut self.opened);
         }
         let count = block.fill(&self.plain);
         self.plain.drain(..count);
-        Received::Bytes(count)
+        Received::Bytes(filled + count)
     }
 }
