@@ -1,7 +1,7 @@
 //! The outlet's side.
 
 use arrayvec::ArrayVec;
-use schwann_aead::Key;
+use schwann_aead::{Key, Tag};
 use zeroize::Zeroizing;
 
 use super::{
@@ -137,7 +137,7 @@ impl Responder {
     fn answer_message_1(&mut self, suite: Suite, context: &mut Context<'_>) -> Result<(), Refusal> {
         let State::Message3(_, noise) = &mut self.state else { return Err(Refusal::Closed) };
         let message = self.inbox.message().ok_or(Refusal::Malformed)?;
-        let mut payload = [0; kem::PUBLIC_LEN + TAG_LEN];
+        let mut payload = [0; kem::PUBLIC_LEN + Tag::LEN];
         let length = noise.read(message, &mut payload).map_err(|Broken| Refusal::Forged)?;
         let offered = payload.get(..length).ok_or(Refusal::Malformed)?;
 
@@ -313,7 +313,5 @@ fn parse_first_line(line: &[u8]) -> Result<Option<Suite>, Refusal> {
     }
 }
 
-/// What sealing adds to a payload, in bytes.
-const TAG_LEN: usize = 16;
 /// Longest first line, in bytes.
 const MAX_LINE: usize = 32;
