@@ -58,6 +58,8 @@
 //! AVX2 kernel against the best of them at that size, sealing and opening; medians of 41 turns, and of the two to four runs
 //! of `aead-bench 64,264,512,1024,4096,16384 1,8 41 avx2` in which the machine was quiet enough for that size. Figures
 //! of different runs differed by 0.03 at most, and ring measured a second time from itself by 2 %.
+//! They are of the code before messages of up to 320 bytes alone got a function of their own, which serves those faster:
+//! `docs/benchmarks.md` has them as they are since, and batches of 16, without ring measured twice.
 //!
 //! | message | alone | batch of 8 |
 //! | --- | --- | --- |

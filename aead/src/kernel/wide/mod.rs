@@ -153,8 +153,9 @@ pub(super) trait Unit: Copy {
 /// Seals or opens every message; opening sets each message's outcome.
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     if let [message] = messages {
-        one(unit, message, direction);
-    } else if U::STITCHED < usize::MAX {
+        return one(unit, message, direction);
+    }
+    if U::STITCHED < usize::MAX {
         many(unit, messages, direction);
     } else {
         groups(unit, messages, direction);

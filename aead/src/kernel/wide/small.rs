@@ -6,8 +6,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::{Direction, Message, Number, Simd, Unit, settle};
-use crate::kernel::wide::Block;
+use super::{Block, Direction, Message, Number, Simd, Unit, settle};
 
 /// Sets of registers whose key stream serves a short message.
 pub(in crate::kernel) const SETS: usize = 3;
