@@ -70,11 +70,7 @@ fn print(out: &mut impl Write, update: Update, most: u64, values: bool) -> Resul
             let count = u64::from(block.definition.sample_count).min(most);
             match DataType::parse(block.definition.data_type).filter(|_| values) {
                 Some(data_type) => {
-                    let channel_count = block.definition.channel_count;
-                    let row = channel_count as usize * data_type.size();
-                    let end = usize::try_from(count).map_or(block.values.len(), |count| count * row);
-                    let rows = block.values.get(..end).unwrap_or(&block.values);
-                    write_rows(out, data_type, channel_count, rows)?;
+                    write_rows(out, data_type, block.definition.channel_count, &block.values, count)?;
                 }
                 None => writeln!(out, "# samples {} to {}", block.first, u64::from(block.first) + count - 1)?,
             }

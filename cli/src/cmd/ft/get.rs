@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let data_type = data_type.ok_or_else(|| {
             Problem::with(&arguments.place.address, "samples of a type that does not exist")
         })?;
-        write_rows(&mut out, data_type, block.definition.channel_count, &block.values)?;
+        write_rows(&mut out, data_type, block.definition.channel_count, &block.values, u64::MAX)?;
     }
     out.flush()?;
     Ok(Exit::Good)

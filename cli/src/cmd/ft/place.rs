@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-/// Writes samples as text: a line per sample, a tab between channels.
+/// Writes samples, at most so many, as text: a line per sample, a tab between channels.
 ///
 /// - Shape: `values` is samples × channels, in the machine's byte order.
 pub(super) fn write_rows(
@@ -35,9 +35,10 @@ pub(super) fn write_rows(
     data_type: DataType,
     channel_count: u32,
     values: &[u8],
+    most: u64,
 ) -> std::io::Result<()> {
     let row = usize::try_from(channel_count).unwrap_or(usize::MAX).max(1);
-    for sample in to_f64(data_type, values).chunks(row) {
+    for sample in to_f64(data_type, values).chunks(row).take(usize::try_from(most).unwrap_or(usize::MAX)) {
         let numbers: Vec<_> = sample.iter().map(|&number| shortest(data_type, number)).collect();
         writeln!(out, "{}", numbers.join("\t"))?;
     }

@@ -22,32 +22,28 @@ pub(super) struct Granted {
 
 impl Keys {
     pub(super) fn issue(&self, request: &str, granted: Granted) -> Outcome {
-        let (device, name) = requested(request)?;
-        let membership = self.certify(device, &name, granted, Flags::NONE)?;
-        let mut out = io::stdout().lock();
-        let serial = membership.certificate.statement.serial;
-        writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
-        writeln!(
-            out,
+        self.answer(
+            request,
+            granted,
+            Flags::NONE,
             "If this is the key that `new-device` showed on the new machine, run `schwann keys trust` there and paste \
-             these lines."
-        )?;
-        writeln!(
-            out,
-            "They hold the key that the lab's streams are found with, so show them to nobody else."
-        )?;
-        out.write_all(&membership.to_lines()?)?;
-        Ok(Exit::Good)
+             these lines.\n\
+             They hold the key that the lab's streams are found with, so show them to nobody else.",
+        )
     }
 
     /// Certifies a microcontroller that printed its request, and prints what to paste into its serial line.
     pub(super) fn issue_device(&self, request: &str, granted: Granted) -> Outcome {
+        self.answer(request, granted, Flags::CLASSIC, "Paste these lines into the device's serial line:")
+    }
+
+    /// Certifies what asked, and prints what to do with the lines that follow, and these.
+    fn answer(&self, request: &str, granted: Granted, flags: Flags, what_to_do: &str) -> Outcome {
         let (device, name) = requested(request)?;
-        let membership = self.certify(device, &name, granted, Flags::CLASSIC)?;
+        let membership = self.certify(device, &name, granted, flags)?;
         let mut out = io::stdout().lock();
         let serial = membership.certificate.statement.serial;
-        writeln!(out, "Certificate {serial} for {name}, {}.", device.fingerprint())?;
-        writeln!(out, "Paste these lines into the device's serial line:")?;
+        writeln!(out, "Certificate {serial} for {name}, {}.\n{what_to_do}", device.fingerprint())?;
         out.write_all(&membership.to_lines()?)?;
         Ok(Exit::Good)
     }
