@@ -210,4 +210,4 @@ pub fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<St
 }
 
 /// A run that could not be made, or that lost samples, is tried so often: a busy machine may be the reason.
-const ATTEMPTS: u32 = 3;
+pub(crate) const ATTEMPTS: u32 = 3;

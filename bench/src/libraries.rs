@@ -1,13 +1,14 @@
 //! Where the libraries are that a user did not name.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Finds this project's library: beside the program, or in the work tree's build folder.
 #[must_use]
 pub fn ours() -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(LIBRARY)));
-    let built = Path::new("target/release").join(LIBRARY);
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(shared("lsl"))));
+    let built = Path::new("target/release").join(shared("lsl"));
     beside.into_iter().chain([built]).find(|path| path.is_file())
 }
 
@@ -71,7 +72,7 @@ pub fn zenoh() -> Result<PathBuf, String> {
     cargo.args(["build", "--release", "--locked", "--quiet", "--target-dir", "target/zenoh"]);
     let status = cargo.arg("--manifest-path").arg(manifest).status();
     let status = status.map_err(|error| format!("cargo does not run: {error}"))?;
-    let library = PathBuf::from("target/zenoh/release").join(ZENOH);
+    let library = PathBuf::from("target/zenoh/release").join(shared("schwann_bench_zenoh"));
     (status.success() && library.is_file()).then_some(library).ok_or_else(|| {
         format!("`cargo build --release --manifest-path {}` failed ({status})", manifest.display())
     })
@@ -83,7 +84,10 @@ fn cache() -> PathBuf {
     base.unwrap_or_else(std::env::temp_dir).join("schwann").join("opponents")
 }
 
-/// What to do when there is none.
+/// What to do when there is none of ours.
+pub const NO_OURS: &str = "name the library to judge with --ours";
+
+/// What to do when there is none to compare with.
 pub const NO_OPPONENT: &str = "there is no liblsl to compare with: `python3 -m pip install pylsl` brings one, or \
                                name one with --vs LIBRARY";
 
@@ -123,18 +127,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries
 }
 
-const ZENOH: &str = if cfg!(target_os = "macos") {
-    "libschwann_bench_zenoh.dylib"
-} else if cfg!(windows) {
-    "schwann_bench_zenoh.dll"
-} else {
-    "libschwann_bench_zenoh.so"
-};
-
-const LIBRARY: &str = if cfg!(target_os = "macos") {
-    "liblsl.dylib"
-} else if cfg!(windows) {
-    "lsl.dll"
-} else {
-    "liblsl.so"
-};
+/// What this system calls a shared library.
+fn shared(name: &str) -> String {
+    format!("{DLL_PREFIX}{name}{DLL_SUFFIX}")
+}

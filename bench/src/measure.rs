@@ -208,8 +208,7 @@ const INLET_OVERHEAD_S: f64 = 0.06;
 
 pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
     let opponent = || options.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT);
-    let ours =
-        || options.ours.clone().or_else(libraries::ours).ok_or("name the library to judge with --ours");
+    let ours = || options.ours.clone().or_else(libraries::ours).ok_or(libraries::NO_OURS);
     if matches!(suite.kind, Kind::Steps(..)) {
         // Steps ask for their libraries themselves, and say what is missing; the record tells the versions.
         return Ok(match (suite.name, opponent(), ours()) {

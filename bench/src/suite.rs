@@ -52,7 +52,7 @@ impl Asked {
     ///
     /// [`Missing`] if there is none.
     pub fn ours(&self) -> Result<PathBuf, Missing> {
-        self.ours.clone().ok_or(Missing("name the library to judge with --ours".to_owned()))
+        self.ours.clone().ok_or(Missing(libraries::NO_OURS.to_owned()))
     }
 
     /// The library to compare with.

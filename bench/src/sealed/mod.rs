@@ -155,7 +155,7 @@ impl Options {
 
     /// Measures all cells of streams side by side, and prints each when it is done.
     fn paired(&self) -> Result<Targets, Reason> {
-        let ours = self.ours.clone().or_else(libraries::ours).ok_or("name the library with --ours")?;
+        let ours = self.ours.clone().or_else(libraries::ours).ok_or(libraries::NO_OURS)?;
         let (ours, folder) = (ours.canonicalize()?, self.folder());
         std::fs::create_dir_all(&folder)?;
         let scratch = folder.canonicalize()?;
@@ -179,8 +179,7 @@ impl Options {
 
     /// Absolute: the measuring processes run elsewhere.
     fn libraries(&self) -> Result<(PathBuf, PathBuf), Reason> {
-        let ours =
-            self.ours.clone().or_else(libraries::ours).ok_or("name the library to judge with --ours")?;
+        let ours = self.ours.clone().or_else(libraries::ours).ok_or(libraries::NO_OURS)?;
         let opponent = self.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT)?;
         Ok((ours.canonicalize()?, opponent.canonicalize()?))
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Step, named};
-use crate::campaign::CampaignError;
+use crate::campaign::{ATTEMPTS, CampaignError};
 use crate::judge::Found;
 use crate::record::{Reading, Role, Subject};
 use crate::scenario::{check, sensitivity};
@@ -80,6 +80,3 @@ fn readings(step: &str, restarts: &[sensitivity::Restart]) -> Vec<Reading> {
         effect(&planted, "a push with a spin of 5 % is longer by", Found::PLANTED, found.planted_is_found()),
     ]
 }
-
-/// A run that could not be made is tried so often: a busy machine may be the reason.
-const ATTEMPTS: u32 = 3;

@@ -9,7 +9,6 @@ mod socket;
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::null_mut;
 
 use socket::{Fault, Socket};
 
@@ -159,7 +158,7 @@ pub extern "C" fn zmq_errno() -> c_int {
 pub extern "C" fn zmq_strerror(number: c_int) -> *const c_char {
     let words =
         if number == Fault::Late.number() { c"nothing came in time" } else { c"Zenoh refused; see above" };
-    words.as_ptr().cast_mut()
+    words.as_ptr()
 }
 
 /// Zenoh's version.
@@ -170,7 +169,7 @@ pub extern "C" fn zmq_strerror(number: c_int) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn zmq_version(major: *mut c_int, minor: *mut c_int, patch: *mut c_int) {
     for (place, number) in [major, minor, patch].into_iter().zip(socket::VERSION) {
-        if place != null_mut() {
+        if !place.is_null() {
             // SAFETY: the caller promises valid places.
             unsafe { place.write(number) };
         }
