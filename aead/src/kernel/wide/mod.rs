@@ -4,6 +4,7 @@
 //! any mixture, fill the registers of ChaCha20; then the messages lie side by side in the lanes of
 //! Poly1305. Opening does the latter first, so that nothing is decrypted before its tag has verified.
 
+mod alone;
 pub(super) mod chacha20;
 mod cursor;
 mod field;
@@ -24,6 +25,7 @@ mod unit;
 
 pub(super) use unit::{entries, unit};
 
+pub(super) use alone::one;
 use cursor::Cursor;
 use pass::{QUAD, Quad, SLOTS, States, Sums};
 use short::Plan;
@@ -163,36 +165,6 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     unit.wipe_registers();
 }
 
-/// As [`batch`], for one message.
-#[inline]
-pub(super) fn one<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
-    if message.buffer.len() <= 64 * (small::SETS * U::PARTS - 1) {
-        unit.small(message, direction);
-        unit.wipe_small();
-    } else {
-        long(unit, message, direction);
-    }
-}
-
-/// As [`batch`], for one message that is not short.
-#[inline(never)]
-fn long<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
-    let blocks = message.buffer.len().div_ceil(64) + 1;
-    if message.buffer.len() >= U::STITCHED {
-        stitched::message(unit, message, direction);
-        wipe_stack::<4096>();
-    } else if blocks <= 8 {
-        alone::<U, 8>(unit, message, direction);
-        wipe_stack::<1792>();
-    } else if blocks <= 20 {
-        alone::<U, 20>(unit, message, direction);
-        wipe_stack::<5120>();
-    } else {
-        groups(unit, core::slice::from_mut(message), direction);
-    }
-    unit.wipe_registers();
-}
-
 /// As [`batch`], on a unit that stitches.
 #[inline(always)]
 fn many<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
@@ -213,29 +185,6 @@ fn many<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     } else {
         stitched::batch(unit, messages, direction);
         wipe_stack::<4096>();
-    }
-}
-
-/// As [`batch`], for one message of less than `BLOCKS` blocks.
-#[inline(never)]
-fn alone<U: Unit, const BLOCKS: usize>(unit: U, message: &mut Message<'_>, direction: Direction) {
-    let Message { key, nonce, aad, buffer, tag, outcome } = message;
-    let mut stream = [Block::ZERO; BLOCKS];
-    let count = (buffer.len().div_ceil(64) + 1).next_multiple_of(U::PARTS);
-    unit.first_blocks(key, nonce, &mut stream[..count]);
-    match direction {
-        Direction::Seal => {
-            unit.apply(buffer, &stream[1..]);
-            *tag = Tag(tag_alone(unit, &stream[0], aad, buffer).to_le_bytes());
-        }
-        Direction::Open => {
-            *outcome = verdict(tag_alone(unit, &stream[0], aad, buffer), tag);
-            if outcome.is_ok() {
-                unit.apply(buffer, &stream[1..]);
-            } else {
-                buffer.fill(0);
-            }
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Kernels for x86-64.
 
+mod apply;
 pub(super) mod avx2;
 pub(super) mod avx512;
 mod between;
