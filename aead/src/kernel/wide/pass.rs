@@ -44,17 +44,18 @@ impl<'k> States<'k> {
 /// The states of four messages' blocks 0, and then of their blocks 1.
 pub(in crate::kernel) struct Quad<'k> {
     pub(in crate::kernel) keys: [&'k Key; QUAD],
-    pub(in crate::kernel) nonces: [[u32; 3]; QUAD],
+    /// Where they are: copied, they could not be read at once as a whole.
+    pub(in crate::kernel) nonces: [&'k Nonce; QUAD],
 }
 
 impl<'k> Quad<'k> {
     /// Those of one to four messages; who is missing, the first stands in for.
     #[inline(always)]
-    pub(super) fn of(messages: &[Message<'k>]) -> Self {
+    pub(super) fn of(messages: &'k [Message<'_>]) -> Self {
         let message = |place: usize| messages.get(place).unwrap_or(&messages[0]);
         Self {
             keys: core::array::from_fn(|place| message(place).key),
-            nonces: core::array::from_fn(|place| message(place).nonce.words()),
+            nonces: core::array::from_fn(|place| &message(place).nonce),
         }
     }
 
@@ -63,7 +64,7 @@ impl<'k> Quad<'k> {
     pub(super) fn write(&self, blocks: &mut [Block; 8]) {
         for (lane, block) in blocks.iter_mut().enumerate() {
             let place = lane % QUAD;
-            *block = Block::from_words(self.keys[place], (lane / QUAD) as u32, self.nonces[place]);
+            *block = Block::from_words(self.keys[place], (lane / QUAD) as u32, self.nonces[place].words());
         }
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'
     initial[4..12].copy_from_slice(&quad_keys(states.keys));
     initial[12] = _mm256_set_epi32(1, 1, 1, 1, 0, 0, 0, 0);
     let row = |place: usize| {
-        let [a, b, c] = states.nonces[place];
+        let [a, b, c] = states.nonces[place].words();
         _mm_set_epi32(0, c as i32, b as i32, a as i32)
     };
     let [first, second, third, _] = columns_of([row(0), row(1), row(2), row(3)]);
