@@ -28,7 +28,8 @@
 //!   against AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola.
 //! - **Key stream that repeats.** Lengths that would wrap the block counter are refused before anything is
 //!   touched; [`ChunkedSealer`](crate::ChunkedSealer) counts its nonces and refuses when they end. Elsewhere the
-//!   caller must never repeat a nonce; nothing here can know.
+//!   caller must never repeat a nonce; nothing here can know. Key stream made ahead serves once, and no key and nonce but
+//!   its own.
 //!
 //! # Leaking
 //!
@@ -44,5 +45,7 @@
 //!   Whoever shares the buffer with another process must know that.
 //! - **Memory.** Keys are wiped when dropped; the stack that a call has used and the vector registers are
 //!   cleared at its end. A test searches the stack below the call for pieces of the key, of the one-time keys
-//!   and of the key stream. Copies that a caller makes, swap, and core dumps are the caller's.
+//!   and of the key stream. [`Ahead`](crate::Ahead) keeps the key stream of one message, beside a key that could make it
+//!   again, until the next is made or it is dropped; the stack is then cleared too, not while a message is served. Copies
+//!   that a caller makes, swap, and core dumps are the caller's.
 //! - **Speculation and power.** Nothing is done about them beyond the above.

@@ -4,6 +4,11 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod ahead;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[path = "ahead_absent.rs"]
+mod ahead;
 #[cfg(feature = "std")]
 pub(crate) mod crew;
 mod portable;
@@ -20,6 +25,8 @@ pub use aarch64::neon::Neon;
 pub use x86_64::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::avx512::{Avx512, Avx512Ifma};
+
+pub use ahead::Ahead;
 
 use core::mem::MaybeUninit;
 
@@ -168,6 +175,24 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Ifma(token) => wide::one(token, message, direction),
         }
+    }
+
+    /// Writes the first `count` blocks of a message's key stream to the front of `blocks`, which has room for some more;
+    /// says whether it did: the portable kernel does not.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn first_blocks(self, key: &Key, nonce: &Nonce, count: usize, blocks: &mut [wide::Block]) -> bool {
+        match self {
+            Self::Portable => return false,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Ifma(token) => wide::first_blocks(token, key, nonce, count, blocks),
+        }
+        true
     }
 
     fn batch(self, messages: &mut [Message<'_>], direction: Direction) {

@@ -8,7 +8,7 @@ mod residue;
 pub(super) mod taint;
 
 use super::wide::{self, model::Model};
-use super::{Direction, Kernel};
+use super::{Ahead, Direction, Kernel};
 use crate::{Key, Message, Nonce, OpenError, Tag};
 
 /// A kernel of this CPU, or the model of one that tools can follow.

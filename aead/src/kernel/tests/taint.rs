@@ -33,6 +33,31 @@ fn secrets_steer_nothing() {
     }
 }
 
+#[test]
+fn secrets_steer_nothing_where_the_key_stream_was_made_ahead() {
+    for kernel in Kernel::available() {
+        let mut ahead = Ahead::new();
+        for (length, forged) in [(0, 0), (9, 1), (41, 0), (265, 1), (1033, 0)] {
+            let mut key = Key::new(&[0xa7; 32]);
+            let mut buffer = vec![0xff; length];
+            secret(&mut key);
+            secret(buffer.as_mut_slice());
+            ahead.prepare(kernel, &key, Nonce([5; 12]), length);
+            let mut message = Message::plain(&key, Nonce([5; 12]), &[3; 4], &mut buffer);
+            let sealed = ahead.seal(&mut message);
+            assert_eq!(sealed, kernel != Kernel::Portable);
+            let mut tag = message.tag;
+            declassify(&mut tag);
+            tag.0[0] ^= forged;
+            ahead.prepare(kernel, &key, Nonce([5; 12]), length);
+            declassify(buffer.as_mut_slice());
+            let mut message = Message::sealed(&key, Nonce([5; 12]), &[3; 4], &mut buffer, tag);
+            assert_eq!(ahead.open(&mut message), sealed);
+            assert_eq!(message.outcome.is_err(), sealed && forged == 1);
+        }
+    }
+}
+
 /// The check itself must be able to fail: run under valgrind, this test makes it report an error.
 #[test]
 #[ignore = "fails on purpose, under valgrind only"]

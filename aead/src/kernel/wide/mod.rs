@@ -152,6 +152,12 @@ pub(super) trait Unit: Copy {
     fn wipe_registers(self);
 }
 
+/// Writes the first `count` blocks of a message's key stream, or a few more, to the front of `blocks`.
+pub(super) fn first_blocks<U: Unit>(unit: U, key: &Key, nonce: &Nonce, count: usize, blocks: &mut [Block]) {
+    unit.first_blocks(key, nonce, &mut blocks[..count.next_multiple_of(U::PARTS)]);
+    unit.wipe_registers();
+}
+
 /// Seals or opens every message; opening sets each message's outcome.
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
     if let [message] = messages {
@@ -258,7 +264,7 @@ fn verify<U: Unit>(unit: U, messages: &mut [Message<'_>], keys: &mut [Block; GRO
 
 /// Gives a message its tag, or compares it and sets the outcome.
 #[inline(always)]
-fn settle(message: &mut Message<'_>, tag: u128, direction: Direction) {
+pub(super) fn settle(message: &mut Message<'_>, tag: u128, direction: Direction) {
     match direction {
         Direction::Seal => message.tag = Tag(tag.to_le_bytes()),
         Direction::Open => message.outcome = verdict(tag, &message.tag),

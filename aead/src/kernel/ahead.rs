@@ -1,0 +1,155 @@
+//! Key stream made before its message.
+
+use core::hint::black_box;
+
+use zeroize::Zeroize;
+
+use super::scalar::{Number, lengths};
+use super::wide::{Block, settle};
+use super::{Direction, Kernel, wipe_stack};
+use crate::{Key, Message, Nonce};
+
+/// The key stream of one message to come, made while nobody waits for it.
+///
+/// Between two samples a CPU sleeps, and what seals the next one leaves its caches. With the key stream at hand before
+/// the sample, an exclusive or and a sum are left to do: a third of the lines and pages, whichever kernel made it.
+///
+/// It serves the message with the key and the nonce that it was made for, once; any other is sealed or opened as without
+/// it. Where there is no kernel but [`Kernel::Portable`] it is empty and serves none.
+// What a short message reads lies in the first lines.
+#[repr(C, align(64))]
+pub struct Ahead {
+    key: [u32; 8],
+    r: Number,
+    s: u128,
+    nonce: Nonce,
+    /// Bytes of text that the stream suffices for. Nothing is served if this is less than a message has.
+    ready: Option<u16>,
+    stream: [u8; Self::LONGEST],
+}
+
+impl Ahead {
+    /// Longest message that it serves, in bytes: 256 channels of float32 have 1,033 with their stamp.
+    pub const LONGEST: usize = 64 * (BLOCKS - 1);
+
+    /// Serves no message yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            key: [0; 8],
+            r: Number::ZERO,
+            s: 0,
+            nonce: Nonce([0; Nonce::LEN]),
+            ready: None,
+            stream: [0; Self::LONGEST],
+        }
+    }
+
+    /// Makes the key stream of a message of up to `length` bytes; of none if that is more than [`LONGEST`](Self::LONGEST).
+    pub fn prepare(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, length: usize) {
+        self.ready = None;
+        if length <= Self::LONGEST {
+            self.make(kernel, key, nonce, length.div_ceil(64) + 1);
+            wipe_stack::<DEPTH>();
+        }
+    }
+
+    #[inline(never)]
+    fn make(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, count: usize) {
+        let mut blocks = [Block::ZERO; BLOCKS.next_multiple_of(4)];
+        if !kernel.first_blocks(key, &nonce, count, &mut blocks) {
+            return;
+        }
+        let [one_time, text @ ..] = &blocks[..count] else { return };
+        for (kept, block) in self.stream.as_chunks_mut().0.iter_mut().zip(text) {
+            *kept = block.0;
+        }
+        self.key = *key.words();
+        (self.r, self.s) = (Number::r(one_time), super::scalar::last(one_time));
+        self.nonce = nonce;
+        self.ready = u16::try_from(64 * text.len()).ok();
+    }
+
+    /// Seals the message if this was made for it, and says whether it was.
+    #[inline]
+    pub fn seal(&mut self, message: &mut Message<'_>) -> bool {
+        self.serve(message, Direction::Seal)
+    }
+
+    /// Opens the message if this was made for it, and says whether it was; the message has the outcome.
+    #[inline]
+    pub fn open(&mut self, message: &mut Message<'_>) -> bool {
+        self.serve(message, Direction::Open)
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, message: &mut Message<'_>, direction: Direction) -> bool {
+        let enough = self.ready.take().is_some_and(|ready| message.buffer.len() <= usize::from(ready));
+        let serves = enough && self.nonce == message.nonce && self.has_key_of(message);
+        if serves {
+            self.run(message, direction);
+        }
+        serves
+    }
+
+    /// Compares the keys in constant time. They differ only if the caller keeps one of these for several keys.
+    #[inline(always)]
+    fn has_key_of(&self, message: &Message<'_>) -> bool {
+        let pairs = self.key.iter().zip(message.key.words());
+        super::public(black_box(pairs.fold(0, |difference, (a, b)| difference | (a ^ b))) == 0)
+    }
+
+    #[inline(never)]
+    fn run(&self, message: &mut Message<'_>, direction: Direction) {
+        if direction == Direction::Seal {
+            apply(message.buffer, &self.stream);
+        }
+        let sum = Number::ZERO.absorb(message.aad, self.r).absorb(message.buffer, self.r);
+        let sum = sum.step(&lengths(message.aad.len(), message.buffer.len()), self.r);
+        settle(message, sum.tag(self.s), direction);
+        if direction == Direction::Open {
+            if message.outcome.is_ok() {
+                apply(message.buffer, &self.stream);
+            } else {
+                message.buffer.fill(0);
+            }
+        }
+    }
+}
+
+/// Encrypts or decrypts `text`; `stream` is at least as long.
+#[inline(always)]
+fn apply(text: &mut [u8], stream: &[u8]) {
+    let stream = &stream[..text.len()];
+    let sum = |a: &[u8; 16], b: &[u8; 16]| (u128::from_le_bytes(*a) ^ u128::from_le_bytes(*b)).to_le_bytes();
+    // The last sixteen bytes overlap the last whole chunk: read before that changes, and written after it.
+    let last = text.last_chunk().zip(stream.last_chunk()).map(|(text, stream)| sum(text, stream));
+    for (chunk, stream) in text.as_chunks_mut().0.iter_mut().zip(stream.as_chunks().0) {
+        *chunk = sum(chunk, stream);
+    }
+    match (text.last_chunk_mut(), last) {
+        (Some(end), Some(last)) => *end = last,
+        _ => text.iter_mut().zip(stream).for_each(|(byte, stream)| *byte ^= stream),
+    }
+}
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.key.zeroize();
+        self.r.0.zeroize();
+        self.s.zeroize();
+        self.stream.zeroize();
+    }
+}
+
+/// Blocks of key stream: the one-time key's, and those of the text.
+const BLOCKS: usize = 18;
+
+/// How deep the frames of [`Ahead::make`] reach, in bytes. A test looks for what remains.
+const DEPTH: usize = 3072;
