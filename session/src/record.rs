@@ -14,7 +14,7 @@
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
-use schwann_aead::{Kernel, Key, Message, Nonce, Tag, seal_in_place};
+use schwann_aead::{Ahead, Kernel, Key, Message, Nonce, Tag, seal_in_place};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::LayerError;
@@ -57,11 +57,19 @@ pub(crate) struct Sender {
     /// The counter's value at the last change of key.
     rekeyed_at: u64,
     kernel: Kernel,
+    last: LastData,
 }
 
 impl Sender {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best() }
+        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best(), last: LastData::Several }
+    }
+
+    /// Makes the key stream of the next data record, if it will be like the last.
+    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
+        if let (Some(key), LastData::Alone(length)) = (&self.key, self.last) {
+            ahead.prepare(self.kernel, key, nonce(self.counter), length);
+        }
     }
 
     /// Seals `plain` as one record into the front of `wire`.
@@ -71,13 +79,30 @@ impl Sender {
         plain: &[u8],
         wire: &mut [u8],
     ) -> Result<usize, LayerError> {
+        self.seal_with(None, kind, plain, wire)
+    }
+
+    /// As [`seal`](Self::seal), with the record's key stream if it was made ahead.
+    #[inline]
+    fn seal_with(
+        &mut self,
+        ahead: Option<&mut Ahead>,
+        kind: RecordType,
+        plain: &[u8],
+        wire: &mut [u8],
+    ) -> Result<usize, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
         let (head, body, tag) = split(wire, plain.len()).ok_or(LayerError::NoSpace)?;
         *head = header(kind, plain.len())?;
         body.copy_from_slice(plain);
-        let sealed = self.kernel.seal_in_place(key, &nonce(self.counter), head, body);
-        *tag = sealed.map_err(|_| LayerError::Oversized)?.0;
+        let nonce = nonce(self.counter);
+        let mut message = Message::plain(key, nonce, head, body);
+        *tag = if ahead.is_some_and(|ahead| ahead.seal(&mut message)) {
+            message.tag.0
+        } else {
+            self.kernel.seal_in_place(key, &nonce, head, body).map_err(|_| LayerError::Oversized)?.0
+        };
         self.counter = after;
         Ok(plain.len().saturating_add(RECORD_OVERHEAD))
     }
@@ -88,10 +113,13 @@ impl Sender {
         plain: &[u8],
         max: usize,
         wire: &mut [u8],
+        ahead: &mut Ahead,
     ) -> Result<usize, LayerError> {
         if plain.len() <= max {
-            return self.seal(RecordType::Data, plain, wire);
+            self.last = LastData::Alone(plain.len());
+            return self.seal_with(Some(ahead), RecordType::Data, plain, wire);
         }
+        self.last = LastData::Several;
         let mut written = 0;
         let mut rest = wire;
         for group in plain.chunks(max.saturating_mul(BATCH)) {
@@ -162,19 +190,44 @@ pub(crate) struct Receiver {
     key: Option<Key>,
     counter: u64,
     kernel: Kernel,
+    last: LastData,
 }
 
 impl Receiver {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0, kernel: Kernel::best() }
+        Self { key: Some(key), counter: 0, kernel: Kernel::best(), last: LastData::Several }
+    }
+
+    /// Makes the key stream of the next data record, if it will be like the last.
+    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
+        if let (Some(key), LastData::Alone(length)) = (&self.key, self.last) {
+            ahead.prepare(self.kernel, key, nonce(self.counter), length);
+        }
     }
 
     /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
     pub(crate) fn open(&mut self, header: Header, wire: &mut [u8]) -> Result<Range<usize>, LayerError> {
+        self.open_with(None, header, wire)
+    }
+
+    /// As [`open`](Self::open), with the record's key stream if it was made ahead.
+    #[inline]
+    fn open_with(
+        &mut self,
+        ahead: Option<&mut Ahead>,
+        header: Header,
+        wire: &mut [u8],
+    ) -> Result<Range<usize>, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
         let (head, body, tag) = split(wire, header.length).ok_or(LayerError::NoSpace)?;
-        let opened = self.kernel.open_in_place(key, &nonce(self.counter), head, body, &Tag(*tag));
+        let (nonce, tag) = (nonce(self.counter), Tag(*tag));
+        let mut message = Message::sealed(key, nonce, head, body, tag);
+        let opened = if ahead.is_some_and(|ahead| ahead.open(&mut message)) {
+            message.outcome
+        } else {
+            self.kernel.open_in_place(key, &nonce, head, body, &tag)
+        };
         opened.map_err(|_| LayerError::Forged)?;
         self.counter = after;
         Ok(HEADER_LEN..HEADER_LEN.saturating_add(header.length))
@@ -184,13 +237,19 @@ impl Receiver {
     /// their plaintexts together. Returns how many bytes they took and where the plaintext lies.
     ///
     /// If any fails, all are wiped: what stood before a forged record is not worth a stream with a hole.
-    pub(crate) fn open_data(&mut self, wire: &mut [u8]) -> Result<(usize, Range<usize>), LayerError> {
+    pub(crate) fn open_data(
+        &mut self,
+        wire: &mut [u8],
+        ahead: &mut Ahead,
+    ) -> Result<(usize, Range<usize>), LayerError> {
         let lengths = data_run(wire);
         if let [length] = lengths.as_slice() {
+            self.last = LastData::Alone(*length);
             let header = Header { kind: RecordType::Data, length: *length };
-            let plain = self.open(header, wire)?;
+            let plain = self.open_with(Some(ahead), header, wire)?;
             return Ok((header.record_len(), plain));
         }
+        self.last = LastData::Several;
         self.open_group(&lengths, wire)?;
         Ok(gather(&lengths, wire))
     }
@@ -232,6 +291,15 @@ impl Receiver {
     pub(crate) fn opened(&self) -> u64 {
         self.counter
     }
+}
+
+/// The last data of a direction, by which the next is guessed.
+#[derive(Clone, Copy)]
+enum LastData {
+    /// One record, with so many bytes of plaintext.
+    Alone(usize),
+    /// Records that were worked on side by side, or none yet.
+    Several,
 }
 
 /// What the four bytes before a record say.

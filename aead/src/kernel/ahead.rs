@@ -23,7 +23,7 @@ pub struct Ahead {
     r: Number,
     s: u128,
     nonce: Nonce,
-    /// Bytes of text that the stream suffices for. Nothing is served if this is less than a message has.
+    /// Bytes of text that the stream suffices for, if there is one that was not used.
     ready: Option<u16>,
     stream: [u8; Self::LONGEST],
 }
@@ -45,8 +45,12 @@ impl Ahead {
         }
     }
 
-    /// Makes the key stream of a message of up to `length` bytes; of none if that is more than [`LONGEST`](Self::LONGEST).
+    /// Makes the key stream of a message of up to `length` bytes, if it is not there; of none if that is more than
+    /// [`LONGEST`](Self::LONGEST).
     pub fn prepare(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, length: usize) {
+        if self.suffices(length) && self.is_for(key, nonce) {
+            return;
+        }
         self.ready = None;
         if length <= Self::LONGEST {
             self.make(kernel, key, nonce, length.div_ceil(64) + 1);
@@ -84,19 +88,25 @@ impl Ahead {
 
     #[inline(always)]
     fn serve(&mut self, message: &mut Message<'_>, direction: Direction) -> bool {
-        let enough = self.ready.take().is_some_and(|ready| message.buffer.len() <= usize::from(ready));
-        let serves = enough && self.nonce == message.nonce && self.has_key_of(message);
+        let serves = self.suffices(message.buffer.len()) && self.is_for(message.key, message.nonce);
+        self.ready = None;
         if serves {
             self.run(message, direction);
         }
         serves
     }
 
-    /// Compares the keys in constant time. They differ only if the caller keeps one of these for several keys.
     #[inline(always)]
-    fn has_key_of(&self, message: &Message<'_>) -> bool {
-        let pairs = self.key.iter().zip(message.key.words());
-        super::public(black_box(pairs.fold(0, |difference, (a, b)| difference | (a ^ b))) == 0)
+    fn suffices(&self, length: usize) -> bool {
+        self.ready.is_some_and(|ready| length <= usize::from(ready))
+    }
+
+    /// Compares the keys in constant time. They differ if somebody keeps one of these for several keys.
+    #[inline(always)]
+    fn is_for(&self, key: &Key, nonce: Nonce) -> bool {
+        let pairs = self.key.iter().zip(key.words());
+        self.nonce == nonce
+            && super::public(black_box(pairs.fold(0, |difference, (a, b)| difference | (a ^ b))) == 0)
     }
 
     #[inline(never)]

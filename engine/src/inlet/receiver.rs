@@ -134,6 +134,9 @@ impl Receiver {
         } else if staging.has_ended {
             return Received::Broken;
         }
+        if let (Some(sealing), false) = (link.sealing(), wait.is_over()) {
+            sealing.prepare_open();
+        }
         match reader.receive(link, staging.opener.room(), wait) {
             Received::Bytes(count) => staging.accept(link, count, block),
             Received::Broken => {

@@ -204,6 +204,16 @@ impl Sealing {
         Ok(part.len())
     }
 
+    /// Makes what the next bytes to be sent will need, once those before are on their way.
+    pub(crate) fn prepare_seal(&self) {
+        self.lock().layer.prepare_seal();
+    }
+
+    /// Makes what the next bytes to come will need, before they are waited for.
+    pub(crate) fn prepare_open(&self) {
+        self.lock().layer.prepare_open();
+    }
+
     /// Seals one message of the session's own into `out`, all of which was sent, if there is one.
     pub(crate) fn seal_control(&self, out: &mut Outgoing) -> Result<(), LayerError> {
         let mut guard = self.lock();

@@ -30,6 +30,7 @@ pub struct Responder {
 }
 
 /// What the outlet waits for.
+#[allow(clippy::large_enum_variant, reason = "the session is kept where the handshake was, without a heap")]
 enum State {
     FirstLine(ArrayVec<u8, MAX_LINE>),
     Message1(Suite),

@@ -34,6 +34,9 @@ fn traffic(outlet: &mut Secure, random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     for _ in 0..=random.below(3) {
         let piece: Vec<u8> = (0..=random.below(40)).map(|_| random.next() as u8).collect();
         let mut record = vec![0; outlet.sealed_len(piece.len())];
+        if random.below(2) == 0 {
+            outlet.prepare_seal();
+        }
         if random.below(4) == 0 {
             outlet.request_rekey();
         }
@@ -71,6 +74,7 @@ fn drain(inlet: &mut Secure, wire: &mut [u8]) -> (Vec<u8>, Result<bool, LayerErr
     let mut ended = false;
     loop {
         let rest = &mut wire[start..];
+        inlet.prepare_open();
         match inlet.open(rest) {
             Ok(Opened::Data { consumed, plain: range }) => {
                 plain.extend_from_slice(&rest[range]);
@@ -113,6 +117,35 @@ fn what_is_not_mutated_is_delivered_whole() {
         assert_eq!(drain(&mut inlet, &mut wire), (plain, Ok(true)));
         assert!(inlet.end_of_input().is_ok());
     }
+}
+
+/// Records of these lengths, one after the other; prepared for or not.
+fn records(lengths: &[usize], prepared: bool) -> Vec<Vec<u8>> {
+    let (mut outlet, mut inlet) = ends();
+    let mut records = Vec::new();
+    for (number, &length) in lengths.iter().enumerate() {
+        let plain = vec![number as u8; length];
+        let mut wire = vec![0; outlet.sealed_len(length)];
+        if prepared {
+            outlet.prepare_seal();
+            inlet.prepare_open();
+        }
+        if number % 5 == 4 {
+            outlet.request_rekey();
+        }
+        let sealed = outlet.seal(&plain, &mut wire).unwrap();
+        wire.truncate(sealed);
+        records.push(wire.clone());
+        assert_eq!(drain(&mut inlet, &mut wire), (plain, Ok(false)));
+    }
+    records
+}
+
+#[test]
+fn what_is_prepared_for_makes_the_same_bytes_whatever_comes() {
+    // Equal ones, shorter and longer ones, more than a stream made ahead serves, several in one call; keys change between.
+    let lengths = [41, 41, 41, 41, 41, 40, 265, 0, 265, 1033, 1033, 1200, 1200, 20_000, 41, 41, 1, 1, 1089, 1088, 1088];
+    assert_eq!(records(&lengths, true), records(&lengths, false));
 }
 
 #[test]
