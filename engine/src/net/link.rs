@@ -164,29 +164,28 @@ impl Link {
 
     fn send_sealed<'a>(&self, sealing: &Sealing, slices: impl Iterator<Item = &'a [u8]>) -> Progress {
         let mut progress = Progress::NOTHING;
-        let Some(mut out) = sealing.take_outgoing() else {
+        let mut slices = slices.filter(|slice| !slice.is_empty());
+        let mut rest = slices.next().unwrap_or_default();
+        let Some((mut out, mut sealed)) = sealing.take_outgoing(rest) else {
             progress.failed = true;
             return progress;
         };
-        self.send_outgoing(&mut out, &mut progress);
-        while sealing.has_control() && !progress.blocked && !progress.failed {
-            match sealing.seal_control(&mut out) {
-                Ok(()) => self.send_outgoing(&mut out, &mut progress),
+        loop {
+            match sealed {
+                Ok(count) => {
+                    progress.taken += count;
+                    rest = rest.get(count..).unwrap_or_default();
+                    self.send_outgoing(&mut out, &mut progress);
+                }
                 Err(_) => progress.failed = true,
             }
-        }
-        for slice in slices {
-            let mut rest = slice;
-            while !rest.is_empty() && !progress.blocked && !progress.failed {
-                match sealing.seal(rest, &mut out) {
-                    Ok(count) => {
-                        progress.taken += count;
-                        rest = rest.get(count..).unwrap_or_default();
-                        self.send_outgoing(&mut out, &mut progress);
-                    }
-                    Err(_) => progress.failed = true,
-                }
+            if rest.is_empty() {
+                rest = slices.next().unwrap_or_default();
             }
+            if progress.blocked || progress.failed || rest.is_empty() && !sealing.has_control() {
+                break;
+            }
+            sealed = sealing.seal(rest, &mut out);
         }
         self.unsent.store(!out.unsent().is_empty(), Ordering::Relaxed);
         sealing.put_back(out);

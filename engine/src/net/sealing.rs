@@ -116,6 +116,14 @@ impl Outgoing {
     pub(crate) fn note_sent(&mut self, count: usize) {
         self.sent += count;
     }
+
+    /// Makes room for so many bytes in place of those that were sent.
+    fn make_room(&mut self, len: usize) {
+        (self.filled, self.sent) = (0, 0);
+        if self.wire.len() < len {
+            self.wire.resize(len, 0);
+        }
+    }
 }
 
 impl Sealing {
@@ -177,31 +185,51 @@ impl Sealing {
         self.lock().layer.refusal()
     }
 
-    /// Takes the outgoing bytes away; whoever has the right to send brings them back.
+    /// Takes the outgoing bytes away; whoever has the right to send brings them back. If all of them were sent, seals the
+    /// front of `plain`, as [`seal`](Self::seal) does.
     ///
     /// Nothing in a process that inherited the session through a fork: there nothing may be sealed.
-    pub(crate) fn take_outgoing(&self) -> Option<Outgoing> {
-        let mut state = self.lock();
-        (!state.maker.is_another()).then(|| core::mem::take(&mut state.out))
+    pub(crate) fn take_outgoing(&self, plain: &[u8]) -> Option<(Outgoing, Result<usize, LayerError>)> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if state.maker.is_another() {
+            return None;
+        }
+        let mut out = core::mem::take(&mut state.out);
+        let sealed = if out.unsent().is_empty() { self.seal_next(state, plain, &mut out) } else { Ok(0) };
+        Some((out, sealed))
     }
 
     pub(crate) fn put_back(&self, out: Outgoing) {
         self.lock().out = out;
     }
 
-    /// Seals the front of `plain` into `out`, all of which was sent; returns how many bytes that was.
+    /// Seals a message of the session's own, or else the front of `plain`, into `out`, all of which was sent; returns how many
+    /// bytes of `plain` that were.
     pub(crate) fn seal(&self, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
-        let part = plain.get(..SEAL_LEN).unwrap_or(plain);
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        state.layer.tick(state.since.elapsed());
-        let room = state.layer.sealed_len(part.len());
-        if out.wire.len() < room {
-            out.wire.resize(room, 0);
+        self.seal_next(&mut self.lock(), plain, out)
+    }
+
+    fn seal_next(&self, state: &mut State, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
+        if self.has_control() {
+            self.seal_control(state, out)?;
+            return Ok(0);
         }
-        (out.filled, out.sent) = (0, 0);
+        let part = plain.get(..SEAL_LEN).unwrap_or(plain);
+        state.layer.tick(state.since.elapsed());
+        out.make_room(state.layer.sealed_len(part.len()));
         out.filled = state.layer.seal(part, &mut out.wire)?;
         Ok(part.len())
+    }
+
+    #[cold]
+    fn seal_control(&self, state: &mut State, out: &mut Outgoing) -> Result<(), LayerError> {
+        let message = state.control.pop_front();
+        self.has_control.store(!state.control.is_empty(), Ordering::Relaxed);
+        let Some(message) = message else { return Ok(()) };
+        out.make_room(state.layer.sealed_len(message.len()));
+        out.filled = state.layer.seal_control(&message, &mut out.wire)?;
+        Ok(())
     }
 
     /// Makes what the next bytes to be sent will need, once those before are on their way.
@@ -212,22 +240,6 @@ impl Sealing {
     /// Makes what the next bytes to come will need, before they are waited for.
     pub(crate) fn prepare_open(&self) {
         self.lock().layer.prepare_open();
-    }
-
-    /// Seals one message of the session's own into `out`, all of which was sent, if there is one.
-    pub(crate) fn seal_control(&self, out: &mut Outgoing) -> Result<(), LayerError> {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let message = state.control.pop_front();
-        self.has_control.store(!state.control.is_empty(), Ordering::Relaxed);
-        let Some(message) = message else { return Ok(()) };
-        let room = state.layer.sealed_len(message.len());
-        if out.wire.len() < room {
-            out.wire.resize(room, 0);
-        }
-        (out.filled, out.sent) = (0, 0);
-        out.filled = state.layer.seal_control(&message, &mut out.wire)?;
-        Ok(())
     }
 
     /// Opens the whole records at the front of `wire` and gives their plain bytes to `take`; returns how many bytes they were.

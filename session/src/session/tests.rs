@@ -144,7 +144,8 @@ fn records(lengths: &[usize], prepared: bool) -> Vec<Vec<u8>> {
 #[test]
 fn what_is_prepared_for_makes_the_same_bytes_whatever_comes() {
     // Equal ones, shorter and longer ones, more than a stream made ahead serves, several in one call; keys change between.
-    let lengths = [41, 41, 41, 41, 41, 40, 265, 0, 265, 1033, 1033, 1200, 1200, 20_000, 41, 41, 1, 1, 1089, 1088, 1088];
+    let lengths =
+        [41, 41, 41, 41, 41, 40, 265, 0, 265, 1033, 1033, 1200, 1200, 20_000, 41, 41, 1, 1, 1089, 1088, 1088];
     assert_eq!(records(&lengths, true), records(&lengths, false));
 }
 
