@@ -13,7 +13,7 @@
 //!
 //! - Source: spec: secure-session §2.2.
 
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use crate::{
     Lab, LabId, PublicKey, Refusal, RevocationList, UnixSeconds,
@@ -52,16 +52,43 @@ impl Certificate {
     ///
     /// - Errors: [`Refusal::WrongLab`] if it names another lab, [`Refusal::Forged`] if the signature is not
     ///   the authority's.
-    // Not part of its caller: a small chip's stack holds the frame of one step at a time.
-    #[inline(never)]
     pub fn verify(&self, lab: &Lab) -> Result<(), Refusal> {
-        if self.statement.lab != lab.id() {
-            return Err(Refusal::WrongLab);
-        }
-        let signed = signed_bytes(&self.statement);
-        if lab.verifies(&signed, &self.signature) { Ok(()) } else { Err(Refusal::Forged) }
+        verify_statement(&self.statement.encode(), self.statement.lab, &self.signature, lab)
     }
 }
+
+/// A certificate where it lies in a message, of which nothing is copied before it is verified.
+pub(crate) struct Encoded<'a> {
+    statement: &'a [u8; Statement::LEN],
+    signature: &'a [u8; 64],
+}
+
+impl<'a> Encoded<'a> {
+    pub(crate) fn split(bytes: &'a [u8; Certificate::LEN]) -> Option<Self> {
+        let (statement, signature) = bytes.split_first_chunk()?;
+        Some(Self { statement, signature: signature.first_chunk()? })
+    }
+
+    /// As [`Certificate::verify`].
+    pub(crate) fn verify(&self, lab: &Lab) -> Result<(), Refusal> {
+        let named = self.statement.get(LAB).and_then(|bytes| bytes.try_into().ok()).map(LabId);
+        verify_statement(self.statement, named.ok_or(Refusal::Malformed)?, self.signature, lab)
+    }
+
+    /// The key whose holder is certified.
+    pub(crate) fn device(&self) -> Option<PublicKey> {
+        self.statement.get(DEVICE)?.try_into().ok().map(PublicKey)
+    }
+
+    /// What the certificate says.
+    pub(crate) fn statement(&self) -> Result<Statement, CertificateError> {
+        Statement::parse(self.statement)
+    }
+}
+
+/// Where a statement names the lab and the device's key.
+const LAB: Range<usize> = 32..48;
+const DEVICE: Range<usize> = 48..80;
 
 /// What a certificate says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -114,7 +141,7 @@ impl Statement {
         })
     }
 
-    fn encode(&self) -> [u8; Self::LEN] {
+    pub(crate) fn encode(&self) -> [u8; Self::LEN] {
         concat(&[
             MAGIC,
             &[self.roles.0, self.flags.0, self.name.length, 0],
@@ -148,8 +175,23 @@ impl Statement {
 }
 
 /// What the authority signs: a domain, so that no other signature of its passes for this, and the statement.
-pub(crate) fn signed_bytes(statement: &Statement) -> [u8; 21 + Statement::LEN] {
-    concat(&[b"schwann/1 certificate", &statement.encode()])
+pub(crate) fn signed_bytes(statement: &[u8; Statement::LEN]) -> [u8; 21 + Statement::LEN] {
+    concat(&[b"schwann/1 certificate", statement])
+}
+
+/// Checks that `lab`'s authority signed `statement`, which names the lab `named`.
+// Not part of its caller: a small chip's stack holds the frame of one step at a time.
+#[inline(never)]
+fn verify_statement(
+    statement: &[u8; Statement::LEN],
+    named: LabId,
+    signature: &[u8; 64],
+    lab: &Lab,
+) -> Result<(), Refusal> {
+    if named != lab.id() {
+        return Err(Refusal::WrongLab);
+    }
+    if lab.verifies(&signed_bytes(statement), signature) { Ok(()) } else { Err(Refusal::Forged) }
 }
 
 /// What a device may be.

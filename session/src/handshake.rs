@@ -16,11 +16,13 @@
 mod initiator;
 mod message;
 mod responder;
+mod room;
 
 use core::time::Duration;
 
 pub use initiator::Initiator;
-pub use responder::Responder;
+pub use responder::{BareResponder, Desk, Responder};
+pub use room::Room;
 
 use crate::{Credentials, Entropy, Lab, RevocationList, Secure, Statement, UnixSeconds};
 

@@ -84,7 +84,7 @@ impl AuthorityKey {
     #[must_use]
     pub fn certify(&self, mut statement: Statement) -> Certificate {
         statement.lab = self.lab().id();
-        let signature = self.0.sign(&certificate::signed_bytes(&statement)).to_bytes();
+        let signature = self.0.sign(&certificate::signed_bytes(&statement.encode())).to_bytes();
         Certificate { statement, signature }
     }
 
@@ -109,9 +109,16 @@ impl PublicKey {
     }
 
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
-        VerifyingKey::from_bytes(&self.0).is_ok_and(|key| {
+        let key = self.verifying_key();
+        key.as_ref().is_some_and(|key| {
             key.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
         })
+    }
+
+    /// Not part of its caller: on a small chip's stack would lie what the key is made of, below the verification.
+    #[inline(never)]
+    fn verifying_key(&self) -> Option<VerifyingKey> {
+        VerifyingKey::from_bytes(&self.0).ok()
     }
 }
 

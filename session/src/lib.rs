@@ -68,12 +68,12 @@ pub use entropy::SystemEntropy;
 pub use entropy::{Entropy, NoEntropy};
 pub use fingerprint::Fingerprint;
 pub use handshake::{
-    ALERT, ClassicSuite, Context, Established, HANDSHAKE_LIMIT, Initiator, PeerIdentity, Progress, Responder,
-    Suite,
+    ALERT, BareResponder, ClassicSuite, Context, Desk, Established, HANDSHAKE_LIMIT, Initiator, PeerIdentity,
+    Progress, Responder, Room, Suite,
 };
 pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
 pub use layer::{Layer, LayerError, Opened, Plain, Truncated};
-pub use record::{MAX_RECORD, RECORD_OVERHEAD};
+pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};
 pub use refusal::Refusal;
 pub use revocation::{MAX_SERIALS, RevocationError, RevocationList};
 pub use session::{RekeyLimits, Secure};

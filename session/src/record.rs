@@ -91,11 +91,24 @@ impl Sender {
         plain: &[u8],
         wire: &mut [u8],
     ) -> Result<usize, LayerError> {
+        self.seal_body(ahead, kind, plain.len(), wire, |body| body.copy_from_slice(plain))
+    }
+
+    /// Seals a record of `length` bytes of text, which `fill` puts where they belong.
+    #[inline]
+    fn seal_body(
+        &mut self,
+        ahead: Option<&mut Ahead>,
+        kind: RecordType,
+        length: usize,
+        wire: &mut [u8],
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<usize, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
-        let (head, body, tag) = split(wire, plain.len()).ok_or(LayerError::NoSpace)?;
-        *head = header(kind, plain.len())?;
-        body.copy_from_slice(plain);
+        let (head, body, tag) = split(wire, length).ok_or(LayerError::NoSpace)?;
+        *head = header(kind, length)?;
+        fill(body);
         let nonce = nonce(self.counter);
         let mut message = Message::plain(key, nonce, head, body);
         *tag = if ahead.is_some_and(|ahead| ahead.seal(&mut message)) {
@@ -104,7 +117,28 @@ impl Sender {
             self.kernel.seal_in_place(key, &nonce, head, body).map_err(|_| LayerError::Oversized)?.0
         };
         self.counter = after;
-        Ok(plain.len().saturating_add(RECORD_OVERHEAD))
+        Ok(length.saturating_add(RECORD_OVERHEAD))
+    }
+
+    /// Seals the `length` bytes behind the first [`RECORD_HEAD`] of `wire`, where they lie, as data records of at most
+    /// `max` bytes.
+    pub(crate) fn seal_placed(
+        &mut self,
+        length: usize,
+        max: usize,
+        wire: &mut [u8],
+    ) -> Result<usize, LayerError> {
+        if length > max {
+            spread(length, max, wire)?;
+        }
+        let (mut written, mut left) = (0, length);
+        while left > 0 {
+            let rest = wire.get_mut(written..).ok_or(LayerError::NoSpace)?;
+            let piece = left.min(max);
+            written += self.seal_body(None, RecordType::Data, piece, rest, |_| ())?;
+            left -= piece;
+        }
+        Ok(written)
     }
 
     /// Seals `plain` as data records of at most `max` bytes into the front of `wire`.
@@ -230,7 +264,7 @@ impl Receiver {
         };
         opened.map_err(|_| LayerError::Forged)?;
         self.counter = after;
-        Ok(HEADER_LEN..HEADER_LEN.saturating_add(header.length))
+        Ok(RECORD_HEAD..RECORD_HEAD.saturating_add(header.length))
     }
 
     /// Opens the whole data records at the front of `wire`, up to [`BATCH`] of them in one call, and moves
@@ -333,9 +367,10 @@ pub const MAX_RECORD: usize = 16_384;
 pub(crate) const MIN_RECORD: usize = 256;
 
 /// Bytes that a record adds to its plaintext: header and tag.
-pub const RECORD_OVERHEAD: usize = HEADER_LEN + Tag::LEN;
+pub const RECORD_OVERHEAD: usize = RECORD_HEAD + Tag::LEN;
 
-const HEADER_LEN: usize = 4;
+/// Bytes of a record before its text.
+pub const RECORD_HEAD: usize = 4;
 
 /// Most records given to the cipher in one call: the lanes of its widest kernel.
 const BATCH: usize = 16;
@@ -358,13 +393,30 @@ fn advance(counter: u64, by: u64) -> Result<u64, LayerError> {
     counter.checked_add(by).filter(|after| *after < u64::MAX).ok_or(LayerError::Exhausted)
 }
 
-fn header(kind: RecordType, length: usize) -> Result<[u8; HEADER_LEN], LayerError> {
+fn header(kind: RecordType, length: usize) -> Result<[u8; RECORD_HEAD], LayerError> {
     let length = u32::try_from(length).ok().filter(|length| *length >> 24 == 0);
     let [low, middle, high, _] = length.ok_or(LayerError::Oversized)?.to_le_bytes();
     Ok([kind.byte(), low, middle, high])
 }
 
-type Parts<'a> = (&'a mut [u8; HEADER_LEN], &'a mut [u8], &'a mut [u8; Tag::LEN]);
+/// Moves a text of `length` bytes behind the first header apart, so that each `max` bytes of it have room for a header
+/// before them and a tag behind.
+#[cold]
+fn spread(length: usize, max: usize, wire: &mut [u8]) -> Result<(), LayerError> {
+    let last = length.div_ceil(max.max(1)).saturating_sub(1);
+    let end = RECORD_HEAD.saturating_add(length);
+    if wire.len() < end.saturating_add(last.saturating_mul(RECORD_OVERHEAD)) {
+        return Err(LayerError::NoSpace);
+    }
+    for record in (1..=last).rev() {
+        let from = RECORD_HEAD.saturating_add(record.saturating_mul(max));
+        let until = from.saturating_add(max).min(end);
+        wire.copy_within(from..until, from.saturating_add(record.saturating_mul(RECORD_OVERHEAD)));
+    }
+    Ok(())
+}
+
+type Parts<'a> = (&'a mut [u8; RECORD_HEAD], &'a mut [u8], &'a mut [u8; Tag::LEN]);
 
 /// Splits a record with `length` bytes of text off the front of `wire`.
 fn split(wire: &mut [u8], length: usize) -> Option<Parts<'_>> {
@@ -389,12 +441,12 @@ fn data_run(wire: &[u8]) -> ArrayVec<usize, BATCH> {
 
 /// Moves the opened texts of records together, behind the first one's header.
 fn gather(lengths: &[usize], wire: &mut [u8]) -> (usize, Range<usize>) {
-    let (mut from, mut to) = (0_usize, HEADER_LEN);
+    let (mut from, mut to) = (0_usize, RECORD_HEAD);
     for length in lengths {
-        let body = from.saturating_add(HEADER_LEN);
+        let body = from.saturating_add(RECORD_HEAD);
         wire.copy_within(body..body.saturating_add(*length), to);
         to = to.saturating_add(*length);
         from = from.saturating_add(length.saturating_add(RECORD_OVERHEAD));
     }
-    (from, HEADER_LEN..to)
+    (from, RECORD_HEAD..to)
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::{DAY, Device, NOW, authority, connect, connect_through, open_all, pair, seal, small_pair};
 use schwann_session::{
-    ALERT, AuthorityKey, ClassicSuite, Credentials, DeviceKey, Initiator, Refusal, Responder, RevocationList,
-    Roles, Suite, UnixSeconds,
+    ALERT, AuthorityKey, BareResponder, ClassicSuite, Credentials, Desk, DeviceKey, Initiator, Progress,
+    Refusal, Responder, RevocationList, Roles, Room, Suite, UnixSeconds,
 };
 
 #[test]
@@ -40,6 +40,45 @@ fn bytes_may_come_one_at_a_time() {
     }
     assert!(initiator.finish().is_some());
     assert!(responder.finish().is_some());
+}
+
+/// Gives `input` to a bare responder with `room` bytes for each direction, in which `said` lies already.
+fn handle_in(
+    room: usize,
+    said: &[u8],
+    input: &[u8],
+    outlet: &mut Device,
+) -> (Result<Progress, Refusal>, Vec<u8>) {
+    let [mut inbox, mut output] = [(); 2].map(|()| vec![0; room]);
+    inbox[..said.len()].copy_from_slice(said);
+    let (mut waiting, mut put) = (said.len(), 0);
+    let mut desk =
+        Desk { inbox: Room::new(&mut inbox, &mut waiting), output: Room::new(&mut output, &mut put) };
+    let progress = BareResponder::new().handle(input, &mut desk, &mut outlet.context());
+    output.truncate(put);
+    (progress, output)
+}
+
+#[test]
+fn the_first_bytes_may_lie_in_the_inbox_already() {
+    let (mut inlet, mut outlet) = small_pair();
+    let mut initiator = Initiator::new(Suite::Classic, &mut inlet.context()).unwrap();
+    let first = drain_initiator(&mut initiator);
+    let room = BareResponder::longest_message(Suite::Classic);
+    for at in 0..=first.len() {
+        let (said, input) = first.split_at(at);
+        let (progress, output) = handle_in(room, said, input, &mut outlet);
+        assert_eq!((progress, output.len()), (Ok(Progress::NeedsMore), room), "{at} bytes said before");
+    }
+}
+
+#[test]
+fn a_suite_whose_messages_find_no_room_is_refused() {
+    let (_, mut outlet) = small_pair();
+    let longest = BareResponder::longest_message(Suite::Hybrid);
+    let line = b"LSL:secure/1 hybrid\r\n";
+    assert_eq!(handle_in(longest, &[], line, &mut outlet), (Ok(Progress::NeedsMore), vec![]));
+    assert_eq!(handle_in(longest - 1, &[], line, &mut outlet), (Err(Refusal::NoHybrid), vec![ALERT]));
 }
 
 #[test]

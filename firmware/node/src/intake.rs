@@ -1,6 +1,6 @@
 //! What a peer sent and nobody has read yet: opened bytes first, then those that are still sealed.
 
-use schwann_session::{Layer as _, LayerError, Opened, Secure};
+use schwann_session::{Layer as _, LayerError, Opened, Room, Secure};
 
 /// Received bytes, in memory of its own.
 pub(crate) struct Intake<const N: usize> {
@@ -45,6 +45,12 @@ impl<const N: usize> Intake<N> {
         room.iter_mut().zip(input).for_each(|(to, from)| *to = *from);
         self.len += count;
         count
+    }
+
+    /// The memory, for whoever takes bytes in before there is a session.
+    pub(crate) fn room(&mut self) -> Room<'_> {
+        self.plain = 0;
+        Room::new(&mut self.bytes, &mut self.len)
     }
 
     pub(crate) fn is_full(&self) -> bool {

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use schwann_proto::{
     stream::ChannelFormat,
-    wire::{feed::RequestReader, sample::EncodeError},
+    wire::{ByteWriter, Sink as _, feed::RequestReader},
 };
 use schwann_session::{Datagrams, Layer as _};
 
@@ -237,13 +237,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     /// Does what time and room permit.
-    pub(crate) fn poll<const N: usize>(
-        &mut self,
-        host: &Host<'_, '_>,
-        now: Micros,
-        scratch: &mut [u8; N],
-        moved: &mut Moved,
-    ) -> Wait {
+    pub(crate) fn poll(&mut self, host: &Host<'_, '_>, now: Micros, moved: &mut Moved) -> Wait {
         if matches!(self.phase, Phase::Vacant | Phase::Broken) {
             return Wait::ForEvent;
         }
@@ -262,10 +256,10 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             self.next_tick = now.after(TICK);
         }
         if matches!(self.phase, Phase::Answering(..)) {
-            self.answer(host, now, scratch);
+            self.answer(host, now);
         }
         let batch = match &self.phase {
-            Phase::Feeding(_) => self.pump(host, now, scratch, moved),
+            Phase::Feeding(_) => self.pump(host, now, moved),
             _ => Wait::ForEvent,
         };
         let idle = matches!(self.phase, Phase::Feeding(_)) && self.out.is_empty();
@@ -273,23 +267,26 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     /// Writes as much of an answer as there is room for.
-    fn answer<const N: usize>(&mut self, host: &Host<'_, '_>, now: Micros, scratch: &mut [u8; N]) {
+    fn answer(&mut self, host: &Host<'_, '_>, now: Micros) {
         let Phase::Answering(answer, mut written) = self.phase else { return };
         loop {
             self.out.compact();
-            let room = self.out.room(self.guard.layer()).min(N);
-            if room < LEAST_PART.min(TX / 2) {
+            if self.out.room(self.guard.layer()) < LEAST_PART.min(TX / 2) {
                 self.phase = Phase::Answering(answer, written);
                 return;
             }
-            let mut sink = PartSink::new(scratch.get_mut(..room).unwrap_or_default(), written);
-            let encoded = put_answer(&answer, host, &mut sink);
-            let (count, ended) = sink.finish();
-            let part = scratch.get(..count).unwrap_or_default();
-            if encoded.is_err() || self.out.put(self.guard.layer_mut(), part).is_err() {
+            let mut ended = false;
+            let put = self.out.encode(self.guard.layer_mut(), |room| {
+                let mut sink = PartSink::new(room, written);
+                put_answer(&answer, host, &mut sink).ok()?;
+                let (count, is_last) = sink.finish();
+                ended = is_last;
+                Some(count)
+            });
+            let Some(count) = put else {
                 self.phase = Phase::Broken;
                 return;
-            }
+            };
             written += count;
             if ended {
                 break;
@@ -318,13 +315,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     }
 
     /// Moves samples from the ring to the socket.
-    fn pump<const N: usize>(
-        &mut self,
-        host: &Host<'_, '_>,
-        now: Micros,
-        scratch: &mut [u8; N],
-        moved: &mut Moved,
-    ) -> Wait {
+    fn pump(&mut self, host: &Host<'_, '_>, now: Micros, moved: &mut Moved) -> Wait {
         let Phase::Feeding(feed) = &mut self.phase else { return Wait::ForEvent };
         loop {
             let waiting = feed.catch_up(host.samples, moved);
@@ -332,30 +323,25 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
                 feed.held_since = None;
                 return Wait::ForEvent;
             }
-            if let Some(until) = feed.holds(waiting, host, now, N) {
+            if let Some(until) = feed.holds(waiting, host, now, TX) {
                 return Wait::Until(until);
             }
             if self.out.room(self.guard.layer()) < feed.longest_sample(host) {
                 self.out.compact();
             }
-            let limit = self.out.room(self.guard.layer()).min(N);
             let before = *moved;
-            let put = match self.guard.layer_mut() {
-                None => self.out.encode(limit, |out| feed.put_samples(waiting, host, out, moved)),
-                Some(layer) => {
-                    let room = scratch.get_mut(..limit).unwrap_or_default();
-                    let mut writer = schwann_proto::wire::ByteWriter::new(room);
-                    let encoded = feed.put_samples(waiting, host, &mut writer, moved);
-                    encoded.and_then(|()| {
-                        self.out.put(Some(layer), writer.written()).map_err(|_| EncodeError::Shape)
-                    })
-                }
-            };
-            if put.is_err() {
+            let put = self.out.encode(self.guard.layer_mut(), |room| {
+                let mut writer = ByteWriter::new(room);
+                feed.put_samples(waiting, host, &mut writer, moved).ok()?;
+                Some(writer.len())
+            });
+            let has_moved = moved.sent != before.sent || moved.lost != before.lost;
+            // A sample that does not even fit an empty link, because its peer takes short records alone, never will.
+            if put.is_none() || !has_moved && self.out.is_empty() {
                 self.phase = Phase::Broken;
                 return Wait::ForEvent;
             }
-            if moved.sent == before.sent && moved.lost == before.lost {
+            if !has_moved {
                 // No room: the socket must take something first.
                 return Wait::ForEvent;
             }

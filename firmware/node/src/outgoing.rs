@@ -1,7 +1,7 @@
 //! What waits for the socket, and messages that are longer than the room for them.
 
-use schwann_proto::wire::{ByteWriter, NoRoom, Sink};
-use schwann_session::{Layer as _, LayerError, Secure};
+use schwann_proto::wire::{NoRoom, Sink};
+use schwann_session::{Layer as _, LayerError, RECORD_HEAD, Room, Secure};
 
 /// Bytes waiting to be sent, in memory of their own.
 pub(crate) struct Outgoing<const N: usize> {
@@ -38,8 +38,7 @@ impl<const N: usize> Outgoing<N> {
     /// Bytes that a message through `layer` may have to fit now.
     pub(crate) fn room(&self, layer: Option<&Secure>) -> usize {
         let free = N - self.len;
-        // One record, and one that may change the key.
-        layer.map_or(free, |layer| free.saturating_sub(layer.sealed_len(1).saturating_sub(1)))
+        layer.map_or(free, |layer| layer.plain_room(free))
     }
 
     /// Adds bytes as they are.
@@ -50,6 +49,14 @@ impl<const N: usize> Outgoing<N> {
         Ok(())
     }
 
+    /// Adds what `put` puts into the room that is left.
+    pub(crate) fn put_by<R>(&mut self, put: impl FnOnce(Room<'_>) -> R) -> R {
+        let mut added = 0;
+        let result = put(Room::new(self.bytes.get_mut(self.len..).unwrap_or_default(), &mut added));
+        self.len += added;
+        result
+    }
+
     /// Adds bytes through the layer, if there is one.
     pub(crate) fn put(&mut self, layer: Option<&mut Secure>, plain: &[u8]) -> Result<(), LayerError> {
         let Some(layer) = layer else { return self.put_raw(plain) };
@@ -58,17 +65,23 @@ impl<const N: usize> Outgoing<N> {
         Ok(())
     }
 
-    /// Adds what `encode` writes, through no layer, without another copy.
-    pub(crate) fn encode<E>(
+    /// Adds what `encode` writes and returns the length of, through the layer if there is one: it is sealed where it lies.
+    ///
+    /// Returns that length; nothing if `encode` or the layer refuses.
+    pub(crate) fn encode(
         &mut self,
-        limit: usize,
-        encode: impl FnOnce(&mut ByteWriter<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let end = self.len.saturating_add(limit).min(N);
-        let mut writer = ByteWriter::new(self.bytes.get_mut(self.len..end).unwrap_or_default());
-        encode(&mut writer)?;
-        self.len += writer.len();
-        Ok(())
+        layer: Option<&mut Secure>,
+        encode: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) -> Option<usize> {
+        let room = self.room(layer.as_deref());
+        let head = if layer.is_some() { RECORD_HEAD } else { 0 };
+        let free = self.bytes.get_mut(self.len..)?;
+        let count = encode(free.get_mut(head..).and_then(|free| free.get_mut(..room)).unwrap_or_default())?;
+        self.len += match layer {
+            None => count,
+            Some(layer) => layer.seal_in_place(count, free).ok()?,
+        };
+        Some(count)
     }
 
     /// Moves what waits to the front, if that makes room.

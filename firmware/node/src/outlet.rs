@@ -8,7 +8,7 @@ use schwann_proto::wire::{
     timedata,
 };
 use schwann_session::{
-    DATAGRAM_OVERHEAD, SessionId,
+    BareResponder, DATAGRAM_OVERHEAD, SessionId, Suite,
     discovery::{Asker, QueryId, REPLY_HEAD, REPLY_OVERHEAD},
 };
 
@@ -28,15 +28,13 @@ pub const MAX_SUBSCRIBERS: usize = 3;
 ///
 /// - Shape: `LINKS` connections at a time, one for each socket of the driver, which names them by number;
 ///   each with `RX` bytes for what comes and `TX` for what goes. 1,024 and 2,048 serve everything but samples of
-///   more than 1,900 bytes.
+///   more than 1,900 bytes. With the feature `hybrid`, links of less than 1,458 bytes each way refuse that suite.
 pub struct Outlet<'a, const LINKS: usize, const RX: usize, const TX: usize> {
     description: Description<'a>,
     samples: Consumer<'a>,
     security: Security<'a>,
     pace: Pace,
     links: [Link<RX, TX>; LINKS],
-    /// What is about to be sealed, of one link at a time.
-    scratch: [u8; TX],
     counters: Counters,
     /// The sealed queries answered last, newest first.
     answered: [Option<QueryId>; REMEMBERED],
@@ -89,6 +87,8 @@ pub struct Reply {
 pub enum InvalidOutlet {
     /// The description is wrong.
     Description(InvalidDescription),
+    /// `RX` or `TX` has no room for the messages of a handshake: 370 bytes in the classic suite.
+    Links,
     /// The ring holds other samples than the description promises, or `TX` has no room for one of them.
     Ring,
 }
@@ -97,6 +97,7 @@ impl fmt::Display for InvalidOutlet {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Description(why) => why.fmt(out),
+            Self::Links => out.write_str("a link has no room for a handshake"),
             Self::Ring => out.write_str("the ring's samples are not the stream's, or too long for a link"),
         }
     }
@@ -120,6 +121,9 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         if !link::fits(&description, &samples, TX) {
             return Err(InvalidOutlet::Ring);
         }
+        if security.member().is_some() && RX.min(TX) < BareResponder::longest_message(Suite::Classic) {
+            return Err(InvalidOutlet::Links);
+        }
         Ok(Self {
             description,
             samples,
@@ -127,7 +131,6 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             pace,
             // Made one by one: a constant to copy from would lie in flash beside the code.
             links: array::from_fn(|_| Link::new()),
-            scratch: [0; TX],
             counters: Counters::default(),
             answered: [None; REMEMBERED],
         })
@@ -207,7 +210,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         let mut moved = Moved::default();
         let mut wait = Wait::ForEvent;
         for link in &mut self.links {
-            wait = wait.sooner(link.poll(&host, now, &mut self.scratch, &mut moved));
+            wait = wait.sooner(link.poll(&host, now, &mut moved));
         }
         self.counters.sent = self.counters.sent.wrapping_add(moved.sent);
         self.counters.lost = self.counters.lost.wrapping_add(moved.lost);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    World, description, exchange, outlet,
+    Lab, World, description, exchange, outlet,
     pair::{Pair, ask, inlet},
 };
 use schwann_node::{InletState, Keep, LinkState, Micros, Pace, PushError, Security, Wait};
@@ -38,6 +38,21 @@ fn numbers_of_every_format_arrive_plain_and_sealed() {
         passes::<i16>(sealed, [[i16::MIN, 0, i16::MAX], [1; 3], [2; 3]]);
         passes::<i32>(sealed, [[i32::MIN, 0, i32::MAX], [1; 3], [2; 3]]);
         passes::<i64>(sealed, [[i64::MIN, 0, i64::MAX], [1; 3], [2; 3]]);
+    }
+}
+
+#[test]
+fn a_sample_longer_than_the_records_that_its_subscriber_takes_arrives() {
+    let mut pair = Pair::new(description(ChannelFormat::Double64, 128, 100.0), true, Pace::EverySample, 16);
+    pair.inlet = inlet(pair.outlet.description(), Lab::new().security_within(256, 2, |_| {}));
+    pair.connect();
+    for turn in 0..20 {
+        let sample: [f64; 128] = core::array::from_fn(|channel| f64::from(turn) + channel as f64 / 128.0);
+        pair.producer.push(&sample, f64::from(turn)).expect("room");
+        pair.exchange(usize::MAX);
+        let mut pulled = [0.0; 128];
+        assert_eq!(pair.inlet.pull(&mut pulled), Some(f64::from(turn)));
+        assert_eq!(pulled, sample);
     }
 }
 

@@ -12,7 +12,7 @@ use schwann_node::{
 };
 use schwann_node_smoltcp::LINKS;
 use schwann_proto::{stream::ChannelFormat, wire::ByteWriter};
-use schwann_session::{Datagrams, Responder, Secure, Suite, UnixSeconds};
+use schwann_session::{BareResponder, Datagrams, Secure, Suite, UnixSeconds};
 
 use crate::{
     machine,
@@ -23,6 +23,8 @@ use crate::{
 
 type Node<'a> = Outlet<'a, LINKS, RX, TX>;
 
+/// Most plaintext that subscribers take in a record, in bytes: more than an outlet sends at a time, as with computers.
+const TAKEN: usize = 2000;
 /// Pushes per measurement.
 const PUSHES: u32 = 256;
 
@@ -48,7 +50,7 @@ pub fn run() -> ! {
         size_of::<Node<'_>>(),
         size_of::<Secure>(),
         size_of::<Datagrams>(),
-        size_of::<Responder>(),
+        size_of::<BareResponder>(),
     );
     say!("residue words={}", residue());
     #[cfg(feature = "hybrid")]
@@ -105,7 +107,7 @@ fn hybrid() {
         machine::exit(10)
     };
     let security = Security::Require(one.member());
-    let Ok(mut outlet) = Outlet::<'_, 1, 1024, 2048>::new(description, consumer, security, Pace::EverySample)
+    let Ok(mut outlet) = Outlet::<'_, 1, 1458, 2048>::new(description, consumer, security, Pace::EverySample)
     else {
         machine::exit(13)
     };
@@ -120,7 +122,7 @@ fn hybrid() {
         "hybrid instructions={} steps={} stack={deepest} responder={}",
         span.total,
         span.count,
-        size_of::<Responder>()
+        size_of::<BareResponder>()
     );
 }
 
@@ -187,7 +189,7 @@ fn feeds(sealed: bool, subscribers: usize, batch: u32) {
     let mut entropy = [Known(1), Known(2)];
     let [one, two] = &mut entropy;
     let (Ok(one), Ok(two)) =
-        (Keys::parse(transcript::KEYS[0], RX - 20, one), Keys::parse(transcript::KEYS[1], RX - 20, two))
+        (Keys::parse(transcript::KEYS[0], RX - 20, one), Keys::parse(transcript::KEYS[1], TAKEN, two))
     else {
         machine::exit(12)
     };

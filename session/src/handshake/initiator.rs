@@ -4,7 +4,8 @@ use zeroize::Zeroizing;
 
 use super::{
     ALERT, ClassicSuite, Context, Established, PeerIdentity, Progress, Suite,
-    message::{self, Inbox, Output, Proof, Side},
+    message::{self, Side},
+    room::Memory,
 };
 use crate::{
     NoEntropy, Refusal, Secure,
@@ -17,8 +18,8 @@ use crate::{
 pub struct Initiator {
     suite: Suite,
     state: State,
-    inbox: Inbox,
-    output: Output,
+    inbox: Memory,
+    output: Memory,
     sent: usize,
 }
 
@@ -52,18 +53,19 @@ impl Initiator {
         seed: kem::Seed,
         context: &Context<'_>,
     ) -> Result<Self, Broken> {
-        let mut output = Output::new();
-        message::put(&mut output, suite.first_line())?;
+        let mut output = Memory::new();
+        let mut room = output.room();
+        room.put(suite.first_line())?;
         let mut noise = Noise::new(true, suite.first_line(), context.credentials.noise(), ephemeral)?;
         match suite {
-            Suite::Classic => message::put_message(&mut noise, &[], suite.message_1_len(), &mut output)?,
+            Suite::Classic => message::put_message(&mut noise, &[], suite.message_1_len(), &mut room)?,
             Suite::Hybrid => {
                 let public = seed.public().ok_or(Broken)?;
-                message::put_message(&mut noise, &public, suite.message_1_len(), &mut output)?;
+                message::put_message(&mut noise, &public, suite.message_1_len(), &mut room)?;
             }
         }
         let state = State::Message2 { noise, seed };
-        Ok(Self { suite, state, inbox: Inbox::default(), output, sent: 0 })
+        Ok(Self { suite, state, inbox: Memory::new(), output, sent: 0 })
     }
 
     /// Takes what the socket received.
@@ -86,12 +88,17 @@ impl Initiator {
         let State::Message2 { noise, seed } = &mut self.state else {
             return if matches!(self.state, State::Done(_)) { Ok(true) } else { Err(Refusal::Closed) };
         };
-        let Some(message) = self.inbox.take(input, self.suite.message_2_len())? else { return Ok(false) };
+        let (mut inbox, length) = (self.inbox.room(), self.suite.message_2_len());
+        if !inbox.fill_message(input, length)? {
+            return Ok(false);
+        }
+        let message = inbox.message(length)?;
         let (peer, max_record) = read_message_2(self.suite, noise, seed, message, context)?;
-        self.output.clear();
+        let mut output = self.output.room();
+        output.clear();
         self.sent = 0;
-        let proof = Proof::encode(Side::Inlet, noise, context);
-        message::put_message(noise, &proof, message::MESSAGE_3_LEN, &mut self.output)
+        let proof = message::prove_own(Side::Inlet, noise, context);
+        message::put_message(noise, &proof, message::MESSAGE_3_LEN, &mut output)
             .map_err(|Broken| Refusal::Malformed)?;
         let State::Message2 { noise, .. } = core::mem::replace(&mut self.state, State::Refused) else {
             return Err(Refusal::Closed);
@@ -105,23 +112,24 @@ impl Initiator {
     /// Ends the handshake. A peer that does not speak this language gets nothing more.
     fn refuse(&mut self, refusal: Refusal) {
         self.state = State::Refused;
-        self.output.clear();
+        let mut output = self.output.room();
+        output.clear();
         self.sent = 0;
         if !matches!(refusal, Refusal::PlainPeer | Refusal::RefusedByPeer | Refusal::Closed) {
             // Cannot fail: the output is empty.
-            self.output.try_push(ALERT).unwrap_or_default();
+            let _ = output.put(&[ALERT]);
         }
     }
 
     /// What is to be sent; tell with [`sent`](Self::sent) how much was.
     #[must_use]
     pub fn poll_output(&self) -> &[u8] {
-        self.output.get(self.sent..).unwrap_or_default()
+        self.output.filled().get(self.sent..).unwrap_or_default()
     }
 
     /// Notes that the first `count` bytes of the output were sent.
     pub fn sent(&mut self, count: usize) {
-        self.sent = self.sent.saturating_add(count).min(self.output.len());
+        self.sent = self.sent.saturating_add(count).min(self.output.filled().len());
     }
 
     /// Says what it means that the outlet closed the connection now.
@@ -129,14 +137,14 @@ impl Initiator {
     /// An outlet of the original library closes at once on a first line that it does not know.
     #[must_use]
     pub fn closed(&self) -> Refusal {
-        if self.inbox.is_empty() { Refusal::PlainPeer } else { Refusal::Closed }
+        if self.inbox.filled().is_empty() { Refusal::PlainPeer } else { Refusal::Closed }
     }
 
     /// Hands over the session; nothing if the handshake is not done or its output has not all been sent.
     #[must_use]
     pub fn finish(self) -> Option<Established> {
         match self.state {
-            State::Done(established) if self.sent == self.output.len() => Some(established),
+            State::Done(established) if self.sent == self.output.filled().len() => Some(established),
             _ => None,
         }
     }

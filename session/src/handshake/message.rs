@@ -1,11 +1,10 @@
 //! The handshake's bytes: first line, lengths, payloads.
 
-use arrayvec::ArrayVec;
-
-use super::{ClassicSuite, Context, PeerIdentity, Suite};
+use super::{ClassicSuite, Context, PeerIdentity, Suite, room::Room};
 use crate::{
     Certificate, Refusal, Roles, Statement,
     bytes::{Reader, concat},
+    certificate::Encoded,
     identity::binding,
     kem,
     noise::{Broken, Noise},
@@ -31,31 +30,29 @@ impl Suite {
     /// Length of message 2: `e`, `s` and its tag, the payload and its tag.
     pub(super) const fn message_2_len(self) -> usize {
         match self {
-            Self::Classic => 32 + 48 + Proof::LEN + 16,
-            Self::Hybrid => 32 + 48 + kem::CIPHERTEXT_LEN + Proof::LEN + 16,
+            Self::Classic => 32 + 48 + PROOF_LEN + 16,
+            Self::Hybrid => 32 + 48 + kem::CIPHERTEXT_LEN + PROOF_LEN + 16,
         }
     }
 }
 
 /// Length of message 3: `s` and its tag, the payload and its tag.
-pub(super) const MESSAGE_3_LEN: usize = 48 + Proof::LEN + 16;
+pub(super) const MESSAGE_3_LEN: usize = 48 + PROOF_LEN + 16;
 /// The longest message.
 pub(super) const MAX_MESSAGE: usize = Suite::Hybrid.message_2_len();
 /// The most that is waiting to be sent: the first line and message 1, or message 2.
-pub(super) const MAX_OUTPUT: usize = LENGTH_LEN + MAX_MESSAGE;
-const LENGTH_LEN: usize = 2;
+const MAX_OUTPUT: usize = LENGTH_LEN + MAX_MESSAGE;
+/// Bytes of a message's length before it.
+pub(super) const LENGTH_LEN: usize = 2;
 const _: () =
     assert!(Suite::Classic.first_line().len() + LENGTH_LEN + Suite::Hybrid.message_1_len() <= MAX_OUTPUT);
+// Message 2 is the longest of its suite.
+const _: () = assert!(
+    Suite::Classic.message_2_len() >= MESSAGE_3_LEN
+        && Suite::Hybrid.message_2_len() >= Suite::Hybrid.message_1_len()
+);
 // The alert is no first byte of a length.
 const _: () = assert!(MAX_MESSAGE < 0xFF00);
-
-/// Bytes waiting to be sent.
-pub(super) type Output = ArrayVec<u8, MAX_OUTPUT>;
-
-/// Adds to what is waiting to be sent.
-pub(super) fn put(output: &mut Output, bytes: &[u8]) -> Result<(), Broken> {
-    output.try_extend_from_slice(bytes).map_err(|_| Broken)
-}
 
 /// Writes a Noise message of `length` bytes, with its length before it.
 #[inline(never)]
@@ -63,110 +60,64 @@ pub(super) fn put_message(
     noise: &mut Noise,
     payload: &[u8],
     length: usize,
-    output: &mut Output,
+    output: &mut Room<'_>,
 ) -> Result<(), Broken> {
-    let mut message = [0; MAX_MESSAGE];
-    let message = message.get_mut(..length).ok_or(Broken)?;
-    if noise.write(payload, message)? != length {
-        return Err(Broken);
-    }
-    put(output, &u16::try_from(length).map_err(|_| Broken)?.to_be_bytes())?;
-    put(output, message)
+    output.put(&u16::try_from(length).map_err(|_| Broken)?.to_be_bytes())?;
+    let written = noise.write(payload, output.grow(length)?)?;
+    if written == length { Ok(()) } else { Err(Broken) }
 }
 
-/// Collects a message whose length is known before it comes.
-#[derive(Default)]
-pub(super) struct Inbox(ArrayVec<u8, { LENGTH_LEN + MAX_MESSAGE }>);
+/// Bytes of a proof.
+pub(super) const PROOF_LEN: usize = Certificate::LEN + 64 + 16;
 
-impl Inbox {
-    /// Takes from the front of `input` what is missing of a message of `length` bytes, and returns it once
-    /// it is whole. A wrong length is refused before anything behind it is taken.
-    pub(super) fn take(&mut self, input: &mut &[u8], length: usize) -> Result<Option<&[u8]>, Refusal> {
-        self.fill(input, LENGTH_LEN);
-        self.check_length(length)?;
-        self.fill(input, length.saturating_add(LENGTH_LEN));
-        Ok(self.0.get(LENGTH_LEN..).filter(|message| message.len() == length))
-    }
-
-    /// What lies behind the length.
-    pub(super) fn message(&self) -> Option<&[u8]> {
-        self.0.get(LENGTH_LEN..)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn fill(&mut self, input: &mut &[u8], until: usize) {
-        let missing = until.saturating_sub(self.0.len()).min(input.len());
-        let Some((front, rest)) = input.split_at_checked(missing) else { return };
-        if self.0.try_extend_from_slice(front).is_ok() {
-            *input = rest;
-        }
-    }
-
-    fn check_length(&self, length: usize) -> Result<(), Refusal> {
-        match *self.0.as_slice() {
-            [super::ALERT, ..] => Err(Refusal::RefusedByPeer),
-            [b'L', b'S', ..] => Err(Refusal::PlainPeer),
-            [high, low, ..] if usize::from(u16::from_be_bytes([high, low])) != length => {
-                Err(Refusal::Malformed)
-            }
-            _ => Ok(()),
-        }
-    }
+/// Proves this end, `side`, for the handshake as it stands.
+#[inline(never)]
+pub(super) fn prove_own(side: Side, noise: &Noise, context: &Context<'_>) -> [u8; PROOF_LEN] {
+    let max_record = u32::try_from(context.credentials.max_record()).unwrap_or(u32::MAX);
+    concat(&[
+        &context.credentials.certificate().encode(),
+        &context.credentials.bind(side.byte(), &noise.hash()),
+        &max_record.to_le_bytes(),
+        &[0; 4],
+        &context.revoked.number().to_le_bytes(),
+    ])
 }
 
 /// What each end says about itself at the end of its payload: certificate, signature, limits.
-pub(super) struct Proof {
-    certificate: Certificate,
-    signature: [u8; 64],
+struct Proof<'a> {
+    certificate: Encoded<'a>,
+    signature: &'a [u8; 64],
     max_record: usize,
     revocation_number: u64,
 }
 
-impl Proof {
-    pub(super) const LEN: usize = Certificate::LEN + 64 + 16;
-
-    /// Proves this end, `side`, for the handshake as it stands.
-    #[inline(never)]
-    pub(super) fn encode(side: Side, noise: &Noise, context: &Context<'_>) -> [u8; Self::LEN] {
-        let max_record = u32::try_from(context.credentials.max_record()).unwrap_or(u32::MAX);
-        concat(&[
-            &context.credentials.certificate().encode(),
-            &context.credentials.bind(side.byte(), &noise.hash()),
-            &max_record.to_le_bytes(),
-            &[0; 4],
-            &context.revoked.number().to_le_bytes(),
-        ])
-    }
-
-    #[inline(never)]
-    fn parse(payload: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(payload);
-        let proof = Self {
-            certificate: Certificate::parse(&reader.array()?).ok()?,
-            signature: reader.array()?,
-            max_record: usize::try_from(reader.word()?).ok()?.min(MAX_RECORD),
-            revocation_number: {
-                reader.word()?;
-                reader.long()?
-            },
-        };
-        (proof.max_record >= MIN_RECORD && reader.rest().is_empty()).then_some(proof)
+impl<'a> Proof<'a> {
+    fn parse(payload: &'a [u8]) -> Option<Self> {
+        let (certificate, rest) = payload.split_first_chunk()?;
+        let certificate = Encoded::split(certificate)?;
+        let (signature, rest) = rest.split_first_chunk()?;
+        let mut reader = Reader::new(rest);
+        let max_record = usize::try_from(reader.word()?).ok()?.min(MAX_RECORD);
+        reader.word()?;
+        let revocation_number = reader.long()?;
+        let proof = Self { certificate, signature, max_record, revocation_number };
+        (max_record >= MIN_RECORD && reader.rest().is_empty()).then_some(proof)
     }
 
     /// Checks that the holder of the certificate is the other end of this very handshake.
     #[inline(never)]
     fn verify_binding(&self, side: Side, hash: &[u8; 32], noise: &Noise) -> Result<(), Refusal> {
+        let device = self.certificate.device().ok_or(Refusal::Malformed)?;
         let public = noise.remote_static().map_err(|Broken| Refusal::Forged)?;
         let signed = binding(side.byte(), &public, hash);
-        let device = &self.certificate.statement.device;
-        if device.verifies(&signed, &self.signature) { Ok(()) } else { Err(Refusal::Forged) }
+        if device.verifies(&signed, self.signature) { Ok(()) } else { Err(Refusal::Forged) }
+    }
+
+    /// What is to be kept of a proof that has been verified.
+    #[inline(never)]
+    fn proven(&self) -> Result<Proven, Refusal> {
+        let statement = self.certificate.statement().map_err(|_| Refusal::Malformed)?;
+        Ok(Proven { statement, revocation_number: self.revocation_number, max_record: self.max_record })
     }
 }
 
@@ -192,8 +143,7 @@ pub(super) fn prove(
     let proof = Proof::parse(payload).ok_or(Refusal::Malformed)?;
     proof.certificate.verify(context.lab)?;
     proof.verify_binding(side, hash, noise)?;
-    let statement = proof.certificate.statement;
-    Ok(Proven { statement, revocation_number: proof.revocation_number, max_record: proof.max_record })
+    proof.proven()
 }
 
 impl Proven {

@@ -166,3 +166,47 @@ fn an_alert_in_place_of_the_greeting_is_a_refusal() {
     assert_eq!(inlet.open(&mut [ALERT]), Err(LayerError::Refused));
     assert_eq!(inlet.refusal(), Some(Refusal::RefusedByPeer));
 }
+
+#[test]
+fn what_is_sealed_in_place_is_what_is_sealed_from_elsewhere() {
+    let key = |byte| Key::new(&[byte; 32]);
+    let mut random = Random(11);
+    for max in [256, 300, MAX_RECORD] {
+        let [mut one, mut other] = [(); 2].map(|()| Secure::outlet(key(1), key(2), max));
+        for _ in 0..200 {
+            let plain: Vec<u8> = (0..random.below(1500)).map(|_| random.next() as u8).collect();
+            if random.below(3) == 0 {
+                one.request_rekey();
+                other.request_rekey();
+            }
+            let [mut wire, mut placed] = [(); 2].map(|()| vec![0; one.sealed_len(plain.len())]);
+            let length = one.seal(&plain, &mut wire).unwrap();
+            let room = placed.get_mut(RECORD_HEAD..).unwrap_or_default();
+            room.iter_mut().zip(&plain).for_each(|(to, from)| *to = *from);
+            assert_eq!(other.seal_in_place(plain.len(), &mut placed), Ok(length));
+            assert_eq!(placed[..length], wire[..length], "{} bytes in records of {max}", plain.len());
+        }
+        assert!(one.rekeys() > 30);
+    }
+}
+
+#[test]
+fn the_room_for_plaintext_is_all_that_there_is() {
+    for max in [256, 300, MAX_RECORD] {
+        let key = |byte| Key::new(&[byte; 32]);
+        let session = Secure::outlet(key(1), key(2), max);
+        for wire_len in 0..1500 {
+            let room = session.plain_room(wire_len);
+            assert!(room == 0 || session.sealed_len(room) <= wire_len, "{room} bytes in {wire_len}");
+            assert!(session.sealed_len(room + 1) > wire_len, "{room} bytes in {wire_len}, of {max}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_room_to_be_sealed_in_place_is_refused() {
+    let (mut outlet, _) = ends();
+    let mut wire = [0; 100];
+    assert_eq!(outlet.seal_in_place(61, &mut wire), Err(LayerError::NoSpace));
+    assert_eq!(outlet.seal_in_place(60, &mut wire), Ok(60 + RECORD_OVERHEAD));
+}

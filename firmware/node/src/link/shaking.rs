@@ -1,10 +1,10 @@
 //! The handshake of a link: from its first line to the session.
 
 use schwann_proto::wire::feed::RequestReader;
-use schwann_session::{Progress, Responder};
+use schwann_session::{BareResponder, Desk, Progress};
 
 use super::{Event, Host, Link, PATIENCE, Phase, guard::Guard};
-use crate::{outgoing::Outgoing, security::Surroundings, time::Micros};
+use crate::{security::Surroundings, time::Micros};
 
 impl<const RX: usize, const TX: usize> Link<RX, TX> {
     pub(super) fn begin_shaking(
@@ -13,18 +13,15 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         surroundings: &mut Surroundings<'_>,
     ) -> Event {
         self.await_message(surroundings.now);
-        let said = self.intake.plain();
-        let step = step_handshake(&mut self.guard, &mut self.out, said, host, surroundings);
-        // The message that makes a session is the peer's second: nothing that it has said goes beyond its first.
-        self.intake.clear();
-        self.follow(&step, &[], host, surroundings).1
+        // What the peer has said lies in the intake already.
+        self.shake_hands(&[], host, surroundings).1
     }
 
     /// Not part of its caller, whose frame lies below the whole handshake: the responder is made on the stack.
     #[inline(never)]
     fn await_message(&mut self, now: Micros) {
         self.phase = Phase::Shaking;
-        self.guard = Guard::Shaking(Responder::new());
+        self.guard = Guard::Shaking(BareResponder::new());
         self.deadline = now.after(PATIENCE);
     }
 
@@ -34,7 +31,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         host: &Host<'_, '_>,
         surroundings: &mut Surroundings<'_>,
     ) -> (usize, Event) {
-        let step = step_handshake(&mut self.guard, &mut self.out, bytes, host, surroundings);
+        let step = self.step_handshake(bytes, host, surroundings);
         self.follow(&step, bytes, host, surroundings)
     }
 
@@ -49,6 +46,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         match *step {
             Shaken::Goes => (bytes.len(), Event::None),
             Shaken::Done { consumed } => {
+                self.intake.clear();
                 if !self.enter_session() {
                     return (bytes.len(), self.give_up());
                 }
@@ -80,6 +78,27 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         self.phase = Phase::Asking(RequestReader::new());
         true
     }
+    /// The messages lie where requests and answers lie later.
+    fn step_handshake(
+        &mut self,
+        bytes: &[u8],
+        host: &Host<'_, '_>,
+        surroundings: &mut Surroundings<'_>,
+    ) -> Shaken {
+        let (Guard::Shaking(responder), Some(member)) = (&mut self.guard, host.security.member()) else {
+            return Shaken::Broken;
+        };
+        let (intake, out) = (&mut self.intake, &mut self.out);
+        let step = out.put_by(|output| {
+            let mut desk = Desk { inbox: intake.room(), output };
+            surroundings.with_context(member, |context| responder.handle(bytes, &mut desk, context))
+        });
+        match step {
+            Ok(Progress::NeedsMore) => Shaken::Goes,
+            Ok(Progress::Done { consumed }) => Shaken::Done { consumed },
+            Err(_) => Shaken::Refused,
+        }
+    }
 }
 
 /// What a step of a handshake came to.
@@ -88,26 +107,4 @@ enum Shaken {
     Done { consumed: usize },
     Broken,
     Refused,
-}
-
-fn step_handshake<const TX: usize>(
-    guard: &mut Guard,
-    out: &mut Outgoing<TX>,
-    bytes: &[u8],
-    host: &Host<'_, '_>,
-    surroundings: &mut Surroundings<'_>,
-) -> Shaken {
-    let (Guard::Shaking(responder), Some(member)) = (guard, host.security.member()) else {
-        return Shaken::Broken;
-    };
-    let step = surroundings.with_context(member, |context| responder.handle(bytes, context));
-    let output = responder.poll_output();
-    let (len, put) = (output.len(), out.put_raw(output));
-    responder.sent(len);
-    match (step, put) {
-        (Ok(Progress::NeedsMore), Ok(())) => Shaken::Goes,
-        (Ok(Progress::Done { consumed }), Ok(())) => Shaken::Done { consumed },
-        (Ok(_), Err(_)) => Shaken::Broken,
-        (Err(_), _) => Shaken::Refused,
-    }
 }

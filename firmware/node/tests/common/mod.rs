@@ -15,7 +15,7 @@ use schwann_session::{
     Roles, Statement, SystemEntropy, UnixSeconds,
 };
 
-pub(crate) type NodeOutlet = Outlet<'static, 4, 1024, 2048>;
+pub(crate) type NodeOutlet = Outlet<'static, 4, 1458, 2048>;
 pub(crate) type NodeInlet = Inlet<'static, 4096, 2048>;
 
 /// The date of every test.
@@ -81,8 +81,18 @@ impl Lab {
 
     /// The security of a node, for as long as the test runs.
     pub(crate) fn security(&self, serial: u64, change: impl FnOnce(&mut Statement)) -> Security<'static> {
+        self.security_within(1000, serial, change)
+    }
+
+    /// The same for a node that takes `most` bytes in a record.
+    pub(crate) fn security_within(
+        &self,
+        most: usize,
+        serial: u64,
+        change: impl FnOnce(&mut Statement),
+    ) -> Security<'static> {
         let content = self.content(serial, change).leak();
-        let keys = Box::leak(Box::new(Keys::parse(content, 1000, &mut SystemEntropy).expect("keys")));
+        let keys = Box::leak(Box::new(Keys::parse(content, most, &mut SystemEntropy).expect("keys")));
         Security::Require(keys.member())
     }
 }
