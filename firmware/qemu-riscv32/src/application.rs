@@ -26,7 +26,8 @@ pub fn run(settings: &Settings) -> ! {
     let mut due = start.after(period);
     let mut dog = Watchdog { beats: 0, since: start };
     let mut sequence = 0_u32;
-    let mut sample = [0.0_f32; 128];
+    let mut narrow = [0.0; 8];
+    let sample = narrow.get_mut(..settings.channel_count).unwrap_or_else(|| wide_sample(settings));
     loop {
         machine::sleep(0, Some(due));
         let now = machine::now();
@@ -36,9 +37,9 @@ pub fn run(settings: &Settings) -> ! {
             due = now;
         }
         while due <= now {
-            fill(sequence, &mut sample[..settings.channel_count]);
+            fill(sequence, sample);
             // Where the newest are kept, a push of the stream's own shape succeeds.
-            let _ = producer.push(&sample[..settings.channel_count], due.seconds());
+            let _ = producer.push(sample, due.seconds());
             sequence = sequence.wrapping_add(1);
             due = due.after(period);
         }
@@ -51,6 +52,12 @@ pub fn run(settings: &Settings) -> ! {
             machine::exit(0);
         }
     }
+}
+
+/// Room for more channels than the 8 of the board that this stands for.
+fn wide_sample(settings: &Settings) -> &'static mut [f32] {
+    // SAFETY: RAM that nothing else owns, zero at start; `run` asks once, for 128 channels at most.
+    unsafe { core::slice::from_raw_parts_mut(machine::WIDE_SAMPLE as *mut f32, settings.channel_count) }
 }
 
 /// Wakes hart 1, which receives, and ends the emulation with a `q`.

@@ -28,7 +28,8 @@ const DEVICE_ID: usize = 8;
 const QUEUE: usize = 8;
 /// A frame with the card's own header before it.
 const FRAME: usize = 1536;
-const RECEIVED: usize = 2;
+/// While one frame is looked at, the next waits where it comes from, as it does in the memory of a chip's network controller.
+const RECEIVED: usize = 1;
 /// Frames that wait for the card; not less than subscribers: smoltcp offers them to its sockets in order, and the last
 /// one would starve.
 const SENT: usize = 4;

@@ -68,6 +68,8 @@ const KEY_SLOT_LEN: usize = 4096;
 pub const WIDE_RING: usize = 0x80c0_0000;
 /// The same for what sockets send; 2,048 slots of 128 channels take just over 1 MiB.
 pub const WIDE_BUFFER: usize = 0x80d8_0000;
+/// The same for a sample that is about to be pushed.
+pub const WIDE_SAMPLE: usize = 0x80dc_0000;
 
 pub fn read(address: usize) -> u32 {
     // SAFETY: every caller names a register or a word of RAM that nothing in Rust owns.

@@ -25,7 +25,7 @@ pub trait Board {
 
 /// Memory of the sockets, but for what connections send.
 pub struct Buffers {
-    received: [[u8; 512]; LINKS],
+    received: [[u8; RECEIVED_LEN]; LINKS],
     discovery: Datagrams<REPLY_LEN>,
     service: Datagrams<TIME_LEN>,
 }
@@ -43,7 +43,7 @@ impl Buffers {
     #[inline(never)]
     #[must_use]
     pub const fn new() -> Self {
-        Self { received: [[0; 512]; LINKS], discovery: Datagrams::new(), service: Datagrams::new() }
+        Self { received: [[0; RECEIVED_LEN]; LINKS], discovery: Datagrams::new(), service: Datagrams::new() }
     }
 }
 
@@ -277,6 +277,9 @@ pub fn instant(now: Micros) -> Instant {
 const DISCOVERY_PORT: u16 = 16571;
 /// The groups in which the original library searches.
 const GROUPS: [[u8; 4]; 2] = [[224, 0, 0, 183], [239, 255, 172, 215]];
+/// Bytes that a connection may receive before the outlet takes them, which it does at once: a request or a message of a
+/// handshake comes in two or three segments then, and nothing else comes.
+const RECEIVED_LEN: usize = 256;
 /// Longest datagram that is looked at, in bytes.
 const QUERY_LEN: usize = 512;
 /// Room for replies about time, in bytes: four of them, sealed.
