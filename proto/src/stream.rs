@@ -186,6 +186,27 @@ pub const TRANSPORT_BUFFER_THOUSANDTHS: i32 = 2;
 /// Transport flag: a push returns when every consumer's socket has taken the sample.
 pub const TRANSPORT_SYNC_BLOCKING: i32 = 4;
 
+/// The elements of a description before `desc`, in their order (spec: lsl-wire §4.1).
+pub const FIELDS: [&str; 17] = [
+    "name",
+    "type",
+    "channel_count",
+    "channel_format",
+    "source_id",
+    "nominal_srate",
+    "version",
+    "created_at",
+    "uid",
+    "session_id",
+    "hostname",
+    "v4address",
+    "v4data_port",
+    "v4service_port",
+    "v6address",
+    "v6data_port",
+    "v6service_port",
+];
+
 #[cfg(test)]
 mod tests {
     use super::{BufferUnit, ChannelFormat, first_stamp_of_chunk};

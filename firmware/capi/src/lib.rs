@@ -7,9 +7,11 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 mod node;
+mod push;
 mod settings;
 
 pub use node::*;
+pub use push::*;
 pub use settings::{Counters, Settings};
 
 #[cfg(not(feature = "std"))]

@@ -1,17 +1,11 @@
-//! The functions of the header.
+//! Making a node, and the network's functions.
 
-use core::{
-    ffi::{CStr, c_char, c_void},
-    mem::MaybeUninit,
-    ptr, slice,
-    sync::atomic::AtomicU32,
-};
+use core::{ffi::c_void, mem::MaybeUninit, ptr, slice, sync::atomic::AtomicU32};
 
 use schwann_node::{
-    Control, LinkState, Micros, Outlet, Producer, PushError, Security, Service, Surroundings, Wait,
-    provision::Keys, ring,
+    Control, LinkState, Micros, Outlet, Producer, Security, Service, Surroundings, Wait, provision::Keys,
+    ring,
 };
-use schwann_proto::wire::sample::Value;
 use schwann_session::{Entropy as _, UnixSeconds};
 
 use crate::settings::{Counters, Dice, Settings};
@@ -113,7 +107,7 @@ fn make(
 /// # Safety
 ///
 /// - `node` is null or comes from `schwann_node_create`, and one thread at a time pushes.
-unsafe fn application<'a>(node: *mut Node) -> Option<&'a mut Producer<'static>> {
+pub(crate) unsafe fn application<'a>(node: *mut Node) -> Option<&'a mut Producer<'static>> {
     if node.is_null() {
         return None;
     }
@@ -148,81 +142,6 @@ unsafe fn view<'a>(bytes: *const u8, len: usize) -> &'a [u8] {
     }
     // SAFETY: the caller's promise.
     unsafe { slice::from_raw_parts(bytes, len) }
-}
-
-/// # Safety
-///
-/// - As for `application`; `values` is null or has `count` values.
-unsafe fn push<T: Value>(node: *mut Node, values: *const T, count: usize, stamp: f64) -> i32 {
-    // SAFETY: the caller's promise.
-    let Some(producer) = (unsafe { application(node) }) else { return ARGUMENT };
-    if values.is_null() {
-        return ARGUMENT;
-    }
-    // SAFETY: the caller's promise.
-    let values = unsafe { slice::from_raw_parts(values, count) };
-    code(producer.push(values, stamp))
-}
-
-fn code(pushed: Result<(), PushError>) -> i32 {
-    match pushed {
-        Ok(()) => 0,
-        Err(PushError::Full) => FULL,
-        Err(_) => ARGUMENT,
-    }
-}
-
-macro_rules! push_functions {
-    ($($name:ident: $type:ty),*) => {$(
-        /// Hands one sample to the network; never waits.
-        ///
-        /// # Safety
-        ///
-        /// - `node` is null or comes from `schwann_node_create`; one thread at a time pushes.
-        /// - `values` is null or has `count` values.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(node: *mut Node, values: *const $type, count: usize, stamp: f64) -> i32 {
-            // SAFETY: the caller's promise.
-            unsafe { push(node, values, count, stamp) }
-        }
-    )*};
-}
-
-push_functions! {
-    schwann_node_push_f32: f32,
-    schwann_node_push_f64: f64,
-    schwann_node_push_i8: i8,
-    schwann_node_push_i16: i16,
-    schwann_node_push_i32: i32,
-    schwann_node_push_i64: i64
-}
-
-/// Hands one sample of strings to the network; never waits.
-///
-/// # Safety
-///
-/// - `node` is null or comes from `schwann_node_create`; one thread at a time pushes.
-/// - `strings` is null or has `count` pointers, each null or to a terminated text.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn schwann_node_push_strings(
-    node: *mut Node,
-    strings: *const *const c_char,
-    count: usize,
-    stamp: f64,
-) -> i32 {
-    // SAFETY: the caller's promise.
-    let Some(producer) = (unsafe { application(node) }) else { return ARGUMENT };
-    if strings.is_null() {
-        return ARGUMENT;
-    }
-    // SAFETY: the caller's promise.
-    let strings = unsafe { slice::from_raw_parts(strings, count) };
-    if strings.iter().any(|text| text.is_null()) {
-        return ARGUMENT;
-    }
-    // SAFETY: none is null, so the caller promises that each is terminated.
-    let texts = strings.iter().map(|text| unsafe { CStr::from_ptr(*text) }.to_bytes());
-    code(producer.push_strings(texts, stamp))
 }
 
 /// Socket `link` has accepted a connection.
@@ -399,8 +318,3 @@ pub unsafe extern "C" fn schwann_node_read_counters(node: *mut Node, out: *mut C
 fn surroundings(dice: &mut Dice, now_us: u64, calendar_s: u64) -> Surroundings<'_> {
     Surroundings { now: Micros(now_us), calendar: UnixSeconds(calendar_s), entropy: dice }
 }
-
-/// A null pointer, a sample of another shape than the stream's, or strings that are too long.
-const ARGUMENT: i32 = -1;
-/// The ring is full, and keeps the oldest.
-const FULL: i32 = -2;

@@ -5,7 +5,7 @@
 use core::fmt;
 
 use schwann_proto::{
-    stream::{ChannelFormat, PROTOCOL_VERSION},
+    stream::{ChannelFormat, FIELDS, PROTOCOL_VERSION},
     wire::{NoRoom, Sink, number},
 };
 
@@ -190,27 +190,6 @@ impl Description<'_> {
         FIELDS.contains(&field)
     }
 }
-
-/// Every element before `desc`, in order.
-const FIELDS: [&str; 17] = [
-    "name",
-    "type",
-    "channel_count",
-    "channel_format",
-    "source_id",
-    "nominal_srate",
-    "version",
-    "created_at",
-    "uid",
-    "session_id",
-    "hostname",
-    "v4address",
-    "v4data_port",
-    "v4service_port",
-    "v6address",
-    "v6data_port",
-    "v6service_port",
-];
 
 fn put_element(name: &str, value: &str, out: &mut impl Sink) -> Result<(), NoRoom> {
     out.put(b"\n\t<")?;

@@ -3,7 +3,6 @@
 use schwann_session::{BareResponder, Datagrams, Secure};
 
 /// What stands between a link and its socket. A handshake is over when there is a session, so that they share memory.
-#[expect(clippy::large_enum_variant, reason = "there is no heap to box it in")]
 pub(super) enum Guard {
     Open,
     Sealed(Secure, Option<Datagrams>),

@@ -1,18 +1,20 @@
 //! The image for QEMU and the desktop, over a network of their own. Run by `checks/70-firmware.sh`, which makes that
 //! network (a tap `schwann0` at 10.77.0.1) and sets `SCHWANN_IMAGES`, and `SCHWANN_PYLSL` for the original library.
 
+mod budgets;
+#[path = "../common/mod.rs"]
 mod common;
+mod machine;
 
 use core::time::Duration;
-use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::net::{TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use common::Lab;
+use machine::{Machine, numbers};
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::trust::{Member, Policy, Trust};
@@ -26,127 +28,6 @@ use schwann_session::{
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 60.0;
 const NODE: &str = "10.77.0.2";
-
-/// A running machine.
-struct Machine {
-    child: Child,
-    lines: Receiver<String>,
-    /// Holds what the machine was told.
-    folder: std::path::PathBuf,
-}
-
-impl Machine {
-    fn start(settings: &str, keys: Option<&[u8]>, extra: &[&str]) -> Self {
-        let folder = std::env::temp_dir().join(format!("schwann-qemu-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let calendar = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-        std::fs::write(folder.join("settings"), format!("{settings}\ncalendar={calendar}\n\0"))
-            .expect("written");
-        // Erased flash, where there are no keys.
-        let mut flash = vec![0xff; 8192];
-        if let Some(content) = keys {
-            let image = common::image(content);
-            flash[..image.len()].copy_from_slice(&image);
-        }
-        std::fs::write(folder.join("keys"), flash).expect("written");
-        let loader = |name: &str, at: &str| {
-            format!("loader,file={},addr={at},force-raw=on", folder.join(name).display())
-        };
-        // A device serves; the other image does everything else.
-        let name = if settings.starts_with("mode=") { "schwann-qemu-riscv32" } else { "schwann-qemu-node" };
-        let images = std::env::var("SCHWANN_IMAGES").expect("checks/70-firmware.sh sets SCHWANN_IMAGES");
-        let image = format!("{images}/{name}");
-        let mut child = Command::new("qemu-system-riscv32")
-            .args("-M virt -smp 2 -m 16M -bios none -nographic -monitor none -serial stdio".split(' '))
-            .args(["-global", "virtio-mmio.force-legacy=false", "-device", "virtio-rng-device"])
-            .args(["-device", &loader("settings", "0x80f00000"), "-device", &loader("keys", "0x80e00000")])
-            .args(["-kernel", &image])
-            .args(extra)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("QEMU runs");
-        let (send, lines) = channel();
-        let out = BufReader::new(child.stdout.take().expect("piped"));
-        // Ends with the machine.
-        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        Self { child, lines, folder }
-    }
-
-    /// A machine on the network.
-    fn serve(settings: &str, keys: Option<&[u8]>) -> Self {
-        let mut machine = Self::start(
-            settings,
-            keys,
-            &[
-                "-accel",
-                "tcg,thread=single",
-                "-device",
-                "virtio-net-device,netdev=n0",
-                "-netdev",
-                "tap,id=n0,ifname=schwann0,script=no,downscript=no",
-            ],
-        );
-        assert!(machine.wait_for("serving").contains("bound=true"));
-        machine
-    }
-
-    /// The next line that begins with `word`.
-    fn wait_for(&mut self, word: &str) -> String {
-        loop {
-            let line = self.lines.recv_timeout(Duration::from_secs_f64(LONG));
-            let line = line.unwrap_or_else(|why| panic!("no line {word:?} from the machine: {why}"));
-            let line = line.trim_end();
-            assert!(!line.starts_with("panic"), "{line}");
-            if line.starts_with(word) {
-                return line.to_owned();
-            }
-        }
-    }
-
-    /// Ends it, and sees that it has lost nothing and kept to its stacks.
-    fn finish(&mut self, sealed: bool) {
-        self.child.stdin.as_mut().expect("piped").write_all(b"q").expect("written");
-        let line = self.wait_for("counters");
-        println!("{line}");
-        let counters = numbers(&line);
-        assert_eq!((counters["lost"], counters["sessions"] > 0), (0, sealed));
-        let line = self.wait_for("stacks");
-        println!("{line}");
-        assert!(numbers(&line)["network"] <= NETWORK_STACK && numbers(&line)["application"] <= 2048);
-        assert_eq!(self.exit_code(), Some(0));
-    }
-
-    fn exit_code(&mut self) -> Option<i32> {
-        self.child.wait().expect("it ends").code()
-    }
-
-    /// Everything that it says until it ends.
-    fn rest(&mut self) -> Vec<String> {
-        let mut all = Vec::new();
-        while let Ok(line) = self.lines.recv_timeout(Duration::from_secs_f64(LONG)) {
-            all.push(line.trim_end().to_owned());
-        }
-        all
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// The numbers of a line like `push channels=8 mean=300`.
-fn numbers(line: &str) -> HashMap<&str, u64> {
-    line.split(' ')
-        .filter_map(|word| word.split_once('='))
-        .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
-        .collect()
-}
 
 fn config(trust: Trust) -> Arc<Config> {
     let text = "[log]\nlevel=-2\n[ports]\nIPv6=disable\n[multicast]\nResolveScope=site\n";
@@ -400,60 +281,3 @@ fn the_watchdog_bites_when_the_network_hart_stands_still() {
     machine.wait_for("watchdog");
     assert_eq!(machine.exit_code(), Some(3));
 }
-
-/// Most of its stack that the network's hart may use, in bytes: measured, with 10 % slack. It holds the outlet and the
-/// sockets' buffers, too.
-const NETWORK_STACK: u64 = 48_500;
-
-/// What may not be exceeded, in instructions or bytes: measured, with 10 % slack.
-#[test]
-#[ignore = "needs the image: checks/70-firmware.sh"]
-fn instructions_and_stacks_keep_to_their_budgets() {
-    let started = Instant::now();
-    let run = || {
-        let mut machine = Machine::start("mode=measure", None, &["-icount", "shift=0,sleep=off"]);
-        let lines = machine.rest();
-        assert_eq!(machine.exit_code(), Some(0), "{lines:?}");
-        lines
-    };
-    let lines = run();
-    lines.iter().for_each(|line| println!("{line}"));
-    println!("measured in {:.1} s", started.elapsed().as_secs_f64());
-    assert!(lines.contains(&"exact=1".to_owned()));
-    assert!(lines.iter().any(|line| line.starts_with("transcript=equal")));
-    assert!(lines.contains(&"residue words=0".to_owned()), "nothing of key or key stream stays on the stack");
-    let mut checked = 0;
-    for line in &lines {
-        let is = |words: &[&str]| words.iter().all(|word| line.split(' ').any(|part| part == *word));
-        let found = numbers(line);
-        for (words, name, budget) in BUDGETS {
-            if is(words) {
-                assert!(found[name] <= *budget, "{name} of {line} exceeds {budget}");
-                checked += 1;
-            }
-        }
-        if is(&["push"]) {
-            assert!(
-                found["most"] * 10 <= found["mean"] * 11,
-                "the worst push is no more than 10 % above the mean: {line}"
-            );
-        }
-    }
-    assert!(checked >= BUDGETS.len(), "{checked} of {} budgets were looked at", BUDGETS.len());
-    assert_eq!(lines, run(), "two runs are equal to the last instruction");
-}
-
-type Budget = (&'static [&'static str], &'static str, u64);
-const BUDGETS: &[Budget] = &[
-    (&["push", "channels=8", "subscribers=none"], "mean", 130),
-    (&["push", "channels=64"], "mean", 438),
-    (&["push", "channels=128"], "mean", 790),
-    (&["push", "subscribers=sealed"], "mean", 92),
-    (&["serve", "kind=plain", "subscribers=1", "batch=1"], "per_sample", 1400),
-    (&["serve", "kind=sealed", "subscribers=1", "batch=1"], "per_sample", 8750),
-    (&["serve", "kind=sealed", "subscribers=1", "batch=20"], "per_sample", 3350),
-    (&["bytes"], "session", 1024),
-    (&["bytes"], "outlet", 14_620),
-    (&["handshake"], "instructions", 29_900_000),
-    (&["handshake"], "stack", 12_380),
-];

@@ -4,6 +4,7 @@
 
 use super::function::Function;
 use super::syntax::{Axis, Expression, NodeTest, Path, Start, Step};
+use crate::stream::FIELDS;
 
 /// Whether the value of `expression`, at the `<info>` element, does not depend on metadata.
 pub(super) fn decide(expression: &Expression) -> bool {
@@ -39,29 +40,8 @@ fn is_field(path: &Path) -> bool {
 }
 
 fn is_name_of_field(test: &NodeTest) -> bool {
-    matches!(test, NodeTest::Name(name) if FIELDS.contains(&&**name))
+    matches!(test, NodeTest::Name(name) if FIELDS.iter().any(|field| field.as_bytes() == &**name))
 }
-
-/// The elements beside `desc` (spec: lsl-wire §4.1).
-const FIELDS: [&[u8]; 17] = [
-    b"name",
-    b"type",
-    b"channel_count",
-    b"channel_format",
-    b"source_id",
-    b"nominal_srate",
-    b"version",
-    b"created_at",
-    b"uid",
-    b"session_id",
-    b"hostname",
-    b"v4address",
-    b"v4data_port",
-    b"v4service_port",
-    b"v6address",
-    b"v6data_port",
-    b"v6service_port",
-];
 
 #[cfg(test)]
 mod tests {
