@@ -9,9 +9,9 @@ import sys
 # Bytes: measured, with 10 % slack. `firmware/README.md` compares them with the goals.
 BUDGETS = {
     # What the tests run: with settings, a serial line, and the text of what it says there.
-    "device": {"code": 178_800, "data": 100, "bss": 9_900},
+    "device": {"code": 179_200, "data": 100, "bss": 9_900},
     # An outlet, sealed or not, and its network alone (feature `bare`).
-    "outlet": {"code": 171_100, "data": 100, "bss": 9_900},
+    "outlet": {"code": 171_400, "data": 100, "bss": 9_900},
 }
 
 

@@ -3,6 +3,7 @@
 use schwann_session::{BareResponder, Datagrams, Secure};
 
 /// What stands between a link and its socket. A handshake is over when there is a session, so that they share memory.
+#[allow(clippy::large_enum_variant, reason = "the session is kept where the handshake was, without a heap")]
 pub(super) enum Guard {
     Open,
     Sealed(Secure, Option<Datagrams>),

@@ -95,7 +95,9 @@ impl Machine {
         assert_eq!((counters["lost"], counters["sessions"] > 0), (0, sealed));
         let line = self.wait_for("stacks");
         println!("{line}");
-        assert!(numbers(&line)["network"] <= NETWORK_STACK && numbers(&line)["application"] <= APPLICATION_STACK);
+        assert!(
+            numbers(&line)["network"] <= NETWORK_STACK && numbers(&line)["application"] <= APPLICATION_STACK
+        );
         assert_eq!(self.exit_code(), Some(0));
     }
 
