@@ -42,6 +42,8 @@ mod datagram;
 pub mod discovery;
 mod entropy;
 mod fingerprint;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod identity;
 #[cfg(feature = "hybrid")]
