@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use schwann_proto::stream_info::StreamInfo;
-use schwann_session::LayerError;
+use schwann_session::{LayerError, Statement};
 pub use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
 
 use crate::config::Config;
@@ -171,6 +171,12 @@ pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
 /// A sender has changed the keys of its sessions.
 pub(crate) fn rekeyed(stream: &StreamInfo, peer: Place, side: Side, count: u64) {
     event("rekey", stream, peer, side, &[("count", &count)]);
+}
+
+/// This device has another certificate from now on.
+pub(crate) fn renewed(statement: &Statement) {
+    let serial = statement.serial;
+    journal::write("renew", &[("device", &statement.name.as_str()), ("serial", &serial)]);
 }
 
 /// A newer revocation list is in force.

@@ -18,6 +18,8 @@ mod member;
 mod secrecy;
 pub mod store;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 pub use self::files::{install as install_list, replace as replace_list};
 pub(crate) use self::member::{DiscoverySecret, Watcher};

@@ -193,6 +193,23 @@ impl Credentials {
         Ok(Self { key, certificate, noise: NoiseKey::new(&secret), max_record: MAX_RECORD })
     }
 
+    /// The same device's credentials under a certificate that was issued since, for `key` if it has a new one.
+    ///
+    /// The process's Noise key stays, so handshakes that are under way go on.
+    ///
+    /// - Errors: [`CredentialsError::WrongKey`], as [`new`](Self::new).
+    pub fn renewed(
+        &self,
+        key: Option<DeviceKey>,
+        certificate: Certificate,
+    ) -> Result<Self, CredentialsError> {
+        let key = key.unwrap_or_else(|| DeviceKey::from_seed(&self.key.seed()));
+        if certificate.statement.device != key.public() {
+            return Err(CredentialsError::WrongKey);
+        }
+        Ok(Self { key, certificate, noise: self.noise.again(), max_record: self.max_record })
+    }
+
     /// Asks peers for records of at most `bytes`, because this device has no room for longer ones.
     ///
     /// - Units: bytes of plaintext, brought into the range that the specification permits.

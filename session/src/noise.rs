@@ -27,6 +27,11 @@ impl NoiseKey {
         Self(KeyPair::new(X25519::pubkey(&secret), secret))
     }
 
+    /// The same key for other credentials of this process.
+    pub(crate) fn again(&self) -> Self {
+        Self(self.0.clone())
+    }
+
     pub(crate) fn public(&self) -> &[u8; 32] {
         &self.0.public
     }

@@ -22,8 +22,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
         }
         Refusal::Expired => {
             "renew it: `schwann keys new-device NAME` on the device shows the request, `schwann keys issue` on the lab's \
-             machine grants it, `schwann keys trust` on the device installs it; if it is not that old, a clock is wrong: \
-             `date -u` on both machines"
+             machine grants it, `schwann keys trust` on the device installs it, and programs that run take it over; if it \
+             is not that old, a clock is wrong: `date -u` on both machines"
         }
         Refusal::MembersOnly | Refusal::NoKeys => {
             "join its lab: `schwann keys status` tells which keys are here, `schwann keys import` and `schwann keys \

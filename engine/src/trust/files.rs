@@ -1,4 +1,5 @@
-//! The part of the key folder that changes while programs run: the revocation list and its discovery key.
+//! What of the key folder changes while programs run: the revocation list with its discovery key, and the device's
+//! certificate with its key.
 
 use core::time::Duration;
 use std::fs::File;
@@ -6,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use schwann_session::{Lab, RevocationList};
+use schwann_session::{Credentials, Lab, RevocationList};
 use zeroize::Zeroizing;
 
 use super::TrustError;
 use super::member::{DiscoverySecret, FORMER_KEYS, Standing};
-use super::store::{DISCOVERY, FORMER, REVOKED, read, write_private};
+use super::store::{self, CERTIFICATE, DEVICE_KEY, DISCOVERY, FORMER, REVOKED, read, write_private};
 use crate::log;
 
 /// Time between two looks for a newer list.
@@ -23,15 +24,27 @@ pub(super) struct Files {
     seen: Mutex<Seen>,
 }
 
-/// When the folder was last looked at, and what the list was like.
+/// When the folder was last looked at, and what its files were like.
 struct Seen {
     next_look: Instant,
-    list: Option<(SystemTime, u64)>,
+    list: Option<Stamp>,
+    /// The certificate's and the key's file.
+    identity: [Option<Stamp>; 2],
+    /// When a new certificate that could not be used is tried again.
+    next_attempt: Option<Instant>,
 }
+
+/// What tells a file from the one that replaces it: a file of the same length may come within a tick of the clock.
+type Stamp = (SystemTime, u64, u64);
 
 impl Files {
     pub(super) fn new(folder: &Path) -> Self {
-        let seen = Seen { next_look: Instant::now() + LOOK_EVERY, list: None };
+        let seen = Seen {
+            next_look: Instant::now() + LOOK_EVERY,
+            list: None,
+            identity: identity(folder),
+            next_attempt: None,
+        };
         Self { folder: folder.to_path_buf(), seen: Mutex::new(seen) }
     }
 
@@ -52,8 +65,7 @@ impl Files {
         lab: &Lab,
         number: u64,
     ) -> Option<(RevocationList<Vec<u8>>, DiscoverySecret)> {
-        let metadata = std::fs::metadata(self.folder.join(REVOKED)).ok()?;
-        let present = (metadata.modified().ok()?, metadata.len());
+        let present = stamp(&self.folder.join(REVOKED))?;
         if self.seen.lock().unwrap_or_else(PoisonError::into_inner).list == Some(present) {
             return None;
         }
@@ -70,6 +82,36 @@ impl Files {
         }
     }
 
+    /// Whether the certificate or the key was replaced since the last look at them; counts as a look.
+    pub(super) fn has_new_identity(&self) -> bool {
+        let present = identity(&self.folder);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = seen.next_attempt.is_some_and(|at| Instant::now() >= at);
+        if seen.identity == present && !is_due {
+            return false;
+        }
+        (seen.identity, seen.next_attempt) = (present, None);
+        true
+    }
+
+    /// Looks at the certificate again in a while although it is the same: the other file of the two may be missing, or the
+    /// key be locked.
+    pub(super) fn look_at_identity_again(&self) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.next_attempt = Some(Instant::now() + LOOK_EVERY);
+    }
+
+    /// The credentials that the folder holds now; nothing if they are the present ones.
+    ///
+    /// - Errors: they cannot be used, and why.
+    pub(super) fn renewed(
+        &self,
+        lab: &Lab,
+        present: &Credentials,
+    ) -> Result<Option<Credentials>, TrustError> {
+        store::renewed(&self.folder, lab, present)
+    }
+
     /// Stores what is in force, in a thread of its own: it may be a thread with samples to deliver that learnt
     /// of it.
     pub(super) fn store(&self, standing: &Standing) {
@@ -84,6 +126,20 @@ impl Files {
             log::error!("the lab's new revocation list is in force, but not stored: {error}");
         }
     }
+}
+
+fn identity(folder: &Path) -> [Option<Stamp>; 2] {
+    [CERTIFICATE, DEVICE_KEY].map(|name| stamp(&folder.join(name)))
+}
+
+/// What a file is like now; nothing if it cannot be told.
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((metadata.modified().ok()?, metadata.len(), number))
 }
 
 /// Reads a list and the key that it commits to.

@@ -2,6 +2,7 @@
 
 use alloc::sync::{Arc, Weak};
 use core::fmt;
+use core::ops::Deref;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -31,7 +32,7 @@ pub(crate) struct Standing {
 /// This process's membership in a lab.
 pub struct Member {
     lab: Lab,
-    credentials: Locked<Credentials>,
+    credentials: RwLock<Arc<Locked<Credentials>>>,
     standing: RwLock<Arc<Standing>>,
     /// Counts the lists taken in.
     changes: AtomicU64,
@@ -118,7 +119,7 @@ impl Member {
     pub(super) fn with(lab: Lab, credentials: Credentials, standing: Standing, files: Option<Files>) -> Self {
         Self {
             lab,
-            credentials: Locked::new(credentials),
+            credentials: RwLock::new(Arc::new(Locked::new(credentials))),
             standing: RwLock::new(Arc::new(standing)),
             changes: AtomicU64::new(0),
             watchers: Mutex::default(),
@@ -143,9 +144,17 @@ impl Member {
         &self.lab
     }
 
-    /// What this device proves itself with.
-    pub fn credentials(&self) -> &Credentials {
-        &self.credentials
+    /// What this device proves itself with at present; its certificate may be renewed while the process runs.
+    pub fn credentials(&self) -> impl Deref<Target = Credentials> + use<> {
+        struct Held(Arc<Locked<Credentials>>);
+        impl Deref for Held {
+            type Target = Credentials;
+
+            fn deref(&self) -> &Credentials {
+                &self.0
+            }
+        }
+        Held(Arc::clone(&self.credentials.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// The number of the revocation list in force.
@@ -170,12 +179,13 @@ impl Member {
         watchers.push(watcher);
     }
 
-    /// Runs one step of a handshake with everything that it needs.
+    /// Runs one step of a handshake with everything that it needs, under the certificate that is in the key folder now.
     pub fn with_context<R>(&self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
-        let standing = self.standing();
+        self.renew();
+        let (standing, credentials) = (self.standing(), self.credentials());
         step(&mut Context {
             classic: ClassicSuite::Certified,
-            credentials: &self.credentials,
+            credentials: &credentials,
             entropy: &mut SystemEntropy,
             lab: &self.lab,
             now: wall_clock(),
@@ -187,9 +197,32 @@ impl Member {
     ///
     /// - Errors: why they would refuse it.
     pub fn check(&self, role: Roles) -> Result<(), TrustError> {
+        self.renew();
         let standing = self.standing();
-        let checked = self.credentials.check(&self.lab, &standing.revoked, role, wall_clock());
+        let checked = self.credentials().check(&self.lab, &standing.revoked, role, wall_clock());
         checked.map_err(TrustError::Certificate)
+    }
+
+    /// Takes over a certificate that was put into the key folder since, such as by `schwann keys trust`, with its key if
+    /// that is new as well. Connections that stand go on as they are.
+    fn renew(&self) {
+        let Some(files) = self.files.as_ref().filter(|files| files.has_new_identity()) else { return };
+        match files.renewed(&self.lab, &self.credentials()) {
+            Ok(Some(credentials)) => {
+                let statement = credentials.certificate().statement;
+                *self.credentials.write().unwrap_or_else(PoisonError::into_inner) =
+                    Arc::new(Locked::new(credentials));
+                log::info!("this device's certificate is renewed: serial {}", statement.serial);
+                security::renewed(&statement);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                files.look_at_identity_again();
+                log::warning!(
+                    "this program goes on with the certificate before, because of the new one: {error}"
+                );
+            }
+        }
     }
 
     /// Takes in what another member handed on, if it is newer; says whether it was.

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
-use schwann_session::{Certificate, Credentials, DeviceKey, Lab, RekeyLimits, RevocationList, SystemEntropy};
+use schwann_session::{
+    Certificate, Credentials, CredentialsError, DeviceKey, Lab, RekeyLimits, RevocationList, SystemEntropy,
+};
 use zeroize::Zeroizing;
 
 use super::files::{self, Files};
@@ -105,23 +107,51 @@ fn is_false(word: Option<&str>) -> bool {
 }
 
 /// Reads this device's membership.
-fn member(folder: &Path) -> Result<Member, TrustError> {
+pub(super) fn member(folder: &Path) -> Result<Member, TrustError> {
     if !folder.join(CERTIFICATE).exists() {
         let reason = "this key has no certificate yet; `schwann keys new-device NAME` shows the request for it, \
                       `schwann keys issue` on the lab's machine grants it, and `schwann keys trust` installs it here";
         return Err(TrustError::File(folder.join(DEVICE_KEY), String::from(reason)));
     }
+    // First of all: what is replaced while it is read here is seen as new later.
+    let files = Files::new(folder);
     let lab = read_array::<32>(&folder.join(LAB))?;
     let lab = Lab::new(&lab).ok_or_else(|| damaged(&folder.join(LAB)))?;
     let key = device_key(&folder.join(DEVICE_KEY))?;
-    let path = folder.join(CERTIFICATE);
-    let certificate = Certificate::parse(&read_array(&path)?).map_err(|_| damaged(&path))?;
-    let credentials = Credentials::new(key, certificate, &mut SystemEntropy).map_err(|error| {
-        TrustError::File(path, format!("{error}; run `schwann keys issue` for this device"))
-    })?;
+    let credentials = Credentials::new(key, certificate(folder)?, &mut SystemEntropy)
+        .map_err(|error| mismatch(folder, error))?;
     let (revoked, discovery) = read_list(folder, &lab)?;
     let standing = Standing::new(revoked, discovery, files::read_former(folder));
-    Ok(Member::with(lab, credentials, standing, Some(Files::new(folder))))
+    Ok(Member::with(lab, credentials, standing, Some(files)))
+}
+
+/// Reads what this device proves itself with after its certificate was replaced, and its key if that is new as well;
+/// nothing if the certificate is the present one.
+///
+/// - Errors: what is wrong with the files, or the certificate is another lab's.
+pub(super) fn renewed(
+    folder: &Path,
+    lab: &Lab,
+    present: &Credentials,
+) -> Result<Option<Credentials>, TrustError> {
+    let certificate = certificate(folder)?;
+    if certificate.encode() == present.certificate().encode() {
+        return Ok(None);
+    }
+    certificate.verify(lab).map_err(TrustError::Certificate)?;
+    let is_rekeyed = certificate.statement.device != present.certificate().statement.device;
+    let key = is_rekeyed.then(|| device_key(&folder.join(DEVICE_KEY))).transpose()?;
+    present.renewed(key, certificate).map(Some).map_err(|error| mismatch(folder, error))
+}
+
+fn certificate(folder: &Path) -> Result<Certificate, TrustError> {
+    let path = folder.join(CERTIFICATE);
+    Certificate::parse(&read_array(&path)?).map_err(|_| damaged(&path))
+}
+
+fn mismatch(folder: &Path, error: CredentialsError) -> TrustError {
+    let reason = format!("{error}; run `schwann keys issue` for this device");
+    TrustError::File(folder.join(CERTIFICATE), reason)
 }
 
 /// Reads the revocation list and its discovery key, which another program may be about to replace.

@@ -167,7 +167,7 @@ impl Keys {
         let mut out = io::stdout().lock();
         writeln!(out, "This machine is a member of the lab {}.", lab.authority().fingerprint())?;
         if is_renewed {
-            writeln!(out, "Programs that run go on with the certificate before: start them again.")?;
+            writeln!(out, "Programs that run use this certificate for new connections from now on.")?;
         }
         drop(out);
         self.installed()
