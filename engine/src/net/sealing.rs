@@ -5,6 +5,7 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -38,6 +39,22 @@ pub(crate) trait Transport: Layer {
 
     /// How often this side has changed its key.
     fn rekeys(&self) -> u64;
+
+    /// Tells the layer the time and seals `plain` into the front of `wire`, which grows if it must; returns how many bytes that
+    /// makes.
+    // One call for all that a sample needs: each call into a layer is a jump to code that has left the caches.
+    fn seal_into(&mut self, now: Duration, plain: &[u8], wire: &mut Vec<u8>) -> Result<usize, LayerError> {
+        self.tick(now);
+        make_room(wire, self.sealed_len(plain.len()));
+        self.seal(plain, wire)
+    }
+}
+
+/// Makes `wire` at least so long.
+fn make_room(wire: &mut Vec<u8>, len: usize) {
+    if wire.len() < len {
+        wire.resize(len, 0);
+    }
 }
 
 impl Transport for Secure {
@@ -117,12 +134,9 @@ impl Outgoing {
         self.sent += count;
     }
 
-    /// Makes room for so many bytes in place of those that were sent.
-    fn make_room(&mut self, len: usize) {
+    /// Forgets what was sent.
+    fn clear(&mut self) {
         (self.filled, self.sent) = (0, 0);
-        if self.wire.len() < len {
-            self.wire.resize(len, 0);
-        }
     }
 }
 
@@ -216,9 +230,8 @@ impl Sealing {
             return Ok(0);
         }
         let part = plain.get(..SEAL_LEN).unwrap_or(plain);
-        state.layer.tick(state.since.elapsed());
-        out.make_room(state.layer.sealed_len(part.len()));
-        out.filled = state.layer.seal(part, &mut out.wire)?;
+        out.clear();
+        out.filled = state.layer.seal_into(state.since.elapsed(), part, &mut out.wire)?;
         Ok(part.len())
     }
 
@@ -227,7 +240,8 @@ impl Sealing {
         let message = state.control.pop_front();
         self.has_control.store(!state.control.is_empty(), Ordering::Relaxed);
         let Some(message) = message else { return Ok(()) };
-        out.make_room(state.layer.sealed_len(message.len()));
+        out.clear();
+        make_room(&mut out.wire, state.layer.sealed_len(message.len()));
         out.filled = state.layer.seal_control(&message, &mut out.wire)?;
         Ok(())
     }
@@ -249,6 +263,9 @@ impl Sealing {
         let state = &mut *guard;
         let flow = loop {
             let wire = wire.get_mut(done..).unwrap_or_default();
+            if wire.is_empty() {
+                break Flow::Goes;
+            }
             match state.layer.open(wire)? {
                 Opened::Data { consumed, plain } => {
                     take(wire.get(plain).unwrap_or_default());
