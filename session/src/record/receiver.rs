@@ -1,0 +1,146 @@
+//! The receiving direction of a session.
+
+use core::ops::Range;
+
+use arrayvec::ArrayVec;
+use schwann_aead::{Ahead, Kernel, Key, Message, Tag};
+use zeroize::Zeroize;
+
+use super::frame::{Header, RecordType, split};
+use super::{BATCH, LastData, RECORD_HEAD, RECORD_OVERHEAD, advance, next_key, nonce};
+use crate::LayerError;
+
+/// The receiving direction.
+pub(crate) struct Receiver {
+    /// Gone once the direction has ended or failed.
+    key: Option<Key>,
+    counter: u64,
+    kernel: Kernel,
+    last: LastData,
+}
+
+impl Receiver {
+    pub(crate) fn new(key: Key) -> Self {
+        Self { key: Some(key), counter: 0, kernel: Kernel::best(), last: LastData::Several }
+    }
+
+    /// Makes the key stream of the next data record, if it will be like the last.
+    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
+        if let (Some(key), LastData::Alone(length)) = (&self.key, self.last) {
+            ahead.prepare(self.kernel, key, nonce(self.counter), length);
+        }
+    }
+
+    /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
+    pub(crate) fn open(&mut self, header: Header, wire: &mut [u8]) -> Result<Range<usize>, LayerError> {
+        self.open_with(None, header, wire)
+    }
+
+    /// As [`open`](Self::open), with the record's key stream if it was made ahead.
+    #[inline]
+    fn open_with(
+        &mut self,
+        ahead: Option<&mut Ahead>,
+        header: Header,
+        wire: &mut [u8],
+    ) -> Result<Range<usize>, LayerError> {
+        let key = self.key.as_ref().ok_or(LayerError::Closed)?;
+        let after = advance(self.counter, 1)?;
+        let (head, body, tag) = split(wire, header.length).ok_or(LayerError::NoSpace)?;
+        let (nonce, tag) = (nonce(self.counter), Tag(*tag));
+        let mut message = Message::sealed(key, nonce, head, body, tag);
+        let opened = if ahead.is_some_and(|ahead| ahead.open(&mut message)) {
+            message.outcome
+        } else {
+            self.kernel.open_in_place(key, &nonce, head, body, &tag)
+        };
+        opened.map_err(|_| LayerError::Forged)?;
+        self.counter = after;
+        Ok(RECORD_HEAD..RECORD_HEAD.saturating_add(header.length))
+    }
+
+    /// Opens the whole data records at the front of `wire`, up to [`BATCH`] of them in one call, and moves
+    /// their plaintexts together. Returns how many bytes they took and where the plaintext lies.
+    ///
+    /// If any fails, all are wiped: what stood before a forged record is not worth a stream with a hole.
+    pub(crate) fn open_data(
+        &mut self,
+        wire: &mut [u8],
+        ahead: &mut Ahead,
+    ) -> Result<(usize, Range<usize>), LayerError> {
+        let lengths = data_run(wire);
+        if let [length] = lengths.as_slice() {
+            self.last = LastData::Alone(*length);
+            let header = Header { kind: RecordType::Data, length: *length };
+            let plain = self.open_with(Some(ahead), header, wire)?;
+            return Ok((header.record_len(), plain));
+        }
+        self.last = LastData::Several;
+        self.open_group(&lengths, wire)?;
+        Ok(gather(&lengths, wire))
+    }
+
+    #[inline(never)]
+    fn open_group(&mut self, lengths: &[usize], wire: &mut [u8]) -> Result<(), LayerError> {
+        let key = self.key.as_ref().ok_or(LayerError::Closed)?;
+        let mut messages = ArrayVec::<Message<'_>, BATCH>::new();
+        let (mut rest, mut counter) = (wire, self.counter);
+        for length in lengths {
+            let whole = length.saturating_add(RECORD_OVERHEAD);
+            let (record, after) = rest.split_at_mut_checked(whole).ok_or(LayerError::NoSpace)?;
+            let (head, body, tag) = split(record, *length).ok_or(LayerError::NoSpace)?;
+            let message = Message::sealed(key, nonce(counter), head, body, Tag(*tag));
+            messages.try_push(message).map_err(|_| LayerError::Oversized)?;
+            counter = advance(counter, 1)?;
+            rest = after;
+        }
+        if self.kernel.open_batch(&mut messages).is_err() {
+            messages.iter_mut().for_each(|message| message.buffer.zeroize());
+            return Err(LayerError::Forged);
+        }
+        self.counter = counter;
+        Ok(())
+    }
+
+    /// Follows the sender to its new key.
+    pub(crate) fn rekey(&mut self) -> Result<(), LayerError> {
+        self.key = Some(next_key(self.key.as_ref().ok_or(LayerError::Closed)?)?);
+        Ok(())
+    }
+
+    /// Forgets the key; nothing can be opened any more.
+    pub(crate) fn wipe(&mut self) {
+        self.key = None;
+    }
+
+    /// How many records have been opened.
+    pub(crate) fn opened(&self) -> u64 {
+        self.counter
+    }
+}
+
+/// Lengths of the whole data records at the front of `wire`; the first is known to be one.
+fn data_run(wire: &[u8]) -> ArrayVec<usize, BATCH> {
+    let mut lengths = ArrayVec::new();
+    let mut rest = wire;
+    while let Ok(Some(Header { kind: RecordType::Data, length })) = Header::parse(rest) {
+        let Some(after) = rest.get(length.saturating_add(RECORD_OVERHEAD)..) else { break };
+        if lengths.try_push(length).is_err() {
+            break;
+        }
+        rest = after;
+    }
+    lengths
+}
+
+/// Moves the opened texts of records together, behind the first one's header.
+fn gather(lengths: &[usize], wire: &mut [u8]) -> (usize, Range<usize>) {
+    let (mut from, mut to) = (0_usize, RECORD_HEAD);
+    for length in lengths {
+        let body = from.saturating_add(RECORD_HEAD);
+        wire.copy_within(body..body.saturating_add(*length), to);
+        to = to.saturating_add(*length);
+        from = from.saturating_add(length.saturating_add(RECORD_OVERHEAD));
+    }
+    (from, RECORD_HEAD..to)
+}
