@@ -22,6 +22,7 @@ impl Key {
         Self { words }
     }
 
+    #[inline]
     pub(crate) fn words(&self) -> &[u32; 8] {
         &self.words
     }
@@ -41,6 +42,7 @@ impl Nonce {
     /// Length of a nonce, in bytes.
     pub const LEN: usize = 12;
 
+    #[inline]
     pub(crate) fn words(&self) -> [u32; 3] {
         let mut words = [0; 3];
         for (word, bytes) in words.iter_mut().zip(self.0.as_chunks().0) {

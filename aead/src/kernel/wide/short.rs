@@ -18,7 +18,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     // No secrets: here, they need not be wiped with the stack.
     let mut plans = [Plan::NOTHING; 3];
     unit.short(messages, direction, &mut plans, &mut streams, &mut under_way);
-    wipe_stack::<5120>();
+    wipe_stack::<3072>();
     wipe(streams.as_flattened_mut());
     under_way.wipe();
 }

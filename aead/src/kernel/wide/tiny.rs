@@ -20,7 +20,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     // No secrets: here, they need not be wiped with the stack.
     let mut texts = [Text::EMPTY; QUAD];
     unit.tiny(messages, direction, &mut texts, &mut stream, &mut under_way);
-    wipe_stack::<3328>();
+    wipe_stack::<1792>();
     wipe(&mut stream);
     under_way.wipe();
 }

@@ -4,6 +4,8 @@
 //! with the compiler's schedule a third of the loop would go to memory. Here one word at a time waits in memory,
 //! and its register serves the rotations.
 
+#![allow(clippy::manual_memcpy, clippy::needless_range_loop, reason = "what is called is not always inlined")]
+
 use core::arch::asm;
 use core::arch::x86_64::*;
 
@@ -58,13 +60,16 @@ fn make_stream<const CALLER: u8, B: AfterRound>(blocks: &mut [Block; 8], between
 pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
     let mut initial = constants();
     let mut keys = [_mm256_setzero_si256(); 8];
-    for (row, key) in keys.iter_mut().zip(states.keys) {
-        *row = words(key.words());
+    for i in 0..keys.len() {
+        keys[i] = words(states.keys[i].words());
     }
-    initial[4..12].copy_from_slice(&transpose(keys));
+    let keys = transpose(keys);
+    for i in 0..keys.len() {
+        initial[4 + i] = keys[i];
+    }
     initial[12] = words(&states.counters);
-    for (word, nonces) in initial[13..].iter_mut().zip(&states.nonces) {
-        *word = words(nonces);
+    for i in 0..states.nonces.len() {
+        initial[13 + i] = words(&states.nonces[i]);
     }
     make_pass::<1, _>(initial, blocks, sums);
 }
@@ -74,15 +79,18 @@ pub(super) fn pass(states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
     let mut initial = constants();
-    initial[4..12].copy_from_slice(&quad_keys(states.keys));
+    let keys = quad_keys(states.keys);
+    for i in 0..keys.len() {
+        initial[4 + i] = keys[i];
+    }
     initial[12] = _mm256_set_epi32(1, 1, 1, 1, 0, 0, 0, 0);
     let row = |place: usize| {
         let [a, b, c] = states.nonces[place].words();
         _mm_set_epi32(0, c as i32, b as i32, a as i32)
     };
-    let [first, second, third, _] = columns_of([row(0), row(1), row(2), row(3)]);
-    for (word, nonces) in initial[13..].iter_mut().zip([first, second, third]) {
-        *word = _mm256_broadcastsi128_si256(nonces);
+    let nonces = columns_of([row(0), row(1), row(2), row(3)]);
+    for i in 0..3 {
+        initial[13 + i] = _mm256_broadcastsi128_si256(nonces[i]);
     }
     make_pass::<5, _>(initial, blocks, sums);
 }
@@ -92,8 +100,8 @@ pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'
 #[target_feature(enable = "avx2,bmi2")]
 fn constants() -> [__m256i; 16] {
     let mut initial = [_mm256_setzero_si256(); 16];
-    for (word, constant) in initial.iter_mut().zip(CONSTANTS) {
-        *word = _mm256_set1_epi32(constant as i32);
+    for i in 0..CONSTANTS.len() {
+        initial[i] = _mm256_set1_epi32(CONSTANTS[i] as i32);
     }
     initial
 }
@@ -105,18 +113,19 @@ fn quad_keys(keys: [&Key; QUAD]) -> [__m256i; 8] {
     let mut out = [_mm256_setzero_si256(); 8];
     let [a, b, c, d] = keys;
     if core::ptr::eq(a, b) && core::ptr::eq(a, c) && core::ptr::eq(a, d) {
-        for (out, &word) in out.iter_mut().zip(a.words()) {
-            *out = _mm256_set1_epi32(word as i32);
+        for i in 0..out.len() {
+            out[i] = _mm256_set1_epi32(a.words()[i] as i32);
         }
         return out;
     }
-    for (half, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+    for half in 0..2 {
         let row = |key: &Key| {
             let [a, b, c, d] = key.words().as_chunks::<4>().0[half];
             _mm_set_epi32(d as i32, c as i32, b as i32, a as i32)
         };
-        for (out, words) in out.iter_mut().zip(columns_of([row(a), row(b), row(c), row(d)])) {
-            *out = _mm256_broadcastsi128_si256(words);
+        let words = columns_of([row(a), row(b), row(c), row(d)]);
+        for i in 0..words.len() {
+            out[4 * half + i] = _mm256_broadcastsi128_si256(words[i]);
         }
     }
     out
@@ -147,17 +156,17 @@ fn make_pass<const CALLER: u8, const SLOTS: usize>(
     let mut words = initial;
     let mut between = rounds::<CALLER, _>(&mut words, Between::new(sums));
     between.store();
-    for (i, (words, initial)) in words.as_chunks().0.iter().zip(initial.as_chunks::<8>().0).enumerate() {
-        let mut sums: [__m256i; 8] = *words;
-        for (sum, word) in sums.iter_mut().zip(initial) {
-            *sum = _mm256_add_epi32(*sum, *word);
+    for half in 0..2 {
+        let mut sums = [_mm256_setzero_si256(); 8];
+        for i in 0..sums.len() {
+            sums[i] = _mm256_add_epi32(words[8 * half + i], initial[8 * half + i]);
         }
         let rows = transpose(sums);
-        if SLOTS == QUAD && i == 1 {
+        if SLOTS == QUAD && half == 1 {
             // A one-time key has 32 bytes.
-            store_half(&mut blocks[QUAD..], i, &rows[QUAD..]);
+            store_half(&mut blocks[QUAD..], half, &rows[QUAD..]);
         } else {
-            store_half(blocks, i, &rows);
+            store_half(blocks, half, &rows);
         }
     }
 }
@@ -353,9 +362,10 @@ fn diagonals(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn store_half(blocks: &mut [Block], half: usize, rows: &[__m256i]) {
-    for (block, &row) in blocks.iter_mut().zip(rows) {
+    for i in 0..rows.len() {
+        let place = blocks[i].0.as_mut_ptr().wrapping_add(32 * half).cast();
         // SAFETY: half a block is 32 aligned bytes.
-        unsafe { _mm256_store_si256(block.0.as_mut_ptr().wrapping_add(32 * half).cast(), row) };
+        unsafe { _mm256_store_si256(place, rows[i]) };
     }
 }
 
