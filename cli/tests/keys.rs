@@ -304,6 +304,38 @@ fn an_old_revocation_list_does_not_come_back_with_a_certificate_or_a_bundle() {
 }
 
 #[test]
+fn the_labs_machine_lists_what_it_has_issued_and_what_is_revoked() {
+    let (lab, device) = (Machine::new("issued", "lab"), Machine::new("issued", "device"));
+    lab.says(&["init", "--name", "control room"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    lab.says(&["issue", &request, "--publish-only"]);
+    lab.says(&["issue", &request]);
+    lab.says(&["revoke", "2"]);
+    // Nothing secret is needed for it.
+    let listed = || String::from_utf8(lab.keys_locked(&["issued"], "").stdout).expect("text");
+    let row = |serial: &str, listed: &str| -> String {
+        let row = listed.lines().find(|line| line.split_whitespace().next() == Some(serial));
+        row.unwrap_or_else(|| panic!("no {serial} in {listed}")).to_owned()
+    };
+    for (serial, words) in [
+        ("1", ["control room", "both", "valid"]),
+        ("2", ["EEG room", "publish", "revoked"]),
+        ("3", ["EEG room", "both", "valid"]),
+    ] {
+        let row = row(serial, &listed());
+        assert!(words.iter().all(|word| row.contains(word)), "{row}");
+    }
+    #[cfg(unix)]
+    assert_eq!(mode(&lab.0.join("authority.issued")), 0o600);
+    assert!(device.complains(&["issued"], "").contains("schwann keys init"));
+    // A lab that was founded before there was a list.
+    std::fs::remove_file(lab.0.join("authority.issued")).expect("it is there");
+    assert!(row("2", &listed()).contains("not on record") && row("2", &listed()).contains("revoked"));
+    lab.says(&["issue", &request]);
+    assert!(row("4", &listed()).contains("EEG room"));
+}
+
+#[test]
 fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
     let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
     lab.says(&["init"]);

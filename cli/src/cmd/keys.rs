@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schwann::trust::TrustError;
 use schwann::trust::store::{self, CERTIFICATE, DISCOVERY, LAB, REVOKED};
+use schwann::trust::{TrustError, keep_from_swap};
 use schwann_session::keystore::Kind;
 use schwann_session::{
     Certificate, DeviceKey, DeviceName, Flags, Lab, PublicKey, RevocationList, Roles, Statement, UnixSeconds,
@@ -14,6 +14,7 @@ use schwann_session::{
 use crate::exit::{Outcome, Problem};
 
 mod authority;
+mod issued;
 mod machine;
 mod passphrase;
 mod text;
@@ -82,6 +83,8 @@ enum Action {
         #[arg(long)]
         subscribe_only: bool,
     },
+    /// List the certificates that this lab has issued, and which of them are revoked.
+    Issued,
     /// Install the certificate that `issue` printed for this machine; reads it from the terminal or from standard input.
     Trust,
     /// Write this machine's whole identity to an encrypted file, to be used on other machines.
@@ -96,7 +99,7 @@ enum Action {
     },
     /// Withdraw a device's certificate, and print the new list for the other machines.
     Revoke {
-        /// The number of the certificate; `issue` printed it.
+        /// The number of the certificate; `schwann keys issued` lists them.
         serial: u64,
     },
     /// Keep this machine's key open in memory until it is switched off.
@@ -105,8 +108,9 @@ enum Action {
 
 /// Does what was asked.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    // This program holds keys and passphrases in memory that is not locked.
+    // Keys and passphrases lie in this program's memory for some seconds.
     schwann::trust::forbid_dumps();
+    schwann::trust::keep_stack_from_swap();
     let keys = Keys { folder: store::folder(), unprotected: arguments.unprotected };
     match &arguments.action {
         Action::Init { name } => keys.init(name),
@@ -125,6 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 (false, None) => keys.issue(request, granted),
             }
         }
+        Action::Issued => keys.issued(),
         Action::Trust => keys.trust(),
         Action::Export { file } => keys.export(file),
         Action::Import { file } => keys.import(file),
@@ -168,14 +173,16 @@ impl Keys {
     /// A private key, asking for its passphrase where there is somebody to ask.
     fn private(&self, name: &str, kind: Kind) -> Result<text::Secret, Problem> {
         let path = self.path(name);
-        match store::private(&path, kind) {
+        let key = match store::private(&path, kind) {
             Err(TrustError::Locked(_)) if io::stdin().is_terminal() => {
                 let passphrase = passphrase::ask("passphrase")?;
                 let bytes = store::read(&path).map_err(failed)?;
                 store::open(&path, &bytes, kind, &passphrase).map_err(failed)
             }
             other => other.map_err(failed),
-        }
+        }?;
+        keep_from_swap(&key);
+        Ok(key)
     }
 }
 

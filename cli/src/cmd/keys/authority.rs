@@ -85,7 +85,9 @@ impl Keys {
         let Granted { days, roles } = granted;
         let mut statement = statement(device, name, self.next_serial()?, days, roles)?;
         statement.flags = flags;
-        Ok(text::Membership { lab, certificate: authority.certify(statement), discovery, revoked })
+        let certificate = authority.certify(statement);
+        self.record(&certificate)?;
+        Ok(text::Membership { lab, certificate, discovery, revoked })
     }
 
     pub(super) fn revoke(&self, serial: u64) -> Outcome {
@@ -93,8 +95,8 @@ impl Keys {
         let last = self.last_serial()?;
         if !(1..=last).contains(&serial) {
             return Err(Problem::Failed(format!(
-                "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys status` on the device shows \
-                 which one it has, and so does the event `connect` of a security log"
+                "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys issued` lists them, and \
+                 `schwann keys status` on a device shows which one it has"
             )));
         }
         let old = self.revoked(&authority.lab())?;
@@ -135,7 +137,7 @@ impl Keys {
     }
 
     /// The number of the last certificate issued here.
-    fn last_serial(&self) -> Result<u64, Problem> {
+    pub(super) fn last_serial(&self) -> Result<u64, Problem> {
         match std::fs::read_to_string(self.path(SERIAL)) {
             Ok(text) => text.trim().parse().map_err(|_| damaged(&self.path(SERIAL))),
             Err(_) => Ok(1),

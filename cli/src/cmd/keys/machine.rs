@@ -32,6 +32,7 @@ impl Keys {
         store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
             .map_err(failed)?;
         let bundle = Bundle { certificate, device, discovery: discovery_key.into(), lab, revoked };
+        self.record(&bundle.certificate)?;
         store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
         let mut out = io::stdout().lock();
         writeln!(out, "The lab is founded, and this machine is its first member.")?;

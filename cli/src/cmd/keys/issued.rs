@@ -1,0 +1,137 @@
+//! What the lab's authority has issued, so that a device can be put out by looking up its serial.
+//!
+//! The file beside the authority's key is the certificates themselves, one behind the other: each says and proves
+//! what was granted. One is written before it is handed out, so a crash loses none that somebody has.
+
+use core::time::Duration;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+use schwann::log::Utc;
+use schwann::trust::store::AUTHORITY;
+use schwann_session::{Certificate, Lab, RevocationList, Roles};
+
+use super::{Keys, failed, now};
+use crate::exit::{Exit, Outcome, Problem};
+
+/// The certificates issued here, beside the authority's key.
+pub(super) const ISSUED: &str = "authority.issued";
+
+impl Keys {
+    /// Lists every certificate, and whether it still opens anything.
+    pub(super) fn issued(&self) -> Outcome {
+        if !self.path(AUTHORITY).exists() {
+            return Err(Problem::Failed(String::from(
+                "the lab's authority is not on this machine; run this where `schwann keys init` was run",
+            )));
+        }
+        let lab = self.lab()?;
+        let (certificates, revoked) = (self.certificates(&lab)?, self.revoked(&lab)?);
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "{:>6}  {:<24}  {:<9}  {:<10}  {:<9}  key",
+            "serial", "device", "may", "until", "state"
+        )?;
+        for serial in 1..=self.last_serial()? {
+            match certificates.iter().find(|certificate| certificate.statement.serial == serial) {
+                Some(certificate) => writeln!(out, "{}", row(certificate, &revoked))?,
+                None => writeln!(
+                    out,
+                    "{serial:>6}  {:<24}  {:<9}  {:<10}  {}",
+                    "(not on record)",
+                    "",
+                    "",
+                    if revoked.contains(serial) { "revoked" } else { "unknown" }
+                )?,
+            }
+        }
+        writeln!(out, "`schwann keys revoke SERIAL` puts a device out.")?;
+        Ok(Exit::Good)
+    }
+
+    /// Puts a certificate on record; it must not be handed out before.
+    pub(super) fn record(&self, certificate: &Certificate) -> Result<(), Problem> {
+        append(&self.path(ISSUED), &certificate.encode())
+            .map_err(|error| Problem::with(self.path(ISSUED).display(), error))
+    }
+
+    /// Every certificate on record that is the lab's.
+    fn certificates(&self, lab: &Lab) -> Result<Vec<Certificate>, Problem> {
+        let bytes = match std::fs::read(self.path(ISSUED)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(failed)?,
+        };
+        // What a crash has cut short at the end was not handed out.
+        let (certificates, _) = bytes.as_chunks::<{ Certificate::LEN }>();
+        let parsed = certificates.iter().filter_map(|bytes| Certificate::parse(bytes).ok());
+        Ok(parsed.filter(|certificate| certificate.verify(lab).is_ok()).collect())
+    }
+}
+
+fn row(certificate: &Certificate, revoked: &RevocationList<Vec<u8>>) -> String {
+    let statement = &certificate.statement;
+    let may = match (statement.roles.contain(Roles::PUBLISH), statement.roles.contain(Roles::SUBSCRIBE)) {
+        (true, true) => "both",
+        (true, false) => "publish",
+        _ => "subscribe",
+    };
+    let state = if revoked.contains(statement.serial) {
+        "revoked"
+    } else if statement.not_after < now() {
+        "expired"
+    } else {
+        "valid"
+    };
+    let until = date(statement.not_after.0);
+    let (serial, name, key) = (statement.serial, statement.name.as_str(), statement.device.fingerprint());
+    format!("{serial:>6}  {name:<24}  {may:<9}  {until:<10}  {state:<9}  {key}")
+}
+
+/// The day, in UTC, of a time in seconds since 1970.
+fn date(seconds: u64) -> String {
+    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    let text = time.map_or_else(|| String::from("never"), |time| Utc(time).to_string());
+    text.chars().take_while(|letter| !matches!(letter, ' ' | 'T')).collect()
+}
+
+/// Appends a record that is on the disk afterwards, behind the last whole one.
+fn append(path: &Path, record: &[u8; Certificate::LEN]) -> io::Result<()> {
+    let mut options = File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    let len = file.metadata()?.len();
+    file.set_len(len - len % Certificate::LEN as u64)?;
+    file.write_all(record)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_crash_cut_short_is_written_over() {
+        let path = std::env::temp_dir().join(format!("schwann-issued-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        append(&path, &[1; Certificate::LEN]).expect("written");
+        File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(&[2; 50]))
+            .expect("cut short");
+        append(&path, &[3; Certificate::LEN]).expect("written");
+        let bytes = std::fs::read(&path).expect("the file");
+        let _ = std::fs::remove_file(&path);
+        assert_eq!(bytes, [[1; Certificate::LEN], [3; Certificate::LEN]].concat());
+    }
+
+    #[test]
+    fn a_time_is_shown_as_its_day() {
+        assert_eq!(date(1_767_225_600), "2026-01-01");
+    }
+}
