@@ -24,7 +24,7 @@ mod tests;
 pub use self::files::{install as install_list, replace as replace_list};
 pub(crate) use self::member::{DiscoverySecret, Watcher};
 pub use self::member::{Member, UpdateError};
-pub use self::secrecy::forbid_dumps;
+pub use self::secrecy::{forbid_dumps, keep_from_swap, keep_stack_from_swap};
 pub use self::streams::StreamPolicies;
 pub(crate) use self::streams::of_description;
 

@@ -38,6 +38,31 @@ impl<T> Locked<T> {
     }
 }
 
+/// Keeps bytes out of swap until the process ends, if its limit permits that: for programs that hold a secret for some
+/// seconds, wherever it happens to lie.
+pub fn keep_from_swap(secret: &[u8]) {
+    if !secret.is_empty() {
+        keep(region::lock(secret.as_ptr(), secret.len()));
+    }
+}
+
+/// Keeps this thread's stack out of swap until the process ends, if its limit permits that: keys lie there while they
+/// are used.
+pub fn keep_stack_from_swap() {
+    let here = 0_u8;
+    keep(region::query(&raw const here).and_then(|stack| region::lock(stack.as_ptr::<u8>(), stack.len())));
+}
+
+/// What shares a page with the secret stays locked with it, so nothing is unlocked before the process ends.
+fn keep(locked: region::Result<LockGuard>) {
+    match locked {
+        Ok(guard) => core::mem::forget(guard),
+        Err(error) => {
+            log::verbose!(1, "secrets may be swapped to disk: {error}; `ulimit -l` shows the limit");
+        }
+    }
+}
+
 impl<T> Deref for Locked<T> {
     type Target = T;
 
@@ -86,8 +111,43 @@ mod tests {
         kib.parse::<u64>().expect("a number") * 1024
     }
 
+    /// Runs a test of this module in a process of its own: other tests lock memory as well. Says whether this is it.
+    fn is_alone(test: &str) -> bool {
+        const ALONE: &str = "SCHWANN_TEST_ALONE";
+        if std::env::var_os(ALONE).is_some() {
+            return true;
+        }
+        let mut alone = std::process::Command::new(std::env::current_exe().expect("this program"));
+        alone.args(["--exact", &format!("trust::secrecy::tests::{test}")]).env(ALONE, "1");
+        let output = alone.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        false
+    }
+
+    #[test]
+    fn what_is_kept_from_swap_is_locked_until_the_process_ends() {
+        if !is_alone("what_is_kept_from_swap_is_locked_until_the_process_ends") {
+            return;
+        }
+        let before = locked_bytes();
+        let is_permitted = Locked::new(()).is_locked();
+        let secret = vec![7_u8; 64];
+        keep_from_swap(&[]);
+        assert_eq!(locked_bytes(), before);
+        keep_from_swap(&secret);
+        drop(secret);
+        let with_secret = locked_bytes();
+        assert!(!is_permitted || with_secret >= before + 4096);
+        keep_stack_from_swap();
+        assert!(!is_permitted || locked_bytes() > with_secret);
+    }
+
     #[test]
     fn a_locked_value_is_locked_as_long_as_it_lives_and_no_longer() {
+        if !is_alone("a_locked_value_is_locked_as_long_as_it_lives_and_no_longer") {
+            return;
+        }
         let before = locked_bytes();
         let [first, second] = [1_u8, 2].map(|byte| Locked::new([byte; 32]));
         // Some containers permit no locked memory at all.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use schwann::trust::store;
+use schwann::trust::{keep_from_swap, store};
 use zeroize::Zeroizing;
 
 use super::failed;
@@ -22,7 +22,10 @@ pub(super) fn fresh(what: &str) -> Result<Secret, Problem> {
 /// The environment's, else what the terminal says.
 fn one(what: &str, ask: impl FnOnce(&str) -> Result<Secret, Problem>) -> Result<Secret, Problem> {
     match store::passphrase().map_err(failed)? {
-        Some(passphrase) => Ok(passphrase),
+        Some(passphrase) => {
+            keep_from_swap(&passphrase);
+            Ok(passphrase)
+        }
         None if io::stdin().is_terminal() => ask(what),
         None => Err(Problem::Failed(format!(
             "{what} is needed, and there is nobody to ask; set SCHWANN_PASSPHRASE or SCHWANN_PASSPHRASE_FILE"
@@ -56,14 +59,18 @@ pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
     // Only now, for people type as soon as they are asked.
     eprint!("{what}: ");
     io::stderr().flush()?;
-    let mut line = Zeroizing::new(String::with_capacity(LONGEST));
+    let mut line = Zeroizing::new(" ".repeat(LONGEST));
+    keep_from_swap(line.as_bytes());
+    line.clear();
     let read = io::stdin().lock().read_line(&mut line);
     if let Some(before) = hidden {
         let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &before);
         eprintln!();
     }
     read?;
-    Ok(Zeroizing::new(line.trim_end_matches(['\r', '\n']).as_bytes().to_vec()))
+    let passphrase = Zeroizing::new(line.trim_end_matches(['\r', '\n']).as_bytes().to_vec());
+    keep_from_swap(&passphrase);
+    Ok(passphrase)
 }
 
 /// How often two passphrases may differ.
