@@ -162,4 +162,4 @@ impl Drop for Ahead {
 const BLOCKS: usize = 18;
 
 /// How deep the frames of [`Ahead::make`] reach, in bytes. A test looks for what remains.
-const DEPTH: usize = 3072;
+const DEPTH: usize = 4096;
