@@ -336,6 +336,23 @@ fn the_labs_machine_lists_what_it_has_issued_and_what_is_revoked() {
 }
 
 #[test]
+fn certificates_that_are_issued_at_once_have_serials_of_their_own() {
+    let (lab, device) = (Machine::new("at-once", "lab"), Machine::new("at-once", "device"));
+    lab.says(&["init", "--unprotected"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let started: Vec<_> =
+        (0..8).map(|_| lab.command(&["issue", &request]).spawn().expect("the program runs")).collect();
+    for running in started {
+        assert!(running.wait_with_output().expect("the program ends").status.success());
+    }
+    let listed = lab.says(&["issued"]);
+    for serial in 2..=9 {
+        let rows = listed.lines().filter(|line| line.split_whitespace().next() == Some(&serial.to_string()));
+        assert_eq!(rows.count(), 1, "{serial} in {listed}");
+    }
+}
+
+#[test]
 fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
     let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
     lab.says(&["init"]);

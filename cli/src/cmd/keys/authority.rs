@@ -1,5 +1,6 @@
 //! What the lab's machine does: it certifies devices and puts them out again.
 
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -79,7 +80,7 @@ impl Keys {
         granted: Granted,
         flags: Flags,
     ) -> Result<text::Membership, Problem> {
-        let authority = self.authority()?;
+        let (authority, _turn) = (self.authority()?, self.turn()?);
         let lab = authority.lab();
         let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
         let Granted { days, roles } = granted;
@@ -91,7 +92,7 @@ impl Keys {
     }
 
     pub(super) fn revoke(&self, serial: u64) -> Outcome {
-        let authority = self.authority()?;
+        let (authority, _turn) = (self.authority()?, self.turn()?);
         let last = self.last_serial()?;
         if !(1..=last).contains(&serial) {
             return Err(Problem::Failed(format!(
@@ -134,6 +135,13 @@ impl Keys {
         let seed = self.private(AUTHORITY, Kind::Authority)?;
         let seed = seed.as_slice().try_into().map_err(|_| damaged(&self.path(AUTHORITY)))?;
         Ok(AuthorityKey::from_seed(seed))
+    }
+
+    /// Waits until nobody else issues or revokes here, and keeps others waiting until the file is dropped.
+    fn turn(&self) -> Result<File, Problem> {
+        let file = File::open(self.path(AUTHORITY)).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(file)
     }
 
     /// The number of the last certificate issued here.
