@@ -15,6 +15,7 @@ import time
 
 import pytest
 
+from conftest import free_ports
 from labs import keys, new_device
 
 OURS = os.environ.get("SCHWANN_LIBLSL")
@@ -85,8 +86,8 @@ def ask(process, line):
 
 
 @pytest.fixture
-def network(request):
-    base = 34000 + (os.getpid() * 7 + hash(request.node.name)) % 700 * 40
+def network():
+    base = free_ports(40)
     return (f"[log]\nlevel=-2\n[ports]\nMulticastPort={base + 39}\nBasePort={base}\nIPv6=disable\n"
             f"[multicast]\nResolveScope=machine\n[lab]\nSessionID=sealed-{base}\n")
 

@@ -18,6 +18,7 @@ import numpy
 import pytest
 import pyxdf
 
+from conftest import free_ports
 from test_xdf_crash import small_disk
 
 SCHWANN = os.environ["SCHWANN"]
@@ -29,17 +30,12 @@ SPEED = 32
 
 @pytest.fixture
 def lab(tmp_path):
-    base = 40_000 + (os.getpid() * 40 + lab_count()) % 9_000
+    base = free_ports(20)
     (tmp_path / "lsl_api.cfg").write_text(
         f"[ports]\nMulticastPort={base + 19}\nBasePort={base}\nPortRange=19\nIPv6=disable\n"
         f"[multicast]\nResolveScope=machine\n[lab]\nSessionID=cli{base}\n"
     )
     return Lab(tmp_path)
-
-
-def lab_count(counter=[0]):
-    counter[0] += 20
-    return counter[0]
 
 
 class Lab:
