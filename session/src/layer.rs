@@ -28,13 +28,8 @@ pub trait Layer: Send {
     /// Writes the authenticated end of the stream, if the layer has one, and returns its length.
     fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError>;
 
-    /// Makes what the next [`seal`](Self::seal) will need, as far as it can be known.
-    ///
-    /// For a moment in which nobody waits: after a sample was sent, not before.
-    fn prepare_seal(&mut self) {}
-
-    /// The same for the next [`open`](Self::open), before the caller waits for bytes. A layer may have room for one of
-    /// both: the last that was asked for.
+    /// Makes what the next [`open`](Self::open) will need, as far as it can be known. For a moment in which nobody waits:
+    /// before the caller waits for bytes.
     fn prepare_open(&mut self) {}
 
     /// Tells the layer the time since any fixed moment, on a clock that never goes back.

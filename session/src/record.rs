@@ -24,15 +24,6 @@ pub(crate) use frame::{Header, RecordType};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
 
-/// The last data of a direction, by which the next is guessed.
-#[derive(Clone, Copy)]
-enum LastData {
-    /// One record, with so many bytes of plaintext.
-    Alone(usize),
-    /// Records that were worked on side by side, or none yet.
-    Several,
-}
-
 /// Most bytes of plaintext in a record.
 pub const MAX_RECORD: usize = 16_384;
 

@@ -2,7 +2,7 @@
 
 use core::{ops::Range, time::Duration};
 
-use schwann_aead::{Ahead, Key};
+use schwann_aead::Key;
 
 use crate::{
     Layer, LayerError, Opened, Refusal, Truncated,
@@ -31,8 +31,6 @@ pub struct Secure {
     rekey_due: bool,
     incoming: Incoming,
     receiver: Receiver,
-    /// Key stream of the next record of one direction, whichever is prepared for.
-    ahead: Ahead,
     rekeys: u64,
     refusal: Option<Refusal>,
     datagrams: Option<Datagrams>,
@@ -85,7 +83,6 @@ impl Secure {
             rekey_due: false,
             incoming,
             receiver: Receiver::new(receiving),
-            ahead: Ahead::new(),
             rekeys: 0,
             refusal: None,
             datagrams: None,
@@ -230,7 +227,7 @@ impl Secure {
             return Ok(Opened::Incomplete);
         }
         if header.kind == RecordType::Data && self.incoming == Incoming::Open {
-            let (consumed, plain) = self.receiver.open_data(wire, &mut self.ahead)?;
+            let (consumed, plain) = self.receiver.open_data(wire)?;
             return Ok(Opened::Data { consumed, plain });
         }
         let records_before = self.receiver.opened();
@@ -262,7 +259,6 @@ impl Secure {
             (RecordType::Close, _) if message == records_before.to_le_bytes() => {
                 self.incoming = Incoming::Ended;
                 self.receiver.wipe();
-                self.ahead = Ahead::new();
                 return Ok(Opened::End { consumed });
             }
             _ => return Err(LayerError::Malformed),
@@ -299,7 +295,7 @@ impl Layer for Secure {
         }
         let records = u64::try_from(self.records(plain.len())).unwrap_or(u64::MAX);
         let (written, rest) = self.rekey_if_due(records, wire)?;
-        Ok(written + self.sender.seal_data(plain, self.peer_max, rest, &mut self.ahead)?)
+        Ok(written + self.sender.seal_data(plain, self.peer_max, rest)?)
     }
 
     fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
@@ -308,21 +304,15 @@ impl Layer for Secure {
             self.incoming = Incoming::Failed;
             self.receiver.wipe();
             self.sender.wipe();
-            self.ahead = Ahead::new();
         }
         opened
     }
 
-    fn prepare_seal(&mut self) {
-        self.sender.prepare(&mut self.ahead);
-    }
-
     fn prepare_open(&mut self) {
-        self.receiver.prepare(&mut self.ahead);
+        self.receiver.prepare();
     }
 
     fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
-        self.ahead = Ahead::new();
         self.sender.close(wire)
     }
 

@@ -135,13 +135,6 @@ impl Link {
         }
     }
 
-    /// Makes what the next send will need. For a moment in which nobody waits: after a send, not before.
-    pub(crate) fn prepare_send(&self) {
-        if let Some(sealing) = self.sealing.get() {
-            sealing.prepare_seal();
-        }
-    }
-
     fn send_plain<'a>(&self, mut slices: impl Iterator<Item = &'a [u8]>) -> Progress {
         let mut vector = [IoSlice::new(&[]); SLICES_PER_SEND];
         let mut progress = Progress::NOTHING;

@@ -246,11 +246,6 @@ impl Sealing {
         Ok(())
     }
 
-    /// Makes what the next bytes to be sent will need, once those before are on their way.
-    pub(crate) fn prepare_seal(&self) {
-        self.lock().layer.prepare_seal();
-    }
-
     /// Makes what the next bytes to come will need, before they are waited for.
     pub(crate) fn prepare_open(&self) {
         self.lock().layer.prepare_open();

@@ -7,7 +7,7 @@ use schwann_aead::{Ahead, Kernel, Key, Message, Tag};
 use zeroize::Zeroize;
 
 use super::frame::{Header, RecordType, split};
-use super::{BATCH, LastData, RECORD_HEAD, RECORD_OVERHEAD, advance, next_key, nonce};
+use super::{BATCH, RECORD_HEAD, RECORD_OVERHEAD, advance, next_key, nonce};
 use crate::LayerError;
 
 /// The receiving direction.
@@ -17,39 +17,36 @@ pub(crate) struct Receiver {
     counter: u64,
     kernel: Kernel,
     last: LastData,
+    /// Key stream of the next record.
+    ahead: Ahead,
 }
 
 impl Receiver {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0, kernel: Kernel::best(), last: LastData::Several }
+        Self {
+            key: Some(key),
+            counter: 0,
+            kernel: Kernel::best(),
+            last: LastData::Several,
+            ahead: Ahead::new(),
+        }
     }
 
     /// Makes the key stream of the next data record, if it will be like the last.
-    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
+    pub(crate) fn prepare(&mut self) {
         if let (Some(key), LastData::Alone(length)) = (&self.key, self.last) {
-            ahead.prepare(self.kernel, key, nonce(self.counter), length);
+            self.ahead.prepare(self.kernel, key, nonce(self.counter), length);
         }
     }
 
     /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
     pub(crate) fn open(&mut self, header: Header, wire: &mut [u8]) -> Result<Range<usize>, LayerError> {
-        self.open_with(None, header, wire)
-    }
-
-    /// As [`open`](Self::open), with the record's key stream if it was made ahead.
-    #[inline]
-    fn open_with(
-        &mut self,
-        ahead: Option<&mut Ahead>,
-        header: Header,
-        wire: &mut [u8],
-    ) -> Result<Range<usize>, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
         let (head, body, tag) = split(wire, header.length).ok_or(LayerError::NoSpace)?;
         let (nonce, tag) = (nonce(self.counter), Tag(*tag));
         let mut message = Message::sealed(key, nonce, head, body, tag);
-        let opened = if ahead.is_some_and(|ahead| ahead.open(&mut message)) {
+        let opened = if self.ahead.open(&mut message) {
             message.outcome
         } else {
             self.kernel.open_in_place(key, &nonce, head, body, &tag)
@@ -63,16 +60,12 @@ impl Receiver {
     /// their plaintexts together. Returns how many bytes they took and where the plaintext lies.
     ///
     /// If any fails, all are wiped: what stood before a forged record is not worth a stream with a hole.
-    pub(crate) fn open_data(
-        &mut self,
-        wire: &mut [u8],
-        ahead: &mut Ahead,
-    ) -> Result<(usize, Range<usize>), LayerError> {
+    pub(crate) fn open_data(&mut self, wire: &mut [u8]) -> Result<(usize, Range<usize>), LayerError> {
         let lengths = data_run(wire);
         if let [length] = lengths.as_slice() {
             self.last = LastData::Alone(*length);
             let header = Header { kind: RecordType::Data, length: *length };
-            let plain = self.open_with(Some(ahead), header, wire)?;
+            let plain = self.open(header, wire)?;
             return Ok((header.record_len(), plain));
         }
         self.last = LastData::Several;
@@ -104,6 +97,8 @@ impl Receiver {
 
     /// Follows the sender to its new key.
     pub(crate) fn rekey(&mut self) -> Result<(), LayerError> {
+        // With the old key in it.
+        self.ahead = Ahead::new();
         self.key = Some(next_key(self.key.as_ref().ok_or(LayerError::Closed)?)?);
         Ok(())
     }
@@ -111,12 +106,22 @@ impl Receiver {
     /// Forgets the key; nothing can be opened any more.
     pub(crate) fn wipe(&mut self) {
         self.key = None;
+        self.ahead = Ahead::new();
     }
 
     /// How many records have been opened.
     pub(crate) fn opened(&self) -> u64 {
         self.counter
     }
+}
+
+/// The last data that came, by which the next are guessed.
+#[derive(Clone, Copy)]
+enum LastData {
+    /// One record, with so many bytes of plaintext.
+    Alone(usize),
+    /// Records that were worked on side by side, or none yet.
+    Several,
 }
 
 /// Lengths of the whole data records at the front of `wire`; the first is known to be one.

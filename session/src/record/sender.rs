@@ -1,10 +1,10 @@
 //! The sending direction of a session.
 
 use arrayvec::ArrayVec;
-use schwann_aead::{Ahead, Kernel, Key, Message, Tag};
+use schwann_aead::{Kernel, Key, Message, Tag};
 
 use super::frame::{RecordType, header, split, spread};
-use super::{BATCH, LastData, RECORD_OVERHEAD, advance, next_key, nonce};
+use super::{BATCH, RECORD_OVERHEAD, advance, next_key, nonce};
 use crate::LayerError;
 
 /// The sending direction.
@@ -15,19 +15,11 @@ pub(crate) struct Sender {
     /// The counter's value at the last change of key.
     rekeyed_at: u64,
     kernel: Kernel,
-    last: LastData,
 }
 
 impl Sender {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best(), last: LastData::Several }
-    }
-
-    /// Makes the key stream of the next data record, if it will be like the last.
-    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
-        if let (Some(key), LastData::Alone(length)) = (&self.key, self.last) {
-            ahead.prepare(self.kernel, key, nonce(self.counter), length);
-        }
+        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best() }
     }
 
     /// Seals `plain` as one record into the front of `wire`.
@@ -37,26 +29,13 @@ impl Sender {
         plain: &[u8],
         wire: &mut [u8],
     ) -> Result<usize, LayerError> {
-        self.seal_with(None, kind, plain, wire)
-    }
-
-    /// As [`seal`](Self::seal), with the record's key stream if it was made ahead.
-    #[inline]
-    fn seal_with(
-        &mut self,
-        ahead: Option<&mut Ahead>,
-        kind: RecordType,
-        plain: &[u8],
-        wire: &mut [u8],
-    ) -> Result<usize, LayerError> {
-        self.seal_body(ahead, kind, plain.len(), wire, |body| body.copy_from_slice(plain))
+        self.seal_body(kind, plain.len(), wire, |body| body.copy_from_slice(plain))
     }
 
     /// Seals a record of `length` bytes of text, which `fill` puts where they belong.
     #[inline]
     fn seal_body(
         &mut self,
-        ahead: Option<&mut Ahead>,
         kind: RecordType,
         length: usize,
         wire: &mut [u8],
@@ -67,13 +46,8 @@ impl Sender {
         let (head, body, tag) = split(wire, length).ok_or(LayerError::NoSpace)?;
         *head = header(kind, length)?;
         fill(body);
-        let nonce = nonce(self.counter);
-        let mut message = Message::plain(key, nonce, head, body);
-        *tag = if ahead.is_some_and(|ahead| ahead.seal(&mut message)) {
-            message.tag.0
-        } else {
-            self.kernel.seal_in_place(key, &nonce, head, body).map_err(|_| LayerError::Oversized)?.0
-        };
+        let sealed = self.kernel.seal_in_place(key, &nonce(self.counter), head, body);
+        *tag = sealed.map_err(|_| LayerError::Oversized)?.0;
         self.counter = after;
         Ok(length.saturating_add(RECORD_OVERHEAD))
     }
@@ -93,7 +67,7 @@ impl Sender {
         while left > 0 {
             let rest = wire.get_mut(written..).ok_or(LayerError::NoSpace)?;
             let piece = left.min(max);
-            written += self.seal_body(None, RecordType::Data, piece, rest, |_| ())?;
+            written += self.seal_body(RecordType::Data, piece, rest, |_| ())?;
             left -= piece;
         }
         Ok(written)
@@ -105,13 +79,10 @@ impl Sender {
         plain: &[u8],
         max: usize,
         wire: &mut [u8],
-        ahead: &mut Ahead,
     ) -> Result<usize, LayerError> {
         if plain.len() <= max {
-            self.last = LastData::Alone(plain.len());
-            return self.seal_with(Some(ahead), RecordType::Data, plain, wire);
+            return self.seal(RecordType::Data, plain, wire);
         }
-        self.last = LastData::Several;
         let mut written = 0;
         let mut rest = wire;
         for group in plain.chunks(max.saturating_mul(BATCH)) {

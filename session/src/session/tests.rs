@@ -34,9 +34,6 @@ fn traffic(outlet: &mut Secure, random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     for _ in 0..=random.below(3) {
         let piece: Vec<u8> = (0..=random.below(40)).map(|_| random.next() as u8).collect();
         let mut record = vec![0; outlet.sealed_len(piece.len())];
-        if random.below(2) == 0 {
-            outlet.prepare_seal();
-        }
         if random.below(4) == 0 {
             outlet.request_rekey();
         }
@@ -127,7 +124,6 @@ fn records(lengths: &[usize], prepared: bool) -> Vec<Vec<u8>> {
         let plain = vec![number as u8; length];
         let mut wire = vec![0; outlet.sealed_len(length)];
         if prepared {
-            outlet.prepare_seal();
             inlet.prepare_open();
         }
         if number % 5 == 4 {

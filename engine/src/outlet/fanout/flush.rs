@@ -32,8 +32,6 @@ impl Fanout {
             for direct in &mut sending.direct {
                 direct.progress = direct.link.send(core::iter::once(pending.bytes(direct.encoding)));
             }
-            // When all have theirs: nobody waits for this.
-            sending.direct.iter().for_each(|direct| direct.link.prepare_send());
         }
         let call = self.settle(sending, pending);
         pending.clear();
@@ -127,7 +125,6 @@ impl Fanout {
         });
         self.take_turns(sending, pending);
         send_to_all(&mut sending.direct, pending, timeout);
-        sending.direct.iter().for_each(|direct| direct.link.prepare_send());
         let mut guard = self.lock();
         let state = &mut *guard;
         let mut failed = false;
