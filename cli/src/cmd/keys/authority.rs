@@ -126,12 +126,18 @@ impl Keys {
         Ok(Exit::Good)
     }
 
-    fn authority(&self) -> Result<AuthorityKey, Problem> {
-        if !self.path(AUTHORITY).exists() {
-            return Err(Problem::Failed(String::from(
-                "the lab's authority is not on this machine; run this where `schwann keys init` was run",
-            )));
+    /// Refuses what only the lab's machine can do on any other.
+    pub(super) fn needs_authority(&self) -> Result<(), Problem> {
+        if self.path(AUTHORITY).exists() {
+            return Ok(());
         }
+        Err(Problem::Failed(String::from(
+            "the lab's authority is not on this machine; run this where `schwann keys init` was run",
+        )))
+    }
+
+    fn authority(&self) -> Result<AuthorityKey, Problem> {
+        self.needs_authority()?;
         let seed = self.private(AUTHORITY, Kind::Authority)?;
         let seed = seed.as_slice().try_into().map_err(|_| damaged(&self.path(AUTHORITY)))?;
         Ok(AuthorityKey::from_seed(seed))

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use schwann::log::Utc;
-use schwann::trust::store::AUTHORITY;
 use schwann_session::{Certificate, Lab, RevocationList, Roles};
 
 use super::{Keys, failed, now};
@@ -22,11 +21,7 @@ pub(super) const ISSUED: &str = "authority.issued";
 impl Keys {
     /// Lists every certificate, and whether it still opens anything.
     pub(super) fn issued(&self) -> Outcome {
-        if !self.path(AUTHORITY).exists() {
-            return Err(Problem::Failed(String::from(
-                "the lab's authority is not on this machine; run this where `schwann keys init` was run",
-            )));
-        }
+        self.needs_authority()?;
         let lab = self.lab()?;
         let (certificates, revoked) = (self.certificates(&lab)?, self.revoked(&lab)?);
         let mut out = io::stdout().lock();
