@@ -134,7 +134,7 @@ impl Receiver {
         } else if staging.has_ended {
             return Received::Broken;
         }
-        if let (Some(sealing), false) = (link.sealing(), wait.is_over()) {
+        if let (Some(sealing), Wait::Until(_) | Wait::Forever) = (link.sealing(), wait) {
             sealing.prepare_open();
         }
         match reader.receive(link, staging.opener.room(), wait) {
