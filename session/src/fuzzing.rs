@@ -15,7 +15,7 @@ pub fn ends() -> (Secure, Secure) {
 
 /// What the outlet says first, to be sealed as a control message.
 #[must_use]
-pub fn greeting() -> [u8; 73] {
+pub fn greeting() -> [u8; Welcome::LEN] {
     let welcome =
         Welcome { session: [3; 8], outlet_to_inlet: [4; 32].into(), inlet_to_outlet: [5; 32].into() };
     *welcome.encode()

@@ -77,19 +77,7 @@ pub(crate) fn attack(stage: &Stage, goal: u64, seed: u64) -> Tally {
     thread::scope(|scope| {
         for (number, (listener, reports)) in listeners.into_iter().zip(receivers).enumerate() {
             let random = Random::new(seed * LANES as u64 + number as u64 + 1);
-            let (tally, begun) = (&tally, &begun);
-            let elsewhere = Default::default();
-            let lane = Lane {
-                number,
-                listener,
-                outlet,
-                reports,
-                next: None,
-                random,
-                elsewhere,
-                answer_len: 0,
-                tally,
-            };
+            let (lane, begun) = (Lane::new(number, listener, outlet, reports, random, &tally), &begun);
             scope.spawn(move || lane.run(begun, goal));
         }
         let mut watch = Watch::new(&tally, vec![("outlet", &stage.outlet), ("inlets", &inlets)]);
@@ -120,7 +108,19 @@ fn hand_out(output: BufReader<ChildStdout>, lanes: &[Sender<Report>]) {
     }
 }
 
-impl Lane<'_> {
+impl<'a> Lane<'a> {
+    fn new(
+        number: usize,
+        listener: TcpListener,
+        outlet: SocketAddr,
+        reports: Receiver<Report>,
+        random: Random,
+        tally: &'a Tally,
+    ) -> Self {
+        let elsewhere = Default::default();
+        Self { number, listener, outlet, reports, next: None, random, elsewhere, answer_len: 0, tally }
+    }
+
     /// Attacks until all lanes together have begun `goal` attacks.
     fn run(mut self, begun: &AtomicU64, goal: u64) {
         self.learn();
