@@ -57,25 +57,19 @@ pub(in crate::kernel) fn blocks_from_and<S: Simd, const SETS: usize>(
     let (b, c) = (simd.splat_row([k0, k1, k2, k3]), simd.splat_row([k4, k5, k6, k7]));
     let mut d = simd.add32(simd.splat_row([first, n1, n2, n3]), simd.count_parts());
     let step = simd.splat_row([S::PARTS as u32, 0, 0, 0]);
-    let mut initial = [[a, b, c, d]; SETS];
+    let mut sets = [[a, b, c, d]; SETS];
     for i in 1..SETS {
-        d = simd.add32(d, step);
-        initial[i][3] = d;
+        sets[i][3] = simd.add32(sets[i - 1][3], step);
     }
-    let mut sets = initial;
     match between {
         Some(between) => rounds_and(simd, &mut sets, between),
         None => simd.rounds(&mut sets),
     }
     for i in 0..SETS {
-        let [a, b, c, d] = sets[i];
-        let rows = [
-            simd.add32(a, initial[i][0]),
-            simd.add32(b, initial[i][1]),
-            simd.add32(c, initial[i][2]),
-            simd.add32(d, initial[i][3]),
-        ];
+        let [w, x, y, z] = sets[i];
+        let rows = [simd.add32(w, a), simd.add32(x, b), simd.add32(y, c), simd.add32(z, d)];
         simd.store_blocks(rows, &mut blocks[i * S::PARTS..]);
+        d = simd.add32(d, step);
     }
 }
 

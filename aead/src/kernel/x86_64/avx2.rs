@@ -309,7 +309,9 @@ fn split_rows([a01, a23, b01, b23]: [__m256i; 4]) -> [__m256i; 4] {
 #[target_feature(enable = "avx2")]
 fn store_blocks(rows: [__m256i; 4], blocks: &mut [Block; 2]) {
     let [x, y] = blocks;
-    for (half, row) in halves(x).into_iter().chain(halves(y)).zip(join_rows(rows)) {
+    let ([x01, x23], [y01, y23]) = (halves(x), halves(y));
+    let [a, b, c, d] = join_rows(rows);
+    for (half, row) in [(x01, a), (x23, b), (y01, c), (y23, d)] {
         // SAFETY: half a block is 32 bytes.
         unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), row) };
     }
@@ -353,8 +355,8 @@ fn add_to(half: &mut [u8; 32], sum: __m256i) {
 
 #[inline]
 fn halves(block: &mut Block) -> [&mut [u8; 32]; 2] {
-    let (low, high) = block.0.split_at_mut(32);
-    [low, high].map(|half| half.first_chunk_mut().expect("half of 64 bytes is 32"))
+    let ([low, high], []) = block.0.as_chunks_mut() else { unreachable!("64 bytes are two halves of 32") };
+    [low, high]
 }
 
 /// Lane i of vector j becomes lane j of vector i.
