@@ -1,5 +1,7 @@
 //! The local clock: the one that every LSL program on this computer reads.
 
+use core::time::Duration;
+
 /// Time of the local clock.
 ///
 /// - Units: seconds; the epoch is that of the system's steady clock (usually the last start of the
@@ -11,6 +13,14 @@
 pub fn local_clock() -> f64 {
     let (seconds, nanoseconds) = read();
     seconds as f64 + nanoseconds as f64 / 1e9
+}
+
+/// The same clock for the layers of connections. [`std::time::Instant`] would be a second way to ask for the time, and between
+/// two samples its code leaves the caches.
+#[inline]
+pub(crate) fn since_start() -> Duration {
+    let (seconds, nanoseconds) = read();
+    Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32)
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]

@@ -211,6 +211,14 @@ impl Secure {
         Ok((written, wire.get_mut(written..).unwrap_or_default()))
     }
 
+    #[cold]
+    fn fail(&mut self) {
+        self.incoming = Incoming::Failed;
+        self.receiver.wipe();
+        self.sender.wipe();
+    }
+
+    #[inline]
     fn open_record(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
         match self.incoming {
             Incoming::AwaitsGreeting if wire.first() == Some(&ALERT) => {
@@ -227,7 +235,7 @@ impl Secure {
             return Ok(Opened::Incomplete);
         }
         if header.kind == RecordType::Data && self.incoming == Incoming::Open {
-            let (consumed, plain) = self.receiver.open_data(wire)?;
+            let (consumed, plain) = self.receiver.open_data(header, wire)?;
             return Ok(Opened::Data { consumed, plain });
         }
         let records_before = self.receiver.opened();
@@ -281,11 +289,13 @@ impl Secure {
 
 impl Layer for Secure {
     /// Counts one record that changes the key, too, so that one may always come.
+    #[inline]
     fn sealed_len(&self, plain_len: usize) -> usize {
         let records = self.records(plain_len);
         plain_len.saturating_add(records.saturating_add(1).saturating_mul(RECORD_OVERHEAD))
     }
 
+    #[inline]
     fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
         if plain.is_empty() {
             return Ok(0);
@@ -298,16 +308,16 @@ impl Layer for Secure {
         Ok(written + self.sender.seal_data(plain, self.peer_max, rest)?)
     }
 
+    #[inline]
     fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
         let opened = self.open_record(wire);
         if opened.is_err() {
-            self.incoming = Incoming::Failed;
-            self.receiver.wipe();
-            self.sender.wipe();
+            self.fail();
         }
         opened
     }
 
+    #[inline]
     fn prepare_open(&mut self) {
         self.receiver.prepare();
     }
@@ -316,6 +326,7 @@ impl Layer for Secure {
         self.sender.close(wire)
     }
 
+    #[inline]
     fn tick(&mut self, now: Duration) {
         let since = *self.key_since.get_or_insert(now);
         if now.saturating_sub(since) >= self.limits.lifetime {

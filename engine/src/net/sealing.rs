@@ -7,7 +7,6 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
 
@@ -15,6 +14,7 @@ use super::lab_update::{Assembly, pieces};
 use super::link::Link;
 use crate::process::Maker;
 use crate::security;
+use crate::time::since_start;
 use crate::trust::Member;
 
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
@@ -109,8 +109,6 @@ struct State {
     layer: Box<dyn Transport>,
     /// Whose the keys are: a child that a fork made has a copy, and would use the parent's next nonces.
     maker: Maker,
-    /// When the session began, for the age of its keys.
-    since: Instant,
     out: Outgoing,
     control: VecDeque<Vec<u8>>,
     assembly: Assembly,
@@ -145,7 +143,6 @@ impl Sealing {
         let state = State {
             layer,
             maker: Maker::this(),
-            since: Instant::now(),
             out: Outgoing::default(),
             control: VecDeque::new(),
             assembly: Assembly::default(),
@@ -231,7 +228,7 @@ impl Sealing {
         }
         let part = plain.get(..SEAL_LEN).unwrap_or(plain);
         out.clear();
-        out.filled = state.layer.seal_into(state.since.elapsed(), part, &mut out.wire)?;
+        out.filled = state.layer.seal_into(since_start(), part, &mut out.wire)?;
         Ok(part.len())
     }
 
@@ -376,7 +373,9 @@ impl Opener {
             return Ok(Flow::Goes);
         };
         let (done, flow) = sealing.open(wire, &mut take)?;
-        self.raw.copy_within(done..self.filled, 0);
+        if done < self.filled {
+            self.raw.copy_within(done..self.filled, 0);
+        }
         self.filled -= done;
         Ok(flow)
     }

@@ -40,6 +40,7 @@ impl Receiver {
     }
 
     /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
+    #[inline]
     pub(crate) fn open(&mut self, header: Header, wire: &mut [u8]) -> Result<Range<usize>, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
@@ -60,24 +61,35 @@ impl Receiver {
     /// their plaintexts together. Returns how many bytes they took and where the plaintext lies.
     ///
     /// If any fails, all are wiped: what stood before a forged record is not worth a stream with a hole.
-    pub(crate) fn open_data(&mut self, wire: &mut [u8]) -> Result<(usize, Range<usize>), LayerError> {
-        let lengths = data_run(wire);
-        if let [length] = lengths.as_slice() {
-            self.last = LastData::Alone(*length);
-            let header = Header { kind: RecordType::Data, length: *length };
-            let plain = self.open(header, wire)?;
-            return Ok((header.record_len(), plain));
+    /// `header` is that of the first.
+    #[inline]
+    pub(crate) fn open_data(
+        &mut self,
+        header: Header,
+        wire: &mut [u8],
+    ) -> Result<(usize, Range<usize>), LayerError> {
+        // Almost always one is there and nothing else, and no others need be looked for.
+        if wire.len() > header.record_len() {
+            let lengths = data_run(wire);
+            if lengths.len() > 1 {
+                return self.open_group(&lengths, wire);
+            }
         }
-        self.last = LastData::Several;
-        self.open_group(&lengths, wire)?;
-        Ok(gather(&lengths, wire))
+        self.last = LastData::Alone(header.length);
+        let plain = self.open(header, wire)?;
+        Ok((header.record_len(), plain))
     }
 
     #[inline(never)]
-    fn open_group(&mut self, lengths: &[usize], wire: &mut [u8]) -> Result<(), LayerError> {
+    fn open_group(
+        &mut self,
+        lengths: &[usize],
+        wire: &mut [u8],
+    ) -> Result<(usize, Range<usize>), LayerError> {
+        self.last = LastData::Several;
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let mut messages = ArrayVec::<Message<'_>, BATCH>::new();
-        let (mut rest, mut counter) = (wire, self.counter);
+        let (mut rest, mut counter) = (&mut *wire, self.counter);
         for length in lengths {
             let whole = length.saturating_add(RECORD_OVERHEAD);
             let (record, after) = rest.split_at_mut_checked(whole).ok_or(LayerError::NoSpace)?;
@@ -92,7 +104,8 @@ impl Receiver {
             return Err(LayerError::Forged);
         }
         self.counter = counter;
-        Ok(())
+        drop(messages);
+        Ok(gather(lengths, wire))
     }
 
     /// Follows the sender to its new key.
@@ -125,6 +138,7 @@ enum LastData {
 }
 
 /// Lengths of the whole data records at the front of `wire`; the first is known to be one.
+#[inline(never)]
 fn data_run(wire: &[u8]) -> ArrayVec<usize, BATCH> {
     let mut lengths = ArrayVec::new();
     let mut rest = wire;

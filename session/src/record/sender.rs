@@ -74,15 +74,21 @@ impl Sender {
     }
 
     /// Seals `plain` as data records of at most `max` bytes into the front of `wire`.
+    #[inline]
     pub(crate) fn seal_data(
         &mut self,
         plain: &[u8],
         max: usize,
         wire: &mut [u8],
     ) -> Result<usize, LayerError> {
-        if plain.len() <= max {
-            return self.seal(RecordType::Data, plain, wire);
+        if plain.len() > max {
+            return self.seal_groups(plain, max, wire);
         }
+        self.seal_body(RecordType::Data, plain.len(), wire, |body| body.copy_from_slice(plain))
+    }
+
+    #[inline(never)]
+    fn seal_groups(&mut self, plain: &[u8], max: usize, wire: &mut [u8]) -> Result<usize, LayerError> {
         let mut written = 0;
         let mut rest = wire;
         for group in plain.chunks(max.saturating_mul(BATCH)) {
