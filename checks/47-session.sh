@@ -1,5 +1,5 @@
 # The secure session at full strength: a million mutated streams of records, none of which may pass for the
-# original; every vector; the symbolic model, if Verifpal is installed.
+# original; every vector; the symbolic models, if Verifpal is installed.
 set -euo pipefail
 
 SCHWANN_MUTATIONS=1000000 cargo test --locked --quiet --release --package schwann-session --lib -- --nocapture \
@@ -9,8 +9,8 @@ cargo test --locked --quiet --release --package schwann-session --test vectors
 if command -v verifpal >/dev/null; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  for model in docs/spec/model/*.vp; do
-    verifpal verify --sessions 1 --fail-on-attack "$model"
+  for model in stolen quantum found; do
+    verifpal verify --sessions 1 --fail-on-attack "docs/spec/model/$model.vp"
   done
   # Without the binding signatures it must fall, or it would prove nothing.
   sed '/SIGNVERIF(seen_pd/d' docs/spec/model/stolen.vp >"$work/without-binding.vp"
@@ -18,6 +18,8 @@ if command -v verifpal >/dev/null; then
     echo "the model holds without the binding: it is empty"
     exit 1
   fi
+  # Of searches some things are expected to fall; the script knows which.
+  bash docs/spec/model/search.sh
 else
-  echo "Verifpal is not installed: the model's committed output stands"
+  echo "Verifpal is not installed: the models' committed output stands"
 fi
