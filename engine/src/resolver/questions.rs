@@ -39,7 +39,23 @@ pub(super) struct Questions {
     /// What is wanted; nothing if the query is malformed, and no stream fulfils it.
     wanted: Option<Query>,
     open_id: String,
-    sealed: VecDeque<(Asked, DiscoverySecret)>,
+    sealed: VecDeque<Sealed>,
+}
+
+/// A sealed query whose answers are still taken.
+struct Sealed {
+    asked: Asked,
+    key: DiscoverySecret,
+    about: About,
+}
+
+/// What a sealed query is about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum About {
+    /// Streams, from members who have the same revocation list; others answer with the number of theirs.
+    Streams,
+    /// Members who have not the same list. A device that was revoked has the key of this query, too.
+    Lists,
 }
 
 /// What an answer says.
@@ -115,14 +131,15 @@ impl Questions {
         let Some(member) = self.trust.member() else { return };
         let standing = member.standing();
         let query = encode(EVERY_STREAM, port, &everybody());
-        let calls = standing.former().first().map(|key| (key, lab_call::request(port)));
-        for (key, text) in core::iter::once((standing.discovery(), query)).chain(calls) {
+        let calls = standing.former().first().map(|key| (key, lab_call::request(port), About::Lists));
+        let query = (standing.discovery(), query, About::Streams);
+        for (key, text, about) in core::iter::once(query).chain(calls) {
             let mut datagram = vec![0; text.len() + QUERY_OVERHEAD];
             let sealed =
                 DiscoveryKey::new(key).seal_query(&text, wall_clock(), &mut SystemEntropy, &mut datagram);
             match sealed {
                 Ok((_, asked)) => {
-                    self.sealed.push_back((asked, key.clone()));
+                    self.sealed.push_back(Sealed { asked, key: key.clone(), about });
                     queries.push(datagram);
                 }
                 Err(error) => log::error!("a query cannot be sealed: {error}"),
@@ -141,14 +158,17 @@ impl Questions {
             return document.map_or(Heard::Nothing, |document| Heard::Stream { document, way: Way::Open });
         }
         let id = QueryId::of_reply(datagram);
-        let Some((asked, key)) = self.sealed.iter().find(|(asked, _)| Some(asked.id()) == id) else {
+        let Some(query) = self.sealed.iter().find(|query| Some(query.asked.id()) == id) else {
             return Heard::Nothing;
         };
-        let Ok(text) = DiscoveryKey::new(key).open_reply(asked, datagram) else { return Heard::Nothing };
+        let Ok(text) = DiscoveryKey::new(&query.key).open_reply(&query.asked, datagram) else {
+            return Heard::Nothing;
+        };
         let text = datagram.get(text).unwrap_or_default();
-        match lab_call::parse_answer(text) {
-            Some(answer) => Heard::Call(answer),
-            None => discover::parse_reply(text, &everybody())
+        match (lab_call::parse_answer(text), query.about) {
+            (Some(answer), _) => Heard::Call(answer),
+            (None, About::Lists) => Heard::Nothing,
+            (None, About::Streams) => discover::parse_reply(text, &everybody())
                 .map_or(Heard::Nothing, |document| Heard::Stream { document, way: Way::Sealed }),
         }
     }
@@ -204,7 +224,53 @@ impl fmt::Debug for Questions {
 
 #[cfg(test)]
 mod tests {
+    use schwann_session::discovery::REPLY_OVERHEAD;
+
     use super::*;
+    use crate::net::testing::Lab;
+
+    const FORMER: [u8; 32] = [1; 32];
+    const CURRENT: [u8; 32] = [2; 32];
+
+    /// The queries of a member who has both keys, after a revocation, and what it keeps of them.
+    fn asked() -> (Questions, Vec<Vec<u8>>) {
+        let lab = Lab::new();
+        let (first, second) = (lab.list(1, &FORMER), lab.list(2, &CURRENT));
+        let member = Member::new(lab.authority.lab(), lab.credentials, first, &FORMER);
+        assert_eq!(member.take_in(&[second.as_bytes(), &CURRENT[..]].concat()), Ok(true));
+        let mut questions = Questions::new(Trust::new(Policy::Require, Some(member)).into(), "name='A'");
+        let mut queries = Vec::new();
+        questions.word(17_001, &mut queries);
+        (questions, queries)
+    }
+
+    /// What the asker makes of `text`, sealed by somebody who has `key` as the reply to `query`.
+    fn heard(questions: &Questions, query: &[u8], key: &[u8; 32], text: &[u8]) -> &'static str {
+        let mut query = query.to_vec();
+        let (asker, _) = DiscoveryKey::new(key).open_query(&mut query, wall_clock()).expect("its key");
+        let mut reply = vec![0; text.len() + REPLY_OVERHEAD];
+        let sealed = DiscoveryKey::new(key).seal_reply(&asker, text, &mut SystemEntropy, &mut reply);
+        sealed.expect("sealed");
+        match questions.read(&mut reply) {
+            Heard::Stream { way: Way::Sealed, document: b"<info/>" } => "a stream",
+            Heard::Stream { .. } => "another stream",
+            Heard::Call(Answer { list: 7, .. }) => "a call",
+            Heard::Call(_) => "another call",
+            Heard::Nothing => "nothing",
+        }
+    }
+
+    #[test]
+    fn who_has_the_former_key_alone_offers_no_streams() {
+        let (questions, queries) = asked();
+        let [query, call] = queries.as_slice() else { panic!("{} queries", queries.len()) };
+        let description = format!("{}\r\n<info/>", everybody()).into_bytes();
+        let list = b"LSL:lab\r\n7 16572 0\r\n";
+        assert_eq!(heard(&questions, query, &CURRENT, &description), "a stream");
+        assert_eq!(heard(&questions, query, &CURRENT, list), "a call");
+        assert_eq!(heard(&questions, call, &FORMER, list), "a call");
+        assert_eq!(heard(&questions, call, &FORMER, &description), "nothing");
+    }
 
     #[test]
     fn names_become_a_condition_that_parses() {
