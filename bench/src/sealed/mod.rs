@@ -166,9 +166,11 @@ impl Options {
         let restarts = self.blocks.map_or(if self.quick { 4 } else { 12 }, |blocks| blocks as usize);
         let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { 5.0 });
         let mut all = Targets::Met;
-        for cell in paired::cells(self.quick).iter().filter(|cell| self.wants(&cell.name())) {
-            let readings = paired::measure(&cell.name(), cell, (restarts, seconds), &ours, &scratch)?;
-            all = all.and(self.print(&readings)?);
+        for (name, cell, subject) in paired::conditions(self.quick, &ours) {
+            if self.wants(&name) {
+                let readings = paired::measure(&name, &cell, (restarts, seconds), &subject, &scratch)?;
+                all = all.and(self.print(&readings)?);
+            }
         }
         Ok(all)
     }

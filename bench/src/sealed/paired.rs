@@ -4,7 +4,7 @@
 //! order and a third of a period apart, so that whatever slows the machine slows all three. A restart of the two processes
 //! is one observation: the difference of the medians. The two streams in the clear tell what such a difference is worth.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Reason;
 use crate::campaign::CampaignError;
@@ -12,11 +12,21 @@ use crate::record::Reading;
 use crate::statistics::{equivalence, mean, paired_t};
 use crate::transfer::interrupted;
 
+mod bare;
 mod ends;
 mod restart;
 
 pub(super) use ends::run_if_worker;
 use restart::{Restart, run};
+
+/// What carries the streams.
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+pub(crate) enum Subject {
+    /// Sockets and nothing else; records are sealed by the cipher of this name.
+    Bare(String),
+    /// A library with liblsl's C interface.
+    Library(PathBuf),
+}
 
 /// One condition.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize)]
@@ -34,7 +44,7 @@ impl Cell {
 }
 
 /// The conditions, or two of them.
-pub(crate) fn cells(quick: bool) -> Vec<Cell> {
+fn cells(quick: bool) -> Vec<Cell> {
     let cell = |channels, rate, inlets| Cell { channels, rate, inlets };
     if quick {
         return vec![cell(8, 1000.0, 1), cell(64, 500.0, 2)];
@@ -45,6 +55,21 @@ pub(crate) fn cells(quick: bool) -> Vec<Cell> {
     channels.into_iter().chain(rates).chain(inlets).collect()
 }
 
+/// All that is measured, by name: each cell with our library, then what whoever seals must pay, with each cipher that there is.
+pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<(String, Cell, Subject)> {
+    let ours = |cell: Cell| (cell.name(), cell, Subject::Library(ours.to_owned()));
+    let channels: &[usize] = if quick { &[64] } else { &[8, 64, 256] };
+    let cell = |&channels: &usize| Cell { channels, rate: 1000.0, inlets: 1 };
+    let bare = |cell: Cell| {
+        let with = move |cipher: String| {
+            let word = cipher.split(' ').next().unwrap_or_default();
+            (format!("{}-bare-{word}", cell.name()), cell, Subject::Bare(cipher))
+        };
+        bare::names().into_iter().map(with)
+    };
+    cells(quick).into_iter().map(ours).chain(channels.iter().map(cell).flat_map(bare)).collect()
+}
+
 /// Restarts a cell's processes so many times, for so long each, and says whether sealing costs more than it may.
 ///
 /// - `scratch`: a folder with the lab's keys, for the processes' files.
@@ -52,7 +77,7 @@ pub(crate) fn measure(
     step: &str,
     cell: &Cell,
     (restarts, seconds): (usize, f64),
-    ours: &Path,
+    subject: &Subject,
     scratch: &Path,
 ) -> Result<Vec<Reading>, Reason> {
     let mut observed = Vec::new();
@@ -60,13 +85,13 @@ pub(crate) fn measure(
         if interrupted() {
             return Err(CampaignError::Interrupted.into());
         }
-        observed.push(run(cell, seconds, number as u64, ours, scratch)?);
+        observed.push(run(cell, seconds, number as u64, subject, scratch)?);
     }
-    Ok(judge(step, &observed))
+    Ok(judge(step, subject, &observed))
 }
 
 /// What the restarts of a cell say: the streams' medians, what sealing adds, and what equals differ by.
-fn judge(step: &str, observed: &[Restart]) -> Vec<Reading> {
+fn judge(step: &str, who: &Subject, observed: &[Restart]) -> Vec<Reading> {
     let column = |stream: usize| observed.iter().map(|one| one.p50_us[stream]).collect::<Vec<f64>>();
     let [first, second, sealed] = [column(0), column(1), column(2)];
     let plain: Vec<f64> = first.iter().zip(&second).map(|(a, b)| f64::midpoint(*a, *b)).collect();
@@ -81,18 +106,27 @@ fn judge(step: &str, observed: &[Restart]) -> Vec<Reading> {
         unit: "µs".to_owned(),
         ..Reading::of(step, values.to_vec())
     };
+    let whose = match who {
+        Subject::Bare(cipher) => format!("{cipher}, bare"),
+        Subject::Library(_) => "Schwann".to_owned(),
+    };
     let name = |name: &str, reading: Reading| Reading {
-        subject: "Schwann".to_owned(),
+        subject: whose.clone(),
         name: name.to_owned(),
         unit: "µs".to_owned(),
         ..reading
+    };
+    let added = name("sealed - in the clear", difference(step, &plain, &sealed));
+    let added = match who {
+        // What whoever seals must pay is nobody's to meet.
+        Subject::Bare(_) => added,
+        Subject::Library(_) => added.held_against(format!("<= {margin:.2}: the larger of 1 µs and 1 %"), met),
     };
     vec![
         figure("in the clear", &plain),
         figure("sealed", &sealed),
         name("in the clear, the second - the first", difference(step, &first, &second)),
-        name("sealed - in the clear", difference(step, &plain, &sealed))
-            .held_against(format!("<= {margin:.2}: the larger of 1 µs and 1 %"), met),
+        added,
     ]
 }
 
@@ -123,7 +157,7 @@ mod tests {
     }
 
     fn met(observed: &[Restart]) -> Option<bool> {
-        let readings = judge("8ch", observed);
+        let readings = judge("8ch", &Subject::Library(PathBuf::new()), observed);
         readings.iter().find(|reading| reading.criterion.is_some()).expect("one has a limit").met
     }
 
@@ -139,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_difference_is_a_mean_with_its_interval() {
-        let readings = judge("8ch", &restarts(3.0));
+        let readings = judge("8ch", &Subject::Library(PathBuf::new()), &restarts(3.0));
         let added = readings.last().expect("four figures");
         assert!(added.low < added.median && added.median < added.high, "{added:?}");
         assert!((added.median - 3.0).abs() < 0.1 && added.values.len() == 6, "{added:?}");

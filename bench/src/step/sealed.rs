@@ -12,16 +12,16 @@ pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
         Depth::Full => (12, effort.time(5.0, 1.0).as_secs_f64()),
         Depth::Quick => (4, 1.0),
     };
-    let cell = |cell: &paired::Cell| {
-        let (cell, ours, scratch) = (*cell, ours.clone(), asked.scratch.clone());
+    let cell = |(name, cell, subject): (String, paired::Cell, paired::Subject)| {
+        let scratch = asked.scratch.clone();
         let measure = move |step: &str| {
             // Only here, where something is sealed with them.
             if !scratch.join(KEYS).exists() {
                 lab::install_keys(&scratch.join(KEYS))?;
             }
-            paired::measure(step, &cell, (restarts, seconds), &ours, &scratch)
+            paired::measure(step, &cell, (restarts, seconds), &subject, &scratch)
         };
-        step(&format!("paired {}", cell.name()), measure)
+        step(&format!("paired {name}"), measure)
     };
     let rounds = effort.count(1000, 50);
     let parts = [
@@ -29,7 +29,8 @@ pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
         step("state", state::measure),
         step("timing", timing::measure),
     ];
-    Ok(paired::cells(effort.depth == Depth::Quick).iter().map(cell).chain(parts).collect())
+    let conditions = paired::conditions(effort.depth == Depth::Quick, &ours);
+    Ok(conditions.into_iter().map(cell).chain(parts).collect())
 }
 
 fn step(name: &str, measure: impl Fn(&str) -> Result<Vec<crate::record::Reading>, Reason> + 'static) -> Step {

@@ -2,11 +2,10 @@
 
 use core::num::NonZeroU64;
 use std::io::BufRead;
-use std::path::PathBuf;
 use std::sync::{Barrier, Mutex, PoisonError};
 
 use super::super::Reason;
-use super::Cell;
+use super::{Cell, Subject, bare};
 use crate::clock::{now_ns, sleep_until};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
 use crate::payload::{Chunk, Tally, Verifier};
@@ -16,6 +15,8 @@ use crate::worker::emit;
 /// The streams: in the clear, in the clear again, sealed.
 pub(super) const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
 pub(super) const ENDS: usize = 3;
+/// Which of them is sealed.
+pub(super) const SEALED_STREAM: usize = 2;
 /// The environment variable that makes a process one of the two; the first line that it reads is its task.
 pub(super) const MARK: &str = "SCHWANN_BENCH_PAIRED";
 /// Everything must be connected in this time, seconds.
@@ -32,7 +33,7 @@ const BUFFER_SECONDS: i32 = 360;
 pub(super) struct Task {
     pub(super) cell: Cell,
     pub(super) end: End,
-    pub(super) library: PathBuf,
+    pub(super) subject: Subject,
     pub(super) seconds: f64,
     pub(super) seed: u64,
     pub(super) session: String,
@@ -105,21 +106,63 @@ fn order() -> Result<String, Reason> {
     Ok(line)
 }
 
+/// The sending end of a stream.
+pub(super) trait Feed {
+    fn wait_for_receiver(&mut self) -> Result<(), Reason>;
+    fn push(&mut self, sample: &[f32]) -> Result<(), Reason>;
+}
+
+/// The receiving end of a stream.
+pub(super) trait Pull {
+    /// The next sample; an error if none comes.
+    fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason>;
+}
+
+impl Feed for Outlet {
+    fn wait_for_receiver(&mut self) -> Result<(), Reason> {
+        if self.wait_for_consumers(CONNECT_SECONDS) { Ok(()) } else { Err("no consumer connected".into()) }
+    }
+
+    fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
+        Ok(self.push_sample(sample)?)
+    }
+}
+
+impl Pull for Inlet {
+    fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+        if self.pull_sample(sample, PULL_SECONDS)? { Ok(()) } else { Err("nothing came any more".into()) }
+    }
+}
+
 fn send(task: &Task) -> Result<(), Reason> {
-    let library = Lsl::load(&task.library)?;
+    match &task.subject {
+        Subject::Bare(cipher) => {
+            let outlet = |stream| bare::Outlet::new(cipher, stream, task.cell.channels, &task.source(stream));
+            feed(task, (0..ENDS).map(outlet).collect::<Result<_, _>>()?)
+        }
+        Subject::Library(path) => {
+            let library = Lsl::load(path)?;
+            feed(task, outlets(task, &library)?)
+        }
+    }
+}
+
+fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
     if !library.info().contains("security:require") {
         return Err(format!("the library says of itself: {}", library.info()).into());
     }
     let mut outlets = Vec::new();
     for stream in 0..ENDS {
         let source_id = task.source(stream);
-        outlets.push(Outlet::create::<f32>(&library, &task.shape(stream, &source_id), BUFFER_SECONDS)?);
+        outlets.push(Outlet::create::<f32>(library, &task.shape(stream, &source_id), BUFFER_SECONDS)?);
     }
+    Ok(outlets)
+}
+
+fn feed(task: &Task, mut outlets: Vec<impl Feed>) -> Result<(), Reason> {
     emit(&Said::Ready);
     order()?;
-    if !outlets.iter().all(|outlet| outlet.wait_for_consumers(CONNECT_SECONDS)) {
-        return Err("no consumer connected".into());
-    }
+    outlets.iter_mut().try_for_each(Feed::wait_for_receiver)?;
     let begun = push(task, &mut outlets)?;
     emit(&Said::Pushed { begun });
     // The receiver has its samples when the coordinator ends this process.
@@ -128,7 +171,7 @@ fn send(task: &Task) -> Result<(), Reason> {
 }
 
 /// One push to each stream per period, in random order; a late push does not move those after it.
-fn push(task: &Task, outlets: &mut [Outlet]) -> Result<[Vec<u64>; ENDS], Reason> {
+fn push(task: &Task, outlets: &mut [impl Feed]) -> Result<[Vec<u64>; ENDS], Reason> {
     // Otherwise the kernel may wake this thread 50 us late to save power.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let count = task.count();
@@ -143,23 +186,45 @@ fn push(task: &Task, outlets: &mut [Outlet]) -> Result<[Vec<u64>; ENDS], Reason>
         for (slot, stream) in order.into_iter().enumerate() {
             sleep_until(start + ((period as f64 * ENDS as f64 + slot as f64) * slot_ns) as u64);
             begun[stream].push(now_ns());
-            outlets[stream].push_sample(sample)?;
+            outlets[stream].push(sample)?;
         }
     }
     Ok(begun)
 }
 
-/// Pulls from all inlets, each with a thread of its own.
 fn receive(task: &Task) -> Result<(), Reason> {
-    let library = Lsl::load(&task.library)?;
-    let turn = Mutex::new(());
+    let channels = task.cell.channels;
+    match &task.subject {
+        Subject::Bare(cipher) => {
+            pull_all(task, |stream| bare::Inlet::new(cipher, stream, channels, &task.source(stream)))
+        }
+        Subject::Library(path) => {
+            let library = Lsl::load(path)?;
+            // One after the other: many searches at once would need as many ports.
+            let turn = Mutex::new(());
+            pull_all(task, |stream| {
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let source_id = task.source(stream);
+                let shape = task.shape(stream, &source_id);
+                Ok(Inlet::open(&library, &shape, BUFFER_SECONDS, CONNECT_SECONDS)?)
+            })
+        }
+    }
+}
+
+/// Pulls from all inlets, each with a thread of its own, in which `inlet` makes it.
+fn pull_all<P: Pull>(task: &Task, inlet: impl Fn(usize) -> Result<P, Reason> + Sync) -> Result<(), Reason> {
     let open = Barrier::new(ENDS * task.cell.inlets + 1);
     let inlets = std::thread::scope(|scope| -> Result<Vec<(usize, Vec<u64>)>, Reason> {
         let threads: Vec<_> = (0..ENDS * task.cell.inlets)
             .map(|number| {
-                let (library, turn, open) = (&library, &turn, &open);
+                let (inlet, open) = (&inlet, &open);
                 let stream = number % ENDS;
-                scope.spawn(move || (stream, pull(task, stream, library, turn, open)))
+                scope.spawn(move || {
+                    let made = inlet(stream);
+                    open.wait();
+                    (stream, made.and_then(|inlet| pull(task, inlet)))
+                })
             })
             .collect();
         open.wait();
@@ -176,28 +241,13 @@ fn receive(task: &Task) -> Result<(), Reason> {
 }
 
 /// When each sample of one inlet had been pulled. All come, in order, with the values that were pushed.
-fn pull(
-    task: &Task,
-    stream: usize,
-    library: &Lsl,
-    turn: &Mutex<()>,
-    open: &Barrier,
-) -> Result<Vec<u64>, Reason> {
-    let opened = {
-        // One after the other: many searches at once would need as many ports.
-        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let source_id = task.source(stream);
-        Inlet::open(library, &task.shape(stream, &source_id), BUFFER_SECONDS, CONNECT_SECONDS)
-    };
-    open.wait();
-    let mut inlet = opened?;
+fn pull(task: &Task, mut inlet: impl Pull) -> Result<Vec<u64>, Reason> {
     let (count, mut sample) = (task.count(), vec![0.0_f32; task.cell.channels]);
     let mut verifier = Verifier::<f32>::new(task.cell.channels);
     let mut arrived = Vec::with_capacity(count as usize);
     while verifier.next() < count {
-        if !inlet.pull_sample(&mut sample, PULL_SECONDS)? {
-            return Err(format!("nothing came any more after {} samples", arrived.len()).into());
-        }
+        let pulled = inlet.pull(&mut sample);
+        pulled.map_err(|reason| format!("after {} samples: {reason}", arrived.len()))?;
         arrived.push(now_ns());
         verifier.take(&sample);
     }

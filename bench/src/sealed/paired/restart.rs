@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::super::Reason;
-use super::Cell;
 use super::ends::{ENDS, End, MARK, NAMES, Said, Task};
+use super::{Cell, Subject};
 use crate::clock::now_ns;
 use crate::record::KEYS;
 use crate::statistics::median;
@@ -25,7 +25,7 @@ pub(super) fn run(
     cell: &Cell,
     seconds: f64,
     seed: u64,
-    library: &Path,
+    subject: &Subject,
     scratch: &Path,
 ) -> Result<Restart, Reason> {
     let session = format!("paired-{}-{:x}", std::process::id(), now_ns());
@@ -34,7 +34,7 @@ pub(super) fn run(
     let patience = Duration::from_secs_f64(3.0 * seconds) + SETUP_PATIENCE;
     let start = |end| {
         let task =
-            Task { cell: *cell, end, library: library.to_owned(), seconds, seed, session: session.clone() };
+            Task { cell: *cell, end, subject: subject.clone(), seconds, seed, session: session.clone() };
         Process::<Said>::start(MARK, &task, (&[], &environment()), &config, scratch, patience)
     };
     let mut sender = start(End::Sender)?;

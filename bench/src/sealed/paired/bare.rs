@@ -1,0 +1,133 @@
+//! The same streams over nothing but sockets: what the cipher alone adds, called by itself, without a session, a library or
+//! another thread.
+//!
+//! Whatever seals a stream pays at least this: a record more is sealed by one call, and opened by one. It takes the place of
+//! an outlet and an inlet, so that the schedule, the processes and the judgement are those of the streams.
+
+use std::io::{Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+use schwann_aead::Kernel;
+
+use super::super::Reason;
+use super::ends::{Feed, Pull, SEALED_STREAM};
+use crate::aead::{Contender, Engine, Workload};
+
+/// Who may seal: ourselves, and the peers that are built in and that lead (`--features peers`).
+pub(crate) fn names() -> Vec<String> {
+    let leading = |name: &String| LEADING.iter().any(|word| name == word);
+    let ours = Engine::new(Kernel::best(), 1).name();
+    contenders().map(|one| one.name()).filter(|name| *name == ours || leading(name)).collect()
+}
+
+fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
+    #[cfg(feature = "peers")]
+    let peers = crate::aead::peers();
+    #[cfg(not(feature = "peers"))]
+    let peers = Vec::new();
+    let ours: Box<dyn Contender> = Box::new(Engine::new(Kernel::best(), 1));
+    core::iter::once(ours).chain(peers)
+}
+
+/// One record, and who seals it, if anybody does.
+struct Record {
+    cipher: Option<Box<dyn Contender>>,
+    work: Workload,
+    /// Bytes on the wire: the header, the text, and a tag if it is sealed.
+    wire: Vec<u8>,
+}
+
+impl Record {
+    fn new(cipher: &str, stream: usize, channels: usize) -> Result<Self, Reason> {
+        let cipher = match stream {
+            SEALED_STREAM => Some(contenders().find(|one| one.name() == cipher).ok_or("no such cipher")?),
+            _ => None,
+        };
+        let text = STAMP_LEN + channels * size_of::<f32>();
+        let work = Workload::new([text], HEADER_LEN);
+        let len = if cipher.is_some() { HEADER_LEN + text + TAG_LEN } else { text };
+        Ok(Self { cipher, work, wire: vec![0; len] })
+    }
+
+    fn fill(&mut self, sample: &[f32]) {
+        let values = bytemuck::cast_slice(sample);
+        match &mut self.cipher {
+            None => self.wire[STAMP_LEN..].copy_from_slice(values),
+            Some(cipher) => {
+                self.work.data[STAMP_LEN..STAMP_LEN + values.len()].copy_from_slice(values);
+                cipher.seal(&mut self.work);
+                self.wire[HEADER_LEN..].copy_from_slice(&self.work.data);
+            }
+        }
+    }
+
+    fn take(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+        let values = bytemuck::cast_slice_mut(sample);
+        match &mut self.cipher {
+            None => values.copy_from_slice(&self.wire[STAMP_LEN..]),
+            Some(cipher) => {
+                self.work.data.copy_from_slice(&self.wire[HEADER_LEN..]);
+                if !cipher.open(&mut self.work) {
+                    return Err("a record did not verify".into());
+                }
+                values.copy_from_slice(&self.work.data[STAMP_LEN..STAMP_LEN + values.len()]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where one receiver is awaited, and then its socket.
+pub(super) struct Outlet {
+    listener: UnixListener,
+    socket: Option<UnixStream>,
+    record: Record,
+}
+
+impl Outlet {
+    pub(super) fn new(cipher: &str, stream: usize, channels: usize, name: &str) -> Result<Self, Reason> {
+        let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+        Ok(Self { listener, socket: None, record: Record::new(cipher, stream, channels)? })
+    }
+}
+
+impl Feed for Outlet {
+    fn wait_for_receiver(&mut self) -> Result<(), Reason> {
+        self.socket = Some(self.listener.accept()?.0);
+        Ok(())
+    }
+
+    fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
+        self.record.fill(sample);
+        Ok(self.socket.as_mut().ok_or("nobody receives")?.write_all(&self.record.wire)?)
+    }
+}
+
+/// The receiving end.
+pub(super) struct Inlet {
+    socket: UnixStream,
+    record: Record,
+}
+
+impl Inlet {
+    pub(super) fn new(cipher: &str, stream: usize, channels: usize, name: &str) -> Result<Self, Reason> {
+        let socket = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
+        Ok(Self { socket, record: Record::new(cipher, stream, channels)? })
+    }
+}
+
+impl Pull for Inlet {
+    fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+        self.socket.read_exact(&mut self.record.wire)?;
+        self.record.take(sample)
+    }
+}
+
+/// The fastest others of all records of `schwann bench aead`.
+const LEADING: [&str; 2] = ["aws-lc-rs", "ring"];
+/// What a sample has before its values in LSL: a tag and a stamp.
+const STAMP_LEN: usize = 9;
+/// A record's header, which its tag covers.
+const HEADER_LEN: usize = 4;
+const TAG_LEN: usize = 16;
