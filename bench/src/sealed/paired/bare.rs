@@ -30,12 +30,12 @@ fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
     core::iter::once(ours).chain(peers)
 }
 
-/// One record, and who seals it, if anybody does.
+/// One sample as it goes through a socket, and who seals it there, if anybody does.
 struct Record {
     cipher: Option<Box<dyn Contender>>,
     work: Workload,
-    /// Bytes on the wire: the header, the text, and a tag if it is sealed.
-    wire: Vec<u8>,
+    /// Bytes on the wire: the text, and a tag if it is sealed.
+    len: usize,
 }
 
 impl Record {
@@ -45,36 +45,36 @@ impl Record {
             _ => None,
         };
         let text = STAMP_LEN + channels * size_of::<f32>();
-        let work = Workload::new([text], HEADER_LEN);
-        let len = if cipher.is_some() { HEADER_LEN + text + TAG_LEN } else { text };
-        Ok(Self { cipher, work, wire: vec![0; len] })
+        let len = if cipher.is_some() { text + TAG_LEN } else { text };
+        Ok(Self { cipher, work: Workload::new([text], HEADER_LEN), len })
     }
 
-    fn fill(&mut self, sample: &[f32]) {
-        let values = bytemuck::cast_slice(sample);
-        match &mut self.cipher {
-            None => self.wire[STAMP_LEN..].copy_from_slice(values),
-            Some(cipher) => {
-                self.work.data[STAMP_LEN..STAMP_LEN + values.len()].copy_from_slice(values);
-                cipher.seal(&mut self.work);
-                self.wire[HEADER_LEN..].copy_from_slice(&self.work.data);
-            }
+    /// The bytes of the next sample, to send.
+    fn make(&mut self, sample: &[f32]) -> &[u8] {
+        self.values().copy_from_slice(bytemuck::cast_slice(sample));
+        if let Some(cipher) = &mut self.cipher {
+            cipher.seal(&mut self.work);
         }
+        &self.work.data[..self.len]
     }
 
-    fn take(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
-        let values = bytemuck::cast_slice_mut(sample);
-        match &mut self.cipher {
-            None => values.copy_from_slice(&self.wire[STAMP_LEN..]),
-            Some(cipher) => {
-                self.work.data.copy_from_slice(&self.wire[HEADER_LEN..]);
-                if !cipher.open(&mut self.work) {
-                    return Err("a record did not verify".into());
-                }
-                values.copy_from_slice(&self.work.data[STAMP_LEN..STAMP_LEN + values.len()]);
-            }
+    /// Where the bytes of the next sample are received.
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.work.data[..self.len]
+    }
+
+    /// Reads the sample that was received.
+    fn read(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+        if self.cipher.as_mut().is_some_and(|cipher| !cipher.open(&mut self.work)) {
+            return Err("a record did not verify".into());
         }
+        bytemuck::cast_slice_mut(sample).copy_from_slice(self.values());
         Ok(())
+    }
+
+    fn values(&mut self) -> &mut [u8] {
+        let text = self.work.places[0].clone();
+        &mut self.work.data[STAMP_LEN..text.end]
     }
 }
 
@@ -99,8 +99,7 @@ impl Feed for Outlet {
     }
 
     fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
-        self.record.fill(sample);
-        Ok(self.socket.as_mut().ok_or("nobody receives")?.write_all(&self.record.wire)?)
+        Ok(self.socket.as_mut().ok_or("nobody receives")?.write_all(self.record.make(sample))?)
     }
 }
 
@@ -119,8 +118,8 @@ impl Inlet {
 
 impl Pull for Inlet {
     fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
-        self.socket.read_exact(&mut self.record.wire)?;
-        self.record.take(sample)
+        self.socket.read_exact(self.record.room())?;
+        self.record.read(sample)
     }
 }
 
@@ -128,6 +127,6 @@ impl Pull for Inlet {
 const LEADING: [&str; 2] = ["aws-lc-rs", "ring"];
 /// What a sample has before its values in LSL: a tag and a stamp.
 const STAMP_LEN: usize = 9;
-/// A record's header, which its tag covers.
+/// Bytes that a tag covers besides: as a record's header.
 const HEADER_LEN: usize = 4;
 const TAG_LEN: usize = 16;
