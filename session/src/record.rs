@@ -40,6 +40,7 @@ pub const RECORD_HEAD: usize = 4;
 const BATCH: usize = 16;
 
 /// Noise's nonce for ChaCha20-Poly1305: 32 zero bits, then the counter (Noise rev. 34 §12.3).
+#[inline]
 pub(crate) fn nonce(counter: u64) -> Nonce {
     let [a, b, c, d, e, f, g, h] = counter.to_le_bytes();
     Nonce([0, 0, 0, 0, a, b, c, d, e, f, g, h])
@@ -53,6 +54,7 @@ fn next_key(key: &Key) -> Result<Key, LayerError> {
 }
 
 /// The last nonce belongs to [`next_key`].
+#[inline]
 fn advance(counter: u64, by: u64) -> Result<u64, LayerError> {
     counter.checked_add(by).filter(|after| *after < u64::MAX).ok_or(LayerError::Exhausted)
 }

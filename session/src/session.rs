@@ -182,18 +182,21 @@ impl Secure {
     }
 
     /// How many records that many bytes become.
+    #[inline]
     fn records(&self, plain_len: usize) -> usize {
         // Almost always one: a division is spared.
         if plain_len <= self.peer_max { plain_len.min(1) } else { plain_len.div_ceil(self.peer_max.max(1)) }
     }
 
     /// Whether the sending key's time has come, before `records` more.
+    #[inline]
     fn is_rekey_due(&self, records: u64) -> bool {
         let used_up = self.sender.since_rekey().saturating_add(records) > self.limits.records;
         self.rekey_due || used_up && self.sender.since_rekey() > 0
     }
 
     /// Changes the sending key if its time has come, before `records` more.
+    #[inline]
     fn rekey_if_due<'a>(
         &mut self,
         records: u64,

@@ -212,7 +212,7 @@ impl Staging {
                 return Received::Broken;
             }
         }
-        pending.fill(block, filled)
+        if pending.is_idle() { Received::Bytes(filled) } else { pending.fill(block, filled) }
     }
 }
 
@@ -226,6 +226,11 @@ struct Pending {
 }
 
 impl Pending {
+    /// Whether all that was taken has gone into a block.
+    fn is_idle(&self) -> bool {
+        self.archive.is_none() && self.plain.is_empty()
+    }
+
     /// Takes opened bytes: an archive's to be translated, all others into `block`; returns how many went there.
     fn take(&mut self, bytes: &[u8], block: &mut Block) -> usize {
         if self.archive.is_some() {

@@ -13,11 +13,11 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
-use schwann_session::{PeerIdentity, Refusal, Truncated};
+use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
 use socket2::Socket;
 
 use super::place::Place;
-use super::sealing::{Outgoing, Peer, Sealing, Transport};
+use super::sealing::{Outgoing, Peer, Sealing};
 
 /// Slices handed to the kernel in one call; well below any system's limit.
 const SLICES_PER_SEND: usize = 32;
@@ -87,7 +87,7 @@ impl Link {
     }
 
     /// Lets all further bytes go through `layer`, which `peer` is at the other end of.
-    pub(crate) fn seal_with(&self, layer: Box<dyn Transport>, peer: Option<Peer>) {
+    pub(crate) fn seal_with(&self, layer: Box<Secure>, peer: Option<Peer>) {
         // A link gets its layer once, right after the handshake.
         let _ = self.sealing.set(Sealing::new(layer, peer));
     }
@@ -133,6 +133,28 @@ impl Link {
             None => self.send_plain(slices),
             Some(sealing) => self.send_sealed(sealing, slices),
         }
+    }
+
+    /// Sends as much of `bytes` as the socket takes at once. Sealed bytes go through `wire`, whose content is of no account: the
+    /// sends of one thread share it, and so it is the same few cache lines for all of them.
+    pub(crate) fn send_through(&self, bytes: &[u8], wire: &mut Vec<u8>) -> Progress {
+        let mut progress = Progress::NOTHING;
+        let Some(sealing) = self.sealing.get() else {
+            progress.taken = self.send_vector(&[IoSlice::new(bytes)], bytes.len(), &mut progress);
+            return progress;
+        };
+        let sealed = sealing.seal_alone(bytes, wire).and_then(|len| wire.get(..len));
+        let Some(sealed) = sealed else { return self.send_sealed(sealing, core::iter::once(bytes)) };
+        let sent = self.send_vector(&[IoSlice::new(sealed)], sealed.len(), &mut progress);
+        progress.taken = bytes.len();
+        if progress.blocked {
+            sealing.keep(sealed.get(sent..).unwrap_or_default());
+            self.unsent.store(true, Ordering::Relaxed);
+        } else if sealing.has_control() && !progress.failed {
+            let of_session = self.send_sealed(sealing, core::iter::empty());
+            (progress.blocked, progress.failed) = (of_session.blocked, of_session.failed);
+        }
+        progress
     }
 
     fn send_plain<'a>(&self, mut slices: impl Iterator<Item = &'a [u8]>) -> Progress {
@@ -278,105 +300,101 @@ mod tests {
     use std::io::Read;
     use std::net::{TcpListener, TcpStream};
 
-    use schwann_session::{Datagrams, Layer, LayerError, Opened};
+    use schwann_session::{Initiator, Layer, Progress as Step, Responder, Suite};
 
     use super::*;
     use crate::net::sealing::{Flow, Opener};
+    use crate::net::testing::Lab;
+    use crate::trust::Member;
 
-    /// Records of a length byte and as many inverted bytes; length 0 ends the stream.
-    struct Inverting;
-
-    impl Layer for Inverting {
-        fn sealed_len(&self, plain_len: usize) -> usize {
-            plain_len + plain_len.div_ceil(255)
-        }
-
-        fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
-            let records = plain
-                .chunks(255)
-                .flat_map(|part| core::iter::once(part.len() as u8).chain(part.iter().map(|byte| !byte)));
-            Ok(wire.iter_mut().zip(records).map(|(to, byte)| *to = byte).count())
-        }
-
-        fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
-            match wire.split_first_mut() {
-                Some((0, _)) => Ok(Opened::End { consumed: 1 }),
-                Some((len, rest)) if rest.len() >= usize::from(*len) => {
-                    let len = usize::from(*len);
-                    rest[..len].iter_mut().for_each(|byte| *byte = !*byte);
-                    Ok(Opened::Data { consumed: 1 + len, plain: 1..1 + len })
-                }
-                _ => Ok(Opened::Incomplete),
-            }
-        }
-
-        fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
-            wire[0] = 0;
-            Ok(1)
-        }
-    }
-
-    impl Transport for Inverting {
-        fn take_datagrams(&mut self) -> Option<Datagrams> {
-            None
-        }
-
-        fn control_len(&self) -> usize {
-            0
-        }
-
-        fn seal_control(&mut self, _: &[u8], _: &mut [u8]) -> Result<usize, LayerError> {
-            Ok(0)
-        }
-
-        fn refusal(&self) -> Option<Refusal> {
-            None
-        }
-
-        fn seal_refusal(&mut self, _: Refusal, _: &mut [u8]) -> Result<usize, LayerError> {
-            Ok(0)
-        }
-
-        fn rekeys(&self) -> u64 {
-            0
-        }
-    }
-
-    fn pair() -> (Link, TcpStream) {
+    /// Two ends of a connection, with a session of two members of a lab.
+    fn pair() -> (Link, Link) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-        let (socket, address) = listener.accept().expect("the connection");
-        let link = Link::tcp(socket, address);
-        link.seal_with(Box::new(Inverting), None);
-        (link, client)
+        let inlet = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+        let (outlet, address) = listener.accept().expect("the connection");
+        let (inlet, outlet) = (Link::tcp(inlet, address), Link::tcp(outlet, address));
+        let (inlets, outlets) = session();
+        inlet.seal_with(Box::new(inlets), None);
+        outlet.seal_with(Box::new(outlets), None);
+        (inlet, outlet)
     }
 
-    #[test]
-    fn what_a_full_socket_does_not_take_is_sent_later_and_once() {
-        let (link, mut client) = pair();
-        let plain: Vec<u8> = (0..20_000_000_u32).map(|value| value as u8).collect();
-        let mut taken = 0;
-        let mut wire = Vec::new();
-        let mut blocked = 0;
+    fn session() -> (Secure, Secure) {
+        let lab = Lab::new();
+        let list = lab.list(1, &[1; 32]);
+        let member = Member::new(lab.authority.lab(), lab.credentials, list, &[1; 32]);
+        let mut inlet =
+            member.with_context(|context| Initiator::new(Suite::Hybrid, context)).expect("a member");
+        let mut outlet = Responder::new();
+        let mut answer = Vec::new();
+        loop {
+            let asked = inlet.poll_output().to_vec();
+            inlet.sent(asked.len());
+            let heard = member.with_context(|context| outlet.handle(&asked, context));
+            let done = matches!(heard.expect("a member"), Step::Done { .. });
+            answer.extend_from_slice(outlet.poll_output());
+            let answered = outlet.poll_output().len();
+            outlet.sent(answered);
+            if done {
+                break;
+            }
+            let heard = member.with_context(|context| inlet.handle(&answer, context));
+            answer.clear();
+            let _ = heard.expect("a member");
+        }
+        let [mut inlet, outlet] = [inlet.finish(), outlet.finish()].map(|end| end.expect("done").session);
+        // What the outlet says first comes with the end of its handshake.
+        inlet.open(&mut answer).expect("a greeting");
+        (inlet, outlet)
+    }
+
+    /// Sends all of `plain` in pieces, and reads of `client` whenever the socket is full.
+    fn send_all(link: &Link, client: &Link, plain: &[u8], send: impl Fn(&[u8]) -> Progress) -> Vec<u8> {
+        let (mut taken, mut wire, mut blocked) = (0, Vec::new(), 0);
         while taken < plain.len() || link.has_unsent() {
-            let progress = link.send(core::iter::once(&plain[taken..]));
+            let progress = send(&plain[taken..]);
             taken += progress.taken;
             assert!(!progress.failed);
             if progress.blocked {
                 blocked += 1;
                 let mut some = vec![0; 3_000_000];
-                let count = client.read(&mut some).expect("bytes");
+                let count = (&client.socket).read(&mut some).expect("bytes");
                 wire.extend_from_slice(&some[..count]);
             }
         }
+        assert!(blocked > 0, "the socket was never full");
         link.send_end();
         drop(link.socket().shutdown(Shutdown::Write));
-        client.read_to_end(&mut wire).expect("the rest");
-        let (receiving, _) = pair();
+        (&client.socket).read_to_end(&mut wire).expect("the rest");
+        wire
+    }
+
+    fn receive_all(client: &Link, wire: &[u8]) -> Vec<u8> {
         let (mut opener, mut opened) = (Opener::default(), Vec::new());
         let (front, back) = wire.split_at(1_000_001);
-        assert_eq!(opener.open(&receiving, front, &mut opened), Ok(Flow::Goes));
-        assert_eq!(opener.open(&receiving, back, &mut opened), Ok(Flow::Ended));
-        assert!(blocked > 0 && opened == plain);
+        assert_eq!(opener.open(client, front, &mut opened), Ok(Flow::Goes));
+        assert_eq!(opener.open(client, back, &mut opened), Ok(Flow::Ended));
+        opened
+    }
+
+    #[test]
+    fn what_a_full_socket_does_not_take_is_sent_later_and_once() {
+        let (client, link) = pair();
+        let plain: Vec<u8> = (0..20_000_000_u32).map(|value| value as u8).collect();
+        let wire = send_all(&link, &client, &plain, |rest| link.send(core::iter::once(rest)));
+        assert!(receive_all(&client, &wire) == plain);
+    }
+
+    #[test]
+    fn the_same_holds_for_what_one_thread_seals_in_its_own_memory() {
+        let (client, link) = pair();
+        let plain: Vec<u8> = (0..20_000_000_u32).map(|value| (value >> 3) as u8).collect();
+        let through = core::cell::RefCell::new(Vec::new());
+        let wire = send_all(&link, &client, &plain, |rest| {
+            // Too much for one go, now and then.
+            let length = if rest.len().is_multiple_of(7) { 100_000 } else { 3000 };
+            link.send_through(&rest[..rest.len().min(length)], &mut through.borrow_mut())
+        });
+        assert!(receive_all(&client, &wire) == plain);
     }
 }

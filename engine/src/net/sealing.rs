@@ -5,7 +5,6 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
@@ -20,66 +19,11 @@ use crate::trust::Member;
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
 const SEAL_LEN: usize = 64 * 1024;
 
-/// A layer whose session also seals datagrams, and has messages of its own.
-pub(crate) trait Transport: Layer {
-    /// Hands out what seals datagrams, once.
-    fn take_datagrams(&mut self) -> Option<Datagrams>;
-
-    /// Most bytes that a message of the session's own may have.
-    fn control_len(&self) -> usize;
-
-    /// Seals a message of the session's own; `wire` has room for it.
-    fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError>;
-
-    /// Why the peer refused this side, if it did.
-    fn refusal(&self) -> Option<Refusal>;
-
-    /// Tells the peer why its session ends now.
-    fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError>;
-
-    /// How often this side has changed its key.
-    fn rekeys(&self) -> u64;
-
-    /// Tells the layer the time and seals `plain` into the front of `wire`, which grows if it must; returns how many bytes that
-    /// makes.
-    // One call for all that a sample needs: each call into a layer is a jump to code that has left the caches.
-    fn seal_into(&mut self, now: Duration, plain: &[u8], wire: &mut Vec<u8>) -> Result<usize, LayerError> {
-        self.tick(now);
-        make_room(wire, self.sealed_len(plain.len()));
-        self.seal(plain, wire)
-    }
-}
-
 /// Makes `wire` at least so long.
+#[inline]
 fn make_room(wire: &mut Vec<u8>, len: usize) {
     if wire.len() < len {
         wire.resize(len, 0);
-    }
-}
-
-impl Transport for Secure {
-    fn take_datagrams(&mut self) -> Option<Datagrams> {
-        Self::take_datagrams(self)
-    }
-
-    fn control_len(&self) -> usize {
-        Self::control_len(self)
-    }
-
-    fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
-        Self::seal_control(self, message, wire)
-    }
-
-    fn refusal(&self) -> Option<Refusal> {
-        Self::refusal(self)
-    }
-
-    fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError> {
-        Self::seal_refusal(self, refusal, wire)
-    }
-
-    fn rekeys(&self) -> u64 {
-        Self::rekeys(self)
     }
 }
 
@@ -98,20 +42,34 @@ impl Peer {
 }
 
 /// A layer, and the sealed bytes that the socket has not taken yet.
+#[repr(C)]
 pub(crate) struct Sealing {
-    state: Mutex<State>,
-    peer: Option<Peer>,
     /// Messages of the session's own wait to be sealed.
     has_control: AtomicBool,
+    state: Mutex<State>,
+    peer: Option<Peer>,
 }
 
+// What a send reads lies together.
+#[repr(C)]
 struct State {
-    layer: Box<dyn Transport>,
+    layer: Box<Secure>,
     /// Whose the keys are: a child that a fork made has a copy, and would use the parent's next nonces.
     maker: Maker,
     out: Outgoing,
     control: VecDeque<Vec<u8>>,
     assembly: Assembly,
+}
+
+impl State {
+    /// Tells the layer the time and seals `plain` into the front of `wire`, which grows if it must; returns how many bytes that
+    /// makes.
+    #[inline]
+    fn seal_into(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<usize, LayerError> {
+        self.layer.tick(since_start());
+        make_room(wire, self.layer.sealed_len(plain.len()));
+        self.layer.seal(plain, wire)
+    }
 }
 
 /// Sealed bytes on their way to the socket; the buffer is used again and again.
@@ -139,7 +97,7 @@ impl Outgoing {
 }
 
 impl Sealing {
-    pub(crate) fn new(layer: Box<dyn Transport>, peer: Option<Peer>) -> Self {
+    pub(crate) fn new(layer: Box<Secure>, peer: Option<Peer>) -> Self {
         let state = State {
             layer,
             maker: Maker::this(),
@@ -215,6 +173,33 @@ impl Sealing {
         self.lock().out = out;
     }
 
+    /// Seals all of `plain` into the front of `wire` and returns how many bytes that makes; nothing was done if it cannot be that
+    /// simple: other bytes go first, or it is too much, or may not be.
+    ///
+    /// `wire` is the caller's: once its bytes are sent, there is nothing to bring back. Those that were not are to be
+    /// [kept](Self::keep).
+    pub(crate) fn seal_alone(&self, plain: &[u8], wire: &mut Vec<u8>) -> Option<usize> {
+        let state = &mut *self.lock();
+        if plain.len() > SEAL_LEN
+            || self.has_control()
+            || !state.out.unsent().is_empty()
+            || state.maker.is_another()
+        {
+            return None;
+        }
+        state.seal_into(plain, wire).ok()
+    }
+
+    /// Keeps sealed bytes that the socket did not take, for the next send.
+    #[cold]
+    pub(crate) fn keep(&self, unsent: &[u8]) {
+        let out = &mut self.lock().out;
+        out.clear();
+        out.wire.clear();
+        out.wire.extend_from_slice(unsent);
+        out.filled = unsent.len();
+    }
+
     /// Seals a message of the session's own, or else the front of `plain`, into `out`, all of which was sent; returns how many
     /// bytes of `plain` that were.
     pub(crate) fn seal(&self, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
@@ -228,7 +213,7 @@ impl Sealing {
         }
         let part = plain.get(..SEAL_LEN).unwrap_or(plain);
         out.clear();
-        out.filled = state.layer.seal_into(since_start(), part, &mut out.wire)?;
+        out.filled = state.seal_into(part, &mut out.wire)?;
         Ok(part.len())
     }
 

@@ -164,6 +164,8 @@ pub(crate) struct Sending {
     /// The smallest number of samples that any consumer wants to be held back.
     pub(crate) chunk_samples: Option<u64>,
     direct: Vec<Direct>,
+    /// Where bytes are sealed.
+    wire: Vec<u8>,
 }
 
 /// One send from the pushing thread.

@@ -45,6 +45,7 @@ pub(crate) struct Header {
 
 impl Header {
     /// Reads the header at the front of `wire`, if it is whole.
+    #[inline]
     pub(crate) fn parse(wire: &[u8]) -> Result<Option<Self>, LayerError> {
         let Some([kind, low, middle, high]) = wire.first_chunk() else { return Ok(None) };
         let kind = RecordType::from_byte(*kind).ok_or(LayerError::Malformed)?;
@@ -59,6 +60,7 @@ impl Header {
     }
 }
 
+#[inline]
 pub(super) fn header(kind: RecordType, length: usize) -> Result<[u8; RECORD_HEAD], LayerError> {
     let length = u32::try_from(length).ok().filter(|length| *length >> 24 == 0);
     let [low, middle, high, _] = length.ok_or(LayerError::Oversized)?.to_le_bytes();
@@ -85,6 +87,7 @@ pub(super) fn spread(length: usize, max: usize, wire: &mut [u8]) -> Result<(), L
 pub(super) type Parts<'a> = (&'a mut [u8; RECORD_HEAD], &'a mut [u8], &'a mut [u8; Tag::LEN]);
 
 /// Splits a record with `length` bytes of text off the front of `wire`.
+#[inline]
 pub(super) fn split(wire: &mut [u8], length: usize) -> Option<Parts<'_>> {
     let (head, rest) = wire.split_first_chunk_mut()?;
     let (body, rest) = rest.split_at_mut_checked(length)?;

@@ -5,7 +5,13 @@ use crate::net::link::wait_any_writable;
 
 impl Sending {
     pub(crate) fn new() -> Self {
-        Self { generation: 0, encodings: EncodingSet::default(), chunk_samples: None, direct: Vec::new() }
+        Self {
+            generation: 0,
+            encodings: EncodingSet::default(),
+            chunk_samples: None,
+            direct: Vec::new(),
+            wire: Vec::new(),
+        }
     }
 
     /// Whether the member list is another one than this view was made from.
@@ -30,7 +36,8 @@ impl Fanout {
         if route == Route::Direct {
             self.take_turns(sending, pending);
             for direct in &mut sending.direct {
-                direct.progress = direct.link.send(core::iter::once(pending.bytes(direct.encoding)));
+                let bytes = pending.bytes(direct.encoding);
+                direct.progress = direct.link.send_through(bytes, &mut sending.wire);
             }
         }
         let call = self.settle(sending, pending);
