@@ -72,6 +72,8 @@ pub(crate) fn watch_forks() {
     }
     ONCE.call_once(|| {
         word_for_this_process().into_iter().for_each(schwann::number_processes);
+        #[cfg(target_os = "linux")]
+        schwann::before_first_wait(crate::prompt::ask_for_short_slices);
         // SAFETY: the handler lives as long as the library, and does nothing that a fork's child must not do. If
         // the system has no memory for it, inherited handles are recognised when they are destroyed at the latest.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };

@@ -13,6 +13,8 @@ mod common;
 mod guard;
 mod inlet;
 mod outlet;
+#[cfg(target_os = "linux")]
+mod prompt;
 mod resolver;
 mod schwann_additions;
 mod streaminfo;

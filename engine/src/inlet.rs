@@ -19,6 +19,7 @@ use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{PeerIdentity, Refusal};
 
 pub use self::events::StreamEvent;
+pub use self::prompt::before_first_wait;
 use self::receiver::Wait;
 pub use self::samples::{Chunk, Chunks, Sample, Samples};
 use self::shared::Phase;
@@ -313,6 +314,7 @@ mod connection;
 mod events;
 mod full_info;
 mod handshake;
+mod prompt;
 mod pull;
 mod queue;
 mod receiver;

@@ -57,7 +57,7 @@ pub use crate::{
 
 pub use crate::{
     error::Error,
-    inlet::{Inlet, InletOptions},
+    inlet::{Inlet, InletOptions, before_first_wait},
     outlet::{Flush, Outlet, OutletOptions},
     process::{note_fork, number_processes},
     resolver::ResolveError,

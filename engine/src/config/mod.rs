@@ -207,6 +207,8 @@ pub struct Tuning {
     /// Whether programs of one user on one computer are connected by a local socket instead of TCP, where the system
     /// has such sockets; [`Config::permits_local_socket`] asks the environment as well.
     pub local_socket: bool,
+    /// Whether threads that wait for samples ask the system to run soon once there are some, where it can be asked.
+    pub prompt_readers: bool,
 }
 
 impl Config {
@@ -436,6 +438,7 @@ impl Tuning {
             smoothing_halftime: reader.number("tuning.SmoothingHalftime", 90.0)?,
             force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false)?,
             local_socket: reader.switch("tuning.LocalSocket", true)?,
+            prompt_readers: reader.switch("tuning.PromptReaders", true)?,
         })
     }
 }

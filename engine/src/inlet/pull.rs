@@ -6,6 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 use schwann_proto::wire::sample::Value;
 
 use super::Inlet;
+use super::prompt::about_to_wait;
 use super::queue::SampleQueue;
 use super::receiver::Wait;
 use super::shared::State;
@@ -169,6 +170,9 @@ impl Inlet {
     /// Waits until a sample can be taken and its stamp processed; nothing after `wait`.
     fn wait_for_samples(&self, wait: Wait) -> Result<Option<MutexGuard<'_, State>>, Error> {
         self.maker.check()?;
+        if self.stream.config.tuning.prompt_readers && !matches!(wait, Wait::No) {
+            about_to_wait();
+        }
         loop {
             let state = match self.stream.shared.wait_for_samples(wait) {
                 Err(Error::Timeout) => return Ok(None),
