@@ -40,7 +40,7 @@ Measures what sealing costs.
   --quick          few cells, short runs
   --seconds S      length of a run (default 5, quick 1.5)
   --blocks N       every subject runs twice per block (default 3, quick 1); paired: restarts (default 12, quick 4)
-  --only WORD      only the cells whose name contains WORD
+  --only WORD      only the cells whose name contains WORD, or is WORD if that ends with a full stop
   --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
   --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
   --out FOLDER     results; a folder of an interrupted run is continued
@@ -166,9 +166,9 @@ impl Options {
         let restarts = self.blocks.map_or(if self.quick { 4 } else { 12 }, |blocks| blocks as usize);
         let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { 5.0 });
         let mut all = Targets::Met;
-        for (name, cell, subject) in paired::conditions(self.quick, &ours) {
-            if self.wants(&name) {
-                let readings = paired::measure(&name, &cell, (restarts, seconds), &subject, &scratch)?;
+        for mut group in paired::conditions(self.quick, &ours) {
+            group.retain(|condition| self.wants(&condition.name));
+            for readings in paired::measure(&group, (restarts, seconds), &scratch)? {
                 all = all.and(self.print(&readings)?);
             }
         }
@@ -176,7 +176,11 @@ impl Options {
     }
 
     fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|word| name.contains(word))
+        let matches = |word: &String| match word.strip_suffix('.') {
+            Some(whole) => name == whole,
+            None => name.contains(word.as_str()),
+        };
+        self.only.is_empty() || self.only.iter().any(matches)
     }
 
     /// Absolute: the measuring processes run elsewhere.

@@ -55,39 +55,54 @@ fn cells(quick: bool) -> Vec<Cell> {
     channels.into_iter().chain(rates).chain(inlets).collect()
 }
 
-/// All that is measured, by name: each cell with our library, then what whoever seals must pay, with each cipher that there is.
-pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<(String, Cell, Subject)> {
-    let ours = |cell: Cell| (cell.name(), cell, Subject::Library(ours.to_owned()));
-    let channels: &[usize] = if quick { &[64] } else { &[8, 64, 256] };
-    let cell = |&channels: &usize| Cell { channels, rate: 1000.0, inlets: 1 };
-    let bare = |cell: Cell| {
-        let with = move |cipher: String| {
-            let word = cipher.split(' ').next().unwrap_or_default();
-            (format!("{}-bare-{word}", cell.name()), cell, Subject::Bare(cipher))
-        };
-        bare::names().into_iter().map(with)
-    };
-    cells(quick).into_iter().map(ours).chain(channels.iter().map(cell).flat_map(bare)).collect()
+/// What is measured, and what is to stand in the records for it.
+pub(crate) struct Condition {
+    pub(crate) name: String,
+    cell: Cell,
+    subject: Subject,
 }
 
-/// Restarts a cell's processes so many times, for so long each, and says whether sealing costs more than it may.
+/// All that is measured, in groups that are measured in turns, restart by restart, so that they can be held against each other:
+/// each cell with our library, and at three widths what whoever seals must pay, with each cipher that there is.
+pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
+    let widths: &[usize] = if quick { &[8] } else { &[8, 64, 256] };
+    let group = |cell: Cell| {
+        let ours = Condition { name: cell.name(), cell, subject: Subject::Library(ours.to_owned()) };
+        let is_held_against_bare = cell.inlets == 1 && cell.rate == 1000.0 && widths.contains(&cell.channels);
+        let ciphers = if is_held_against_bare { bare::names() } else { Vec::new() };
+        core::iter::once(ours).chain(ciphers.into_iter().map(|cipher| bare(cell, cipher))).collect()
+    };
+    cells(quick).into_iter().map(group).collect()
+}
+
+fn bare(cell: Cell, cipher: String) -> Condition {
+    let word = cipher.split(' ').next().unwrap_or_default();
+    Condition { name: format!("{}-bare-{word}", cell.name()), cell, subject: Subject::Bare(cipher) }
+}
+
+/// Restarts the processes of each condition in turn, so many times, for so long each, and says of each what sealing adds and
+/// whether that is more than it may.
 ///
 /// - `scratch`: a folder with the lab's keys, for the processes' files.
 pub(crate) fn measure(
-    step: &str,
-    cell: &Cell,
+    group: &[Condition],
     (restarts, seconds): (usize, f64),
-    subject: &Subject,
     scratch: &Path,
-) -> Result<Vec<Reading>, Reason> {
-    let mut observed = Vec::new();
+) -> Result<Vec<Vec<Reading>>, Reason> {
+    let mut observed: Vec<Vec<Restart>> = group.iter().map(|_| Vec::new()).collect();
     for number in 0..restarts {
-        if interrupted() {
-            return Err(CampaignError::Interrupted.into());
+        for (condition, observed) in group.iter().zip(&mut observed) {
+            if interrupted() {
+                return Err(CampaignError::Interrupted.into());
+            }
+            let Condition { cell, subject, .. } = condition;
+            observed.push(run(cell, seconds, number as u64, subject, scratch)?);
         }
-        observed.push(run(cell, seconds, number as u64, subject, scratch)?);
     }
-    Ok(judge(step, subject, &observed))
+    let judge = |(condition, observed): (&Condition, Vec<Restart>)| {
+        judge(&condition.name, &condition.subject, &observed)
+    };
+    Ok(group.iter().zip(observed).map(judge).collect())
 }
 
 /// What the restarts of a cell say: the streams' medians, what sealing adds, and what equals differ by.
