@@ -32,6 +32,10 @@ pub trait Layer: Send {
     /// before the caller waits for bytes.
     fn prepare_open(&mut self) {}
 
+    /// Makes what the next [`seal`](Self::seal) will need, as far as it can be known. For a moment in which nobody waits: after
+    /// bytes were sent.
+    fn prepare_seal(&mut self) {}
+
     /// Tells the layer the time since any fixed moment, on a clock that never goes back.
     ///
     /// A layer whose keys have a lifetime changes them with the next [`seal`](Self::seal).

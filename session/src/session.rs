@@ -2,7 +2,7 @@
 
 use core::{ops::Range, time::Duration};
 
-use schwann_aead::Key;
+use schwann_aead::{Ahead, Key};
 
 use crate::{
     Layer, LayerError, Opened, Refusal, Truncated,
@@ -31,6 +31,8 @@ pub struct Secure {
     rekey_due: bool,
     incoming: Incoming,
     receiver: Receiver,
+    /// Key stream of the next record, of the direction in which the data go.
+    ahead: Ahead,
     rekeys: u64,
     refusal: Option<Refusal>,
     datagrams: Option<Datagrams>,
@@ -83,6 +85,7 @@ impl Secure {
             rekey_due: false,
             incoming,
             receiver: Receiver::new(receiving),
+            ahead: Ahead::new(),
             rekeys: 0,
             refusal: None,
             datagrams: None,
@@ -208,6 +211,8 @@ impl Secure {
     #[cold]
     fn rekey<'a>(&mut self, wire: &'a mut [u8]) -> Result<(usize, &'a mut [u8]), LayerError> {
         let written = self.sender.rekey(wire)?;
+        // With the old key in it.
+        self.ahead = Ahead::new();
         self.rekey_due = false;
         self.rekeys = self.rekeys.saturating_add(1);
         self.key_since = None;
@@ -219,6 +224,7 @@ impl Secure {
         self.incoming = Incoming::Failed;
         self.receiver.wipe();
         self.sender.wipe();
+        self.ahead = Ahead::new();
     }
 
     #[inline]
@@ -238,11 +244,11 @@ impl Secure {
             return Ok(Opened::Incomplete);
         }
         if header.kind == RecordType::Data && self.incoming == Incoming::Open {
-            let (consumed, plain) = self.receiver.open_data(header, wire)?;
+            let (consumed, plain) = self.receiver.open_data(header, wire, &mut self.ahead)?;
             return Ok(Opened::Data { consumed, plain });
         }
         let records_before = self.receiver.opened();
-        let text = self.receiver.open(header, wire)?;
+        let text = self.receiver.open(header, wire, &mut self.ahead)?;
         self.open_special(header, text, records_before, wire)
     }
 
@@ -266,10 +272,14 @@ impl Secure {
                 }
                 return Ok(Opened::Control { consumed, message: text });
             }
-            (RecordType::Rekey, _) if message.is_empty() => self.receiver.rekey()?,
+            (RecordType::Rekey, _) if message.is_empty() => {
+                self.receiver.rekey()?;
+                self.ahead = Ahead::new();
+            }
             (RecordType::Close, _) if message == records_before.to_le_bytes() => {
                 self.incoming = Incoming::Ended;
                 self.receiver.wipe();
+                self.ahead = Ahead::new();
                 return Ok(Opened::End { consumed });
             }
             _ => return Err(LayerError::Malformed),
@@ -308,7 +318,7 @@ impl Layer for Secure {
         }
         let records = u64::try_from(self.records(plain.len())).unwrap_or(u64::MAX);
         let (written, rest) = self.rekey_if_due(records, wire)?;
-        Ok(written + self.sender.seal_data(plain, self.peer_max, rest)?)
+        Ok(written + self.sender.seal_data(plain, self.peer_max, rest, &mut self.ahead)?)
     }
 
     #[inline]
@@ -322,10 +332,16 @@ impl Layer for Secure {
 
     #[inline]
     fn prepare_open(&mut self) {
-        self.receiver.prepare();
+        self.receiver.prepare(&mut self.ahead);
+    }
+
+    #[inline]
+    fn prepare_seal(&mut self) {
+        self.sender.prepare(&mut self.ahead);
     }
 
     fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
+        self.ahead = Ahead::new();
         self.sender.close(wire)
     }
 

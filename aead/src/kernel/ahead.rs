@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use zeroize::Zeroize;
 
-use super::scalar::{Number, lengths};
+use super::scalar::{Number, lengths, padded_tail};
 use super::wide::{Block, settle};
 use super::{Direction, Kernel, wipe_stack};
 use crate::{Key, Message, Nonce};
@@ -22,6 +22,7 @@ pub struct Ahead {
     key: [u32; 8],
     r: Number,
     s: u128,
+    halves: Halves,
     nonce: Nonce,
     /// Bytes of text that the stream suffices for, if there is one that was not used.
     ready: Option<u16>,
@@ -39,6 +40,7 @@ impl Ahead {
             key: [0; 8],
             r: Number::ZERO,
             s: 0,
+            halves: Halves { blocks: 0, power: Number::ZERO },
             nonce: Nonce([0; Nonce::LEN]),
             ready: None,
             stream: [0; Self::LONGEST],
@@ -53,13 +55,14 @@ impl Ahead {
         }
         self.ready = None;
         if length <= Self::LONGEST {
-            self.make(kernel, key, nonce, length.div_ceil(64) + 1);
+            self.make(kernel, key, nonce, length);
             wipe_stack::<DEPTH>();
         }
     }
 
     #[inline(never)]
-    fn make(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, count: usize) {
+    fn make(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, length: usize) {
+        let count = length.div_ceil(64) + 1;
         let mut blocks = [Block::ZERO; BLOCKS.next_multiple_of(4)];
         if !kernel.first_blocks(key, &nonce, count, &mut blocks) {
             return;
@@ -70,6 +73,7 @@ impl Ahead {
         }
         self.key = *key.words();
         (self.r, self.s) = (Number::r(one_time), super::scalar::last(one_time));
+        self.halves = Halves::of(length, self.r);
         self.nonce = nonce;
         self.ready = u16::try_from(64 * text.len()).ok();
     }
@@ -114,7 +118,7 @@ impl Ahead {
         if direction == Direction::Seal {
             apply(message.buffer, &self.stream);
         }
-        let sum = Number::ZERO.absorb(message.aad, self.r).absorb(message.buffer, self.r);
+        let sum = self.halves.absorb(Number::ZERO.absorb(message.aad, self.r), message.buffer, self.r);
         let sum = sum.step(&lengths(message.aad.len(), message.buffer.len()), self.r);
         settle(message, sum.tag(self.s), direction);
         if direction == Direction::Open {
@@ -125,6 +129,57 @@ impl Ahead {
             }
         }
     }
+}
+
+/// A text cut into halves that are summed side by side: one sum alone waits for each of its multiplications.
+struct Halves {
+    /// Blocks of 16 bytes that the second half has; none if the text is too short for that, or another one comes.
+    blocks: usize,
+    /// What the first half's sum is multiplied by: r to so many.
+    power: Number,
+}
+
+impl Halves {
+    fn of(length: usize, r: Number) -> Self {
+        let blocks = length / 32;
+        if length < Self::WORTHWHILE {
+            return Self { blocks: 0, power: Number::ZERO };
+        }
+        let mut power = r;
+        for bit in (0..blocks.ilog2()).rev() {
+            power = power.times(power);
+            if blocks >> bit & 1 == 1 {
+                power = power.times(r);
+            }
+        }
+        Self { blocks, power }
+    }
+
+    /// Adds a text to a sum, as [`Number::absorb`] does.
+    #[inline(always)]
+    fn absorb(&self, mut sum: Number, text: &[u8], r: Number) -> Number {
+        let (whole, _) = text.as_chunks();
+        if self.blocks == 0 || whole.len() / 2 != self.blocks {
+            return sum.absorb(text, r);
+        }
+        let (first, second) = whole.split_at(whole.len() - self.blocks);
+        let mut beside = Number::ZERO;
+        for (block, other) in first.iter().zip(second) {
+            sum = sum.step(block, r);
+            beside = beside.step(other, r);
+        }
+        if let Some(odd) = first.get(self.blocks) {
+            sum = sum.step(odd, r);
+        }
+        sum = sum.times(self.power).plus(beside);
+        match padded_tail(text) {
+            Some(block) => sum.step(&block, r),
+            None => sum,
+        }
+    }
+
+    /// Shorter texts, in bytes, are summed in one piece.
+    const WORTHWHILE: usize = 384;
 }
 
 /// Encrypts or decrypts `text`; `stream` is at least as long.
@@ -154,6 +209,7 @@ impl Drop for Ahead {
         self.key.zeroize();
         self.r.0.zeroize();
         self.s.zeroize();
+        self.halves.power.0.zeroize();
         self.stream.zeroize();
     }
 }

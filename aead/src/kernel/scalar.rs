@@ -91,6 +91,15 @@ impl Number {
         Self::fold(s0 as u64, s1 as u64, s2)
     }
 
+    /// Returns self + other.
+    #[inline(always)]
+    pub(super) fn plus(self, other: Self) -> Self {
+        let ([a0, a1, a2], [b0, b1, b2]) = (self.0, other.0);
+        let (low, carry) = a0.overflowing_add(b0);
+        let (high, carry) = add_with(a1, b1, carry);
+        Self([low, high, a2 + b2 + u64::from(carry)])
+    }
+
     /// Brings what lies above 2^130 back, five times, at the bottom.
     #[inline(always)]
     pub(super) fn fold(low: u64, high: u64, top: u64) -> Self {

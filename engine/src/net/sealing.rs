@@ -233,6 +233,11 @@ impl Sealing {
         self.lock().layer.prepare_open();
     }
 
+    /// Makes what the next bytes to be sealed will need, once others were sent.
+    pub(crate) fn prepare_seal(&self) {
+        self.lock().layer.prepare_seal();
+    }
+
     /// Opens the whole records at the front of `wire` and gives their plain bytes to `take`; returns how many bytes they were.
     fn open(&self, wire: &mut [u8], take: &mut impl FnMut(&[u8])) -> Result<(usize, Flow), LayerError> {
         let (mut done, mut update) = (0, None);

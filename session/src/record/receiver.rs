@@ -17,37 +17,34 @@ pub(crate) struct Receiver {
     counter: u64,
     kernel: Kernel,
     last: LastData,
-    /// Key stream of the next record.
-    ahead: Ahead,
 }
 
 impl Receiver {
     pub(crate) fn new(key: Key) -> Self {
-        Self {
-            key: Some(key),
-            counter: 0,
-            kernel: Kernel::best(),
-            last: LastData::Several,
-            ahead: Ahead::new(),
-        }
+        Self { key: Some(key), counter: 0, kernel: Kernel::best(), last: LastData::Several }
     }
 
     /// Makes the key stream of the next data record, if it will be like the last.
-    pub(crate) fn prepare(&mut self) {
+    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
         if let (Some(key), LastData::Alone(length)) = (&self.key, self.last) {
-            self.ahead.prepare(self.kernel, key, nonce(self.counter), length);
+            ahead.prepare(self.kernel, key, nonce(self.counter), length);
         }
     }
 
     /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
     #[inline]
-    pub(crate) fn open(&mut self, header: Header, wire: &mut [u8]) -> Result<Range<usize>, LayerError> {
+    pub(crate) fn open(
+        &mut self,
+        header: Header,
+        wire: &mut [u8],
+        ahead: &mut Ahead,
+    ) -> Result<Range<usize>, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
         let (head, body, tag) = split(wire, header.length).ok_or(LayerError::NoSpace)?;
         let (nonce, tag) = (nonce(self.counter), Tag(*tag));
         let mut message = Message::sealed(key, nonce, head, body, tag);
-        let opened = if self.ahead.open(&mut message) {
+        let opened = if ahead.open(&mut message) {
             message.outcome
         } else {
             self.kernel.open_in_place(key, &nonce, head, body, &tag)
@@ -67,6 +64,7 @@ impl Receiver {
         &mut self,
         header: Header,
         wire: &mut [u8],
+        ahead: &mut Ahead,
     ) -> Result<(usize, Range<usize>), LayerError> {
         // Almost always one is there and nothing else, and no others need be looked for.
         if wire.len() > header.record_len() {
@@ -76,7 +74,7 @@ impl Receiver {
             }
         }
         self.last = LastData::Alone(header.length);
-        let plain = self.open(header, wire)?;
+        let plain = self.open(header, wire, ahead)?;
         Ok((header.record_len(), plain))
     }
 
@@ -110,8 +108,6 @@ impl Receiver {
 
     /// Follows the sender to its new key.
     pub(crate) fn rekey(&mut self) -> Result<(), LayerError> {
-        // With the old key in it.
-        self.ahead = Ahead::new();
         self.key = Some(next_key(self.key.as_ref().ok_or(LayerError::Closed)?)?);
         Ok(())
     }
@@ -119,7 +115,6 @@ impl Receiver {
     /// Forgets the key; nothing can be opened any more.
     pub(crate) fn wipe(&mut self) {
         self.key = None;
-        self.ahead = Ahead::new();
     }
 
     /// How many records have been opened.

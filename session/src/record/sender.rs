@@ -1,7 +1,7 @@
 //! The sending direction of a session.
 
 use arrayvec::ArrayVec;
-use schwann_aead::{Kernel, Key, Message, Tag};
+use schwann_aead::{Ahead, Kernel, Key, Message, Tag};
 
 use super::frame::{RecordType, header, split, spread};
 use super::{BATCH, RECORD_OVERHEAD, advance, next_key, nonce};
@@ -15,11 +15,20 @@ pub(crate) struct Sender {
     /// The counter's value at the last change of key.
     rekeyed_at: u64,
     kernel: Kernel,
+    /// Length of the last data that made a record alone, by which the next is guessed.
+    last: Option<usize>,
 }
 
 impl Sender {
     pub(crate) fn new(key: Key) -> Self {
-        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best() }
+        Self { key: Some(key), counter: 0, rekeyed_at: 0, kernel: Kernel::best(), last: None }
+    }
+
+    /// Makes the key stream of the next data record, if it will be like the last.
+    pub(crate) fn prepare(&self, ahead: &mut Ahead) {
+        if let (Some(key), Some(length)) = (&self.key, self.last) {
+            ahead.prepare(self.kernel, key, nonce(self.counter), length);
+        }
     }
 
     /// Seals `plain` as one record into the front of `wire`.
@@ -29,16 +38,18 @@ impl Sender {
         plain: &[u8],
         wire: &mut [u8],
     ) -> Result<usize, LayerError> {
-        self.seal_body(kind, plain.len(), wire, |body| body.copy_from_slice(plain))
+        self.seal_body(kind, plain.len(), wire, None, |body| body.copy_from_slice(plain))
     }
 
-    /// Seals a record of `length` bytes of text, which `fill` puts where they belong.
+    /// Seals a record of `length` bytes of text, which `fill` puts where they belong; with the key stream that was made for it, if
+    /// there is some.
     #[inline]
     fn seal_body(
         &mut self,
         kind: RecordType,
         length: usize,
         wire: &mut [u8],
+        ahead: Option<&mut Ahead>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<usize, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
@@ -46,8 +57,13 @@ impl Sender {
         let (head, body, tag) = split(wire, length).ok_or(LayerError::NoSpace)?;
         *head = header(kind, length)?;
         fill(body);
-        let sealed = self.kernel.seal_in_place(key, &nonce(self.counter), head, body);
-        *tag = sealed.map_err(|_| LayerError::Oversized)?.0;
+        let nonce = nonce(self.counter);
+        let mut message = Message::plain(key, nonce, head, body);
+        *tag = if ahead.is_some_and(|ahead| ahead.seal(&mut message)) {
+            message.tag.0
+        } else {
+            self.kernel.seal_in_place(key, &nonce, head, body).map_err(|_| LayerError::Oversized)?.0
+        };
         self.counter = after;
         Ok(length.saturating_add(RECORD_OVERHEAD))
     }
@@ -67,7 +83,7 @@ impl Sender {
         while left > 0 {
             let rest = wire.get_mut(written..).ok_or(LayerError::NoSpace)?;
             let piece = left.min(max);
-            written += self.seal_body(RecordType::Data, piece, rest, |_| ())?;
+            written += self.seal_body(RecordType::Data, piece, rest, None, |_| ())?;
             left -= piece;
         }
         Ok(written)
@@ -80,11 +96,14 @@ impl Sender {
         plain: &[u8],
         max: usize,
         wire: &mut [u8],
+        ahead: &mut Ahead,
     ) -> Result<usize, LayerError> {
         if plain.len() > max {
+            self.last = None;
             return self.seal_groups(plain, max, wire);
         }
-        self.seal_body(RecordType::Data, plain.len(), wire, |body| body.copy_from_slice(plain))
+        self.last = Some(plain.len());
+        self.seal_body(RecordType::Data, plain.len(), wire, Some(ahead), |body| body.copy_from_slice(plain))
     }
 
     #[inline(never)]

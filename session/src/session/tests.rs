@@ -125,6 +125,7 @@ fn records(lengths: &[usize], prepared: bool) -> Vec<Vec<u8>> {
         let mut wire = vec![0; outlet.sealed_len(length)];
         if prepared {
             inlet.prepare_open();
+            outlet.prepare_seal();
         }
         if number % 5 == 4 {
             outlet.request_rekey();

@@ -39,6 +39,10 @@ impl Fanout {
                 let bytes = pending.bytes(direct.encoding);
                 direct.progress = direct.link.send_through(bytes, &mut sending.wire);
             }
+            // The first one's sealing finds its code in no cache; those after it do.
+            if let Some(sealing) = sending.direct.first().and_then(|first| first.link.sealing()) {
+                sealing.prepare_seal();
+            }
         }
         let call = self.settle(sending, pending);
         pending.clear();
