@@ -44,7 +44,7 @@ pub(in crate::kernel) fn message<S: Simd + Unit>(
 
 /// Overwrites what [`message`] has left on the stack, in a loop that is not unrolled.
 #[inline(always)]
-pub(in crate::kernel) fn wipe() {
+pub(in crate::kernel) fn wipe<const DEPTH: usize>() {
     let mut below = [const { MaybeUninit::<[u64; 16]>::uninit() }; DEPTH];
     let depth = core::hint::black_box(DEPTH);
     for some in below.iter_mut().take(depth) {
@@ -52,5 +52,8 @@ pub(in crate::kernel) fn wipe() {
     }
 }
 
-/// How deep the frames reach, in pieces of 128 bytes. A test looks for what remains.
-const DEPTH: usize = 8;
+/// How deep the frames of [`message`] reach with so many blocks of key stream, in pieces of 128 bytes. A test looks for what
+/// remains.
+pub(in crate::kernel) const fn depth(blocks: usize) -> usize {
+    if blocks <= 6 { 8 } else { blocks / 2 + 5 }
+}

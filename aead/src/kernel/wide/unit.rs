@@ -110,7 +110,8 @@ macro_rules! unit {
                 #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn entry() {
-                    $crate::kernel::wide::small::wipe();
+                    const BLOCKS: usize = $crate::kernel::wide::small::SETS * <$token as Simd>::PARTS;
+                    $crate::kernel::wide::small::wipe::<{ $crate::kernel::wide::small::depth(BLOCKS) }>();
                 }
                 // SAFETY: holding the token proves the CPU features.
                 unsafe { entry() }
