@@ -13,6 +13,7 @@ use schwann_aead::Kernel;
 use super::super::Reason;
 use super::ends::{Feed, Pull, SEALED_STREAM};
 use crate::aead::{Contender, Engine, Workload};
+use crate::ffi::slices;
 
 /// Who may seal: ourselves, and the peers that are built in and that lead (`--features peers`).
 pub(crate) fn names() -> Vec<String> {
@@ -111,6 +112,7 @@ pub(super) struct Inlet {
 
 impl Inlet {
     pub(super) fn new(cipher: &str, stream: usize, channels: usize, name: &str) -> Result<Self, Reason> {
+        slices::ask();
         let socket = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
         Ok(Self { socket, record: Record::new(cipher, stream, channels)? })
     }
