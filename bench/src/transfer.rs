@@ -137,7 +137,10 @@ impl<'a> Private<'a> {
         // One for every process: each end may look elsewhere for its sender.
         let config = self.scratch.join(format!("lsl_api-{}.cfg", task.sender));
         let text = discovery::private(&self.session, self.base_port, task.sender);
-        std::fs::write(&config, text).map_err(TransferError::Setup)?;
+        // In one go: the process started before may be reading it.
+        let fresh = config.with_extension("new");
+        std::fs::write(&fresh, text).map_err(TransferError::Setup)?;
+        std::fs::rename(&fresh, &config).map_err(TransferError::Setup)?;
         Process::start(MARK, task, (enter, &self.subject.environment), &config, self.scratch, self.patience)
     }
 
