@@ -1,6 +1,6 @@
 //! Any library with liblsl's C ABI, loaded by path: what the measuring processes call.
 //!
-//! With [`slices`], [`tap`], [`zmq`] and [`crate::libcrypto`] the only unsafe code of this crate. It turns the C functions that the scenarios need
+//! With `slices`, [`tap`], [`zmq`] and [`crate::libcrypto`] the only unsafe code of this crate. It turns the C functions that the scenarios need
 //! into safe calls on values that own their handle; all symbols are looked up when the library is loaded, so a
 //! missing one is an error at the start, not in the middle of a run. It does not wrap the rest of the ABI;
 //! `interop/` does.
