@@ -40,7 +40,7 @@ impl Ahead {
             key: [0; 8],
             r: Number::ZERO,
             s: 0,
-            halves: Halves { blocks: 0, power: Number::ZERO },
+            halves: Halves::NONE,
             nonce: Nonce([0; Nonce::LEN]),
             ready: None,
             stream: [0; Self::LONGEST],
@@ -133,18 +133,21 @@ impl Ahead {
 
 /// A text cut into halves that are summed side by side: one sum alone waits for each of its multiplications.
 struct Halves {
-    /// Blocks of 16 bytes that the second half has; none if the text is too short for that, or another one comes.
+    /// Blocks of 16 bytes that the second half has; none if the text is too short to be cut.
     blocks: usize,
     /// What the first half's sum is multiplied by: r to so many.
     power: Number,
 }
 
 impl Halves {
+    const NONE: Self = Self { blocks: 0, power: Number::ZERO };
+
+    /// Those of a text of so many bytes. A text of another length is summed in one piece.
     fn of(length: usize, r: Number) -> Self {
-        let blocks = length / 32;
         if length < Self::WORTHWHILE {
-            return Self { blocks: 0, power: Number::ZERO };
+            return Self::NONE;
         }
+        let blocks = length / 32;
         let mut power = r;
         for bit in (0..blocks.ilog2()).rev() {
             power = power.times(power);
