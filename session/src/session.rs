@@ -184,6 +184,27 @@ impl Secure {
         Ok(written + self.sender.seal_placed(length, self.peer_max, rest)?)
     }
 
+    /// Opens `wire` in place if it is one whole record of data and nothing besides, and tells where the plaintext lies; nothing
+    /// was done if it is not: [`Layer::open`] is for that.
+    ///
+    /// - Errors: as [`Layer::open`].
+    #[inline]
+    pub fn open_alone(&mut self, wire: &mut [u8]) -> Result<Option<Range<usize>>, LayerError> {
+        if self.incoming != Incoming::Open {
+            return Ok(None);
+        }
+        match Header::parse(wire) {
+            Ok(Some(header)) if header.kind == RecordType::Data && header.record_len() == wire.len() => {
+                let opened = self.receiver.open_alone(header, wire, &mut self.ahead);
+                if opened.is_err() {
+                    self.fail();
+                }
+                opened.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// How many records that many bytes become.
     #[inline]
     fn records(&self, plain_len: usize) -> usize {

@@ -7,6 +7,7 @@
 //! A reader takes the last block away, fills it without a lock, and brings it back.
 
 use alloc::collections::VecDeque;
+use core::ops::Range;
 
 use schwann_proto::wire::sample::{Extent, Malformed, StampTracker, Value};
 
@@ -45,6 +46,17 @@ impl Block {
     /// Notes that `count` bytes were put into the front of [`Self::room`].
     pub(crate) fn add(&mut self, count: usize) {
         self.filled = self.bytes.len().min(self.filled + count);
+    }
+
+    /// Where the next bytes from the socket go if nothing is kept here: whatever they are, they may be passed over.
+    pub(crate) fn free_room(&mut self, len: usize) -> Option<&mut [u8]> {
+        if self.filled == 0 { self.bytes.get_mut(..len) } else { None }
+    }
+
+    /// Notes that samples lie in the [`free room`](Self::free_room) at `place`, and nothing that counts before it.
+    pub(crate) fn add_placed(&mut self, place: Range<usize>) {
+        let end = self.bytes.len().min(place.end);
+        (self.read, self.whole, self.filled) = (place.start.min(end), place.start.min(end), end);
     }
 
     /// Copies as much of `bytes` as there is room for, and returns how much that is.

@@ -10,11 +10,12 @@ use rustix::net::RecvFlags;
 use rustix::net::sockopt::Timeout;
 
 use schwann_proto::wire::archive::Archive;
+use schwann_session::LayerError;
 
 use super::queue::Block;
 use crate::log;
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Opener};
+use crate::net::sealing::{Flow, Opener, RECEIVE_LEN};
 
 /// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
 /// timer tick, so the last stretch is waited for with `poll`.
@@ -86,6 +87,8 @@ struct Staging {
     pending: Pending,
     /// The sender has said that nothing follows.
     has_ended: bool,
+    /// What came last was one record: the next is received where its samples are kept.
+    is_alone: bool,
 }
 
 /// Owner of the right to receive.
@@ -104,6 +107,7 @@ impl Receiver {
             opener,
             pending: Pending { archive, opened: Vec::new(), plain: Vec::new() },
             has_ended: false,
+            is_alone: false,
         });
         Self { link, staging, epoch, reader: Reader::default() }
     }
@@ -137,7 +141,12 @@ impl Receiver {
         if let (Some(sealing), Wait::Until(_) | Wait::Forever) = (link.sealing(), wait) {
             sealing.prepare_open();
         }
-        match reader.receive(link, staging.opener.room(), wait) {
+        let (received, is_placed) = match staging.place(block) {
+            Some(room) => (reader.receive(link, room, wait), true),
+            None => (reader.receive(link, staging.opener.room(), wait), false),
+        };
+        match received {
+            Received::Bytes(count) if is_placed => staging.accept_placed(link, count, block),
             Received::Bytes(count) => staging.accept(link, count, block),
             Received::Broken => {
                 if let Some(truncated) = link.truncation() {
@@ -201,19 +210,53 @@ impl Reader {
 }
 
 impl Staging {
+    /// Where in `block` the next record may be received, to be opened there: if it is likely one alone, and nothing is before it.
+    #[inline]
+    fn place<'a>(&self, block: &'a mut Block) -> Option<&'a mut [u8]> {
+        let is_free = self.is_alone && self.opener.is_empty() && self.pending.is_idle();
+        if is_free { block.free_room(RECEIVE_LEN) } else { None }
+    }
+
+    /// Opens `count` bytes where they were received, in `block`; elsewhere if they are not one record.
+    #[inline]
+    fn accept_placed(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
+        let Some(wire) = block.free_room(count) else { return Received::Nothing };
+        match link.sealing().map_or(Ok(None), |sealing| sealing.open_alone(wire)) {
+            Ok(Some(place)) => {
+                let count = place.len();
+                block.add_placed(place);
+                Received::Bytes(count)
+            }
+            Ok(None) => {
+                self.opener.take(wire);
+                self.accept(link, count, block)
+            }
+            Err(reason) => broken_off(reason),
+        }
+    }
+
     /// Opens `count` bytes that were received and fills `block` with what they are.
     fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
-        let Self { opener, pending, has_ended } = self;
-        let mut filled = 0;
-        match opener.opened(link, count, |bytes| filled += pending.take(bytes, block)) {
+        let Self { opener, pending, has_ended, is_alone } = self;
+        let (mut filled, mut records) = (0, 0);
+        let opened = opener.opened(link, count, |bytes| {
+            filled += pending.take(bytes, block);
+            records += 1;
+        });
+        match opened {
             Ok(flow) => *has_ended = flow == Flow::Ended,
-            Err(reason) => {
-                log::error!("a sealed stream was broken off: {reason:?}");
-                return Received::Broken;
-            }
+            Err(reason) => return broken_off(reason),
         }
+        *is_alone = records == 1 && opener.is_empty();
         if pending.is_idle() { Received::Bytes(filled) } else { pending.fill(block, filled) }
     }
+}
+
+/// Says that what came did not verify; the connection must end.
+#[cold]
+fn broken_off(reason: LayerError) -> Received {
+    log::error!("a sealed stream was broken off: {reason:?}");
+    Received::Broken
 }
 
 /// Opened bytes on their way to the queue.
@@ -260,3 +303,6 @@ impl Pending {
         Received::Bytes(filled + count)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -298,55 +298,10 @@ pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left:
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::net::{TcpListener, TcpStream};
-
-    use schwann_session::{Initiator, Layer, Progress as Step, Responder, Suite};
 
     use super::*;
     use crate::net::sealing::{Flow, Opener};
-    use crate::net::testing::Lab;
-    use crate::trust::Member;
-
-    /// Two ends of a connection, with a session of two members of a lab.
-    fn pair() -> (Link, Link) {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let inlet = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
-        let (outlet, address) = listener.accept().expect("the connection");
-        let (inlet, outlet) = (Link::tcp(inlet, address), Link::tcp(outlet, address));
-        let (inlets, outlets) = session();
-        inlet.seal_with(Box::new(inlets), None);
-        outlet.seal_with(Box::new(outlets), None);
-        (inlet, outlet)
-    }
-
-    fn session() -> (Secure, Secure) {
-        let lab = Lab::new();
-        let list = lab.list(1, &[1; 32]);
-        let member = Member::new(lab.authority.lab(), lab.credentials, list, &[1; 32]);
-        let mut inlet =
-            member.with_context(|context| Initiator::new(Suite::Hybrid, context)).expect("a member");
-        let mut outlet = Responder::new();
-        let mut answer = Vec::new();
-        loop {
-            let asked = inlet.poll_output().to_vec();
-            inlet.sent(asked.len());
-            let heard = member.with_context(|context| outlet.handle(&asked, context));
-            let done = matches!(heard.expect("a member"), Step::Done { .. });
-            answer.extend_from_slice(outlet.poll_output());
-            let answered = outlet.poll_output().len();
-            outlet.sent(answered);
-            if done {
-                break;
-            }
-            let heard = member.with_context(|context| inlet.handle(&answer, context));
-            answer.clear();
-            let _ = heard.expect("a member");
-        }
-        let [mut inlet, outlet] = [inlet.finish(), outlet.finish()].map(|end| end.expect("done").session);
-        // What the outlet says first comes with the end of its handshake.
-        inlet.open(&mut answer).expect("a greeting");
-        (inlet, outlet)
-    }
+    use crate::net::testing::sealed_pair;
 
     /// Sends all of `plain` in pieces, and reads of `client` whenever the socket is full.
     fn send_all(link: &Link, client: &Link, plain: &[u8], send: impl Fn(&[u8]) -> Progress) -> Vec<u8> {
@@ -379,7 +334,7 @@ mod tests {
 
     #[test]
     fn what_a_full_socket_does_not_take_is_sent_later_and_once() {
-        let (client, link) = pair();
+        let (client, link) = sealed_pair();
         let plain: Vec<u8> = (0..20_000_000_u32).map(|value| value as u8).collect();
         let wire = send_all(&link, &client, &plain, |rest| link.send(core::iter::once(rest)));
         assert!(receive_all(&client, &wire) == plain);
@@ -387,7 +342,7 @@ mod tests {
 
     #[test]
     fn the_same_holds_for_what_one_thread_seals_in_its_own_memory() {
-        let (client, link) = pair();
+        let (client, link) = sealed_pair();
         let plain: Vec<u8> = (0..20_000_000_u32).map(|value| (value >> 3) as u8).collect();
         let through = core::cell::RefCell::new(Vec::new());
         let wire = send_all(&link, &client, &plain, |rest| {

@@ -4,6 +4,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -238,6 +239,13 @@ impl Sealing {
         self.lock().layer.prepare_seal();
     }
 
+    /// Opens `wire` in place if it is one record of data and nothing besides, and tells where the plain bytes lie; nothing was
+    /// done if it is not.
+    #[inline]
+    pub(crate) fn open_alone(&self, wire: &mut [u8]) -> Result<Option<Range<usize>>, LayerError> {
+        self.lock().layer.open_alone(wire)
+    }
+
     /// Opens the whole records at the front of `wire` and gives their plain bytes to `take`; returns how many bytes they were.
     fn open(&self, wire: &mut [u8], take: &mut impl FnMut(&[u8])) -> Result<(usize, Flow), LayerError> {
         let (mut done, mut update) = (0, None);
@@ -333,6 +341,19 @@ impl Opener {
         self.raw.get_mut(self.filled..).unwrap_or_default()
     }
 
+    /// Whether nothing was received that is yet to be opened.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Takes bytes that were received elsewhere; [`opened`](Self::opened) is to be told how many.
+    pub(crate) fn take(&mut self, arrived: &[u8]) {
+        if let Some(room) = self.room_for(arrived.len()).get_mut(..arrived.len()) {
+            room.copy_from_slice(arrived);
+        }
+    }
+
     /// Opens what arrived on `link` and appends the plain bytes to `plain`; as [`opened`](Self::opened).
     pub(crate) fn open(
         &mut self,
@@ -340,9 +361,7 @@ impl Opener {
         arrived: &[u8],
         plain: &mut Vec<u8>,
     ) -> Result<Flow, LayerError> {
-        if let Some(room) = self.room_for(arrived.len()).get_mut(..arrived.len()) {
-            room.copy_from_slice(arrived);
-        }
+        self.take(arrived);
         self.opened(link, arrived.len(), |bytes| plain.extend_from_slice(bytes))
     }
 
@@ -372,4 +391,4 @@ impl Opener {
 }
 
 /// Bytes received at a time.
-const RECEIVE_LEN: usize = 64 * 1024;
+pub(crate) const RECEIVE_LEN: usize = 64 * 1024;

@@ -27,6 +27,10 @@ use crate::{
     },
 };
 
+mod pair;
+
+pub(crate) use pair::sealed_pair;
+
 /// Sixteen ports that no other test uses, neither of this process nor of another one that runs at the same time.
 ///
 /// The last of them is held for as long as the process lives; that is what keeps the others away.
