@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::net::link::wait_any_writable;
+use crate::net::sealing::Sealing;
 
 impl Sending {
     pub(crate) fn new() -> Self {
@@ -39,10 +40,7 @@ impl Fanout {
                 let bytes = pending.bytes(direct.encoding);
                 direct.progress = direct.link.send_through(bytes, &mut sending.wire);
             }
-            // The first one's sealing finds its code in no cache; those after it do.
-            if let Some(sealing) = sending.direct.first().and_then(|first| first.link.sealing()) {
-                sealing.prepare_seal();
-            }
+            sending.direct.iter().filter_map(|direct| direct.link.sealing()).for_each(Sealing::prepare_seal);
         }
         let call = self.settle(sending, pending);
         pending.clear();
