@@ -63,14 +63,14 @@ pub(crate) struct Condition {
 }
 
 /// All that is measured, in groups that are measured in turns, restart by restart, so that they can be held against each other:
-/// each cell with our library, and at three widths and the lower rates what whoever seals must pay, with each cipher that
-/// there is.
+/// each cell with our library, and at three widths, at the lower rates and with several inlets what whoever seals must pay, with
+/// each cipher that there is.
 pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
     let widths: &[usize] = if quick { &[8] } else { &[8, 64, 256] };
     let group = |cell: Cell| {
         let ours = Condition { name: cell.name(), cell, subject: Subject::Library(ours.to_owned()) };
         let rests = cell.rate < 1000.0;
-        let has_bare = cell.inlets == 1 && (rests || cell.rate == 1000.0 && widths.contains(&cell.channels));
+        let has_bare = rests || cell.rate == 1000.0 && widths.contains(&cell.channels);
         let ciphers = if has_bare { bare::names() } else { Vec::new() };
         core::iter::once(ours).chain(ciphers.into_iter().map(|cipher| bare(cell, cipher))).collect()
     };

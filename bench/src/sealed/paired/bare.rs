@@ -11,15 +11,21 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use schwann_aead::Kernel;
 
 use super::super::Reason;
+use super::Cell;
 use super::ends::{Feed, Pull, SEALED_STREAM};
 use crate::aead::{Contender, Engine, Workload};
 use crate::ffi::slices;
 
-/// Who may seal: ourselves, and the peers that are built in and that lead (`--features peers`).
+mod ahead;
+
+use ahead::MadeAhead;
+
+/// Who may seal: ourselves, called when the sample is there and with the key stream made before, and the peers that are built in and that lead (`--features peers`).
 pub(crate) fn names() -> Vec<String> {
     let leading = |name: &String| LEADING.iter().any(|word| name == word);
     let ours = Engine::new(Kernel::best(), 1).name();
-    contenders().map(|one| one.name()).filter(|name| *name == ours || leading(name)).collect()
+    let called = contenders().map(|one| one.name()).filter(|name| *name == ours || leading(name));
+    core::iter::once(MadeAhead::NAME.to_owned()).chain(called).collect()
 }
 
 fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
@@ -31,9 +37,38 @@ fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
     core::iter::once(ours).chain(peers)
 }
 
-/// One sample as it goes through a socket, and who seals it there, if anybody does.
+/// How records are sealed and opened.
+enum Cipher {
+    Ahead(Box<MadeAhead>),
+    Called(Box<dyn Contender>),
+}
+
+impl Cipher {
+    fn named(name: &str) -> Result<Self, Reason> {
+        if name == MadeAhead::NAME {
+            return Ok(Self::Ahead(Box::default()));
+        }
+        Ok(Self::Called(contenders().find(|one| one.name() == name).ok_or("no such cipher")?))
+    }
+
+    fn seal(&mut self, work: &mut Workload) {
+        match self {
+            Self::Ahead(cipher) => cipher.seal(work),
+            Self::Called(cipher) => cipher.seal(work),
+        }
+    }
+
+    fn open(&mut self, work: &mut Workload) -> bool {
+        match self {
+            Self::Ahead(cipher) => cipher.open(work),
+            Self::Called(cipher) => cipher.open(work),
+        }
+    }
+}
+
+/// One sample as it goes through a socket, and what seals it there, if anything does.
 struct Record {
-    cipher: Option<Box<dyn Contender>>,
+    cipher: Option<Cipher>,
     work: Workload,
     /// Bytes on the wire: the text, and a tag if it is sealed.
     len: usize,
@@ -42,12 +77,19 @@ struct Record {
 impl Record {
     fn new(cipher: &str, stream: usize, channels: usize) -> Result<Self, Reason> {
         let cipher = match stream {
-            SEALED_STREAM => Some(contenders().find(|one| one.name() == cipher).ok_or("no such cipher")?),
+            SEALED_STREAM => Some(Cipher::named(cipher)?),
             _ => None,
         };
         let text = STAMP_LEN + channels * size_of::<f32>();
         let len = if cipher.is_some() { text + TAG_LEN } else { text };
         Ok(Self { cipher, work: Workload::new([text], HEADER_LEN), len })
+    }
+
+    /// Does what can be done before the next sample is there.
+    fn prepare(&mut self) {
+        if let Some(Cipher::Ahead(cipher)) = &mut self.cipher {
+            cipher.prepare(&self.work);
+        }
     }
 
     /// The bytes of the next sample, to send.
@@ -79,28 +121,36 @@ impl Record {
     }
 }
 
-/// Where one receiver is awaited, and then its socket.
+/// Where receivers are awaited, and then their sockets.
 pub(super) struct Outlet {
     listener: UnixListener,
-    socket: Option<UnixStream>,
-    record: Record,
+    receivers: Vec<(UnixStream, Record)>,
+    /// Those of the receivers that have not come.
+    records: Vec<Record>,
 }
 
 impl Outlet {
-    pub(super) fn new(cipher: &str, stream: usize, channels: usize, name: &str) -> Result<Self, Reason> {
+    pub(super) fn new(cipher: &str, stream: usize, cell: &Cell, name: &str) -> Result<Self, Reason> {
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
-        Ok(Self { listener, socket: None, record: Record::new(cipher, stream, channels)? })
+        let records = (0..cell.inlets).map(|_| Record::new(cipher, stream, cell.channels));
+        Ok(Self { listener, receivers: Vec::new(), records: records.collect::<Result<_, _>>()? })
     }
 }
 
 impl Feed for Outlet {
     fn wait_for_receiver(&mut self) -> Result<(), Reason> {
-        self.socket = Some(self.listener.accept()?.0);
+        for record in self.records.drain(..) {
+            self.receivers.push((self.listener.accept()?.0, record));
+        }
         Ok(())
     }
 
     fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
-        Ok(self.socket.as_mut().ok_or("nobody receives")?.write_all(self.record.make(sample))?)
+        for (socket, record) in &mut self.receivers {
+            socket.write_all(record.make(sample))?;
+        }
+        self.receivers.iter_mut().for_each(|(_, record)| record.prepare());
+        Ok(())
     }
 }
 
@@ -120,6 +170,7 @@ impl Inlet {
 
 impl Pull for Inlet {
     fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+        self.record.prepare();
         self.socket.read_exact(self.record.room())?;
         self.record.read(sample)
     }

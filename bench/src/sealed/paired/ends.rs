@@ -137,7 +137,7 @@ impl Pull for Inlet {
 fn send(task: &Task) -> Result<(), Reason> {
     match &task.subject {
         Subject::Bare(cipher) => {
-            let outlet = |stream| bare::Outlet::new(cipher, stream, task.cell.channels, &task.source(stream));
+            let outlet = |stream| bare::Outlet::new(cipher, stream, &task.cell, &task.source(stream));
             feed(task, (0..ENDS).map(outlet).collect::<Result<_, _>>()?)
         }
         Subject::Library(path) => {
