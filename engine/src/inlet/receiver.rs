@@ -220,7 +220,7 @@ impl Staging {
     /// Opens `count` bytes where they were received, in `block`; elsewhere if they are not one record.
     #[inline]
     fn accept_placed(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
-        let Some(wire) = block.free_room(count) else { return Received::Nothing };
+        let Some(wire) = block.free_room(count) else { return Received::Broken };
         match link.sealing().map_or(Ok(None), |sealing| sealing.open_alone(wire)) {
             Ok(Some(place)) => {
                 let count = place.len();
