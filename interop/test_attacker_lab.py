@@ -243,7 +243,8 @@ def test_a_sealed_search_over_tcp_bounds_what_a_stranger_sends(search):
         search.finds_nothing_at(Actor(endless(head), search.port), least=1)
     grown = resident_kib(search.receiver.process.pid) - began
     print(f"{sum(sent) >> 10} KiB taken by the system, the searching process grew by {grown} KiB")
-    assert grown < 8 * 1024 < sum(sent) >> 10
+    # How much the system takes depends on how soon the search hangs up.
+    assert grown < 2 * 1024 < sum(sent) >> 10
 
 
 def test_an_outlet_of_another_lab_is_not_found_over_tcp(search, tmp_path):
