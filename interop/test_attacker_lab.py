@@ -239,12 +239,16 @@ def test_a_sealed_search_over_tcp_bounds_what_a_stranger_sends(search):
                 sent.append(1 << 18)
         return play
 
-    for head in (b"", b"\x05\xb0" + b"\x07" * 1456, b"\xff\xff", b"LSL/110 200 OK\r\n"):
-        search.finds_nothing_at(Actor(endless(head), search.port), least=1)
+    # How much the system takes of one answer depends on how soon the search hangs up.
+    for _ in range(8):
+        for head in (b"", b"\x05\xb0" + b"\x07" * 1456, b"\xff\xff", b"LSL/110 200 OK\r\n"):
+            search.finds_nothing_at(Actor(endless(head), search.port), least=1)
+        if sum(sent) >> 10 > 8 * 1024:
+            break
     grown = resident_kib(search.receiver.process.pid) - began
     print(f"{sum(sent) >> 10} KiB taken by the system, the searching process grew by {grown} KiB")
-    # How much the system takes depends on how soon the search hangs up.
-    assert grown < 2 * 1024 < sum(sent) >> 10
+    assert sum(sent) >> 10 > 8 * 1024
+    assert grown < 2 * 1024
 
 
 def test_an_outlet_of_another_lab_is_not_found_over_tcp(search, tmp_path):

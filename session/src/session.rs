@@ -190,18 +190,15 @@ impl Secure {
     /// - Errors: as [`Layer::open`].
     #[inline]
     pub fn open_alone(&mut self, wire: &mut [u8]) -> Result<Option<Range<usize>>, LayerError> {
-        if self.incoming != Incoming::Open {
+        let Ok(Some(Header { kind: RecordType::Data, length })) = Header::parse(wire) else {
+            return Ok(None);
+        };
+        if wire.len() != length.saturating_add(RECORD_OVERHEAD) {
             return Ok(None);
         }
-        match Header::parse(wire) {
-            Ok(Some(header)) if header.kind == RecordType::Data && header.record_len() == wire.len() => {
-                let opened = self.receiver.open_alone(header, wire, &mut self.ahead);
-                if opened.is_err() {
-                    self.fail();
-                }
-                opened.map(Some)
-            }
-            _ => Ok(None),
+        match self.open(wire)? {
+            Opened::Data { plain, .. } => Ok(Some(plain)),
+            _ => Err(LayerError::Malformed),
         }
     }
 

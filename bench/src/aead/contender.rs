@@ -8,6 +8,8 @@ use super::workload::{KEY, Workload};
 pub trait Contender {
     /// Name in the tables.
     fn name(&self) -> String;
+    /// Does what can be done before the messages are there, if anything can.
+    fn prepare(&mut self, _work: &Workload) {}
     /// Seals every message in place and writes its tag after it.
     fn seal(&mut self, work: &mut Workload);
     /// Opens every message in place; says whether every tag verified.

@@ -55,8 +55,9 @@ impl Block {
 
     /// Notes that samples lie in the [`free room`](Self::free_room) at `place`, and nothing that counts before it.
     pub(crate) fn add_placed(&mut self, place: Range<usize>) {
-        let end = self.bytes.len().min(place.end);
-        (self.read, self.whole, self.filled) = (place.start.min(end), place.start.min(end), end);
+        self.filled = self.bytes.len().min(place.end);
+        self.whole = self.filled.min(place.start);
+        self.read = self.whole;
     }
 
     /// Copies as much of `bytes` as there is room for, and returns how much that is.

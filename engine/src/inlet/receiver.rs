@@ -133,29 +133,7 @@ impl Receiver {
             }
             return received;
         };
-        if !staging.pending.plain.is_empty() {
-            return staging.pending.fill(block, 0);
-        } else if staging.has_ended {
-            return Received::Broken;
-        }
-        if let (Some(sealing), Wait::Until(_) | Wait::Forever) = (link.sealing(), wait) {
-            sealing.prepare_open();
-        }
-        let (received, is_placed) = match staging.place(block) {
-            Some(room) => (reader.receive(link, room, wait), true),
-            None => (reader.receive(link, staging.opener.room(), wait), false),
-        };
-        match received {
-            Received::Bytes(count) if is_placed => staging.accept_placed(link, count, block),
-            Received::Bytes(count) => staging.accept(link, count, block),
-            Received::Broken => {
-                if let Some(truncated) = link.truncation() {
-                    log::warning!("a sealed stream was broken off: {truncated}");
-                }
-                Received::Broken
-            }
-            Received::Nothing => Received::Nothing,
-        }
+        staging.receive(link, reader, block, wait)
     }
 }
 
@@ -210,6 +188,33 @@ impl Reader {
 }
 
 impl Staging {
+    /// As [`Receiver::receive`].
+    fn receive(&mut self, link: &Link, reader: &mut Reader, block: &mut Block, wait: Wait) -> Received {
+        if !self.pending.plain.is_empty() {
+            return self.pending.fill(block, 0);
+        } else if self.has_ended {
+            return Received::Broken;
+        }
+        if let (Some(sealing), Wait::Until(_) | Wait::Forever) = (link.sealing(), wait) {
+            sealing.prepare_open();
+        }
+        let (received, is_placed) = match self.place(block) {
+            Some(room) => (reader.receive(link, room, wait), true),
+            None => (reader.receive(link, self.opener.room(), wait), false),
+        };
+        match received {
+            Received::Bytes(count) if is_placed => self.accept_placed(link, count, block),
+            Received::Bytes(count) => self.accept(link, count, block),
+            Received::Broken => {
+                if let Some(truncated) = link.truncation() {
+                    log::warning!("a sealed stream was broken off: {truncated}");
+                }
+                Received::Broken
+            }
+            Received::Nothing => Received::Nothing,
+        }
+    }
+
     /// Where in `block` the next record may be received, to be opened there: if it is likely one alone, and nothing is before it.
     #[inline]
     fn place<'a>(&self, block: &'a mut Block) -> Option<&'a mut [u8]> {

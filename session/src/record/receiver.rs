@@ -73,19 +73,9 @@ impl Receiver {
                 return self.open_group(&lengths, wire);
             }
         }
-        Ok((header.record_len(), self.open_alone(header, wire, ahead)?))
-    }
-
-    /// Opens the data record at the front of `wire`, in place, and tells where its plaintext lies.
-    #[inline]
-    pub(crate) fn open_alone(
-        &mut self,
-        header: Header,
-        wire: &mut [u8],
-        ahead: &mut Ahead,
-    ) -> Result<Range<usize>, LayerError> {
         self.last = LastData::Alone(header.length);
-        self.open(header, wire, ahead)
+        let plain = self.open(header, wire, ahead)?;
+        Ok((header.record_len(), plain))
     }
 
     #[inline(never)]

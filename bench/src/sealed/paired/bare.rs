@@ -20,12 +20,12 @@ mod ahead;
 
 use ahead::MadeAhead;
 
-/// Who may seal: ourselves, called when the sample is there and with the key stream made before, and the peers that are built in and that lead (`--features peers`).
+/// Who may seal: ourselves, called when the sample is there or with the key stream made before, and the peers that are built in
+/// and that lead (`--features peers`).
 pub(crate) fn names() -> Vec<String> {
     let leading = |name: &String| LEADING.iter().any(|word| name == word);
-    let ours = Engine::new(Kernel::best(), 1).name();
-    let called = contenders().map(|one| one.name()).filter(|name| *name == ours || leading(name));
-    core::iter::once(MadeAhead::NAME.to_owned()).chain(called).collect()
+    let ours: Vec<String> = ours().map(|one| one.name()).into();
+    contenders().map(|one| one.name()).filter(|name| ours.contains(name) || leading(name)).collect()
 }
 
 fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
@@ -33,42 +33,16 @@ fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
     let peers = crate::aead::peers();
     #[cfg(not(feature = "peers"))]
     let peers = Vec::new();
-    let ours: Box<dyn Contender> = Box::new(Engine::new(Kernel::best(), 1));
-    core::iter::once(ours).chain(peers)
+    ours().into_iter().chain(peers)
 }
 
-/// How records are sealed and opened.
-enum Cipher {
-    Ahead(Box<MadeAhead>),
-    Called(Box<dyn Contender>),
+fn ours() -> [Box<dyn Contender>; 2] {
+    [Box::<MadeAhead>::default(), Box::new(Engine::new(Kernel::best(), 1))]
 }
 
-impl Cipher {
-    fn named(name: &str) -> Result<Self, Reason> {
-        if name == MadeAhead::NAME {
-            return Ok(Self::Ahead(Box::default()));
-        }
-        Ok(Self::Called(contenders().find(|one| one.name() == name).ok_or("no such cipher")?))
-    }
-
-    fn seal(&mut self, work: &mut Workload) {
-        match self {
-            Self::Ahead(cipher) => cipher.seal(work),
-            Self::Called(cipher) => cipher.seal(work),
-        }
-    }
-
-    fn open(&mut self, work: &mut Workload) -> bool {
-        match self {
-            Self::Ahead(cipher) => cipher.open(work),
-            Self::Called(cipher) => cipher.open(work),
-        }
-    }
-}
-
-/// One sample as it goes through a socket, and what seals it there, if anything does.
+/// One sample as it goes through a socket, and who seals it there, if anybody does.
 struct Record {
-    cipher: Option<Cipher>,
+    cipher: Option<Box<dyn Contender>>,
     work: Workload,
     /// Bytes on the wire: the text, and a tag if it is sealed.
     len: usize,
@@ -77,7 +51,7 @@ struct Record {
 impl Record {
     fn new(cipher: &str, stream: usize, channels: usize) -> Result<Self, Reason> {
         let cipher = match stream {
-            SEALED_STREAM => Some(Cipher::named(cipher)?),
+            SEALED_STREAM => Some(contenders().find(|one| one.name() == cipher).ok_or("no such cipher")?),
             _ => None,
         };
         let text = STAMP_LEN + channels * size_of::<f32>();
@@ -87,7 +61,7 @@ impl Record {
 
     /// Does what can be done before the next sample is there.
     fn prepare(&mut self) {
-        if let Some(Cipher::Ahead(cipher)) = &mut self.cipher {
+        if let Some(cipher) = &mut self.cipher {
             cipher.prepare(&self.work);
         }
     }
@@ -124,32 +98,32 @@ impl Record {
 /// Where receivers are awaited, and then their sockets.
 pub(super) struct Outlet {
     listener: UnixListener,
-    receivers: Vec<(UnixStream, Record)>,
-    /// Those of the receivers that have not come.
+    /// One for each receiver.
     records: Vec<Record>,
+    sockets: Vec<UnixStream>,
 }
 
 impl Outlet {
     pub(super) fn new(cipher: &str, stream: usize, cell: &Cell, name: &str) -> Result<Self, Reason> {
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
         let records = (0..cell.inlets).map(|_| Record::new(cipher, stream, cell.channels));
-        Ok(Self { listener, receivers: Vec::new(), records: records.collect::<Result<_, _>>()? })
+        Ok(Self { listener, records: records.collect::<Result<_, _>>()?, sockets: Vec::new() })
     }
 }
 
 impl Feed for Outlet {
     fn wait_for_receiver(&mut self) -> Result<(), Reason> {
-        for record in self.records.drain(..) {
-            self.receivers.push((self.listener.accept()?.0, record));
+        while self.sockets.len() < self.records.len() {
+            self.sockets.push(self.listener.accept()?.0);
         }
         Ok(())
     }
 
     fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
-        for (socket, record) in &mut self.receivers {
+        for (socket, record) in self.sockets.iter_mut().zip(&mut self.records) {
             socket.write_all(record.make(sample))?;
         }
-        self.receivers.iter_mut().for_each(|(_, record)| record.prepare());
+        self.records.iter_mut().for_each(Record::prepare);
         Ok(())
     }
 }

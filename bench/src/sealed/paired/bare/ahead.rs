@@ -4,9 +4,9 @@
 
 use schwann_aead::{Ahead, Kernel, Key, Message, Nonce, Tag};
 
-use crate::aead::{KEY, Workload};
+use crate::aead::{Contender, KEY, Workload};
 
-/// The key stream of the next record.
+/// Seals one record at a time, each with another nonce.
 pub(super) struct MadeAhead {
     ahead: Ahead,
     kernel: Kernel,
@@ -21,23 +21,26 @@ impl Default for MadeAhead {
 }
 
 impl MadeAhead {
-    pub(super) const NAME: &str = "ahead";
-
-    /// Makes the key stream of the next record, which is as long as that of `work`.
-    pub(super) fn prepare(&mut self, work: &Workload) {
-        let length = work.places.first().map_or(0, |place| place.len());
-        self.ahead.prepare(self.kernel, &self.key, self.nonce(), length);
-    }
-
     fn nonce(&self) -> Nonce {
         Nonce(Workload::nonce(self.records))
     }
+}
 
-    /// Seals the one message and writes its tag after it.
-    pub(super) fn seal(&mut self, work: &mut Workload) {
+impl Contender for MadeAhead {
+    fn name(&self) -> String {
+        "ahead".to_owned()
+    }
+
+    /// Makes the key stream of the next record, which is as long as that of `work`.
+    fn prepare(&mut self, work: &Workload) {
+        self.ahead.prepare(self.kernel, &self.key, self.nonce(), work.bytes());
+    }
+
+    /// Seals the one message of `work`.
+    fn seal(&mut self, work: &mut Workload) {
         let nonce = self.nonce();
         self.records += 1;
-        let Some((text, tag)) = parts(&mut work.data) else { return };
+        let Some((text, tag)) = work.data.split_last_chunk_mut() else { return };
         let mut message = Message::plain(&self.key, nonce, &work.aad, text);
         *tag = if self.ahead.seal(&mut message) {
             message.tag.0
@@ -47,11 +50,11 @@ impl MadeAhead {
         };
     }
 
-    /// Opens the one message; says whether its tag verified.
-    pub(super) fn open(&mut self, work: &mut Workload) -> bool {
+    /// Opens the one message of `work`.
+    fn open(&mut self, work: &mut Workload) -> bool {
         let nonce = self.nonce();
         self.records += 1;
-        let Some((text, tag)) = parts(&mut work.data) else { return false };
+        let Some((text, tag)) = work.data.split_last_chunk_mut() else { return false };
         let mut message = Message::sealed(&self.key, nonce, &work.aad, text, Tag(*tag));
         if self.ahead.open(&mut message) {
             message.outcome.is_ok()
@@ -59,9 +62,4 @@ impl MadeAhead {
             self.kernel.open_in_place(&self.key, &nonce, &work.aad, text, &Tag(*tag)).is_ok()
         }
     }
-}
-
-/// The text of one message and the tag behind it.
-fn parts(data: &mut [u8]) -> Option<(&mut [u8], &mut [u8; 16])> {
-    data.split_last_chunk_mut()
 }
