@@ -189,7 +189,7 @@ impl Server {
             }
             let now = Instant::now();
             if self.responder.next_check() <= now {
-                self.conversations.values_mut().for_each(|one| one.log_rekeys(&self.shared));
+                self.conversations.values_mut().for_each(|one| one.look_after_key(&self.shared));
             }
             let responder = &mut self.responder;
             responder.check_interfaces(now);

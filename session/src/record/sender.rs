@@ -41,6 +41,24 @@ impl Sender {
         self.seal_body(kind, plain.len(), wire, None, |body| body.copy_from_slice(plain))
     }
 
+    /// Seals `plain` as one data record into the front of `wire`, if the key stream for one so long was made ahead; nothing was
+    /// sealed otherwise.
+    #[inline]
+    pub(crate) fn seal_ready(&mut self, plain: &[u8], wire: &mut [u8], ahead: &mut Ahead) -> Option<usize> {
+        let key = self.key.as_ref().filter(|_| self.last == Some(plain.len()))?;
+        let after = advance(self.counter, 1).ok()?;
+        let (head, body, tag) = split(wire, plain.len())?;
+        *head = header(RecordType::Data, plain.len()).ok()?;
+        body.copy_from_slice(plain);
+        let mut message = Message::plain(key, nonce(self.counter), head, body);
+        if !ahead.seal(&mut message) {
+            return None;
+        }
+        *tag = message.tag.0;
+        self.counter = after;
+        Some(plain.len().saturating_add(RECORD_OVERHEAD))
+    }
+
     /// Seals a record of `length` bytes of text, which `fill` puts where they belong; with the key stream that was made for it, if
     /// there is some.
     #[inline]

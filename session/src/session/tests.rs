@@ -130,12 +130,84 @@ fn records(lengths: &[usize], prepared: bool) -> Vec<Vec<u8>> {
         if number % 5 == 4 {
             outlet.request_rekey();
         }
-        let sealed = outlet.seal(&plain, &mut wire).unwrap();
+        let ready = outlet.seal_ready(&plain, &mut wire);
+        assert!(prepared || ready.is_none(), "nothing was prepared for");
+        let sealed = ready.unwrap_or_else(|| outlet.seal(&plain, &mut wire).unwrap());
         wire.truncate(sealed);
         records.push(wire.clone());
-        assert_eq!(drain(&mut inlet, &mut wire), (plain, Ok(false)));
+        match inlet.open_alone(&mut wire).unwrap() {
+            Some(place) => assert_eq!(wire[place], plain),
+            None => assert_eq!(drain(&mut inlet, &mut wire), (plain, Ok(false))),
+        }
     }
     records
+}
+
+/// Both ends after a record of this length, and what may be prepared for the next.
+fn ready_ends(length: usize) -> (Secure, Secure) {
+    let (mut outlet, mut inlet) = ends();
+    let mut wire = vec![0; outlet.sealed_len(length)];
+    let sealed = outlet.seal(&vec![7; length], &mut wire).unwrap();
+    assert!(inlet.open_alone(&mut wire[..sealed]).unwrap().is_some());
+    outlet.prepare_seal();
+    inlet.prepare_open();
+    (outlet, inlet)
+}
+
+#[test]
+fn what_is_ready_serves_one_record_of_its_length() {
+    let (mut outlet, mut inlet) = ready_ends(41);
+    let mut wire = [0; 61];
+    assert_eq!(outlet.seal_ready(&[1; 40], &mut wire), None, "another length");
+    assert_eq!(outlet.seal_ready(&[1; 41], &mut wire[..60]), None, "no room");
+    // Where no kernel makes key stream ahead, nothing is ever ready.
+    if outlet.seal_ready(&[1; 41], &mut wire).is_some() {
+        assert_eq!(inlet.open_alone(&mut wire), Ok(Some(RECORD_HEAD..RECORD_HEAD + 41)));
+        assert_eq!(wire[RECORD_HEAD..RECORD_HEAD + 41], [1; 41]);
+        assert_eq!(outlet.seal_ready(&[1; 41], &mut wire), None, "a key stream was used twice");
+    }
+}
+
+#[test]
+fn a_key_whose_time_is_over_seals_nothing_that_was_ready() {
+    let limits = RekeyLimits { lifetime: Duration::from_secs(60), records: 2 };
+    let due: [fn(&mut Secure, RekeyLimits); 3] = [
+        |outlet, _| outlet.request_rekey(),
+        |outlet, limits| {
+            outlet.set_rekey_limits(RekeyLimits { records: 1, ..limits });
+        },
+        |outlet, limits| {
+            outlet.set_rekey_limits(limits);
+            outlet.tick(Duration::ZERO);
+            outlet.tick(limits.lifetime);
+        },
+    ];
+    for make_due in due {
+        let (mut outlet, _) = ready_ends(41);
+        make_due(&mut outlet, limits);
+        assert_eq!(outlet.seal_ready(&[1; 41], &mut [0; 200]), None);
+        assert_eq!(outlet.seal(&[1; 41], &mut [0; 200]), Ok(41 + 2 * RECORD_OVERHEAD));
+    }
+}
+
+#[test]
+fn a_forged_record_that_was_prepared_for_ends_the_session() {
+    for place in 0..61 {
+        let (mut outlet, mut inlet) = ready_ends(41);
+        let mut wire = [0; 100];
+        let sealed = outlet.seal(&[1; 41], &mut wire).unwrap();
+        wire[place] ^= 4;
+        let wire = &mut wire[..sealed];
+        let opened = inlet.open_alone(wire);
+        if place < RECORD_HEAD {
+            // Another kind, or another length: not for this way, and refused on the other.
+            assert!(!matches!(opened, Ok(Some(_))), "byte {place}");
+        } else {
+            assert_eq!(opened, Err(LayerError::Forged), "byte {place}");
+            assert_eq!(wire[RECORD_HEAD..RECORD_HEAD + 41], [0; 41], "plaintext is left");
+            assert_eq!(inlet.open(wire), Err(LayerError::Closed));
+        }
+    }
 }
 
 #[test]

@@ -165,9 +165,11 @@ impl Conversation {
         security::refused(shared.advertisement.info(), self.link.place(), refusal, Side::Outlet);
     }
 
-    /// Logs what changes of this end's key there were since the last look.
-    pub(super) fn log_rekeys(&mut self, shared: &Shared) {
-        let Some(rekeys) = self.link.sealing().map(Sealing::rekeys) else { return };
+    /// Tells the session the time, and logs what changes of this end's key there were since the last look.
+    pub(super) fn look_after_key(&mut self, shared: &Shared) {
+        let Some(sealing) = self.link.sealing() else { return };
+        sealing.tick();
+        let rekeys = sealing.rekeys();
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
             security::rekeyed(shared.advertisement.info(), self.link.place(), Side::Outlet, rekeys);
         }
