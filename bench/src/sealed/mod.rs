@@ -38,8 +38,8 @@ Measures what sealing costs.
   sealed-bench timing               whether a refusal's time tells where the bytes differ
 
   --quick          few cells, short runs
-  --seconds S      length of a run (default 5, quick 1.5)
-  --blocks N       every subject runs twice per block (default 3, quick 1); paired: restarts (default 12, quick 4)
+  --seconds S      length of a run (default 5, quick 1.5; paired: 2.5, quick 1)
+  --blocks N       every subject runs twice per block (default 3, quick 1); paired: restarts (default 24, quick 4)
   --only WORD      only the cells whose name contains WORD, or is WORD if that ends with a full stop
   --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
   --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
@@ -163,8 +163,9 @@ impl Options {
             lab::install_keys(&scratch.join(KEYS))?;
         }
         stop_on_interrupt();
-        let restarts = self.blocks.map_or(if self.quick { 4 } else { 12 }, |blocks| blocks as usize);
-        let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { 5.0 });
+        let restarts =
+            self.blocks.map_or(if self.quick { 4 } else { paired::RESTARTS }, |blocks| blocks as usize);
+        let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { paired::SECONDS });
         let mut all = Targets::Met;
         for mut group in paired::conditions(self.quick, &ours) {
             group.retain(|condition| self.wants(&condition.name));

@@ -63,16 +63,11 @@ pub(crate) struct Condition {
 }
 
 /// All that is measured, in groups that are measured in turns, restart by restart, so that they can be held against each other:
-/// each cell with our library, and at three widths, at the lower rates and with several inlets what whoever seals must pay, with
-/// each cipher that there is.
+/// each cell with our library, and what whoever seals must pay, with each cipher that there is.
 pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
-    let widths: &[usize] = if quick { &[8] } else { &[8, 64, 256] };
     let group = |cell: Cell| {
         let ours = Condition { name: cell.name(), cell, subject: Subject::Library(ours.to_owned()) };
-        let rests = cell.rate < 1000.0;
-        let has_bare = rests || cell.rate == 1000.0 && widths.contains(&cell.channels);
-        let ciphers = if has_bare { bare::names() } else { Vec::new() };
-        core::iter::once(ours).chain(ciphers.into_iter().map(|cipher| bare(cell, cipher))).collect()
+        core::iter::once(ours).chain(bare::names().into_iter().map(|cipher| bare(cell, cipher))).collect()
     };
     cells(quick).into_iter().map(group).collect()
 }
@@ -157,6 +152,11 @@ fn difference(step: &str, first: &[f64], second: &[f64]) -> Reading {
     }
 }
 
+/// Restarts of a condition: they differ by more than pushes of one restart leave open, so many short ones say more than few long
+/// ones.
+pub(crate) const RESTARTS: usize = 24;
+/// Length of each, in seconds.
+pub(crate) const SECONDS: f64 = 2.5;
 const LEVEL: f64 = 0.05;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::suite::{Asked, Depth, Missing};
 pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let (ours, effort) = (asked.ours()?, asked.effort);
     let (restarts, seconds) = match effort.depth {
-        Depth::Full => (12, effort.time(5.0, 1.0).as_secs_f64()),
+        Depth::Full => (paired::RESTARTS, effort.time(paired::SECONDS, 1.0).as_secs_f64()),
         Depth::Quick => (4, 1.0),
     };
     let group = |mut group: Vec<paired::Condition>| {
