@@ -163,9 +163,9 @@ impl Options {
             lab::install_keys(&scratch.join(KEYS))?;
         }
         stop_on_interrupt();
-        let restarts =
-            self.blocks.map_or(if self.quick { 4 } else { paired::RESTARTS }, |blocks| blocks as usize);
-        let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { paired::SECONDS });
+        let (restarts, seconds) = paired::extent(self.quick);
+        let restarts = self.blocks.map_or(restarts, |blocks| blocks as usize);
+        let seconds = self.seconds.unwrap_or(seconds);
         let mut all = Targets::Met;
         for mut group in paired::conditions(self.quick, &ours) {
             group.retain(|condition| self.wants(&condition.name));

@@ -62,6 +62,12 @@ pub(crate) struct Condition {
     subject: Subject,
 }
 
+/// How many restarts a condition has, and of how many seconds each. They differ by more than pushes of one restart leave open, so
+/// many short ones say more than few long ones.
+pub(crate) const fn extent(quick: bool) -> (usize, f64) {
+    if quick { (4, 1.0) } else { (24, 2.5) }
+}
+
 /// All that is measured, in groups that are measured in turns, restart by restart, so that they can be held against each other:
 /// each cell with our library, and what whoever seals must pay, with each cipher that there is.
 pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
@@ -152,11 +158,6 @@ fn difference(step: &str, first: &[f64], second: &[f64]) -> Reading {
     }
 }
 
-/// Restarts of a condition: they differ by more than pushes of one restart leave open, so many short ones say more than few long
-/// ones.
-pub(crate) const RESTARTS: usize = 24;
-/// Length of each, in seconds.
-pub(crate) const SECONDS: f64 = 2.5;
 const LEVEL: f64 = 0.05;
 
 #[cfg(test)]

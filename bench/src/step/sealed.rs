@@ -8,10 +8,9 @@ use crate::suite::{Asked, Depth, Missing};
 /// Streams side by side, a step per group of conditions; then the handshake, memory, and constant time.
 pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let (ours, effort) = (asked.ours()?, asked.effort);
-    let (restarts, seconds) = match effort.depth {
-        Depth::Full => (paired::RESTARTS, effort.time(paired::SECONDS, 1.0).as_secs_f64()),
-        Depth::Quick => (4, 1.0),
-    };
+    let quick = effort.depth == Depth::Quick;
+    let (restarts, seconds) = paired::extent(quick);
+    let seconds = effort.time(seconds, 1.0).as_secs_f64();
     let group = |mut group: Vec<paired::Condition>| {
         group.iter_mut().for_each(|condition| condition.name.insert_str(0, "paired "));
         let scratch = asked.scratch.clone();
@@ -31,7 +30,7 @@ pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
         step("state", state::measure),
         step("timing", timing::measure),
     ];
-    let conditions = paired::conditions(effort.depth == Depth::Quick, &ours);
+    let conditions = paired::conditions(quick, &ours);
     Ok(conditions.into_iter().map(group).chain(parts).collect())
 }
 
