@@ -81,37 +81,36 @@ impl From<HandshakeError> for Failure {
     }
 }
 
+/// Asks the outlet, in every way that is permitted.
 fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamInfo, Failure> {
+    loop {
+        match ask(stream, present, wait) {
+            Ok(document) => return read(&document, present),
+            Err(error) if stream.permits_other(&error) => {}
+            Err(error) => {
+                if let HandshakeError::Refused(refusal) = &error {
+                    stream.note_refusal(*refusal);
+                }
+                return Err(error.into());
+            }
+        }
+    }
+}
+
+/// Asks the outlet once.
+fn ask(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<Vec<u8>, HandshakeError> {
     let deadline = Instant::now() + wait.left().unwrap_or(PATIENCE).min(PATIENCE);
     let link = stream.start_connecting(present)?;
-    let note = |error: &HandshakeError| {
-        if let HandshakeError::Refused(refusal) = error {
-            stream.note_refusal(*refusal);
-        }
-    };
     let blame = |error| match error {
         // The caller may have left little time.
         HandshakeError::Slow => HandshakeError::Slow,
         error => stream.blame_local(&link, present, error),
     };
-    let opener = match prepare(&link, present, stream.sealing(present), deadline).map_err(blame) {
-        Ok(opener) => opener,
-        Err(error) if stream.permits_other(&error) => return attempt(stream, present, wait),
-        Err(error) => {
-            note(&error);
-            return Err(error.into());
-        }
-    };
+    let opener = prepare(&link, present, stream.sealing(present), deadline).map_err(blame)?;
     let mut document = Vec::new();
     let asking = Asking { link: &link, opener, deadline, limit: LIMIT };
-    match asking.ask(b"LSL:fullinfo\r\n", &mut document).map_err(blame) {
-        Ok(()) => read(&document, present),
-        Err(HandshakeError::Local) => attempt(stream, present, wait),
-        Err(error) => {
-            note(&error);
-            Err(error.into())
-        }
-    }
+    asking.ask(b"LSL:fullinfo\r\n", &mut document).map_err(blame)?;
+    Ok(document)
 }
 
 /// The description, if it is that of the stream.

@@ -377,18 +377,26 @@ impl Conversation<'_> {
         if self.received.len() > HANDSHAKE_LIMIT {
             return Err(HandshakeError::Malformed);
         }
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || !self.link.wait_ready(PollFlags::IN, left) {
-            return Err(HandshakeError::Slow);
-        }
         let mut buffer = [0; READ_LEN];
-        match rustix::net::recv(self.link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
-            Ok((_, count)) => {
-                let flow = self.open(buffer.get(..count).unwrap_or_default())?;
-                Ok(if flow == Flow::Ended { 0 } else { count })
+        let count = self.receive(&mut buffer)?;
+        let flow = self.open(buffer.get(..count).unwrap_or_default())?;
+        Ok(if flow == Flow::Ended { 0 } else { count })
+    }
+
+    /// Receives once, before the deadline.
+    ///
+    /// A loop, because a program's timer may interrupt the wait any number of times.
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, HandshakeError> {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.link.wait_ready(PollFlags::IN, left) {
+                return Err(HandshakeError::Slow);
             }
-            Err(Errno::AGAIN | Errno::INTR) => self.hear(),
-            Err(errno) => Err(errno.into()),
+            match rustix::net::recv(self.link.socket(), &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((_, count)) => return Ok(count),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
         }
     }
 }
