@@ -3,108 +3,20 @@
 Usage: dash.py <folder of the program> <folder for the screenshots> [<axe.min.js>]
 """
 
-import contextlib
 import hashlib
 import json
-import os
 import pathlib
 import re
 import signal
 import socket
 import struct
 import subprocess
-import sys
-import tempfile
 import time
 
 import websocket
 from chromium import Page, wait_for
-
-PROGRAMS, STATE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-AXE = sys.argv[3] if len(sys.argv) > 3 else None
-SESSION = f"dash-{os.getpid()}"
-CONFIGURATION = pathlib.Path(tempfile.mkdtemp(), "lsl_api.cfg")
-CONFIGURATION.write_text(f"[lab]\nSessionID={SESSION}\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[log]\nlevel=-1\n")
-ENVIRONMENT = {**os.environ, "LSLAPICFG": str(CONFIGURATION)}
-
-
-def expect(condition, what: str, found=None) -> None:
-    if not condition:
-        raise SystemExit(f"FAILED: {what}" + (f": {found}" if found is not None else ""))
-    print(f"ok: {what}", flush=True)
-
-
-@contextlib.contextmanager
-def running(*command: str):
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def sender(name: str = "Lab", channels: int = 8, rate: int = 250):
-    return running(str(PROGRAMS / "examples" / "send_lab"), name, str(channels), str(rate))
-
-
-@contextlib.contextmanager
-def dashboard(*arguments: str):
-    with running(str(PROGRAMS / "schwann"), "dash", "--no-browser", "--port", "0", *arguments) as process:
-        line = process.stdout.readline()
-        url = re.search(r"http://\S+", line)
-        if not url:
-            raise SystemExit(f"FAILED: no address of the dashboard in {line!r}")
-        yield url[0], process
-
-
-def ask(port: int, path: str = "/", host: str | None = None, headers: str = "", raw: bytes | None = None) -> str:
-    """Answers of the server to a request made by hand."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        head = f"GET {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{port}'}\r\n{headers}\r\n"
-        connection.sendall(raw if raw is not None else head.encode())
-        answer = b""
-        with contextlib.suppress(ConnectionResetError):
-            while part := connection.recv(65536):
-                answer += part
-                if answer.startswith(b"HTTP/1.1 101"):
-                    break
-    return answer.decode(errors="replace")
-
-
-UPGRADE = ("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
-
-
-def check_strangers(port: int) -> None:
-    page = ask(port)
-    expect(page.startswith("HTTP/1.1 200"), "our own page is answered", page[:60])
-    expect("default-src 'none'" in page and "nosniff" in page, "with headers that keep it in its place")
-    for what, answer, status in (
-        ("a name that points here is refused", ask(port, host=f"evil.example:{port}"), 403),
-        ("another port in the host is refused", ask(port, host="127.0.0.1:1"), 403),
-        ("a page of another origin is refused", ask(port, headers="Origin: http://evil.example\r\n"), 403),
-        ("its WebSocket is refused", ask(port, "/live", headers=f"Origin: http://evil.example\r\n{UPGRADE}"), 403),
-        ("a WebSocket without an origin is refused", ask(port, "/live", headers=UPGRADE), 403),
-        ("our own WebSocket is opened", ask(port, "/live", headers=f"Origin: http://127.0.0.1:{port}\r\n{UPGRADE}"), 101),
-        ("a path upwards leads nowhere", ask(port, "/../../etc/passwd"), 404),
-        ("a request to change something is refused", ask(port, raw=b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"), 405),
-        ("an endless head is refused", ask(port, raw=b"GET / HTTP/1.1\r\n" + b"a: " + b"b" * 40000), 431),
-        ("noise is refused", ask(port, raw=b"\x16\x03\x01\x00\x00\r\n\r\n"), 400),
-    ):
-        expect(answer.startswith(f"HTTP/1.1 {status}"), what, answer[:60])
-
-
-def check_token() -> None:
-    with dashboard("--bind", "0.0.0.0") as (url, _):
-        port, token = re.search(r":(\d+)/\?token=(\w{32})$", url).groups()
-        port = int(port)
-        expect(ask(port).startswith("HTTP/1.1 403"), "beyond loopback nothing is answered without the token")
-        expect(ask(port, f"/?token={token[::-1]}").startswith("HTTP/1.1 403"), "nor with a wrong one")
-        welcome = ask(port, f"/?token={token}")
-        expect(welcome.startswith("HTTP/1.1 303"), "with the token the browser is sent on", welcome[:60])
-        cookie = re.search(r"Set-Cookie: ([^;]+); HttpOnly; SameSite=Strict", welcome)[1]
-        expect(ask(port, headers=f"Cookie: {cookie}\r\n").startswith("HTTP/1.1 200"), "and remembers it")
+from dash_door import check_other_user, check_strangers, check_token, enter
+from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
 
 
 def picture(page: Page) -> str:
@@ -112,7 +24,13 @@ def picture(page: Page) -> str:
 
 
 def check_page(page: Page, url: str, source: subprocess.Popen) -> None:
+    page.call("Page.navigate", url=origin_of(url))
+    page.wait("/This dashboard is locked/.test(document.body.innerText)", "a bare address says what to do")
+    check_axe_rules(page, "locked page")
+    page.screenshot(STATE / "dash-locked.png")
+    page.problems.clear()
     page.call("Page.navigate", url=url)
+    page.wait("location.search === '' && location.hash === ''", "the token leaves the address")
     page.wait("document.querySelectorAll('#streams tbody tr').length === 2", "both streams are listed", 20)
     page.wait("[...document.querySelectorAll('.health')].every(cell => cell.textContent.trim() === 'live')", "both are live")
     row = page.value("[...document.querySelectorAll('#streams tbody tr')].find(row => row.innerText.includes('8 channels')).innerText")
@@ -192,11 +110,18 @@ def check_return(page: Page) -> None:
     expect(page.value("document.querySelectorAll('#streams tbody tr').length") == 2, "a stream that comes back is in its old row")
 
 
+def connect(url: str, **options) -> websocket.WebSocket:
+    """A live connection as a page makes it."""
+    cookie = enter(port_of(url), url.partition("?")[2]).strip().partition(": ")[2]
+    origin = origin_of(url)
+    return websocket.create_connection(origin.replace("http", "ws") + "/live", origin=origin, cookie=cookie, timeout=10, **options)
+
+
 def check_slow_browser(url: str, process: subprocess.Popen) -> None:
     """A browser that takes nothing must cost neither memory nor the others' pictures."""
     def view(buffer: int | None):
         options = [(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)] if buffer else []
-        live = websocket.create_connection(url.replace("http", "ws") + "live", origin=url.rstrip("/"), sockopt=options, timeout=10)
+        live = connect(url, sockopt=options)
         while (message := json.loads(live.recv()))["type"] != "streams" or not message["streams"]:
             pass
         stream = next(stream for stream in message["streams"] if stream["kind"] == "signal")
@@ -241,17 +166,23 @@ def check_focus(page: Page) -> None:
     expect(all(name in rest for name in wanted), "Tab goes through everything in its order", seen)
 
 
+def check_axe_rules(page: Page, what: str) -> None:
+    if not AXE:
+        return
+    page.value(f"if (!window.axe) {{ {pathlib.Path(AXE).read_text()} }}; 0")
+    found = page.value("axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => "
+                       "[v.id, v.nodes.map(n => n.html.slice(0, 120))]))")
+    expect(not found, f"axe finds nothing wrong ({what})", found)
+
+
 def check_axe(page: Page) -> None:
     """The rules of axe-core, which knows the guidelines for accessibility (WCAG 2.2 A and AA, and good practice)."""
-    page.value((pathlib.Path(AXE).read_text()) + "; 0")
     for theme in ("light", "dark"):
         page.value(f"while (!document.getElementById('theme').textContent.includes('{theme}')) document.getElementById('theme').click()")
         page.value("Promise.all(document.getAnimations().map(change => change.finished)).then(() => 0)")
         for dialog in (None, "help-dialog", "channel-dialog"):
             page.value(f"document.getElementById({json.dumps(dialog)})?.showModal()")
-            found = page.value("axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => "
-                               "[v.id, v.nodes.map(n => n.html.slice(0, 120))]))")
-            expect(not found, f"axe finds nothing wrong ({theme}, {dialog or 'page'})", found)
+            check_axe_rules(page, f"{theme}, {dialog or 'page'}")
             page.value(f"document.getElementById({json.dumps(dialog)})?.close()")
         page.screenshot(STATE / f"dash-{theme}.png")
     page.value("document.getElementById('theme').click()")
@@ -277,8 +208,7 @@ def check_recorder(url: str, process: subprocess.Popen) -> None:
     with running(str(PROGRAMS / "schwann"), "fake", "counter:64@2000/int16") as _, running(
             str(PROGRAMS / "schwann"), "record", "-o", str(path), "--json", "--wait", "60", "--require", "Test", "Test") as recorder:
         count = wait_for_samples(1)
-        slow = [websocket.create_connection(url.replace("http", "ws") + "live", origin=url.rstrip("/"), timeout=10,
-                                            sockopt=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)]) for _ in range(8)]
+        slow = [connect(url, sockopt=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)]) for _ in range(8)]
         count = wait_for_samples(count + 4000)
         process.send_signal(signal.SIGSTOP)
         count = wait_for_samples(count + 8000)
@@ -297,8 +227,9 @@ def check_recorder(url: str, process: subprocess.Popen) -> None:
 
 def main() -> None:
     check_token()
-    with dashboard("--session", SESSION) as (url, process):
-        check_strangers(int(re.search(r":(\d+)/", url)[1]))
+    check_other_user()
+    with dashboard("--no-browser", "--session", SESSION) as (url, process):
+        check_strangers(url)
         page = Page()
         try:
             with sender() as source:
@@ -319,7 +250,8 @@ def main() -> None:
                 check_recorder(url, process)
                 page.screenshot(STATE / "dash.png")
             expect(not page.problems, "no script has failed", page.problems)
-            others = [request for request in page.requests if not request.startswith((url, url.replace("http", "ws")))]
+            own = origin_of(url)
+            others = [request for request in page.requests if not request.startswith((f"{own}/", f"{own}/".replace("http", "ws")))]
             expect(not others, "nothing was asked of anybody else", others)
             process.terminate()
             page.wait("!document.getElementById('offline').hidden", "a page without its program says so")

@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod caller;
 mod cmd;
 mod dash;
 mod doctor;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Show the streams of the lab in the browser: rates, lag, gaps, traces, events.
 ///
-/// The dashboard is served by this program, to this computer alone, until Ctrl-C.
+/// This program serves the dashboard, to this user on this computer alone, until Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,8 +25,11 @@ Examples:
 
 What the dashboard does never costs a recorder a sample: it receives on connections of its own.
 
-With --bind other computers can reach it, if they know the token that is part of the address that is printed.
-The connection is not encrypted: on a network that you do not trust, use ssh as above instead.")]
+The address that is printed holds a token, without which nothing is answered, because other users of this computer
+reach the port as well. Share it only with people who may see every stream.
+
+With --bind other computers can reach it, if they know that address. The connection is not encrypted: on a
+network that you do not trust, use ssh as above instead.")]
 pub(crate) struct Arguments {
     /// Port to serve at [default: 16570, or any if that is taken].
     #[arg(long)]
@@ -37,7 +40,7 @@ pub(crate) struct Arguments {
     /// Do not open a browser.
     #[arg(long)]
     no_browser: bool,
-    /// Address to serve at; beyond this computer a token is needed.
+    /// Address to serve at; one beyond this computer lets others in who know the token.
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
     bind: IpAddr,
 }
@@ -52,13 +55,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     };
     let stop = Stop::on_signals()?;
     let dashboard = dash::serve(&options)?;
-    let url = dashboard.url();
     let mut out = io::stdout().lock();
-    writeln!(out, "dashboard: {url}")?;
+    writeln!(out, "dashboard: {}", dashboard.url())?;
     if !arguments.bind.is_loopback() {
-        writeln!(out, "Whoever has this address sees every stream, and the connection is not encrypted.")?;
+        writeln!(out, "Anyone with this address sees every stream, and the connection is not encrypted.")?;
     }
-    if !arguments.no_browser && dash::open_browser(&url) == Opened::No {
+    if !arguments.no_browser && dashboard.open_browser() == Opened::No {
         writeln!(out, "Open this address in a browser.")?;
     }
     writeln!(out, "Ctrl-C ends it.")?;

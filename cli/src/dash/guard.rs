@@ -2,13 +2,24 @@
 //!
 //! A page from elsewhere that is open in the same browser must not read a lab's streams: not by a request from its own
 //! origin, and not by a name that it makes point at this computer (DNS rebinding). So the `Host` must be ours, and an
-//! `Origin`, without which no WebSocket is opened, must be the one that goes with it. Beyond loopback a token is
-//! needed as well.
+//! `Origin`, without which no WebSocket is opened, must be the one that goes with it.
+//!
+//! Other users of this computer reach it as well. So every request needs the token: once in the address that is
+//! printed, from then on in a cookie. The browser that this program opens gets a ticket instead, because all users see
+//! the command line of a browser. A ticket serves once, a process of this user alone, and for a short time.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::net::UdpSocket;
+use core::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
+use std::{
+    net::UdpSocket,
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
 
 use super::request::{Refusal, Request};
+use crate::caller::Caller;
 
 /// Decides about requests.
 #[derive(Debug)]
@@ -16,11 +27,19 @@ pub(super) struct Guard {
     address: SocketAddr,
     /// What a person is told instead of an address that stands for all.
     shown: IpAddr,
-    token: Option<Token>,
+    token: Token,
+    ticket: Mutex<Option<Ticket>>,
 }
 
-/// What whoever is not on this computer must know.
-pub(super) struct Token(String);
+/// A secret that is part of an address.
+struct Token(String);
+
+/// The way in for the browser that this program opens.
+#[derive(Debug)]
+struct Ticket {
+    token: Token,
+    until: Instant,
+}
 
 /// What may be done with a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,24 +51,39 @@ pub(super) enum Admission {
 }
 
 impl Guard {
-    /// Guards a server at this address; beyond loopback it makes a token.
+    /// Guards a server at this address, by a token of its own.
     ///
     /// - Errors: the system has no random numbers.
     pub(super) fn new(address: SocketAddr) -> Result<Self, getrandom::Error> {
-        let token = if address.ip().is_loopback() { None } else { Some(Token::random()?) };
         let shown = if address.ip().is_unspecified() { own_address(address.ip()) } else { address.ip() };
-        Ok(Self { address, shown, token })
+        Ok(Self { address, shown, token: Token::random()?, ticket: Mutex::new(None) })
     }
 
-    /// The address of the page, for a person.
+    /// The address of the page, for a person; it holds the token.
     pub(super) fn url(&self) -> String {
-        let address = SocketAddr::new(self.shown, self.address.port());
-        let token = self.token.as_ref().map_or(String::new(), |token| format!("?token={}", token.0));
-        format!("http://{address}/{token}")
+        self.url_with("token", &self.token)
     }
 
-    /// Decides about a request.
-    pub(super) fn admit(&self, request: &Request) -> Result<Admission, Refusal> {
+    /// An address that opens the page once, soon, and for a process of this user; it replaces one that was not used.
+    ///
+    /// - Errors: the system has no random numbers.
+    pub(super) fn ticket_url(&self) -> Result<String, getrandom::Error> {
+        let ticket = Ticket { token: Token::random()?, until: Instant::now() + TICKET_TIME };
+        let url = self.url_with("ticket", &ticket.token);
+        *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(ticket);
+        Ok(url)
+    }
+
+    fn url_with(&self, key: &str, token: &Token) -> String {
+        format!("http://{}/?{key}={}", SocketAddr::new(self.shown, self.address.port()), token.0)
+    }
+
+    /// Decides about a request. `caller` says whose process sent it; it is asked only where that matters.
+    pub(super) fn admit(
+        &self,
+        request: &Request,
+        caller: impl FnOnce() -> Caller,
+    ) -> Result<Admission, Refusal> {
         let is_own_origin = |origin: &String| origin.strip_prefix("http://") == Some(request.host.as_str());
         let origin_is_good = match &request.origin {
             Some(origin) => is_own_origin(origin),
@@ -58,28 +92,37 @@ impl Guard {
         if !self.is_own_host(&request.host) || !origin_is_good {
             return Err(Refusal::Forbidden);
         }
-        let Some(token) = &self.token else { return Ok(Admission::Granted) };
-        let in_query = |part: &str| part.strip_prefix("token=").is_some_and(|given| token.is(given));
-        if request.query.split('&').any(in_query) {
+        let in_query = |key: &str| request.query.split('&').find_map(|part| part.strip_prefix(key));
+        if in_query("token=").is_some_and(|given| self.token.is(given)) {
             return Ok(Admission::Welcome);
         }
-        let in_cookie =
-            |part: &str| part.trim().strip_prefix(&self.cookie_name()).is_some_and(|given| token.is(given));
+        let in_cookie = |part: &str| {
+            part.trim().strip_prefix(&self.cookie_name()).is_some_and(|given| self.token.is(given))
+        };
         if request.cookie.split(';').any(in_cookie) {
-            Ok(Admission::Granted)
-        } else {
-            Err(Refusal::Forbidden)
+            return Ok(Admission::Granted);
+        }
+        match in_query("ticket=") {
+            Some(given) if self.take_ticket(given, caller) => Ok(Admission::Welcome),
+            _ => Err(Refusal::Locked),
         }
     }
 
-    /// The header that makes the browser remember the token, if there is one.
-    pub(super) fn cookie(&self) -> String {
-        self.token.as_ref().map_or(String::new(), |token| {
-            format!("Set-Cookie: {}{}; HttpOnly; SameSite=Strict; Path=/\r\n", self.cookie_name(), token.0)
-        })
+    /// Whether this is the ticket, and in the right hands; then it is used up.
+    fn take_ticket(&self, given: &str, caller: impl FnOnce() -> Caller) -> bool {
+        let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it =
+            ticket.as_ref().is_some_and(|ticket| Instant::now() < ticket.until && ticket.token.is(given));
+        // Who reads it in the list of processes can neither use it nor use it up.
+        is_it && caller() != Caller::Other && ticket.take().is_some()
     }
 
-    /// Cookies are not kept apart by port, so its name has it.
+    /// The header that makes the browser remember the token.
+    pub(super) fn cookie(&self) -> String {
+        format!("Set-Cookie: {}{}; HttpOnly; SameSite=Strict; Path=/\r\n", self.cookie_name(), self.token.0)
+    }
+
+    /// Cookies are not kept apart by port, so the port is in the name.
     fn cookie_name(&self) -> String {
         format!("schwann-dash-{}=", self.address.port())
     }
@@ -136,6 +179,8 @@ impl core::fmt::Debug for Token {
 /// Addresses of no computer (RFC 5737 §3, RFC 3849 §2), in the direction of every other network.
 const OUTSIDE_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OUTSIDE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+/// A browser that is just being started asks within this time.
+const TICKET_TIME: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {
@@ -154,10 +199,21 @@ mod tests {
         }
     }
 
+    fn cookie(guard: &Guard) -> String {
+        let header = guard.cookie();
+        let cookie = header.strip_prefix("Set-Cookie: ").and_then(|rest| rest.split(';').next());
+        cookie.expect("a cookie").to_owned()
+    }
+
+    fn secret<'a>(url: &'a str, key: &str) -> &'a str {
+        let (_, secret) = url.split_once(key).expect("a secret");
+        assert_eq!(secret.len(), 32);
+        secret
+    }
+
     #[test]
-    fn on_loopback_only_our_own_page_is_answered() {
+    fn with_the_token_only_our_own_page_is_answered() {
         let guard = guard("127.0.0.1:16570");
-        assert_eq!(guard.url(), "http://127.0.0.1:16570/");
         let yes = Ok(Admission::Granted);
         let no = Err(Refusal::Forbidden);
         for (host, origin, web_socket, expected) in [
@@ -182,32 +238,47 @@ mod tests {
             ("127.0.0.1:16570", Some("null"), Some("k"), no),
             ("127.0.0.1:16570", None, Some("k"), no),
         ] {
-            assert_eq!(
-                guard.admit(&request(host, origin, web_socket)),
-                expected,
-                "{host} {origin:?} {web_socket:?}"
-            );
+            let mut request = request(host, origin, web_socket);
+            request.cookie = cookie(&guard);
+            let admission = guard.admit(&request, || Caller::Own);
+            assert_eq!(admission, expected, "{host} {origin:?} {web_socket:?}");
+            request.cookie = String::new();
+            assert!(guard.admit(&request, || Caller::Own).is_err(), "without the token: {host}");
         }
     }
 
     #[test]
-    fn beyond_loopback_the_token_is_needed_and_remembered() {
-        let guard = guard("0.0.0.0:16570");
-        let url = guard.url();
-        let (_, token) = url.split_once(":16570/?token=").expect("a port and a token");
-        assert_eq!(token.len(), 32);
-        let mut request = request("192.168.1.7:16570", None, None);
-        assert_eq!(guard.admit(&request), Err(Refusal::Forbidden));
-        request.query = format!("token={}", &token[1..]);
-        assert_eq!(guard.admit(&request), Err(Refusal::Forbidden));
-        request.query = format!("x=1&token={token}");
-        assert_eq!(guard.admit(&request), Ok(Admission::Welcome));
-        request.query = String::new();
-        let cookie = guard.cookie();
-        let cookie = cookie.strip_prefix("Set-Cookie: ").and_then(|rest| rest.split(';').next());
-        request.cookie = format!("other=1; {}", cookie.expect("a cookie"));
-        assert_eq!(guard.admit(&request), Ok(Admission::Granted));
-        request.host = "evil.example:16570".to_owned();
-        assert_eq!(guard.admit(&request), Err(Refusal::Forbidden));
+    fn the_token_is_needed_everywhere_and_remembered() {
+        for (address, host) in
+            [("127.0.0.1:16570", "localhost:16570"), ("0.0.0.0:16570", "192.168.1.7:16570")]
+        {
+            let guard = guard(address);
+            let url = guard.url();
+            let token = secret(&url, ":16570/?token=");
+            let mut request = request(host, None, None);
+            let admission = |request: &Request| guard.admit(request, || Caller::Own);
+            assert_eq!(admission(&request), Err(Refusal::Locked));
+            request.query = format!("token={}", &token[1..]);
+            assert_eq!(admission(&request), Err(Refusal::Locked));
+            request.query = format!("x=1&token={token}");
+            assert_eq!(admission(&request), Ok(Admission::Welcome));
+            request.query = String::new();
+            request.cookie = format!("other=1; {}", cookie(&guard));
+            assert_eq!(admission(&request), Ok(Admission::Granted));
+            request.host = "evil.example:16570".to_owned();
+            assert_eq!(admission(&request), Err(Refusal::Forbidden));
+        }
+    }
+
+    #[test]
+    fn a_ticket_serves_once_and_no_other_user() {
+        let guard = guard("127.0.0.1:16570");
+        let url = guard.ticket_url().expect("random numbers");
+        assert!(!url.contains(&guard.token.0), "the token stays off the command line");
+        let mut request = request("127.0.0.1:16570", None, None);
+        request.query = format!("ticket={}", secret(&url, "/?ticket="));
+        assert_eq!(guard.admit(&request, || Caller::Other), Err(Refusal::Locked));
+        assert_eq!(guard.admit(&request, || Caller::Own), Ok(Admission::Welcome));
+        assert_eq!(guard.admit(&request, || Caller::Own), Err(Refusal::Locked));
     }
 }

@@ -34,14 +34,14 @@ use std::{io, net::TcpListener, sync::Arc};
 
 use schwann::Config;
 
-pub(crate) use self::open::{Opened, open_browser};
+pub(crate) use self::open::Opened;
 use self::{lab::Lab, server::Server};
 use crate::exit::Problem;
 
 /// How the dashboard is served.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// Where it is served. Beyond loopback a token is needed, which is part of the URL.
+    /// Where it is served.
     pub(crate) bind: IpAddr,
     /// Port; nothing takes the usual one, or any if that is taken.
     pub(crate) port: Option<u16>,
@@ -65,9 +65,14 @@ pub(crate) struct Dashboard {
 }
 
 impl Dashboard {
-    /// Where a browser finds it, with the token if one is needed.
+    /// Where a browser finds it. It holds the token, so it is for the person alone who started this program.
     pub(crate) fn url(&self) -> String {
         self.server.url()
+    }
+
+    /// Shows the page in the usual browser, by an address that serves once. Does not wait for it.
+    pub(crate) fn open_browser(&self) -> Opened {
+        self.server.ticket_url().map_or(Opened::No, |url| open::open_browser(&url))
     }
 }
 

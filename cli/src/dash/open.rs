@@ -1,4 +1,4 @@
-//! Opens a page in the browser of whoever sits at this computer.
+//! Opens a page in the usual browser of this computer.
 
 use std::{
     env,
@@ -15,7 +15,9 @@ pub(crate) enum Opened {
 }
 
 /// Shows `url` in the usual browser. Does not wait for it.
-pub(crate) fn open_browser(url: &str) -> Opened {
+///
+/// All users of the computer see the address in the list of processes.
+pub(super) fn open_browser(url: &str) -> Opened {
     let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {

@@ -33,8 +33,10 @@ pub(super) struct Request {
 pub(super) enum Refusal {
     /// It is no HTTP, or not the part of it that we speak.
     BadRequest,
-    /// It does not come from a page of ours, or lacks the token.
+    /// It does not come from a page of ours.
     Forbidden,
+    /// It lacks the token.
+    Locked,
     /// It is neither GET nor HEAD.
     Method,
     /// There is no such page.
@@ -118,9 +120,21 @@ pub(super) fn respond(
     more_headers: &str,
     body: &[u8],
 ) -> io::Result<()> {
+    respond_under(PAGE_POLICY, stream, status, content_type, more_headers, body)
+}
+
+fn respond_under(
+    policy: &str,
+    stream: &mut impl Write,
+    status: &str,
+    content_type: &str,
+    more_headers: &str,
+    body: &[u8],
+) -> io::Result<()> {
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n{SAFETY}{more_headers}\r\n"
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+         Content-Security-Policy: {policy}\r\n{SAFETY}{more_headers}\r\n"
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body)?;
@@ -129,6 +143,10 @@ pub(super) fn respond(
 
 /// Says that a request is refused, and closes.
 pub(super) fn refuse(stream: &mut impl Write, refusal: Refusal) -> io::Result<()> {
+    if refusal == Refusal::Locked {
+        let html = "text/html; charset=utf-8";
+        return respond_under(DOOR_POLICY, stream, "403 Forbidden", html, "", DOOR.as_bytes());
+    }
     let (status, text) = match refusal {
         Refusal::BadRequest => ("400 Bad Request", "This is not a request that the dashboard understands.\n"),
         Refusal::Forbidden => (
@@ -138,17 +156,22 @@ pub(super) fn refuse(stream: &mut impl Write, refusal: Refusal) -> io::Result<()
         Refusal::Method => ("405 Method Not Allowed", "The dashboard can only be read.\n"),
         Refusal::NotFound => ("404 Not Found", "There is no such page.\n"),
         Refusal::TooLarge => ("431 Request Header Fields Too Large", "The request is too large.\n"),
-        Refusal::Unread => return Ok(()),
+        Refusal::Locked | Refusal::Unread => return Ok(()),
     };
     respond(stream, status, "text/plain; charset=utf-8", "", text.as_bytes())
 }
 
-/// The page may load its own parts and talk to its own server; nobody may frame or sniff it.
+/// What a person finds who opens the address without the token.
+const DOOR: &str = include_str!("page/door.html");
+/// The door loads nothing; its few styles are in it.
+const DOOR_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+frame-ancestors 'none'";
+/// The page may load its own parts and talk to its own server; no other page may frame it.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const SAFETY: &str = "\
 Cache-Control: no-store\r\n\
 Connection: close\r\n\
-Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
 Cross-Origin-Opener-Policy: same-origin\r\n\
 Cross-Origin-Resource-Policy: same-origin\r\n\
 Referrer-Policy: no-referrer\r\n\

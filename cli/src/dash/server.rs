@@ -20,6 +20,7 @@ use super::{
     lab::Lab,
     request::{self, Refusal, Request},
 };
+use crate::caller::{Caller, caller};
 
 /// A server that runs until it is dropped.
 #[derive(Debug)]
@@ -52,9 +53,16 @@ impl Server {
         Ok(Self { shared, address, thread: Some(thread) })
     }
 
-    /// The address of the page, for a person.
+    /// The address of the page, for a person; it holds the token.
     pub(super) fn url(&self) -> String {
         self.shared.guard.url()
+    }
+
+    /// An address that opens the page once, for a browser whose command line others see.
+    ///
+    /// - Errors: the system has no random numbers.
+    pub(super) fn ticket_url(&self) -> Result<String, getrandom::Error> {
+        self.shared.guard.ticket_url()
     }
 }
 
@@ -86,7 +94,7 @@ impl Shared {
             }
             let shared = Arc::clone(self);
             let serve = move || {
-                // Whoever broke the connection knows, and nobody else needs to.
+                // The end that broke the connection knows, and no other needs to.
                 let _ = shared.serve(stream);
                 shared.connections.fetch_sub(1, Ordering::Relaxed);
             };
@@ -100,7 +108,11 @@ impl Shared {
         stream.set_write_timeout(Some(WRITE_TIME))?;
         stream.set_nodelay(true)?;
         let outcome = request::read(&mut stream).and_then(|request| {
-            let admission = self.guard.admit(&request)?;
+            let caller = || match (stream.local_addr(), stream.peer_addr()) {
+                (Ok(here), Ok(there)) => caller(here, there),
+                _ => Caller::Other,
+            };
+            let admission = self.guard.admit(&request, caller)?;
             Ok((request, admission))
         });
         match outcome {

@@ -106,13 +106,13 @@ impl View {
         self.screen.paint(&text)
     }
 
-    /// Serves the dashboard, and opens it where somebody sits; the demonstration goes on without, too.
+    /// Serves the dashboard, and opens it if there is a terminal; the demonstration goes on without, too.
     pub(super) fn open_dashboard(&mut self, config: &Arc<Config>) -> Result<Dashboard, Problem> {
         let options = dash::Options { config: Some(Arc::clone(config)), ..dash::Options::default() };
         let dashboard = dash::serve(&options)?;
         let url = dashboard.url();
         if self.screen.place() == Place::Terminal {
-            let _opened = dash::open_browser(&url);
+            let _opened = dashboard.open_browser();
         } else {
             self.screen.paint(&format!("dashboard: {url}\n"))?;
         }
