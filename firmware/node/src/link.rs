@@ -67,6 +67,8 @@ pub(crate) struct Link<const RX: usize, const TX: usize> {
     intake: Intake<RX>,
     out: Outgoing<TX>,
     guard: Guard,
+    /// When the connection came.
+    came: Micros,
     /// When the link is given up if nothing has moved.
     deadline: Micros,
     /// When the layer is told the time again.
@@ -106,6 +108,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             intake: Intake::new(),
             out: Outgoing::new(),
             guard: Guard::Open,
+            came: Micros(0),
             deadline: Micros(u64::MAX),
             next_tick: Micros(0),
         }
@@ -115,6 +118,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     pub(crate) fn accept(&mut self, now: Micros) {
         self.end();
         self.phase = Phase::Asking(RequestReader::new());
+        self.came = now;
         self.deadline = now.after(PATIENCE);
     }
 
@@ -150,6 +154,17 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
 
     pub(crate) fn is_sealed(&self) -> bool {
         self.guard.layer().is_some()
+    }
+
+    /// When the link gives way to a newcomer: not before it had time to prove itself, and never once it has.
+    pub(crate) fn gives_way(&self) -> Option<Micros> {
+        let has_proved = self.is_sealed() || !matches!(self.phase, Phase::Asking(_) | Phase::Shaking);
+        (!has_proved).then(|| self.came.after(LEAST_PATIENCE))
+    }
+
+    /// Has the driver reset the connection.
+    pub(crate) fn give_way(&mut self) {
+        self.phase = Phase::Broken;
     }
 
     /// The session's datagrams, if the link is sealed.
@@ -369,6 +384,8 @@ const SECURE: &[u8] = b"LSL:secure/";
 /// How long a peer may take to say what it wants, to prove who it is, or to take what it asked for, in
 /// microseconds.
 const PATIENCE: u64 = 10_000_000;
+/// The same where another may be waiting for the link, in microseconds: a handshake takes a small chip a quarter of it.
+const LEAST_PATIENCE: u64 = 2_000_000;
 /// A key's age is counted in hours; to tell it takes a division of 64 bits, which a small chip does not have.
 const TICK: u64 = 1_000_000;
 /// Less is not worth a part of an answer, in bytes.

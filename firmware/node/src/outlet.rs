@@ -215,10 +215,30 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         self.counters.sent = self.counters.sent.wrapping_add(moved.sent);
         self.counters.lost = self.counters.lost.wrapping_add(moved.lost);
         self.counters.records = self.counters.records.wrapping_add(moved.records);
+        wait = wait.sooner(self.make_way(now));
         let written = self.samples.written();
         let behind = self.links.iter().filter_map(Link::feed).map(|feed| feed.behind(&self.samples)).max();
         self.samples.release(written.wrapping_sub(behind.unwrap_or(0)));
         wait
+    }
+
+    /// While every link is taken, the one that has said nothing of use for longest gives way: a newcomer could not even
+    /// knock, and four connections of a stranger would shut the device. Returns when the next one does.
+    fn make_way(&mut self, now: Micros) -> Wait {
+        if self.links.iter().any(|link| matches!(link.state(), LinkState::Vacant | LinkState::Broken)) {
+            return Wait::ForEvent;
+        }
+        let silent = self.links.iter_mut().filter_map(|link| Some((link.gives_way()?, link)));
+        match silent.min_by_key(|(when, _)| *when) {
+            Some((when, link)) if when <= now => {
+                link.give_way();
+                self.counters.strangers = self.counters.strangers.wrapping_add(1);
+                // The driver resets the socket.
+                Wait::Until(now)
+            }
+            Some((when, _)) => Wait::Until(when),
+            None => Wait::ForEvent,
+        }
     }
 
     /// Answers a datagram: returns what to send of `out`, or nothing.

@@ -77,6 +77,8 @@ pub struct Server<'a> {
     links: [SocketHandle; LINKS],
     /// Whether the outlet knows of a connection.
     open: [bool; LINKS],
+    /// Since when a connection is under way that the outlet does not know of: not made yet, or not closed yet.
+    loose_since: [Option<Micros>; LINKS],
     discovery: SocketHandle,
     service: SocketHandle,
     data_port: u16,
@@ -114,7 +116,8 @@ impl<'a> Server<'a> {
             iface.join_multicast_group(Ipv4Address::new(a, b, c, d)).ok()?;
         }
         let (discovery, service) = (sockets.add(discovery), sockets.add(service));
-        Some(Self { sockets, links, open: [false; LINKS], discovery, service, data_port: place.data_port })
+        let (open, loose_since) = ([false; LINKS], [None; LINKS]);
+        Some(Self { sockets, links, open, loose_since, discovery, service, data_port: place.data_port })
     }
 
     /// The sockets, for those that a board adds.
@@ -140,9 +143,12 @@ impl<'a> Server<'a> {
         for link in 0..LINKS {
             self.hear(outlet, link, board);
         }
-        let wait = outlet.poll(board.now());
+        let mut wait = outlet.poll(board.now());
         for link in 0..LINKS {
             self.speak(outlet, link, board);
+        }
+        for link in 0..LINKS {
+            wait = wait.sooner(self.see_off(link, board.now()));
         }
         // What has just been given to the sockets goes out before the sleep, and makes room for more.
         let moved = iface.poll(instant(board.now()), device, &mut self.sockets);
@@ -260,6 +266,29 @@ impl<'a> Server<'a> {
     }
 }
 
+impl Server<'_> {
+    /// Lets go of a connection that is the network's alone; says when to look again.
+    ///
+    /// A peer that goes on talking to a closed link fills its window, behind which its own end then waits for ever, and
+    /// a peer that acknowledges never runs into the socket's time limit. So what it says is dropped, and its time is
+    /// short: a link serves nobody else meanwhile.
+    #[inline(never)]
+    fn see_off(&mut self, link: usize, now: Micros) -> Wait {
+        let socket = self.sockets.get_mut::<tcp::Socket<'_>>(self.links[link]);
+        if self.open[link] || socket.is_listening() || !socket.is_open() {
+            self.loose_since[link] = None;
+            return Wait::ForEvent;
+        }
+        let until = self.loose_since[link].get_or_insert(now).after(LOOSE);
+        while socket.can_recv() && socket.recv(|bytes| (bytes.len(), bytes.len())).is_ok_and(|len| len > 0) {}
+        if now < until {
+            return Wait::Until(until);
+        }
+        socket.abort();
+        Wait::Until(now)
+    }
+}
+
 fn stream_socket<'a>(rx: &'a mut [u8], tx: &'a mut [u8]) -> tcp::Socket<'a> {
     let mut socket = tcp::Socket::new(tcp::SocketBuffer::new(rx), tcp::SocketBuffer::new(tx));
     socket.set_nagle_enabled(false);
@@ -274,6 +303,8 @@ pub fn instant(now: Micros) -> Instant {
     Instant::from_micros(i64::try_from(now.0).unwrap_or(i64::MAX))
 }
 
+/// How long a connection may take to be made, and to be closed, in microseconds: a lost segment is sent again once.
+const LOOSE: u64 = 2_000_000;
 const DISCOVERY_PORT: u16 = 16571;
 /// The groups in which the original library searches.
 const GROUPS: [[u8; 4]; 2] = [[224, 0, 0, 183], [239, 255, 172, 215]];
