@@ -42,4 +42,4 @@ else
 fi
 
 # Every measurement runs once, over real sockets between two processes, and verifies its bytes.
-cargo run --locked --release --quiet -p schwann-bench --bin mse-bench -- --quick
+cargo run --locked --release --quiet -p schwann-bench -- mse table --quick

@@ -7,8 +7,8 @@ unshare --net true 2> /dev/null || { echo "network namespaces are not permitted 
 [ -e /dev/net/tun ] || { echo "this kernel has no tap devices"; exit 77; }
 cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
 source interop/environment.sh
-cargo build --locked --release --quiet -p schwann-bench --bin lsl-bench
-bench="${CARGO_TARGET_DIR:-target}/release/lsl-bench"
+cargo build --locked --release --quiet -p schwann-bench
+bench="${CARGO_TARGET_DIR:-target}/release/schwann-bench"
 results=$(mktemp -d) here=schwann-h-$$ there=schwann-t-$$
 trap 'kill ${agent_pid:-} 2> /dev/null || true; ip netns del "$here" || true; ip netns del "$there" || true
       rm -rf "$results"' EXIT

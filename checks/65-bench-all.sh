@@ -4,7 +4,7 @@ set -euo pipefail
 cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
 source interop/environment.sh
 cargo build --locked --release --quiet -p schwann-bench
-bench="${CARGO_TARGET_DIR:-target}/release/lsl-bench"
+bench="${CARGO_TARGET_DIR:-target}/release/schwann-bench"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 libraries=(--ours "$SCHWANN_LIBLSL" --vs "$REAL_LIBLSL_118")

@@ -1,4 +1,4 @@
-//! The command line, shared by `schwann bench` and `lsl-bench`.
+//! The command line.
 
 use core::fmt;
 use std::ffi::OsString;
@@ -28,14 +28,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 const USAGE: &str = "\
 Measures Schwann against the real liblsl, against a raw socket, and against limits, so that it can be believed.
 
-  schwann bench SUITE [--quick] [--minutes N] [OPTIONS]
-  schwann bench all [--quick] [--minutes N] [OPTIONS]
+  schwann-bench SUITE [--quick] [--minutes N] [OPTIONS]
+  schwann-bench all [--quick] [--minutes N] [OPTIONS]
                                         every suite, and one report
-  schwann bench agent [--listen ADDRESS] [OPTIONS]
+  schwann-bench agent [--listen ADDRESS] [OPTIONS]
                                         take part in a campaign that runs on another computer
-  schwann bench mcu [IMAGE]             the microcontroller's instruction counts, from the image for QEMU
-  schwann bench report FOLDER           the page (report.html) and the summary (report.md) of results
-  schwann bench list                    the suites
+  schwann-bench mcu [IMAGE]             the microcontroller's instruction counts, from the image for QEMU
+  schwann-bench report FOLDER           the page (report.html) and the summary (report.md) of results
+  schwann-bench list                    the suites
 
   --quick          under two minutes: proves that everything works, and the order of magnitude
   --minutes N      makes runs shorter until all of them take about so long
@@ -55,8 +55,8 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
 Ctrl-C keeps what is done: the same command with --out goes on.
 
 Examples:
-  schwann bench lsl latency --quick
-  schwann bench all --minutes 10
+  schwann-bench lsl latency --quick
+  schwann-bench all --minutes 10
 ";
 
 enum Command {
@@ -199,7 +199,7 @@ struct Unknown(String);
 
 impl fmt::Display for Unknown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "no suite is called {:?}; `schwann bench list` shows them", self.0)
+        write!(formatter, "no suite is called {:?}; `schwann-bench list` shows them", self.0)
     }
 }
 

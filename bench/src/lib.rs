@@ -18,6 +18,7 @@ pub mod clock;
 pub mod command;
 pub mod ffi;
 pub mod fieldtrip;
+pub mod heap;
 mod judge;
 pub mod libcrypto;
 pub mod libraries;

@@ -117,7 +117,7 @@ fn agent_for(suite: &Suite, options: &Options, subjects: &[Subject]) -> Result<O
     }
     let (Some(address), Some(token)) = (&options.agent, &options.token) else {
         return Err(
-            "start `schwann bench agent` on the other computer; it prints the command for this one".into()
+            "start `schwann-bench agent` on the other computer; it prints the command for this one".into()
         );
     };
     let token =

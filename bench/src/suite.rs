@@ -162,7 +162,7 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: AGENT,
-        about: "lsl network --agent: to another real computer, on which `schwann bench agent` runs, and back",
+        about: "lsl network --agent: to another real computer, on which `schwann-bench agent` runs, and back",
         kind: Kind::Remote(agents),
         weight: 1.0,
     },

@@ -25,7 +25,6 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use exit::Outcome;
 
 fn main() -> ExitCode {
-    schwann_bench::run_if_worker();
     let program = Program::parse();
     exit::conclude(run(program))
 }
@@ -35,7 +34,6 @@ fn run(program: Program) -> Outcome {
         return cmd::look::run(&program.look);
     };
     match command {
-        Command::Bench(arguments) => cmd::bench::run(arguments),
         Command::Completions(arguments) => cmd::completions::run(&arguments, Program::command()),
         Command::Dash(arguments) => cmd::dash::run(&arguments),
         Command::Doctor(arguments) => cmd::doctor::run(&arguments),
@@ -70,7 +68,6 @@ struct Program {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Bench(cmd::bench::Arguments),
     Completions(cmd::completions::Arguments),
     Dash(cmd::dash::Arguments),
     Doctor(cmd::doctor::Arguments),

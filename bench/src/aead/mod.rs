@@ -13,6 +13,7 @@ mod measure;
 pub mod mixed;
 #[cfg(feature = "peers")]
 mod peers;
+pub mod print;
 mod probe;
 pub mod sweep;
 pub mod workers;

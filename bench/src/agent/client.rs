@@ -46,7 +46,7 @@ impl Agent {
     pub fn connect(address: &str, token: Token) -> Result<Self, AgentError> {
         let fail = |error: &dyn fmt::Display| {
             AgentError(format!(
-                "no agent at {address}: {error}; start `schwann bench agent` there and copy the line that it prints"
+                "no agent at {address}: {error}; start `schwann-bench agent` there and copy the line that it prints"
             ))
         };
         let socket = reach(address).map_err(|error| fail(&error))?;

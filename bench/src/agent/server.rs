@@ -39,7 +39,7 @@ fn invite(listener: &TcpListener, token: &Token) -> Result<(), Reason> {
     let addresses = if bound.ip().is_unspecified() { addresses() } else { vec![bound.ip()] };
     println!("This computer takes part in one campaign. On the other computer, run:");
     for address in addresses {
-        println!("  schwann bench lsl network --agent {address}:{} --token {}", bound.port(), *token.words());
+        println!("  schwann-bench lsl network --agent {address}:{} --token {}", bound.port(), *token.words());
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ pub use targets::{Bound, Verdict};
 pub const USAGE: &str = "\
 Measures the FieldTrip buffer against raw memory and sockets, and against the original's way of talking.
 
-  schwann ft bench [OPTIONS]
+  schwann-bench fieldtrip table [OPTIONS]
 
   --quick              two block sizes and everything else once: a minute
   --seconds S          time of a cell (default 0.2)

@@ -3,7 +3,7 @@
     python3 bench/src/mse/against_libtorrent.py [MIB] [ROUNDS]        needs the package libtorrent
 
 libtorrent's RC4 is the difference between its transfers with and without it, between two processes. Ours is what
-`mse-bench cipher` measures, if that is built. Every figure is a median with its spread, every criterion says whether it is met.
+`schwann-bench mse table cipher` measures, if that is built. Every figure is a median with its spread, every criterion says whether it is met.
 """
 
 import json
@@ -97,12 +97,12 @@ def it_dials(count):
 
 def our_rc4():
     """MiB a second, or None without the program."""
-    program = ROOT / "target" / "release" / "mse-bench"
+    program = ROOT / "target" / "release" / "schwann-bench"
     if not program.exists():
-        print("ours is not measured: cargo build --release -p schwann-bench --bin mse-bench")
+        print("ours is not measured: cargo build --release -p schwann-bench")
         return None
     with tempfile.NamedTemporaryFile() as records:
-        subprocess.run([program, "cipher", "--json", records.name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, "mse", "table", "cipher", "--json", records.name], check=True, stdout=subprocess.DEVNULL)
         rows = map(json.loads, pathlib.Path(records.name).read_text().splitlines())
         return next(row["median"] for row in rows if row["name"] == "schwann rc4")
 

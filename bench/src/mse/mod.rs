@@ -1,7 +1,7 @@
 //! Measures MSE: handshakes, ciphers, transfers, memory and success, each against a stated criterion.
 //!
 //! ```text
-//! mse-bench [--quick] [--json FILE] [SCENARIO...]      cipher handshake transfer shaped success memory
+//! schwann-bench mse table [--quick] [--json FILE] [SCENARIO...]      cipher handshake transfer shaped success memory
 //! ```
 //!
 //! Both ends of a connection are processes of their own on real sockets, every byte is verified, variants are
@@ -79,7 +79,7 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     match try_run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("mse-bench: {error}");
+            eprintln!("schwann-bench mse table: {error}");
             ExitCode::FAILURE
         }
     }

@@ -23,7 +23,7 @@ const SCRIPT: &str = "ip link set lo up mtu 1500 \
 /// Starts this program again in a network namespace whose loopback interface is shaped.
 pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
     let own = std::env::current_exe()?;
-    let records = std::env::temp_dir().join(format!("mse-bench-{}.json", std::process::id()));
+    let records = std::env::temp_dir().join(format!("schwann-bench-mse-{}.json", std::process::id()));
     let mut command = Command::new("unshare");
     command.args(["-n", "sh", "-c", SCRIPT]).arg(&own).env(RECORDS, &records).stdout(Stdio::null());
     if let Effort::Share(share) = effort {
@@ -45,7 +45,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
 pub(super) fn run_if_inside() {
     let Some(records) = std::env::var_os(RECORDS) else { return };
     if let Err(error) = measure_into(&records) {
-        eprintln!("mse-bench on a shaped link: {error}");
+        eprintln!("schwann-bench mse on a shaped link: {error}");
         std::process::exit(1);
     }
     std::process::exit(0);

@@ -126,7 +126,7 @@ impl Drop for Worker {
 pub fn run_if_worker() {
     let Ok(task) = std::env::var(TASK) else { return shaped::run_if_inside() };
     if let Err(error) = work(&task) {
-        eprintln!("mse-bench worker, {task}: {error}");
+        eprintln!("schwann-bench mse worker, {task}: {error}");
         std::process::exit(1);
     }
     std::process::exit(0);

@@ -18,7 +18,7 @@ pub(super) fn summary(chapters: &[Chapter]) -> String {
     put(
         &mut out,
         format_args!(
-            "{} × {}, {}, {}. Program {}. From {}. Made by `schwann bench report`; the page with the plots is \
+            "{} × {}, {}, {}. Program {}. From {}. Made by `schwann-bench report`; the page with the plots is \
          `report.html` beside the records.\n",
             machine.cores,
             machine.processor,

@@ -3,7 +3,7 @@
 //!
 //! Each part prints its figures, what they are held against, and whether that is met; a target that is missed ends
 //! the program with the code 3. All but one are steps of the suite `sealed`, too, which keeps records. The samples' part
-//! uses the same campaign as `lsl-bench`: fresh processes, alternating subjects, pairs of runs. The opponent runs as it is,
+//! uses the same campaign as `schwann-bench`: fresh processes, alternating subjects, pairs of runs. The opponent runs as it is,
 //! in the clear.
 
 use std::ffi::OsString;
@@ -31,11 +31,11 @@ pub(crate) type Reason = Box<dyn core::error::Error + Send + Sync>;
 const USAGE: &str = "\
 Measures what sealing costs.
 
-  sealed-bench latency [OPTIONS]    samples: sealed against plain against the real liblsl
-  sealed-bench paired [OPTIONS]     samples: what sealing adds, by streams side by side in the same two processes
-  sealed-bench handshake            processor time a side, and wall time on loopback and over a slow line
-  sealed-bench state                what a connection holds in memory
-  sealed-bench timing               whether a refusal's time tells where the bytes differ
+  schwann-bench sealed latency [OPTIONS]    samples: sealed against plain against the real liblsl
+  schwann-bench sealed paired [OPTIONS]     samples: what sealing adds, by streams side by side in the same two processes
+  schwann-bench sealed handshake            processor time a side, and wall time on loopback and over a slow line
+  schwann-bench sealed state                what a connection holds in memory
+  schwann-bench sealed timing               whether a refusal's time tells where the bytes differ
 
   --quick          few cells, short runs
   --seconds S      length of a run (default 5, quick 1.5; paired: 2.5, quick 1)
@@ -99,11 +99,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match execute(arguments) {
         Ok(Targets::Met) => ExitCode::SUCCESS,
         Ok(Targets::Missed) => {
-            eprintln!("sealed-bench: a target was missed");
+            eprintln!("schwann-bench sealed: a target was missed");
             ExitCode::from(MISSED)
         }
         Err(reason) => {
-            eprintln!("sealed-bench: {reason}");
+            eprintln!("schwann-bench sealed: {reason}");
             ExitCode::FAILURE
         }
     }

@@ -1,12 +1,10 @@
 //! What a connection's session holds in memory, counted by the allocator.
 
-use std::process::Command;
-
 use schwann_session::{Initiator, Layer, Opened, Responder, Secure, Suite};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region};
 
 use super::Reason;
 use super::lab::{End, Lab};
+use crate::heap::held_by;
 use crate::record::Reading;
 
 const CONNECTIONS: usize = 200;
@@ -18,27 +16,8 @@ struct Held {
     _datagrams: Box<schwann_session::Datagrams>,
 }
 
-/// What is counted here, if this program counts, or else by `sealed-bench`: a program for users does not pay for it.
+/// Counts the ends of many connections.
 pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
-    let region = Region::new(&INSTRUMENTED_SYSTEM);
-    drop(core::hint::black_box(vec![0u8; 100]));
-    if region.change().allocations > 0 {
-        return count(step);
-    }
-    let counter =
-        std::env::current_exe()?.with_file_name(format!("sealed-bench{}", std::env::consts::EXE_SUFFIX));
-    if !counter.exists() {
-        return Err(format!(
-            "no {} counts memory. Build it: cargo build --release -p schwann-bench --bin sealed-bench",
-            counter.display()
-        )
-        .into());
-    }
-    let output = Command::new(counter).args(["state", "--json"]).output()?;
-    String::from_utf8(output.stdout)?.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
-}
-
-fn count(step: &str) -> Result<Vec<Reading>, Reason> {
     let lab = Lab::new()?;
     let bytes = |subject: &str, name: &str, bytes: f64| Reading {
         subject: subject.to_owned(),
@@ -48,10 +27,9 @@ fn count(step: &str) -> Result<Vec<Reading>, Reason> {
     };
     let mut readings = Vec::new();
     for (name, end) in [("inlet", End::Inlet), ("outlet", End::Outlet)] {
-        let region = Region::new(&INSTRUMENTED_SYSTEM);
-        let held: Vec<Held> = (0..CONNECTIONS).map(|_| connection(&lab, end)).collect::<Result<_, _>>()?;
-        let change = region.change();
-        let each = (change.bytes_allocated - change.bytes_deallocated) as f64 / held.len() as f64;
+        let all = || (0..CONNECTIONS).map(|_| connection(&lab, end)).collect::<Result<Vec<Held>, _>>();
+        let (held, all_bytes) = held_by(all);
+        let each = all_bytes / held?.len() as f64;
         let reading = bytes(name, "state of a connection's session", each);
         readings.push(reading.held_against(format!("<= {LIMIT_BYTES}"), Some(each <= LIMIT_BYTES)));
     }

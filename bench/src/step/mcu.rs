@@ -8,7 +8,7 @@ use crate::suite::{Asked, Missing};
 pub(crate) fn mcu(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let image = asked.image.clone().ok_or_else(|| {
         Missing(
-            "name the image for QEMU: schwann bench mcu IMAGE; firmware/README.md says how to build it"
+            "name the image for QEMU: schwann-bench mcu IMAGE; firmware/README.md says how to build it"
                 .to_owned(),
         )
     })?;

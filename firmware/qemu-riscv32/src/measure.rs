@@ -1,4 +1,4 @@
-//! Counts instructions of the node's parts, for `schwann bench mcu` and for the budgets in CI.
+//! Counts instructions of the node's parts, for `schwann-bench mcu` and for the budgets in CI.
 //!
 //! Meaningful under `-icount shift=0` alone, where the counter is exact and two runs are equal. Instructions are
 //! not cycles: QEMU models no pipeline, no cache and no flash.

@@ -150,7 +150,7 @@ impl Pull for Inlet {
     }
 }
 
-/// The fastest others of all records of `schwann bench aead`.
+/// The fastest others of all records of `schwann-bench aead`.
 const LEADING: [&str; 2] = ["aws-lc-rs", "ring"];
 /// What a sample has before its values in LSL: a tag and a stamp.
 const STAMP_LEN: usize = 9;

@@ -1,6 +1,5 @@
 //! `schwann ft`: the FieldTrip buffer.
 
-mod bench;
 mod dump;
 mod events;
 mod generate;
@@ -35,7 +34,6 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    Bench(bench::Arguments),
     Dump(dump::Arguments),
     Events(events::Arguments),
     Generate(generate::Arguments),
@@ -53,7 +51,6 @@ enum Command {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
-        Command::Bench(arguments) => bench::run(arguments),
         Command::Dump(arguments) => dump::run(arguments),
         Command::Events(arguments) => events::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),

@@ -1,24 +1,24 @@
 //! Prints how fast the AEAD engine is against the other libraries (built with `--features peers`).
 //!
-//! - `aead-bench [SIZE,…] [BATCH,…] [ROUNDS] [KERNEL,…]`: time per message by size and batch; `mixed` and
+//! - `schwann-bench aead table [SIZE,…] [BATCH,…] [ROUNDS] [KERNEL,…]`: time per message by size and batch; `mixed` and
 //!   `mixed13` are sizes, too: 64 to 1,500 bytes, without and with a header of 13
-//! - `aead-bench sweep`: 128 KiB whole and in chunks, and what a call costs
-//! - `aead-bench workers`: the same chunks on several workers, by strategy
-//! - `aead-bench agree [CASES] [all]`: whether every kernel, and the first or all of the peers, make the same
+//! - `schwann-bench aead table sweep`: 128 KiB whole and in chunks, and what a call costs
+//! - `schwann-bench aead table workers`: the same chunks on several workers, by strategy
+//! - `schwann-bench aead table agree [CASES] [all]`: whether every kernel, and the first or all of the peers, make the same
 //!   bytes
 
-use std::env;
 use std::process::ExitCode;
 
 use schwann_aead::Kernel;
-use schwann_bench::aead::goals::{Goal, goals};
-use schwann_bench::aead::{
+
+use super::goals::{Goal, goals};
+use super::{
     Contender, Engine, Figure, Plan, Probe, Restless, Workload, agree, measure, mixed, sweep, workers,
 };
 
-fn main() -> ExitCode {
-    schwann_bench::run_if_worker();
-    let mut arguments = env::args().skip(1).peekable();
+/// Prints what the arguments ask for, and says how the process should end.
+pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
+    let mut arguments = arguments.peekable();
     match arguments.next_if(|word| ["agree", "sweep", "workers"].contains(&word.as_str())).as_deref() {
         Some("agree") => {
             let cases = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(100_000);
@@ -57,7 +57,7 @@ fn cells(mut arguments: impl Iterator<Item = String>) -> Result<(), Restless> {
         .collect();
     let mut probe = Probe::new();
     #[cfg(feature = "peers")]
-    if let Some(reason) = schwann_bench::aead::why_no_ipsec_mb() {
+    if let Some(reason) = super::why_no_ipsec_mb() {
         eprintln!("without ipsec-mb: {reason}");
     }
     for size in sizes.split(',') {
@@ -148,7 +148,7 @@ fn numbers(text: Option<String>, default: &[usize]) -> Vec<usize> {
 /// The peers, then every kernel at every batch size.
 fn contenders(kernels: &[Kernel], batches: &[usize]) -> Vec<Box<dyn Contender>> {
     #[cfg(feature = "peers")]
-    let mut contenders = schwann_bench::aead::peers();
+    let mut contenders = super::peers();
     #[cfg(not(feature = "peers"))]
     let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
     for &kernel in kernels {
