@@ -59,7 +59,17 @@ struct View {
     generation: u32,
 }
 
-/// What a page wants.
+/// What a page asks for.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Request {
+    /// To forget streams that have stopped.
+    Dismiss { dismiss: Vec<u32> },
+    /// To see one.
+    Show(Wish),
+}
+
+/// What a page wants to see.
 #[derive(Debug, Deserialize)]
 struct Wish {
     generation: u32,
@@ -83,7 +93,7 @@ impl Browser<'_> {
         }))?;
         while !stopping.load(Ordering::Relaxed) {
             match self.socket.read() {
-                Ok(Message::Text(text)) => self.take_wish(&text)?,
+                Ok(Message::Text(text)) => self.take_request(&text)?,
                 Ok(Message::Close(_)) => return Ok(()),
                 Ok(_) => {}
                 Err(Error::Io(error)) if is_pause(&error) => {}
@@ -100,9 +110,19 @@ impl Browser<'_> {
         self.socket.flush()
     }
 
-    /// Opens the view that the page wants. A wish that makes no sense is answered by nothing.
-    fn take_wish(&mut self, text: &str) -> Result<(), Error> {
-        let Ok(wish) = serde_json::from_str::<Wish>(text) else { return Ok(()) };
+    /// Does what the page asks for. What makes no sense is answered by nothing.
+    fn take_request(&mut self, text: &str) -> Result<(), Error> {
+        match serde_json::from_str(text) {
+            Ok(Request::Show(wish)) => self.show(&wish),
+            Ok(Request::Dismiss { dismiss }) => {
+                self.lab.dismiss(&dismiss);
+                self.send_list()
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn show(&mut self, wish: &Wish) -> Result<(), Error> {
         let Some(monitor) = self.lab.row(wish.stream) else { return Ok(()) };
         let Some(selection) = wish.selection(&monitor) else { return Ok(()) };
         let labels = monitor.labels();
@@ -203,6 +223,7 @@ fn row(monitor: &Monitor) -> Value {
         "lock": if reading.refusal.is_some() { Some("refused") } else { reading.protection.map(lock) },
         "sender": reading.sender,
         "refusal": reading.refusal,
+        "gone": reading.gone,
         "health": reading.health,
         "rate": reading.rate,
         "lag": reading.lag,

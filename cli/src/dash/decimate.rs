@@ -119,11 +119,6 @@ impl Decimator {
     pub(super) fn columns(&self) -> &VecDeque<Column> {
         &self.complete
     }
-
-    /// What is shown.
-    pub(super) fn selection(&self) -> &Selection {
-        &self.selection
-    }
 }
 
 /// Reads one channel of a sample; nothing if there is no such channel or the stream has no numbers.

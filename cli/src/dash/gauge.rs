@@ -44,6 +44,11 @@ impl Gauge {
         self.course.look();
     }
 
+    /// When samples have last arrived.
+    pub(super) fn last_arrival(&self) -> Option<f64> {
+        self.last_arrival
+    }
+
     /// Notes how old a sample was when it came, in seconds.
     pub(super) fn add_lag(&mut self, lag: f64) {
         self.lags.push_back(lag);

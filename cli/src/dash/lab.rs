@@ -10,14 +10,11 @@ use std::{
 };
 
 use schwann::{
-    Config, StreamInfo, local_clock,
+    Config, StreamInfo,
     resolver::{ContinuousResolver, ResolveError},
 };
 
-use super::{
-    marker::Markers,
-    monitor::{Health, Monitor},
-};
+use super::{marker::Markers, monitor::Monitor, reading::Health};
 
 /// The streams that were seen since the start.
 #[derive(Debug)]
@@ -29,9 +26,15 @@ pub(super) struct Lab {
 #[derive(Debug)]
 struct Inside {
     config: Arc<Config>,
-    rows: Mutex<Vec<Arc<Monitor>>>,
+    rows: Mutex<Rows>,
     markers: Arc<Markers>,
     stopping: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    monitors: Vec<Arc<Monitor>>,
+    next_id: u32,
 }
 
 impl Lab {
@@ -58,12 +61,19 @@ impl Lab {
 
     /// The streams in the order in which they were found.
     pub(super) fn rows(&self) -> Vec<Arc<Monitor>> {
-        self.inside.lock().clone()
+        self.inside.lock().monitors.clone()
     }
 
     /// The stream of a row.
     pub(super) fn row(&self, id: u32) -> Option<Arc<Monitor>> {
-        self.inside.lock().iter().find(|monitor| monitor.id == id).cloned()
+        self.inside.lock().monitors.iter().find(|monitor| monitor.id == id).cloned()
+    }
+
+    /// Forgets streams that have stopped. A sender that comes back gets a new row.
+    pub(super) fn dismiss(&self, ids: &[u32]) {
+        let is_over = |row: &Arc<Monitor>| ids.contains(&row.id) && row.health() == Health::Stopped;
+        let over: Vec<_> = self.inside.lock().monitors.extract_if(.., |row| is_over(row)).collect();
+        over.iter().for_each(|row| row.stop());
     }
 
     /// What happened, from all marker streams.
@@ -79,91 +89,129 @@ impl Drop for Lab {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
-        self.inside.lock().drain(..).for_each(|monitor| monitor.stop());
+        self.inside.lock().monitors.drain(..).for_each(|monitor| monitor.stop());
     }
 }
 
 impl Inside {
     fn run(&self, resolver: &ContinuousResolver) {
-        let mut waiting: Vec<(String, f64)> = Vec::new();
         // Also those that a row had before: a search remembers a stream for a while after its successor has come.
         let mut seen: Vec<String> = Vec::new();
         while !self.stopping.load(Ordering::Relaxed) {
-            let found = resolver.results();
-            let known: Vec<_> = self.lock().iter().map(|row| (Arc::clone(row), row.info())).collect();
-            let now = local_clock();
-            let is_found = |uid: &str| found.iter().any(|info| info.uid().to_string_lossy() == uid);
-            waiting.retain(|(uid, _)| is_found(uid));
-            seen.retain(|uid| is_found(uid));
-            seen.extend(known.iter().map(|(_, info)| info.uid().to_string_lossy().into_owned()));
+            let found: Vec<_> = resolver
+                .results()
+                .into_iter()
+                .map(|info| (info.uid().to_string_lossy().into_owned(), info))
+                .collect();
+            let rows: Vec<_> = self.lock().monitors.iter().map(Row::new).collect();
+            seen.retain(|uid| is_found(&found, uid));
+            seen.extend(rows.iter().map(|row| row.uid.clone()));
             seen.sort_unstable();
             seen.dedup();
-            for info in found
-                .iter()
-                .filter(|info| seen.iter().all(|uid| info.uid().to_string_lossy() != uid.as_str()))
-            {
-                match place(info, &known) {
-                    Place::New => self.add(info, None),
-                    Place::Replaces(row) => self.add(info, Some(row)),
-                    // Its inlet is about to find it; if not, it is a stream of its own.
-                    Place::Returns => {
-                        let uid = info.uid().to_string_lossy().into_owned();
-                        match waiting.iter().find(|(waits, _)| *waits == uid) {
-                            None => waiting.push((uid, now)),
-                            Some((_, since)) if now - since > RETURN_SECONDS => self.add(info, None),
-                            Some(_) => {}
-                        }
-                    }
+            for row in &rows {
+                if is_found(&found, &row.uid) {
+                    row.monitor.note_found();
+                } else if row.monitor.is_forsaken() {
+                    row.monitor.stop();
+                }
+            }
+            for (uid, info) in &found {
+                match place(uid, info, &rows, &seen, &found) {
+                    Place::New => self.add(info),
+                    // One that cannot be received, such as one of a later protocol, is tried again.
+                    Place::Row(row) => drop(row.follow(info, &self.config)),
+                    Place::Known => {}
                 }
             }
             thread::sleep(LOOK);
         }
     }
 
-    /// Follows a stream, in a row of its own or in that of its predecessor.
-    fn add(&self, info: &StreamInfo, predecessor: Option<u32>) {
-        let count = self.lock().len();
-        if predecessor.is_none() && count >= MAX_ROWS {
-            return;
-        }
-        let id = predecessor.unwrap_or(count as u32);
-        // A stream that cannot be received, such as one of a later protocol, is tried again with the next look.
-        let Ok(monitor) = Monitor::start(id, info, &self.config, &self.markers) else { return };
+    /// Follows a stream in a row of its own; where there is no room, in that of the one that has been gone longest.
+    fn add(&self, info: &StreamInfo) {
         let mut rows = self.lock();
-        match rows.iter_mut().find(|row| row.id == id) {
-            Some(row) => core::mem::replace(row, monitor).stop(),
-            None => rows.push(monitor),
+        if rows.monitors.len() >= MAX_ROWS {
+            let gone = rows.monitors.iter().enumerate().filter_map(|(at, row)| Some((at, row.gone()?)));
+            let Some((longest, _)) = gone.max_by(|(_, one), (_, other)| one.total_cmp(other)) else { return };
+            rows.monitors.remove(longest);
+        }
+        let monitor = Arc::new(Monitor::new(rows.next_id, info, Arc::clone(&self.markers)));
+        // A stream that cannot be received, such as one of a later protocol, is tried again with the next look.
+        if monitor.follow(info, &self.config).is_ok() {
+            rows.next_id += 1;
+            rows.monitors.push(monitor);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Monitor>>> {
+    fn lock(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where a stream that was found, and that no row has, belongs.
-enum Place {
-    New,
-    /// It takes the row of a stream that stopped for good.
-    Replaces(u32),
-    /// The inlet of a row looks for it.
-    Returns,
+/// A row with what is compared.
+struct Row {
+    monitor: Arc<Monitor>,
+    info: StreamInfo,
+    uid: String,
 }
 
-fn place(info: &StreamInfo, known: &[(Arc<Monitor>, StreamInfo)]) -> Place {
-    let stopped = known.iter().find(|(row, other)| is_same(info, other) && row.health() == Health::Stopped);
-    match stopped {
-        None => Place::New,
-        Some((row, _)) if info.source_id().is_empty() => Place::Replaces(row.id),
-        Some(_) => Place::Returns,
+impl Row {
+    fn new(monitor: &Arc<Monitor>) -> Self {
+        let info = monitor.info();
+        Self { monitor: Arc::clone(monitor), uid: info.uid().to_string_lossy().into_owned(), info }
     }
+
+    /// Whether its sender is likely to have ended.
+    fn is_vacant(&self, found: &[(String, StreamInfo)]) -> bool {
+        match self.monitor.health() {
+            Health::Stopped => true,
+            Health::Silent => !is_found(found, &self.uid),
+            Health::Connecting | Health::Live => false,
+        }
+    }
+}
+
+/// Where a stream that was found belongs.
+enum Place<'a> {
+    New,
+    /// It is the stream of this row, back or tried once more.
+    Row(&'a Arc<Monitor>),
+    /// It is followed already, or was until it ended.
+    Known,
+}
+
+fn place<'a>(
+    uid: &str,
+    info: &StreamInfo,
+    rows: &'a [Row],
+    seen: &[String],
+    found: &[(String, StreamInfo)],
+) -> Place<'a> {
+    if let Some(row) = rows.iter().find(|row| row.uid == uid) {
+        return if row.monitor.is_due() { Place::Row(&row.monitor) } else { Place::Known };
+    }
+    if seen.iter().any(|seen| seen == uid) {
+        return Place::Known;
+    }
+    let before = rows.iter().find(|row| is_same(info, &row.info) && row.is_vacant(found));
+    before.map_or(Place::New, |row| Place::Row(&row.monitor))
+}
+
+fn is_found(found: &[(String, StreamInfo)], uid: &str) -> bool {
+    found.iter().any(|(found, _)| found == uid)
 }
 
 /// Whether one stream is the other one after a restart.
 fn is_same(one: &StreamInfo, other: &StreamInfo) -> bool {
     let key = |info: &StreamInfo| {
         let texts = [info.name(), info.stream_type(), info.source_id(), info.hostname()];
-        (texts.map(|text| text.to_string_lossy().into_owned()), info.channel_count(), info.channel_format())
+        let rate = info.nominal_rate().to_bits();
+        (
+            texts.map(|text| text.to_string_lossy().into_owned()),
+            info.channel_count(),
+            info.channel_format(),
+            rate,
+        )
     };
     key(one) == key(other)
 }
@@ -179,9 +227,8 @@ fn query(sessions: &[String]) -> String {
 
 const FORGET_AFTER: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
-/// Streams that are followed at most.
+/// Rows at most.
 const MAX_ROWS: usize = 200;
-const RETURN_SECONDS: f64 = 8.0;
 
 #[cfg(test)]
 mod tests {

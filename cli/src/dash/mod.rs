@@ -4,9 +4,9 @@
 //! and then live data over one WebSocket.
 //!
 //! ```text
-//!  lab ── one ── monitor ── inlet, a connection of its own
+//!  lab ── one ── monitor ── follow     an inlet, while there is a sender
 //!   │     per       ├─ gauge     rate, lag, gaps
-//!   │    stream     ├─ history   the last seconds, for a view that was just chosen
+//!   │     row       ├─ history   the last seconds, for a view that was just chosen
 //!   │               └─ decimate  minimum and maximum per pixel column of the chosen channels; filter
 //!   │                     ▲ asked for what is new
 //!  server ── one ───── browser ── list, markers, columns
@@ -15,9 +15,11 @@
 //!
 //! It does not record, and it never sends to a stream's sender anything but what every inlet sends.
 
+mod batch;
 mod browser;
 mod decimate;
 mod filter;
+mod follow;
 mod gauge;
 mod guard;
 mod history;
@@ -26,6 +28,7 @@ mod labels;
 mod marker;
 mod monitor;
 mod open;
+mod reading;
 mod request;
 mod server;
 

@@ -1,47 +1,42 @@
-//! Follows one stream: receives it on a connection of its own, measures it, and feeds the views of browsers.
+//! One row of the list: what is known of a stream, across all runs of its sender.
 //!
 //! Nothing here waits for a browser, and no recorder waits for anything here: every inlet has its own connection, and
-//! what is received is kept in bounded memory.
+//! what is received is kept in bounded memory. While the sender is gone a row holds no inlet, so it holds no socket,
+//! port or thread either; the lab's one search finds the sender when it is back.
 
-use core::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    thread,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use schwann::{
-    Config, Error, Inlet, StreamInfo,
-    inlet::{InletOptions, Protection, StreamEvent},
+    Config, Error, StreamInfo,
+    inlet::StreamEvent,
     local_clock,
-    security::Explained,
+    security::{Explained, Refusal},
 };
 use schwann_proto::stream::ChannelFormat;
 
 use crate::live::course::Gap;
 
 use super::{
-    decimate::{Decimator, Selection},
+    batch::Batch,
+    decimate::{self, Column, Decimator, Selection},
+    follow::Follower,
     gauge::{Continuity, Gauge},
     history::History,
     labels::{Labels, labels},
     marker::{Marker, Markers},
+    reading::{Health, Reading, SPARK_COLUMNS, spark_selection, sparkline},
 };
 
 /// One stream of the lab.
 #[derive(Debug)]
 pub(super) struct Monitor {
-    /// Number of the row, the same as long as the dashboard runs.
+    /// Number of the row, which no other row ever has.
     pub(super) id: u32,
-    inlet: Inlet,
     format: ChannelFormat,
     nominal_rate: f64,
     kind: Kind,
     markers: Arc<Markers>,
     state: Mutex<State>,
-    stopping: AtomicBool,
 }
 
 /// What is drawn of a stream.
@@ -54,49 +49,25 @@ pub(super) enum Kind {
     Markers,
 }
 
-/// How a stream is doing.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Health {
-    /// It was found, and has not sent yet.
-    Connecting,
-    /// Samples come.
-    Live,
-    /// The connection stands, but no samples come.
-    Silent,
-    /// The sender is gone.
-    Stopped,
-}
-
-/// What a row of the list shows.
-#[derive(Clone, Debug)]
-pub(super) struct Reading {
-    pub(super) health: Health,
-    /// Whether others can read it on its way; nothing before it is connected.
-    pub(super) protection: Option<Protection>,
-    /// Who sends it, if that is proven.
-    pub(super) sender: Option<String>,
-    /// Why there is no session with the sender, and the command that mends it.
-    pub(super) refusal: Option<String>,
-    pub(super) rate: Option<f64>,
-    pub(super) lag: Option<[f64; 2]>,
-    pub(super) clock_offset: Option<f64>,
-    pub(super) clock_uncertainty: Option<f64>,
-    pub(super) total: u64,
-    pub(super) gap_count: u64,
-    pub(super) missing: u64,
-    pub(super) dropped: u64,
-    pub(super) spark: Vec<i16>,
-}
-
 #[derive(Debug)]
 struct State {
+    info: StreamInfo,
+    /// What receives it now.
+    follower: Option<Arc<Follower>>,
     link: Link,
+    /// Since when the link is as it is.
     since: f64,
+    /// When it was last tried to connect.
+    tried: f64,
+    /// When a search has last found the sender.
+    found: f64,
+    refusal: Option<Refusal>,
+    /// Samples that earlier followers dropped.
+    dropped: u64,
     gauge: Gauge,
     history: History,
     spark: Decimator,
-    spark_columns: Vec<super::decimate::Column>,
+    spark_columns: Vec<Column>,
     views: Vec<Weak<Mutex<Decimator>>>,
     labels: Arc<Labels>,
     clock: Option<[f64; 2]>,
@@ -109,64 +80,67 @@ enum Link {
     New,
 }
 
-/// Samples on their way from the inlet to the state, so that the state is locked once for many.
-struct Batch {
-    stamps: Vec<f64>,
-    bytes: Vec<u8>,
-    texts: Vec<String>,
-    sample_len: usize,
-}
-
 impl Monitor {
-    /// Begins to follow a stream, in a thread that ends after [`Self::stop`].
-    pub(super) fn start(
-        id: u32,
-        info: &StreamInfo,
-        config: &Arc<Config>,
-        markers: &Arc<Markers>,
-    ) -> Result<Arc<Self>, Error> {
-        let options = InletOptions { buffer_length: buffer_seconds(info), ..InletOptions::default() };
-        let inlet = Inlet::with_config(info, &options, Arc::clone(config))?;
-        let monitor = Arc::new(Self::new(id, info, inlet, Arc::clone(markers)));
-        let (follower, describer) = (Arc::clone(&monitor), Arc::clone(&monitor));
-        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
-            thread.map_err(|_| Error::System("a thread"))
-        };
-        spawn("dash-monitor", Box::new(move || follower.run()))?;
-        spawn("dash-labels", Box::new(move || describer.fetch_labels()))?;
-        Ok(monitor)
-    }
-
-    fn new(id: u32, info: &StreamInfo, inlet: Inlet, markers: Arc<Markers>) -> Self {
+    /// Makes the row of a stream that nothing follows yet.
+    pub(super) fn new(id: u32, info: &StreamInfo, markers: Arc<Markers>) -> Self {
         let (format, rate) = (info.channel_format(), info.nominal_rate());
-        let sample_len = format.value_size().unwrap_or(0) * inlet.channel_count();
-        let kind = kind(info);
-        let spark = Selection {
-            channels: vec![0],
-            column_seconds: SPARK_SECONDS / SPARK_COLUMNS as f64,
-            columns: SPARK_COLUMNS,
-            high_pass: 0.0,
-        };
+        let sample_len = format.value_size().unwrap_or(0) * info.channel_count() as usize;
+        let now = local_clock();
         let state = State {
+            info: info.clone(),
+            follower: None,
             link: Link::New,
-            since: local_clock(),
+            since: now,
+            tried: now,
+            found: now,
+            refusal: None,
+            dropped: 0,
             gauge: Gauge::new(rate),
             history: History::new(sample_len, rate),
-            spark: Decimator::new(format, rate, spark),
+            spark: Decimator::new(format, rate, spark_selection()),
             spark_columns: Vec::new(),
             views: Vec::new(),
             labels: Arc::new(Labels::default()),
             clock: None,
         };
-        let (state, stopping) = (Mutex::new(state), AtomicBool::new(false));
-        Self { id, inlet, format, nominal_rate: rate, kind, markers, state, stopping }
+        Self { id, format, nominal_rate: rate, kind: kind(info), markers, state: Mutex::new(state) }
     }
 
-    /// Tells the threads to end; does not wait for them.
+    /// Receives the stream from where `info` says that it is now, in place of what was received before.
+    ///
+    /// - Errors: it cannot be received, or the system refuses a thread.
+    pub(super) fn follow(self: &Arc<Self>, info: &StreamInfo, config: &Arc<Config>) -> Result<(), Error> {
+        let follower = Follower::new(info, config)?;
+        let before = {
+            let mut state = self.lock();
+            (state.info, state.clock) = (info.clone(), None);
+            (state.tried, state.found) = (local_clock(), local_clock());
+            state.follower.replace(Arc::clone(&follower))
+        };
+        before.inspect(|before| before.end());
+        let outcome = Follower::start(&follower, self);
+        if outcome.is_err() {
+            self.release(&follower);
+        }
+        outcome
+    }
+
+    /// Stops to receive. Does not wait for that.
     pub(super) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        self.inlet.close_stream();
+        let follower = self.lock().follower.clone();
+        follower.inspect(|follower| self.release(follower));
+    }
+
+    /// A follower has ended: there is no connection any more, unless another one has taken its place.
+    pub(super) fn release(&self, follower: &Arc<Follower>) {
+        let mut state = self.lock();
+        if state.follower.as_ref().is_some_and(|present| Arc::ptr_eq(present, follower)) {
+            state.follower = None;
+            state.dropped += follower.inlet.dropped_samples();
+            state.change_link(Link::Gone);
+        }
+        drop(state);
+        follower.end();
     }
 
     /// Opens a view: what is remembered is in it at once, and new samples follow.
@@ -188,9 +162,9 @@ impl Monitor {
         view
     }
 
-    /// The stream as it is described now; a sender that comes back may be another one.
+    /// The stream as its newest sender describes it.
     pub(super) fn info(&self) -> StreamInfo {
-        self.inlet.info()
+        self.lock().info.clone()
     }
 
     /// What is drawn of it.
@@ -205,7 +179,30 @@ impl Monitor {
 
     /// How it is doing.
     pub(super) fn health(&self) -> Health {
-        health(&self.lock(), local_clock())
+        self.lock().health(local_clock())
+    }
+
+    /// A search has found its sender.
+    pub(super) fn note_found(&self) {
+        self.lock().found = local_clock();
+    }
+
+    /// Whether its sender, which a search finds, should be tried once more.
+    pub(super) fn is_due(&self) -> bool {
+        let state = self.lock();
+        state.link == Link::Gone && state.follower.is_none() && local_clock() - state.tried > RETRY_SECONDS
+    }
+
+    /// Whether neither samples nor answers to a search have come for long: the computer is off, or its cable out.
+    pub(super) fn is_forsaken(&self) -> bool {
+        let (now, state) = (local_clock(), self.lock());
+        let last = state.gauge.last_arrival().unwrap_or(state.since).max(state.found);
+        state.follower.is_some() && now - last > FORSAKEN_SECONDS
+    }
+
+    /// For how many seconds it has been gone, if it is.
+    pub(super) fn gone(&self) -> Option<f64> {
+        self.lock().gone(local_clock())
     }
 
     /// Its newest gaps, oldest first.
@@ -215,15 +212,16 @@ impl Monitor {
 
     /// All that its row shows.
     pub(super) fn reading(&self) -> Reading {
-        let (dropped, protection) = (self.inlet.dropped_samples(), self.inlet.protection());
-        let sender = self.inlet.peer().map(|peer| peer.statement.name.as_str().to_owned());
-        let refusal = self.inlet.refusal().map(|refusal| Explained(refusal).to_string());
         let (now, state) = (local_clock(), self.lock());
+        let inlet = state.follower.as_ref().map(|follower| &follower.inlet);
+        let gone = state.gone(now);
         Reading {
-            health: health(&state, now),
-            protection,
-            sender,
-            refusal,
+            health: state.health(now),
+            protection: inlet.and_then(|inlet| inlet.protection()),
+            sender: inlet.and_then(|inlet| inlet.peer()).map(|peer| peer.statement.name.as_str().to_owned()),
+            // A sender that is not there refuses nothing.
+            refusal: state.refusal.filter(|_| gone.is_none()).map(|refusal| Explained(refusal).to_string()),
+            gone,
             rate: state.gauge.rate(now),
             lag: state.gauge.lag(),
             clock_offset: state.clock.map(|[offset, _]| offset),
@@ -231,48 +229,37 @@ impl Monitor {
             total: state.gauge.course().sample_count(),
             gap_count: state.gauge.course().gap_count(),
             missing: state.gauge.course().missing(),
-            dropped,
-            spark: sparkline(&state, now),
+            dropped: state.dropped + inlet.map_or(0, |inlet| inlet.dropped_samples()),
+            spark: sparkline(&state.spark_columns, now),
         }
     }
 
-    fn fetch_labels(&self) {
-        if let Ok(info) = self.inlet.full_info(LABEL_SECONDS) {
-            self.lock().labels = Arc::new(labels(&info));
-        }
+    /// Takes in the stream's whole description.
+    pub(super) fn describe(&self, info: &StreamInfo) {
+        self.lock().labels = Arc::new(labels(info));
     }
 
-    /// Receives until the stream is lost or nobody wants it any more.
-    fn run(&self) {
-        let mut batch = Batch::new(self.format, self.inlet.channel_count());
-        let mut next_clock = 0.0;
-        while !self.stopping.load(Ordering::Relaxed) {
-            self.take_in_events();
-            if local_clock() >= next_clock {
-                self.ask_clock();
-                next_clock = local_clock() + CLOCK_SECONDS;
+    /// Takes in how far the sender's clock is from ours, and how sure that is, in seconds.
+    pub(super) fn set_clock(&self, offset: f64, uncertainty: f64) {
+        self.lock().clock = Some([offset, uncertainty]);
+    }
+
+    /// Takes in what happened to the connection.
+    pub(super) fn take_in_event(&self, event: StreamEvent, follower: &Follower) {
+        let mut state = self.lock();
+        match event {
+            StreamEvent::Connected => {
+                state.refusal = None;
+                state.change_link(Link::Connected);
             }
-            let Ok(fresh) = self.receive(&mut batch) else { return self.change_link(Link::Gone) };
-            let more_waits = batch.is_full();
-            self.take_in(&mut batch, fresh);
-            if !more_waits {
-                // Many samples at a time cost less than each by itself, and no eye sees the difference.
-                thread::sleep(PAUSE);
-            }
+            StreamEvent::Lost | StreamEvent::Recovering => state.change_link(Link::Gone),
+            StreamEvent::Refused => state.refusal = follower.inlet.refusal(),
+            _ => state.clock = None,
         }
     }
 
-    /// Fills the batch with what has come, then waits for one more sample; returns how old that was when it came.
-    fn receive(&self, batch: &mut Batch) -> Result<Option<f64>, Error> {
-        while !batch.is_full() && batch.pull(&self.inlet, 0.0)?.is_some() {}
-        if batch.is_full() {
-            return Ok(None);
-        }
-        let Some(stamp) = batch.pull(&self.inlet, WAIT_SECONDS)? else { return Ok(None) };
-        Ok(Some(local_clock() - stamp))
-    }
-
-    fn take_in(&self, batch: &mut Batch, age: Option<f64>) {
+    /// Takes in samples, and how old the newest one was when it came.
+    pub(super) fn take_in(&self, batch: &mut Batch, age: Option<f64>) {
         let mut state = self.lock();
         let state = &mut *state;
         let [offset, _] = state.clock.unwrap_or_default();
@@ -311,7 +298,7 @@ impl Monitor {
     fn publish(&self, batch: &Batch, offset: f64) {
         for (row, &stamp) in batch.stamps.iter().enumerate() {
             let text = batch.texts.get(row).cloned().or_else(|| {
-                super::decimate::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
+                decimate::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
             });
             self.markers.add(Marker {
                 stream: self.id,
@@ -321,87 +308,37 @@ impl Monitor {
         }
     }
 
-    fn take_in_events(&self) {
-        while let Some(event) = self.inlet.next_event(0.0) {
-            match event {
-                StreamEvent::Connected => self.change_link(Link::Connected),
-                StreamEvent::Lost | StreamEvent::Recovering => self.change_link(Link::Gone),
-                _ => self.lock().clock = None,
-            }
-        }
-    }
-
-    fn change_link(&self, link: Link) {
-        let mut state = self.lock();
-        if state.link != link {
-            (state.link, state.since) = (link, local_clock());
-            state.gauge.disconnected();
-        }
-    }
-
-    /// Takes the newest clock offset; the first question makes the engine measure it, and nobody waits.
-    fn ask_clock(&self) {
-        if let Ok(estimate) = self.inlet.clock_offset(0.0) {
-            self.lock().clock = Some([estimate.offset, estimate.uncertainty]);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Batch {
-    fn new(format: ChannelFormat, channel_count: usize) -> Self {
-        let sample_len = format.value_size().unwrap_or(0) * channel_count;
-        Self { stamps: Vec::new(), bytes: Vec::new(), texts: Vec::new(), sample_len }
+impl State {
+    fn health(&self, now: f64) -> Health {
+        match self.link {
+            Link::Gone => Health::Stopped,
+            _ if self.gauge.is_silent(now, self.since) => Health::Silent,
+            Link::New => Health::Connecting,
+            Link::Connected => Health::Live,
+        }
     }
 
-    /// Pulls one sample into the batch; returns its stamp on the sender's clock.
-    fn pull(&mut self, inlet: &Inlet, timeout: f64) -> Result<Option<f64>, Error> {
-        let stamp = if self.sample_len == 0 {
-            let mut text = String::new();
-            let stamp = inlet.pull_strings(timeout, |part| append(&mut text, part))?;
-            self.texts.extend(stamp.map(|_| text));
-            stamp
-        } else {
-            let used = self.stamps.len() * self.sample_len;
-            self.bytes.resize(used + self.sample_len, 0);
-            inlet.pull_raw_sample(self.bytes.get_mut(used..).unwrap_or_default(), timeout)?
-        };
-        self.stamps.extend(stamp);
-        Ok(stamp)
+    fn gone(&self, now: f64) -> Option<f64> {
+        let is_gone = self.link == Link::Gone && now - self.found > FOUND_SECONDS;
+        is_gone.then_some(now - self.since)
     }
 
-    fn sample(&self, row: usize) -> &[u8] {
-        let start = row * self.sample_len;
-        self.bytes.get(start..start + self.sample_len).unwrap_or_default()
+    fn change_link(&mut self, link: Link) {
+        if self.link == link {
+            return;
+        }
+        (self.link, self.since) = (link, local_clock());
+        self.gauge.disconnected();
+        // What comes later is no continuation of what came before.
+        for view in self.views.iter().filter_map(Weak::upgrade) {
+            view.lock().unwrap_or_else(PoisonError::into_inner).interrupt();
+        }
     }
-
-    fn is_full(&self) -> bool {
-        self.stamps.len() >= BATCH_SAMPLES || self.stamps.len() * self.sample_len >= BATCH_BYTES
-    }
-
-    fn clear(&mut self) {
-        self.stamps.clear();
-        self.texts.clear();
-    }
-}
-
-/// How much an inlet keeps while we draw, in seconds; what is lost here is lost for the picture alone.
-fn buffer_seconds(info: &StreamInfo) -> i32 {
-    let value_size = info.channel_format().value_size().unwrap_or(0);
-    let bytes_per_second = info.nominal_rate() * f64::from(info.channel_count()) * value_size as f64;
-    // What fits, because thousands of fast channels would fill the memory in a moment.
-    (INLET_BYTES / bytes_per_second).clamp(1.0, INLET_SECONDS) as i32
-}
-
-fn append(text: &mut String, part: &[u8]) {
-    if !text.is_empty() && !part.is_empty() {
-        text.push_str(", ");
-    }
-    let part = String::from_utf8_lossy(part);
-    text.extend(part.chars().take(TEXT_CHARS.saturating_sub(text.len())));
 }
 
 fn kind(info: &StreamInfo) -> Kind {
@@ -411,45 +348,9 @@ fn kind(info: &StreamInfo) -> Kind {
     if is_text || is_number { Kind::Markers } else { Kind::Signal }
 }
 
-fn health(state: &State, now: f64) -> Health {
-    match state.link {
-        Link::Gone => Health::Stopped,
-        _ if state.gauge.is_silent(now, state.since) => Health::Silent,
-        Link::New => Health::Connecting,
-        Link::Connected => Health::Live,
-    }
-}
-
-/// Lowest and highest value of the first channel per column, oldest first, scaled to 0..=100; -1 where there is none.
-fn sparkline(state: &State, now: f64) -> Vec<i16> {
-    let columns = &state.spark_columns;
-    let numbers = columns.iter().flat_map(|column| &column.extremes).filter(|value| value.is_finite());
-    let low = numbers.clone().copied().fold(f32::INFINITY, f32::min);
-    let high = numbers.copied().fold(f32::NEG_INFINITY, f32::max);
-    let newest = (now / state.spark.selection().column_seconds).floor() as i64;
-    let mut spark = vec![-1; 2 * SPARK_COLUMNS];
-    for column in columns {
-        let place = column.index - newest + SPARK_COLUMNS as i64 - 1;
-        let place = usize::try_from(place).ok().and_then(|place| spark.as_chunks_mut::<2>().0.get_mut(place));
-        let (Some(place), [bottom, top]) = (place, &*column.extremes) else { continue };
-        *place = [*bottom, *top].map(|value| match value {
-            // Strings have no height: where there was one, there is a tick.
-            value if value.is_nan() => 50,
-            value if high > low => ((value - low) / (high - low) * 100.0) as i16,
-            _ => 50,
-        });
-    }
-    spark
-}
-
-const BATCH_BYTES: usize = 8 << 20;
-const BATCH_SAMPLES: usize = 8192;
-const CLOCK_SECONDS: f64 = 1.0;
-const INLET_BYTES: f64 = 256e6;
-const INLET_SECONDS: f64 = 10.0;
-const LABEL_SECONDS: f64 = 10.0;
-const PAUSE: Duration = Duration::from_millis(15);
-const SPARK_COLUMNS: usize = 60;
-const SPARK_SECONDS: f64 = 12.0;
-const TEXT_CHARS: usize = 200;
-const WAIT_SECONDS: f64 = 0.25;
+/// A search that has not noted a stream for this long does not find it.
+const FOUND_SECONDS: f64 = 1.0;
+/// Longer than a busy computer takes to answer a search.
+const FORSAKEN_SECONDS: f64 = 15.0;
+/// Pause between two attempts to connect to a sender that is found and cannot be reached.
+const RETRY_SECONDS: f64 = 2.0;

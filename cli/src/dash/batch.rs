@@ -1,0 +1,69 @@
+//! Samples on their way from an inlet to a row, so that the row is locked once for many.
+
+use schwann::{Error, Inlet};
+use schwann_proto::stream::ChannelFormat;
+
+/// Some samples of one stream.
+pub(super) struct Batch {
+    /// Stamps on the sender's clock.
+    pub(super) stamps: Vec<f64>,
+    /// What strings say, one text per sample.
+    pub(super) texts: Vec<String>,
+    bytes: Vec<u8>,
+    sample_len: usize,
+}
+
+impl Batch {
+    /// Begins without samples, of a stream with this format and number of channels.
+    pub(super) fn new(format: ChannelFormat, channel_count: usize) -> Self {
+        let sample_len = format.value_size().unwrap_or(0) * channel_count;
+        Self { stamps: Vec::new(), bytes: Vec::new(), texts: Vec::new(), sample_len }
+    }
+
+    /// Pulls one sample into the batch; returns its stamp on the sender's clock.
+    ///
+    /// - Errors: those of the inlet.
+    pub(super) fn pull(&mut self, inlet: &Inlet, timeout: f64) -> Result<Option<f64>, Error> {
+        let stamp = if self.sample_len == 0 {
+            let mut text = String::new();
+            let stamp = inlet.pull_strings(timeout, |part| append(&mut text, part))?;
+            self.texts.extend(stamp.map(|_| text));
+            stamp
+        } else {
+            let used = self.stamps.len() * self.sample_len;
+            self.bytes.resize(used + self.sample_len, 0);
+            inlet.pull_raw_sample(self.bytes.get_mut(used..).unwrap_or_default(), timeout)?
+        };
+        self.stamps.extend(stamp);
+        Ok(stamp)
+    }
+
+    /// The values of one sample, as this machine stores them.
+    pub(super) fn sample(&self, row: usize) -> &[u8] {
+        let start = row * self.sample_len;
+        self.bytes.get(start..start + self.sample_len).unwrap_or_default()
+    }
+
+    /// Whether it is time to take the samples out.
+    pub(super) fn is_full(&self) -> bool {
+        self.stamps.len() >= BATCH_SAMPLES || self.stamps.len() * self.sample_len >= BATCH_BYTES
+    }
+
+    /// Forgets the samples, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.stamps.clear();
+        self.texts.clear();
+    }
+}
+
+fn append(text: &mut String, part: &[u8]) {
+    if !text.is_empty() && !part.is_empty() {
+        text.push_str(", ");
+    }
+    let part = String::from_utf8_lossy(part);
+    text.extend(part.chars().take(TEXT_CHARS.saturating_sub(text.len())));
+}
+
+const BATCH_BYTES: usize = 8 << 20;
+const BATCH_SAMPLES: usize = 8192;
+const TEXT_CHARS: usize = 200;
