@@ -41,6 +41,18 @@ fn peak_memory() -> u64 {
     kibibytes.unwrap_or(0) * 1024
 }
 
+/// Describes a stream of strings at a port of this computer.
+fn description(version: &str, port: u16, channel_count: i32) -> String {
+    format!(
+        "<?xml version=\"1.0\"?><info><name>Huge</name><type>T</type><channel_count>{channel_count}</channel_count>\
+         <channel_format>string</channel_format><source_id>huge</source_id><nominal_srate>0.0</nominal_srate>\
+         <version>{version}</version><created_at>1.0</created_at><uid>{UID}</uid><session_id>default</session_id>\
+         <hostname>host</hostname><v4address>127.0.0.1</v4address><v4data_port>{port}</v4data_port>\
+         <v4service_port>{port}</v4service_port><v6address/><v6data_port>0</v6data_port>\
+         <v6service_port>0</v6service_port><desc/></info>"
+    )
+}
+
 /// A port that somebody else than us serves.
 struct Impostor(TcpListener);
 
@@ -52,14 +64,7 @@ impl Impostor {
     /// An inlet of the one-channel stream of strings that this port claims to serve.
     fn inlet(&self, version: &str) -> Arc<Inlet> {
         let port = self.0.local_addr().expect("bound").port();
-        let document = format!(
-            "<?xml version=\"1.0\"?><info><name>Huge</name><type>T</type><channel_count>1</channel_count>\
-             <channel_format>string</channel_format><source_id>huge</source_id><nominal_srate>0.0</nominal_srate>\
-             <version>{version}</version><created_at>1.0</created_at><uid>{UID}</uid><session_id>default</session_id>\
-             <hostname>host</hostname><v4address>127.0.0.1</v4address><v4data_port>{port}</v4data_port>\
-             <v4service_port>{port}</v4service_port><v6address/><v6data_port>0</v6data_port>\
-             <v6service_port>0</v6service_port><desc/></info>"
-        );
+        let document = description(version, port, 1);
         let info = StreamInfo::parse(document.as_bytes()).expect("a description");
         let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
         Arc::new(Inlet::with_config(&info, &options, config()).expect("an inlet"))
@@ -137,6 +142,37 @@ fn a_description_without_an_end_is_given_up() {
     }
     assert_eq!(ask.join().expect("no panic"), Err(Error::Lost));
     assert!(peak_memory() < MEMORY_LIMIT, "{}", peak_memory());
+}
+
+#[test]
+fn a_whole_description_of_another_shape_than_the_stream_was_found_with_is_refused() {
+    for (channel_count, format, outcome) in
+        [(i32::MAX, "string", Err(Error::Lost)), (1, "int8", Err(Error::Lost)), (1, "string", Ok(()))]
+    {
+        let impostor = Impostor::new();
+        let inlet = impostor.inlet("1.10");
+        let asking = Arc::clone(&inlet);
+        let ask = std::thread::spawn(move || asking.full_info(LONG).map(drop));
+        let document = description("1.10", 1, channel_count).replace("string", format);
+        let mut peer = impostor.answer(b"");
+        // Unread words would take the answer along.
+        assert!(peer.read(&mut [0; 64]).expect("a request") > 0);
+        peer.write_all(document.as_bytes()).expect("a connection");
+        drop(peer);
+        assert_eq!(ask.join().expect("no panic"), outcome, "{channel_count} x {format}");
+    }
+}
+
+#[test]
+fn a_description_of_more_channels_than_a_handshake_holds_is_refused_before_a_word_is_said() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let document = description("1.10", listener.local_addr().expect("bound").port(), i32::MAX);
+    let info = StreamInfo::parse(document.as_bytes()).expect("a description");
+    let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
+    let inlet = Inlet::with_config(&info, &options, config()).expect("an inlet");
+    assert_eq!(inlet.open_stream(LONG), Err(Error::Lost));
+    let (mut peer, _) = listener.accept().expect("a connection");
+    assert_eq!(peer.read(&mut [0; 1]).expect("an end"), 0, "nothing was asked");
 }
 
 #[test]

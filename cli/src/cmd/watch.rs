@@ -58,8 +58,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let info = find(arguments, &config)?;
     let wrong = |error| Problem::with(info.name(), error);
     let inlet = Inlet::with_config(&info, &InletOptions::default(), config).map_err(wrong)?;
-    let Some(mut chunk) = Chunk::for_stream(&info) else {
-        return Err(Problem::with(info.name(), "it has no channels"));
+    let mut chunk = loop {
+        match Chunk::open(&inlet, WAIT) {
+            Ok(Some(chunk)) => break chunk,
+            Ok(None) => return Err(Problem::with(info.name(), "it has no channels")),
+            Err(Error::Timeout) if stop.is_raised() => return Ok(Exit::Good),
+            Err(Error::Timeout) => {}
+            Err(error) => return Err(wrong(error)),
+        }
     };
     if arguments.clock == Clock::Local {
         inlet.set_post_processing(schwann_proto::postproc::CLOCKSYNC);

@@ -51,8 +51,23 @@ macro_rules! on_values {
 pub(crate) use on_values;
 
 impl Chunk {
-    /// Makes room for samples of a stream; none if it has no format.
-    pub(crate) fn for_stream(info: &StreamInfo) -> Option<Self> {
+    /// Connects to the stream and makes room for its samples; none if it has no channels or no format.
+    ///
+    /// Only then, because anybody may describe a stream of two thousand million channels. The sender of a connected
+    /// one has sent two samples.
+    ///
+    /// - Units: `patience` in seconds.
+    /// - Errors: those of [`Inlet::open_stream`].
+    pub(crate) fn open(inlet: &Inlet, patience: f64) -> Result<Option<Self>, Error> {
+        let info = inlet.info();
+        if info.channel_count() == 0 || info.channel_format() == ChannelFormat::Undefined {
+            return Ok(None);
+        }
+        inlet.open_stream(patience)?;
+        Ok(Self::for_stream(&info))
+    }
+
+    fn for_stream(info: &StreamInfo) -> Option<Self> {
         let channel_count = usize::try_from(info.channel_count()).ok().filter(|&count| count > 0)?;
         let rows = (VALUES_MAX / channel_count).clamp(1, ROWS_MAX);
         let all = rows * channel_count;

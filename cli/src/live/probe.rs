@@ -111,8 +111,8 @@ struct State {
 
 impl Shared {
     fn pull(&self) {
+        let Some(mut chunk) = self.open() else { return };
         let info = self.inlet.info();
-        let Some(mut chunk) = Chunk::for_stream(&info) else { return };
         let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
         // Everybody wants to know the clock; the first question starts the measurement.
         let _not_known_yet = self.inlet.clock_offset(0.0);
@@ -133,6 +133,26 @@ impl Shared {
                 thread::sleep(pause);
             }
         }
+    }
+
+    /// Connects; none if this is to end before, or if there is nothing to receive.
+    fn open(&self) -> Option<Chunk> {
+        while !self.end.load(Ordering::Relaxed) {
+            let opened = Chunk::open(&self.inlet, PATIENCE);
+            let mut state = self.lock();
+            while let Some(event) = self.inlet.next_event(0.0) {
+                state.follow(event);
+            }
+            match opened {
+                Ok(chunk) => return chunk,
+                Err(Error::Lost) => {
+                    state.reach = Reach::Gone;
+                    return None;
+                }
+                Err(_) => {}
+            }
+        }
+        None
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

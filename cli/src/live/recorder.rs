@@ -199,9 +199,9 @@ struct Pulling {
 
 impl Pulling {
     fn run(mut self) {
-        let Some(info) = self.open() else { return };
+        let Some((info, chunk)) = self.open() else { return };
         let added = self.file.writer.add_stream(&String::from_utf8_lossy(&info.fullinfo()));
-        let (Some(mut chunk), Ok(writer)) = (Chunk::for_stream(&info), added) else {
+        let (Some(mut chunk), Ok(writer)) = (chunk, added) else {
             lock(&self.shared.state).phase = Phase::Unreadable;
             return;
         };
@@ -226,17 +226,21 @@ impl Pulling {
     }
 
     /// Connects and asks for the whole description; none if the recording ends before that.
-    fn open(&mut self) -> Option<StreamInfo> {
-        let mut opened = false;
+    fn open(&self) -> Option<(StreamInfo, Option<Chunk>)> {
+        let mut chunk = None;
         while !self.stop.is_raised() {
-            let outcome = if opened {
-                self.shared.inlet.full_info(PATIENCE).map(Some)
-            } else {
-                self.shared.inlet.open_stream(PATIENCE).map(|()| None)
+            let outcome = match chunk.take() {
+                None => Chunk::open(&self.shared.inlet, PATIENCE).map(|opened| chunk = Some(opened)),
+                Some(opened) => match self.shared.inlet.full_info(PATIENCE) {
+                    Ok(info) => return Some((info, opened)),
+                    Err(error) => {
+                        chunk = Some(opened);
+                        Err(error)
+                    }
+                },
             };
             match outcome {
-                Ok(Some(info)) => return Some(info),
-                Ok(None) => opened = true,
+                Ok(()) => {}
                 Err(Error::Lost) => {
                     lock(&self.shared.state).phase = Phase::Lost;
                     return None;

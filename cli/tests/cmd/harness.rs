@@ -12,6 +12,9 @@ use serde_json::Value;
 /// A folder and a network that no other test shares; the folder is removed at the end.
 pub(crate) struct Lab {
     folder: PathBuf,
+    session: String,
+    /// The last port at which outlets are asked on this computer.
+    last_port: u16,
 }
 
 impl Lab {
@@ -21,14 +24,24 @@ impl Lab {
         let folder = env::temp_dir().join(format!("schwann-cmd-{}-{test}", process::id()));
         fs::create_dir_all(&folder).unwrap();
         let base = 10_000 + (process::id() % 120) as u16 * 60 + number * 20;
+        let session = format!("{test}-{}", process::id());
         let text = format!(
             "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=19\nIPv6=disable\n\
-             [multicast]\nResolveScope=machine\n[lab]\nSessionID={test}-{}\n",
+             [multicast]\nResolveScope=machine\n[lab]\nSessionID={session}\n",
             base + 19,
-            process::id()
         );
         fs::write(folder.join("lsl_api.cfg"), &text).unwrap();
-        Self { folder }
+        Self { folder, session, last_port: base + 18 }
+    }
+
+    /// The session of its streams.
+    pub(crate) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The last port at which outlets are asked on this computer.
+    pub(crate) fn last_port(&self) -> u16 {
+        self.last_port
     }
 
     /// A path in the folder.

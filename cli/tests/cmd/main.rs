@@ -6,6 +6,8 @@ mod demo;
 #[cfg(unix)]
 mod fake;
 #[cfg(unix)]
+mod forged;
+#[cfg(unix)]
 mod ft;
 mod harness;
 mod json;

@@ -113,8 +113,10 @@ fn ask(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<Vec<u8>, Han
     Ok(document)
 }
 
-/// The description, if it is that of the stream.
+/// The description, if it is that of the stream: callers take memory for the shape that it names.
 fn read(document: &[u8], present: &StreamInfo) -> Result<StreamInfo, Failure> {
     let info = StreamInfo::parse(document).map_err(|_| Failure::Outlet)?;
-    if info.uid() == present.uid() { Ok(info) } else { Err(Failure::Outlet) }
+    let same_shape =
+        info.channel_count() == present.channel_count() && info.channel_format() == present.channel_format();
+    if info.uid() == present.uid() && same_shape { Ok(info) } else { Err(Failure::Outlet) }
 }

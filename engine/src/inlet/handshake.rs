@@ -53,6 +53,8 @@ pub(crate) enum HandshakeError {
     Response(ResponseError),
     /// The outlet did not answer in time.
     Slow,
+    /// The description asks for more channels than a handshake has room for.
+    Vast,
 }
 
 impl fmt::Display for HandshakeError {
@@ -68,6 +70,9 @@ impl fmt::Display for HandshakeError {
             Self::Refused(refusal) => write!(out, "no secure session: {refusal}"),
             Self::Response(error) => error.fmt(out),
             Self::Slow => out.write_str("the outlet did not answer in time"),
+            Self::Vast => {
+                out.write_str("the description asks for more channels than a connection can begin with")
+            }
         }
     }
 }
@@ -136,6 +141,9 @@ pub(crate) fn shake_hands(
     sealing: Option<(&Arc<Member>, Suite)>,
 ) -> Result<Agreed, HandshakeError> {
     let deadline = Instant::now() + PATIENCE;
+    if !has_room_for_pattern(wanted.info) {
+        return Err(HandshakeError::Vast);
+    }
     finish_connecting(link, deadline)?;
     let mut conversation = Conversation { link, received: Vec::new(), opener: Opener::default(), deadline };
     if let Some((member, suite)) = sealing {
@@ -170,6 +178,13 @@ pub(crate) fn shake_hands(
         .until(response.len, |bytes| test_pattern::verify(&layout, bytes).map_err(HandshakeError::Pattern))?;
     let early = conversation.received.split_off(response.len + len);
     Ok(Agreed { layout, archive: None, early, opener: conversation.opener })
+}
+
+/// Whether the two samples of the test pattern fit into what is kept of a handshake. A value has a byte at least.
+fn has_room_for_pattern(info: &StreamInfo) -> bool {
+    let value_len = info.channel_format().value_size().unwrap_or(1);
+    let pattern_len = (info.channel_count() as usize).saturating_mul(2 * value_len);
+    pattern_len <= HANDSHAKE_LIMIT
 }
 
 fn finish_connecting(link: &Link, deadline: Instant) -> Result<(), HandshakeError> {

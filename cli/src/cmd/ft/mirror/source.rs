@@ -97,8 +97,15 @@ impl Signal {
                 Err(error) => return Err(wrong(error)),
             }
         };
-        let parts = Chunk::for_stream(&full).zip(header(&full));
-        let Some((chunk, header)) = parts else { return Ok(None) };
+        let chunk = loop {
+            match Chunk::open(&inlet, CONNECT_PATIENCE) {
+                Ok(chunk) => break chunk,
+                Err(Error::Timeout) if !stop.is_raised() => {}
+                Err(Error::Timeout | Error::Lost) => return Ok(None),
+                Err(error) => return Err(wrong(error)),
+            }
+        };
+        let Some((chunk, header)) = chunk.zip(header(&full)) else { return Ok(None) };
         // Measured from now on, so that it is known when the first marker comes.
         let _not_yet = inlet.clock_offset(0.0);
         Ok(Some(Self { inlet, chunk, header, name: info.name().to_string_lossy().into_owned() }))

@@ -1,0 +1,116 @@
+//! Streams that a stranger makes up: whatever they claim, they take little memory and few threads, and keep nothing from ending.
+
+use core::net::Ipv4Addr;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::net::{TcpListener, UdpSocket};
+use std::process::Command;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use serde_json::Value;
+
+use crate::harness::Lab;
+
+/// Answers every search of a lab with made-up streams, at whose port a listener takes connections and says nothing.
+struct Forger {
+    called: Arc<AtomicUsize>,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Forger {
+    /// Makes up `count` streams of `channels` channels for each search, with new ids each time.
+    fn of(lab: &Lab, count: usize, channels: u32) -> Self {
+        let socket =
+            UdpSocket::bind((Ipv4Addr::LOCALHOST, lab.last_port())).expect("the port is the test's own");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+        let (called, ends) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let (calls, end, session) = (Arc::clone(&called), Arc::clone(&ends), lab.session().to_owned());
+        let thread = thread::spawn(move || {
+            let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+            silent.set_nonblocking(true).expect("a listener");
+            let port = silent.local_addr().expect("bound").port();
+            let (mut query, mut number, mut callers) = ([0; 4096], 0_u64, Vec::new());
+            while !end.load(Ordering::Relaxed) {
+                callers.extend(silent.accept());
+                calls.store(callers.len(), Ordering::Relaxed);
+                let Ok((len, source)) = socket.recv_from(&mut query) else { continue };
+                let Some((answer_port, id)) = asked(&query[..len]) else { continue };
+                for _ in 0..count {
+                    number += 1;
+                    let answer = format!("{id}\r\n{}", description(number, channels, &session, port));
+                    // What the searcher's socket has no room for is lost, as on any network.
+                    let _lost = socket.send_to(answer.as_bytes(), (source.ip(), answer_port));
+                }
+            }
+        });
+        Self { called, ends, thread: Some(thread) }
+    }
+
+    /// How many connections were made to the streams.
+    fn called(&self) -> usize {
+        self.called.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Forger {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _panicked_aloud = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// The port to which a query wants its answers, and its id.
+fn asked(query: &[u8]) -> Option<(u16, &str)> {
+    let text = core::str::from_utf8(query).ok()?;
+    let (port, id) = text.strip_prefix("LSL:shortinfo\r\n")?.lines().nth(1)?.trim().split_once(' ')?;
+    Some((port.parse().ok()?, id))
+}
+
+fn description(number: u64, channels: u32, session: &str, port: u16) -> String {
+    format!(
+        "<?xml version=\"1.0\"?><info><name>Forged</name><type>EEG</type><channel_count>{channels}</channel_count>\
+         <channel_format>double64</channel_format><source_id>forged-{number}</source_id>\
+         <nominal_srate>1000.0</nominal_srate><version>1.10</version><created_at>1.0</created_at>\
+         <uid>00000000-0000-4000-8000-{number:012x}</uid><session_id>{session}</session_id>\
+         <hostname>host-{number}</hostname><v4address/><v4data_port>{port}</v4data_port>\
+         <v4service_port>{port}</v4service_port><v6address/><v6data_port>0</v6data_port>\
+         <v6service_port>0</v6service_port><desc/></info>"
+    )
+}
+
+/// The program, where it may have no more than 4 GiB of addresses.
+fn limited(lab: &Lab, arguments: &[&str]) -> Command {
+    let schwann = lab.schwann(arguments);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "ulimit -v 4194304; exec \"$@\"", "sh"])
+        .arg(schwann.get_program())
+        .args(schwann.get_args());
+    shell.current_dir(lab.path("."));
+    for (name, value) in schwann.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    shell
+}
+
+#[test]
+fn a_description_of_two_thousand_million_channels_takes_no_memory() {
+    let lab = Lab::new("vast");
+    let forger = Forger::of(&lab, 1, i32::MAX.unsigned_abs());
+    let look = limited(&lab, &["--json"]).output().expect("it runs");
+    let seen: Value = serde_json::from_slice(&look.stdout).expect("JSON, and no abort");
+    assert_eq!(look.status.code(), Some(1), "a stream that is not there is not well");
+    let streams = seen["streams"].as_array().expect("a list");
+    assert!(!streams.is_empty(), "the made-up stream was not found: {seen}");
+    for arguments in [&["watch", "Forged", "--csv"][..], &["dash", "--no-browser", "--port", "0"]] {
+        let before = forger.called();
+        let mut running = limited(&lab, arguments).spawn().expect("it runs");
+        while forger.called() == before {
+            assert_eq!(running.try_wait().expect("a child"), None, "{arguments:?} ended by itself");
+            thread::yield_now();
+        }
+        running.kill().and_then(|()| running.wait()).expect("a child");
+    }
+}
