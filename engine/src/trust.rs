@@ -15,18 +15,22 @@ use schwann_session::{Refusal, Roles, UnixSeconds};
 
 mod files;
 mod member;
+mod peer;
 mod secrecy;
 pub mod store;
 mod streams;
 #[cfg(test)]
 mod tests;
+pub(crate) mod update;
 
 pub use self::files::{install as install_list, replace as replace_list};
-pub(crate) use self::member::{DiscoverySecret, Watcher};
-pub use self::member::{Member, UpdateError};
+pub(crate) use self::member::DiscoverySecret;
+pub use self::member::{Member, UpdateError, Watcher};
+pub use self::peer::Peer;
 pub use self::secrecy::{forbid_dumps, keep_from_swap, keep_stack_from_swap};
 pub use self::streams::StreamPolicies;
 pub(crate) use self::streams::of_description;
+pub use self::update::Assembly;
 
 /// What may go in the clear; a later one is stricter.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]

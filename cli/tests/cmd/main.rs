@@ -20,4 +20,6 @@ mod record;
 mod run;
 #[cfg(unix)]
 mod tunnel;
+#[cfg(unix)]
+mod tunnel_lab;
 mod watch;

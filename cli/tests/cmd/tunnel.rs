@@ -23,20 +23,20 @@ fn at(lab: &Lab, computer: &str, arguments: &[&str]) -> Command {
 }
 
 /// Runs a command of a computer to its end; returns its exit code and all that it said.
-fn says(lab: &Lab, computer: &str, arguments: &[&str]) -> (Option<i32>, String) {
+pub(crate) fn says(lab: &Lab, computer: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let output = at(lab, computer, arguments).output().expect("a process");
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
     (output.status.code(), text.concat())
 }
 
 /// Founds a lab at the computer of the buffer.
-fn found(lab: &Lab, computer: &str) {
+pub(crate) fn found(lab: &Lab, computer: &str) {
     let (code, said) = says(lab, computer, &["keys", "init", "--unprotected", "--name", computer]);
     assert_eq!(code, Some(0), "{said}");
 }
 
 /// Makes `computer` a member of the lab of `authority`.
-fn enrol(lab: &Lab, authority: &str, computer: &str, roles: &[&str]) {
+pub(crate) fn enrol(lab: &Lab, authority: &str, computer: &str, roles: &[&str]) {
     let last = |said: &str, what: &str| {
         let line = said.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{said}"));
         line.split_whitespace().last().expect("a word").to_owned()
@@ -54,19 +54,19 @@ fn enrol(lab: &Lab, authority: &str, computer: &str, roles: &[&str]) {
 }
 
 /// Serves a buffer, and shares it at a free port.
-fn share(lab: &Lab, more: &[&str]) -> (Running, Running) {
+pub(crate) fn share(lab: &Lab, more: &[&str]) -> (Running, Running) {
     let buffer = Running::spawn(&mut at(lab, "meg", &["ft", "serve", "localhost:0"]));
     let arguments = ["ft", "tunnel", "share", &buffer.address, "--listen", "127.0.0.1:0"];
     let shared = Running::spawn(at(lab, "meg", &[&arguments, more].concat()).stderr(Stdio::piped()));
     (buffer, shared)
 }
 
-fn join(lab: &Lab, computer: &str, there: &str) -> Running {
+pub(crate) fn join(lab: &Lab, computer: &str, there: &str) -> Running {
     Running::spawn(at(lab, computer, &["ft", "tunnel", "join", there, "localhost:0"]).stderr(Stdio::piped()))
 }
 
 /// Waits until a line of `said` contains `text`.
-fn wait_for(said: ChildStderr, text: &str) {
+pub(crate) fn wait_for(said: ChildStderr, text: &str) {
     let mut lines = BufReader::new(said).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains(text)), "it ended without saying {text:?}");
 }
@@ -76,31 +76,50 @@ fn header() -> Header {
 }
 
 /// A wire between the computers: keeps what goes over it, and can change a byte of what the joining end sends.
-struct Wire {
-    address: String,
+pub(crate) struct Wire {
+    pub(crate) address: String,
     seen: Arc<Mutex<Vec<u8>>>,
+    /// What went over the newest connection, from the joining end and to it.
+    newest: Arc<[Mutex<Vec<u8>>; 2]>,
     flip_at: Arc<AtomicUsize>,
 }
 
 impl Wire {
-    fn to(there: &str) -> Self {
+    pub(crate) fn to(there: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound").to_string();
         let (seen, flip_at) = (Arc::default(), Arc::new(AtomicUsize::new(usize::MAX)));
-        let wire = Self { address, seen: Arc::clone(&seen), flip_at: Arc::clone(&flip_at) };
+        let newest: Arc<[Mutex<Vec<u8>>; 2]> = Arc::default();
+        let wire = Self {
+            address,
+            seen: Arc::clone(&seen),
+            newest: Arc::clone(&newest),
+            flip_at: Arc::clone(&flip_at),
+        };
         let there = there.to_owned();
         thread::spawn(move || {
             for here in listener.incoming().map_while(Result::ok) {
                 let far = TcpStream::connect(&there).expect("the other end");
                 let ends = |one: &TcpStream| one.try_clone().expect("a socket");
-                let (seen_there, flip) = (Arc::clone(&seen), Arc::clone(&flip_at));
-                let (from, to) = (ends(&here), ends(&far));
-                thread::spawn(move || pass_on(from, to, &seen_there, &flip));
-                let (seen_here, never) = (Arc::clone(&seen), AtomicUsize::new(usize::MAX));
-                thread::spawn(move || pass_on(far, here, &seen_here, &never));
+                newest.iter().for_each(|bytes| bytes.lock().expect("whole").clear());
+                let (seen_there, newest_there) = (Arc::clone(&seen), Arc::clone(&newest));
+                let (flip, from, to) = (Arc::clone(&flip_at), ends(&here), ends(&far));
+                thread::spawn(move || pass_on(from, to, [&seen_there, &newest_there[0]], &flip));
+                let (seen_here, newest_here) = (Arc::clone(&seen), Arc::clone(&newest));
+                let never = AtomicUsize::new(usize::MAX);
+                thread::spawn(move || pass_on(far, here, [&seen_here, &newest_here[1]], &never));
             }
         });
         wire
+    }
+
+    /// How often each end has changed its key over the newest connection.
+    pub(crate) fn rekeys(&self) -> [usize; 2] {
+        let [there, back] = &*self.newest;
+        [(there, MESSAGES_1_AND_3), (back, MESSAGE_2)].map(|(bytes, handshake)| {
+            let bytes = bytes.lock().expect("whole");
+            Records(bytes.get(handshake..).unwrap_or_default()).filter(|kind| *kind == REKEY).count()
+        })
     }
 
     fn has_seen(&self, text: &[u8]) -> bool {
@@ -108,7 +127,7 @@ impl Wire {
     }
 }
 
-fn pass_on(mut from: TcpStream, mut to: TcpStream, seen: &Mutex<Vec<u8>>, flip_at: &AtomicUsize) {
+fn pass_on(mut from: TcpStream, mut to: TcpStream, seen: [&Mutex<Vec<u8>>; 2], flip_at: &AtomicUsize) {
     let (mut bytes, mut passed) = ([0; 4096], 0);
     while let Ok(count @ 1..) = from.read(&mut bytes) {
         let arrived = &mut bytes[..count];
@@ -117,7 +136,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, seen: &Mutex<Vec<u8>>, flip_a
             *byte ^= 1;
         }
         passed += count;
-        seen.lock().expect("whole").extend_from_slice(arrived);
+        seen.iter().for_each(|seen| seen.lock().expect("whole").extend_from_slice(arrived));
         if to.write_all(arrived).is_err() {
             break;
         }
@@ -125,8 +144,28 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, seen: &Mutex<Vec<u8>>, flip_a
     let _gone = to.shutdown(Shutdown::Write);
 }
 
-/// Bytes of a handshake and a hello that the joining end sends (spec: secure-session §3.3, fieldtrip §19.2).
-const BEFORE_THE_FIRST_REQUEST: usize = "LSL:secure/1 hybrid\r\n".len() + 2 + 1232 + 2 + 336 + 4 + 8 + 16;
+/// The types of the whole records on a wire (spec: secure-session §4.1).
+struct Records<'a>(&'a [u8]);
+
+impl Iterator for Records<'_> {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        let [kind, low, middle, high] = *self.0.first_chunk()?;
+        let length = u32::from_le_bytes([low, middle, high, 0]) as usize;
+        self.0 = self.0.get(4 + length + 16..)?;
+        Some(kind)
+    }
+}
+
+/// The type of a record that changes the key.
+const REKEY: u8 = 2;
+/// Bytes of a handshake that the joining end sends (spec: secure-session §3.3).
+const MESSAGES_1_AND_3: usize = "LSL:secure/1 hybrid\r\n".len() + 2 + 1232 + 2 + 336;
+/// Bytes of a handshake that the sharing end sends.
+const MESSAGE_2: usize = 2 + 1456;
+/// Bytes before the first request: the handshake, and the hello (spec: fieldtrip §19.2).
+const BEFORE_THE_FIRST_REQUEST: usize = MESSAGES_1_AND_3 + 4 + 8 + 16;
 
 #[test]
 fn a_buffer_elsewhere_is_as_if_it_were_here_and_the_wire_shows_nothing() {
@@ -203,8 +242,7 @@ fn hostile_bytes_end_their_own_connection_and_change_nothing() {
         let mut answer = Vec::new();
         // A reset is an end, too.
         let _reset = stranger.read_to_end(&mut answer);
-        let message_2 = 2 + 1456;
-        assert!(answer.len() <= message_2 + 1, "{} bytes for a stranger", answer.len());
+        assert!(answer.len() <= MESSAGE_2 + 1, "{} bytes for a stranger", answer.len());
         client.put_samples(2, &[1, 2]).expect("others are not disturbed");
     }
     assert_eq!(client.header().expect("a header").1.samples, 10);

@@ -4,7 +4,6 @@ pub(crate) mod advertisement;
 pub(crate) mod interfaces;
 pub(crate) mod interrupt;
 pub(crate) mod lab_call;
-pub(crate) mod lab_update;
 pub(crate) mod link;
 pub(crate) mod listener;
 #[cfg(target_os = "linux")]

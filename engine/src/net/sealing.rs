@@ -3,19 +3,17 @@
 //! The layer's state is under a lock that is held for the arithmetic alone, never while the kernel works.
 
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
 
-use super::lab_update::{Assembly, pieces};
 use super::link::Link;
 use crate::process::Maker;
-use crate::security;
 use crate::time::since_start;
-use crate::trust::Member;
+pub(crate) use crate::trust::Peer;
+use crate::trust::update::Assembly;
 
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
 const SEAL_LEN: usize = 64 * 1024;
@@ -25,20 +23,6 @@ const SEAL_LEN: usize = 64 * 1024;
 fn make_room(wire: &mut Vec<u8>, len: usize) {
     if wire.len() < len {
         wire.resize(len, 0);
-    }
-}
-
-/// Who is at the other end of a sealed link, and who is at this one.
-pub(crate) struct Peer {
-    pub(crate) identity: PeerIdentity,
-    member: Arc<Member>,
-    /// The newest revocation list that the peer is known to have, or was sent.
-    list: AtomicU64,
-}
-
-impl Peer {
-    pub(crate) fn new(identity: PeerIdentity, member: Arc<Member>) -> Self {
-        Self { identity, member, list: AtomicU64::new(identity.revocation_number) }
     }
 }
 
@@ -117,25 +101,20 @@ impl Sealing {
 
     /// Who is at the other end.
     pub(crate) fn peer(&self) -> Option<&PeerIdentity> {
-        self.peer.as_ref().map(|peer| &peer.identity)
+        self.peer.as_ref().map(Peer::identity)
     }
 
     /// Whether the peer's certificate has been revoked since it was let in.
     pub(crate) fn is_revoked(&self) -> bool {
-        let is_out = |peer: &Peer| peer.member.standing().is_revoked(peer.identity.statement.serial);
-        self.peer.as_ref().is_some_and(is_out)
+        self.peer.as_ref().is_some_and(Peer::is_revoked)
     }
 
     /// Queues the newest revocation list for the peer, if the peer's is older; says whether it did.
     pub(crate) fn offer_update(&self) -> bool {
         let Some(peer) = &self.peer else { return false };
-        let standing = peer.member.standing();
-        if peer.list.fetch_max(standing.number(), Ordering::Relaxed) >= standing.number() {
-            return false;
-        }
         let mut state = self.lock();
-        let most = state.layer.control_len();
-        state.control.extend(pieces(standing.number(), &standing.update(), most));
+        let Some(news) = peer.news(state.layer.control_len()) else { return false };
+        state.control.extend(news);
         self.has_control.store(true, Ordering::Relaxed);
         true
     }
@@ -282,19 +261,10 @@ impl Sealing {
             }
         };
         drop(guard);
-        if let Some(update) = update {
-            self.take_in(&update);
+        if let Some((update, peer)) = update.zip(self.peer.as_ref()) {
+            peer.take_in(&update);
         }
         Ok((done, flow))
-    }
-
-    /// Takes in an update of the lab that the peer handed on.
-    fn take_in(&self, update: &[u8]) {
-        let Some(peer) = &self.peer else { return };
-        match peer.member.take_in(update) {
-            Ok(_) => drop(peer.list.fetch_max(peer.member.standing().number(), Ordering::Relaxed)),
-            Err(error) => security::disloyal(&peer.identity, &error),
-        }
     }
 
     /// Hands out what seals datagrams, once.

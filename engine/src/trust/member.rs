@@ -42,7 +42,7 @@ pub struct Member {
 }
 
 /// Somebody with connections that a new revocation list concerns.
-pub(crate) trait Watcher: Send + Sync {
+pub trait Watcher: Send + Sync {
     /// A newer list is in force. Must not wait.
     fn lab_changed(&self);
 }
@@ -135,7 +135,7 @@ impl Member {
     }
 
     /// What a session that was just made goes by.
-    pub(crate) fn rekey_limits(&self) -> RekeyLimits {
+    pub fn rekey_limits(&self) -> RekeyLimits {
         RekeyLimits { lifetime: self.key_lifetime, ..RekeyLimits::default() }
     }
 
@@ -173,7 +173,7 @@ impl Member {
     }
 
     /// Tells `watcher` of every newer list, as long as it lives.
-    pub(crate) fn watch(&self, watcher: Weak<dyn Watcher>) {
+    pub fn watch(&self, watcher: Weak<dyn Watcher>) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| watcher.strong_count() > 0);
         watchers.push(watcher);
@@ -244,7 +244,14 @@ impl Member {
     /// Looks whether another program of this computer, such as `schwann keys revoke`, has stored a newer
     /// list. Looks at most once in [`LOOK_EVERY`](super::files::LOOK_EVERY).
     pub(crate) fn refresh(&self) {
-        let Some(files) = self.files.as_ref().filter(|files| files.is_time_to_look()) else { return };
+        if self.files.as_ref().is_some_and(Files::is_time_to_look) {
+            self.look();
+        }
+    }
+
+    /// The same now, at the cost of a look at one file.
+    pub fn look(&self) {
+        let Some(files) = &self.files else { return };
         if let Some((list, discovery)) = files.newer_than(&self.lab, self.revocation_number()) {
             self.replace(list, discovery);
         }

@@ -11,10 +11,11 @@ use schwann_session::{Refusal, Roles};
 
 use super::PORT;
 use super::hello::{Answer, HELLO};
-use super::keys::{Keys, member};
+use super::inbox::Inbox;
+use super::keys::Keys;
 use super::plain::{Plain, PlainListener, must_be_here};
-use super::relay::{ReadOnly, relay};
-use super::sealed::{Inbox, SealError, Sealed};
+use super::relay::{ReadOnly, RelayError, relay};
+use super::sealed::{SealError, Sealed};
 use super::share::{explain, keep_alive};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
@@ -44,18 +45,19 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     must_be_here(&arguments.here, "name localhost:PORT, or the path of a UNIX socket")?;
     let stop = Stop::on_signals()?;
-    let keys = Keys::load(lab::config(), Roles::SUBSCRIBE)?;
+    let keys = Keys::load(&lab::config(), Roles::SUBSCRIBE)?;
     let (host, port) = &arguments.there;
     let shared = Arc::new(Shared { keys, host: host.clone(), port: *port, said: Mutex::default() });
     // Once now, so that what is wrong is said before a program waits for it.
-    let (probe, _, peer, answer) = shared.connect().map_err(|error| Problem::with(shared.name(), error))?;
+    let (probe, _, answer) = shared.connect().map_err(|error| Problem::with(shared.name(), error))?;
+    let peer = probe.peer().identity().statement.name;
     // Otherwise the other end would have to report a connection that was cut.
     probe.finish_sending();
     let bound = PlainListener::bind(&arguments.here);
     let (listeners, here) = bound.map_err(|error| Problem::with(&arguments.here, explain(&error)))?;
     writeln!(io::stdout(), "{here}")?;
     let only = if answer == Answer::JoinedToRead { ", to read only" } else { "" };
-    writeln!(io::stdout(), "joined to {peer} at {}{only}", shared.name())?;
+    writeln!(io::stdout(), "joined to {} at {}{only}", peer.as_str(), shared.name())?;
     for listener in listeners {
         let shared = Arc::clone(&shared);
         thread::spawn(move || accept_all(&listener, &shared));
@@ -125,17 +127,16 @@ impl Shared {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Connects, and returns who is there and what it permits.
-    fn connect(&self) -> Result<(Sealed, Inbox, String, Answer), JoinError> {
+    /// Connects, and returns what the other end permits.
+    fn connect(&self) -> Result<(Arc<Sealed>, Inbox, Answer), JoinError> {
         let socket = self.reach().map_err(JoinError::Unreachable)?;
-        let trust = self.keys.trust();
-        let member = member(&trust).map_err(|_| SealError::Refused(Refusal::WrongLab))?;
-        let (sealed, mut inbox, identity) = Sealed::join(socket, member)?;
-        sealed.send(&HELLO, &mut Vec::new())?;
+        let (sealed, mut inbox) = Sealed::join(socket, self.keys.member())?;
+        self.keys.look_after(&sealed);
+        sealed.send(&HELLO)?;
         let answer = Answer::parse(sealed.receive_hello(&mut inbox)?);
         match answer.ok_or(SealError::Refused(Refusal::PeerTooNew))? {
             Answer::NoBuffer => Err(JoinError::NoBuffer),
-            answer => Ok((sealed, inbox, identity.statement.name.as_str().to_owned(), answer)),
+            answer => Ok((sealed, inbox, answer)),
         }
     }
 
@@ -176,12 +177,15 @@ fn accept_all(listener: &PlainListener, shared: &Arc<Shared>) {
 
 fn serve(plain: &Plain, shared: &Shared) {
     match shared.connect() {
-        Ok((sealed, mut inbox, _, answer)) => {
+        Ok((sealed, mut inbox, answer)) => {
             *shared.said.lock().unwrap_or_else(PoisonError::into_inner) = String::new();
             // The other end would stop it too, but cannot tell the person here.
             let read_only = if answer == Answer::JoinedToRead { ReadOnly::Plain } else { ReadOnly::Neither };
             if let Err(error) = relay(&sealed, &mut inbox, plain, read_only) {
-                shared.say(error.to_string());
+                shared.say(match error {
+                    RelayError::Sealed(error) => JoinError::Sealed(error).to_string(),
+                    error => error.to_string(),
+                });
             }
         }
         Err(error) => shared.say(error.to_string()),

@@ -1,59 +1,47 @@
-//! Which key an end of a tunnel has, kept up to date.
+//! Which key an end of a tunnel has, and the lab's newest list of revoked devices.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use schwann::Config;
 use schwann::trust::{Member, Trust, TrustError, store};
 use schwann_session::Roles;
 
+use super::sealed::Sealed;
+use super::warden::Warden;
 use crate::exit::Problem;
 
-/// This device's membership in the lab, read again when the list of revoked devices changes.
+/// This device's membership in the lab, and what holds its sessions against the lab's lists.
 pub(super) struct Keys {
-    config: Arc<Config>,
-    role: Roles,
-    read: Mutex<(Arc<Trust>, Option<SystemTime>)>,
+    member: Arc<Member>,
+    warden: Arc<Warden>,
 }
 
 impl Keys {
     /// Reads the keys, which must permit `role`. A tunnel is never plain, whatever the policy for streams is.
     ///
     /// - Errors: there is no key that can be used; the text says what to do.
-    pub(super) fn load(config: Arc<Config>, role: Roles) -> Result<Self, Problem> {
-        let changed = revoked_at();
-        let trust = Arc::new(store::load(&config).map_err(no_key)?);
-        let keys = Self { config, role, read: Mutex::new((trust, changed)) };
-        let trust = keys.trust();
-        member(&trust).map_err(no_key)?.check(role).map_err(no_key)?;
-        Ok(keys)
+    pub(super) fn load(config: &Config, role: Roles) -> Result<Self, Problem> {
+        let trust = store::load(config).map_err(no_key)?;
+        let member = member(&trust).map_err(no_key)?;
+        member.check(role).map_err(no_key)?;
+        let warden = Warden::start(Arc::clone(&member)).map_err(|error| Problem::with("tunnel", error))?;
+        Ok(Self { member, warden })
     }
 
-    /// The keys as they are now.
-    pub(super) fn trust(&self) -> Arc<Trust> {
-        let changed = revoked_at();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if read.1 != changed {
-            match store::load(&self.config) {
-                Ok(trust) if member(&trust).is_ok_and(|member| member.check(self.role).is_ok()) => {
-                    *read = (Arc::new(trust), changed);
-                }
-                // Half written, or out: what was read before stays in force until it can be read.
-                Ok(_) => eprintln!("schwann: the keys changed and cannot be used; run `schwann keys status`"),
-                Err(error) => eprintln!("schwann: the keys changed and cannot be read: {error}"),
-            }
-        }
-        Arc::clone(&read.0)
+    /// The membership, with the list that is on disk now.
+    pub(super) fn member(&self) -> &Arc<Member> {
+        self.member.look();
+        &self.member
+    }
+
+    /// Ends this session once its device is revoked, and keeps the other end informed.
+    pub(super) fn look_after(&self, session: &Arc<Sealed>) {
+        self.warden.look_after(session);
     }
 }
 
-/// The membership of a trust that was loaded.
-pub(super) fn member(trust: &Trust) -> Result<&Member, TrustError> {
-    trust.member().map(Arc::as_ref).ok_or_else(|| TrustError::NoKey(store::folder()))
-}
-
-fn revoked_at() -> Option<SystemTime> {
-    std::fs::metadata(store::folder().join(store::REVOKED)).and_then(|file| file.modified()).ok()
+fn member(trust: &Trust) -> Result<Arc<Member>, TrustError> {
+    trust.member().cloned().ok_or_else(|| TrustError::NoKey(store::folder()))
 }
 
 fn no_key(error: TrustError) -> Problem {

@@ -8,12 +8,15 @@
 
 mod crowd;
 mod hello;
+mod inbox;
 mod join;
 mod keys;
 mod plain;
 mod relay;
 mod sealed;
+mod shake;
 mod share;
+mod warden;
 
 use crate::exit::Outcome;
 

@@ -6,8 +6,9 @@ use std::thread;
 
 use schwann_fieldtrip::{Onlooker, Stopped};
 
+use super::inbox::Inbox;
 use super::plain::Plain;
-use super::sealed::{Inbox, SealError, Sealed};
+use super::sealed::{SealError, Sealed};
 
 /// Why a relay ended before both ends were done.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ pub(super) fn relay(
 }
 
 fn send_all(mut plain: &Plain, sealed: &Sealed, mut onlooker: Option<Onlooker>) -> Result<(), RelayError> {
-    let (mut bytes, mut wire) = (vec![0; READ_BYTES], Vec::new());
+    let mut bytes = vec![0; READ_BYTES];
     loop {
         let count = match plain.read(&mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -97,7 +98,7 @@ fn send_all(mut plain: &Plain, sealed: &Sealed, mut onlooker: Option<Onlooker>) 
         }
         let arrived = bytes.get(..count).unwrap_or_default();
         look(&mut onlooker, arrived)?;
-        sealed.send(arrived, &mut wire)?;
+        sealed.send(arrived)?;
     }
 }
 

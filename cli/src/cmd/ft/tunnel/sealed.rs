@@ -1,20 +1,21 @@
-//! The sealed connection of a tunnel: the handshake, and the bytes behind it.
+//! The sealed connection of a tunnel: the bytes behind the handshake, and what members tell each other besides.
 
 use core::fmt;
 use core::ops::Range;
-use core::time::Duration;
-use std::io::{self, Read as _, Write as _};
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
-use schwann::trust::Member;
+use schwann::trust::{Assembly, Member, Peer};
 use schwann_session::{
-    Context, Established, HANDSHAKE_LIMIT, Initiator, Layer as _, LayerError, MAX_RECORD, Opened,
-    PeerIdentity, Progress, RECORD_OVERHEAD, Refusal, Responder, Secure, Suite,
+    HANDSHAKE_LIMIT, Initiator, Layer as _, LayerError, Opened, Refusal, Responder, Secure, Suite,
 };
 
 use super::hello;
+use super::inbox::Inbox;
+use super::shake::{Hand, PARTING, shake};
 
 /// Why there is no sealed connection, or no more.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) enum SealError {
     Connection(io::Error),
     /// What arrived does not verify.
     Layer(LayerError),
-    /// The ends did not agree on a session.
+    /// The ends did not agree on a session, or do so no more.
     Refused(Refusal),
     /// It ended without a proof that this is the end: cut, or the other end died.
     Truncated,
@@ -46,18 +47,31 @@ impl From<io::Error> for SealError {
     }
 }
 
+impl From<LayerError> for SealError {
+    fn from(error: LayerError) -> Self {
+        Self::Layer(error)
+    }
+}
+
 /// A connection through which everything goes sealed. One thread may send while another receives.
 pub(super) struct Sealed {
     socket: TcpStream,
-    session: Mutex<Secure>,
+    state: Mutex<State>,
+    /// The right to send, with memory that is used again: records go out in the order in which they were sealed.
+    sending: Mutex<Vec<u8>>,
+    peer: Peer,
     since: Instant,
 }
 
-/// What has arrived and is not opened yet.
-pub(super) struct Inbox {
-    wire: Vec<u8>,
-    opened: usize,
-    filled: usize,
+struct State {
+    layer: Secure,
+    /// Messages of the session's own that go before the next bytes.
+    news: VecDeque<Vec<u8>>,
+    assembly: Assembly,
+    /// Nothing more is sent: the end was proved.
+    has_finished: bool,
+    /// Why nothing passes any more.
+    barred: Option<Refusal>,
 }
 
 /// What to do about the bytes of the other end.
@@ -67,111 +81,58 @@ enum Next {
     Starved,
 }
 
-/// Either side of a handshake.
-trait Hand {
-    fn handle(&mut self, input: &[u8], context: &mut Context<'_>) -> Result<Progress, Refusal>;
-    fn output(&self) -> &[u8];
-    fn sent(&mut self, count: usize);
-    fn closed(&self) -> Refusal;
-    fn finish(self) -> Option<Established>;
-}
-
-macro_rules! hand {
-    ($side:ty, |$this:ident| $closed:expr) => {
-        impl Hand for $side {
-            fn handle(&mut self, input: &[u8], context: &mut Context<'_>) -> Result<Progress, Refusal> {
-                <$side>::handle(self, input, context)
-            }
-
-            fn output(&self) -> &[u8] {
-                self.poll_output()
-            }
-
-            fn sent(&mut self, count: usize) {
-                <$side>::sent(self, count);
-            }
-
-            fn closed(&self) -> Refusal {
-                let $this = self;
-                $closed
-            }
-
-            fn finish(self) -> Option<Established> {
-                <$side>::finish(self)
-            }
-        }
-    };
-}
-
-hand!(Initiator, |this| Self::closed(this));
-hand!(Responder, |_this| Refusal::Closed);
-
 impl Sealed {
     /// Shakes hands as the end that joins.
-    pub(super) fn join(socket: TcpStream, member: &Member) -> Result<(Self, Inbox, PeerIdentity), SealError> {
+    pub(super) fn join(socket: TcpStream, member: &Arc<Member>) -> Result<(Arc<Self>, Inbox), SealError> {
         let hand = member.with_context(|context| Initiator::new(Suite::Hybrid, context));
-        Self::shake(socket, hand.map_err(SealError::Refused)?, member)
+        Self::establish(socket, hand.map_err(SealError::Refused)?, member)
     }
 
     /// Shakes hands as the end that shares.
-    pub(super) fn admit(
-        socket: TcpStream,
-        member: &Member,
-    ) -> Result<(Self, Inbox, PeerIdentity), SealError> {
-        Self::shake(socket, Responder::new(), member)
+    pub(super) fn admit(socket: TcpStream, member: &Arc<Member>) -> Result<(Arc<Self>, Inbox), SealError> {
+        Self::establish(socket, Responder::new(), member)
     }
 
-    fn shake(
+    fn establish(
         socket: TcpStream,
-        mut hand: impl Hand,
-        member: &Member,
-    ) -> Result<(Self, Inbox, PeerIdentity), SealError> {
-        socket.set_nodelay(true)?;
-        let deadline = Instant::now() + HANDSHAKE_LIMIT;
-        let mut inbox = Inbox { wire: vec![0; INBOX_BYTES], opened: 0, filled: 0 };
-        loop {
-            send_output(&socket, &mut hand)?;
-            let arrived = inbox.receive_until(&socket, deadline)?;
-            if arrived == 0 {
-                return Err(SealError::Refused(hand.closed()));
-            }
-            let input = inbox.wire.get(inbox.opened..inbox.filled).unwrap_or_default();
-            match member.with_context(|context| hand.handle(input, context)) {
-                Ok(Progress::NeedsMore) => inbox.opened = inbox.filled,
-                Ok(Progress::Done { consumed }) => {
-                    inbox.opened += consumed;
-                    break;
-                }
-                Err(refusal) => {
-                    part(&socket, &mut hand, &mut inbox);
-                    return Err(SealError::Refused(refusal));
-                }
-            }
-        }
-        send_output(&socket, &mut hand)?;
-        let established = hand.finish().ok_or(SealError::Refused(Refusal::Closed))?;
-        let session = Mutex::new(established.session);
-        Ok((Self { socket, session, since: Instant::now() }, inbox, established.peer))
-    }
-
-    /// Seals and sends; `wire` is memory that is used again.
-    pub(super) fn send(&self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), SealError> {
-        let length = {
-            let mut session = self.lock();
-            session.tick(self.since.elapsed());
-            let room = session.sealed_len(plain.len());
-            if wire.len() < room {
-                wire.resize(room, 0);
-            }
-            session.seal(plain, wire).map_err(SealError::Layer)?
+        hand: impl Hand,
+        member: &Arc<Member>,
+    ) -> Result<(Arc<Self>, Inbox), SealError> {
+        let (mut established, inbox) = shake(&socket, hand, member)?;
+        established.session.set_rekey_limits(member.rekey_limits());
+        let state = State {
+            layer: established.session,
+            news: VecDeque::new(),
+            assembly: Assembly::default(),
+            has_finished: false,
+            barred: None,
         };
-        Ok((&self.socket).write_all(wire.get(..length).unwrap_or_default())?)
+        let peer = Peer::new(established.peer, Arc::clone(member));
+        let (state, sending) = (Mutex::new(state), Mutex::default());
+        Ok((Arc::new(Self { socket, state, sending, peer, since: Instant::now() }), inbox))
+    }
+
+    /// Who is at the other end.
+    pub(super) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Seals and sends.
+    pub(super) fn send(&self, plain: &[u8]) -> Result<(), SealError> {
+        self.send_in(&mut self.sending.lock().unwrap_or_else(PoisonError::into_inner), plain)
     }
 
     /// Sends the proof that nothing more comes from this end.
     pub(super) fn finish_sending(&self) {
         let mut end = [0; END_BYTES];
-        let length = self.lock().close(&mut end).unwrap_or(0);
+        let length = {
+            let mut state = self.lock();
+            if state.barred.is_some() {
+                return;
+            }
+            state.has_finished = true;
+            state.layer.close(&mut end).unwrap_or(0)
+        };
         // The other end has gone already is what an error means.
         let _gone = (&self.socket).write_all(end.get(..length).unwrap_or_default());
         let _gone = self.socket.shutdown(Shutdown::Write);
@@ -187,13 +148,13 @@ impl Sealed {
     ) -> Result<(), E> {
         loop {
             match self.open_next(inbox)? {
-                Next::Plain(range) => out(inbox.wire.get(range).unwrap_or_default())?,
+                Next::Plain(place) => out(inbox.opened(place))?,
                 Next::Ended => return Ok(()),
-                Next::Starved => {
-                    if inbox.receive(&self.socket)? == 0 {
-                        return Err(SealError::Truncated.into());
-                    }
-                }
+                Next::Starved => match inbox.receive(&self.socket) {
+                    Ok(0) => return Err(self.ended_early(SealError::Truncated).into()),
+                    Ok(_) => {}
+                    Err(error) => return Err(self.ended_early(error).into()),
+                },
             }
         }
     }
@@ -204,9 +165,9 @@ impl Sealed {
         let mut message = Vec::new();
         while message.len() < hello::BYTES {
             match self.open_next(inbox)? {
-                Next::Plain(range) => message.extend_from_slice(inbox.wire.get(range).unwrap_or_default()),
+                Next::Plain(place) => message.extend_from_slice(inbox.opened(place)),
                 Next::Starved if inbox.receive_until(&self.socket, deadline)? > 0 => {}
-                Next::Starved | Next::Ended => return Err(self.ended_early()),
+                Next::Starved | Next::Ended => return Err(self.ended_early(SealError::Truncated)),
             }
         }
         self.socket.set_read_timeout(None)?;
@@ -216,102 +177,133 @@ impl Sealed {
 
     /// Ends the connection in both directions; whoever waits for it returns.
     pub(super) fn shut(&self) {
-        // Already closed by the peer is what an error means.
-        let _closed = self.socket.shutdown(Shutdown::Both);
+        // Who is barred is told why first.
+        if self.lock().barred.is_none() {
+            self.disconnect();
+        }
     }
 
-    /// Opens the next records; the range is valid until the next call.
+    /// Lets nothing pass any more; says whether that is new. [`part`](Self::part) is to follow.
+    pub(super) fn bar(&self, refusal: Refusal) -> bool {
+        self.lock().barred.replace(refusal).is_none()
+    }
+
+    /// Tells a peer that is barred why, if it takes it soon, and ends the connection.
+    pub(super) fn part(&self) {
+        // A peer that does not read is not waited for.
+        if let Some(mut wire) = self.try_sending() {
+            let _unlimited = self.socket.set_write_timeout(Some(PARTING));
+            let length = {
+                let mut state = self.lock();
+                let refusal = state.barred.unwrap_or(Refusal::Closed);
+                state.layer.seal_refusal(refusal, room(&mut wire, 0, END_BYTES)).unwrap_or(0)
+            };
+            let _gone = (&self.socket).write_all(wire.get(..length).unwrap_or_default());
+        }
+        self.disconnect();
+    }
+
+    /// Whether the lab's newest list is to be handed on.
+    pub(super) fn has_news(&self) -> bool {
+        let state = &mut *self.lock();
+        if state.has_finished || state.barred.is_some() {
+            return false;
+        }
+        state.news.extend(self.peer.news(state.layer.control_len()).into_iter().flatten());
+        !state.news.is_empty()
+    }
+
+    /// Hands the lab's newest list on, unless another thread is sending: then it goes with the next bytes.
+    pub(super) fn send_news(&self) {
+        if let Some(mut wire) = self.try_sending() {
+            // The threads of the relay see what is wrong.
+            let _broken = self.send_in(&mut wire, &[]);
+        }
+    }
+
+    fn send_in(&self, wire: &mut Vec<u8>, plain: &[u8]) -> Result<(), SealError> {
+        let length = self.seal(plain, wire)?;
+        Ok((&self.socket).write_all(wire.get(..length).unwrap_or_default())?)
+    }
+
+    /// Seals the news, then `plain`, into the front of `wire`; returns how many bytes that makes.
+    fn seal(&self, plain: &[u8], wire: &mut Vec<u8>) -> Result<usize, SealError> {
+        let state = &mut *self.lock();
+        if let Some(refusal) = state.barred {
+            return Err(SealError::Refused(refusal));
+        }
+        state.layer.tick(self.since.elapsed());
+        let mut filled = 0;
+        while let Some(message) = state.news.pop_front() {
+            let most = state.layer.sealed_len(message.len());
+            filled += state.layer.seal_control(&message, room(wire, filled, most))?;
+        }
+        let most = state.layer.sealed_len(plain.len());
+        Ok(filled + state.layer.seal(plain, room(wire, filled, most))?)
+    }
+
+    /// Opens the next records; the place is valid until the next call.
     fn open_next(&self, inbox: &mut Inbox) -> Result<Next, SealError> {
         loop {
-            let wire = inbox.wire.get_mut(inbox.opened..inbox.filled).unwrap_or_default();
-            let opened = self.lock().open(wire);
-            match opened {
+            let mut guard = self.lock();
+            let state = &mut *guard;
+            if let Some(refusal) = state.barred {
+                return Err(SealError::Refused(refusal));
+            }
+            match state.layer.open(inbox.unopened()) {
                 Ok(Opened::Data { consumed, plain }) => {
-                    let start = inbox.opened;
-                    inbox.opened += consumed;
+                    let start = inbox.note_opened(consumed);
                     if !plain.is_empty() {
                         return Ok(Next::Plain(start + plain.start..start + plain.end));
                     }
                 }
-                // A message of the session's own.
-                Ok(Opened::Control { consumed, .. }) => inbox.opened += consumed,
+                Ok(Opened::Control { consumed, message }) => {
+                    let update = inbox.unopened().get(message).and_then(|part| state.assembly.add(part));
+                    drop(guard);
+                    inbox.note_opened(consumed);
+                    update.iter().for_each(|update| self.peer.take_in(update));
+                }
                 Ok(Opened::End { .. }) => return Ok(Next::Ended),
                 Ok(Opened::Incomplete) => return Ok(Next::Starved),
-                Err(LayerError::Refused) => return Err(self.ended_early()),
-                Err(error) => return Err(SealError::Layer(error)),
+                Err(error) => {
+                    drop(guard);
+                    return Err(self.ended_early(SealError::Layer(error)));
+                }
             }
         }
     }
 
-    fn ended_early(&self) -> SealError {
-        self.lock().refusal().map_or(SealError::Truncated, SealError::Refused)
+    /// Why this session really ended, if either end said so before `error` showed.
+    fn ended_early(&self, error: SealError) -> SealError {
+        let state = self.lock();
+        state.barred.or(state.layer.refusal()).map_or(error, SealError::Refused)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Secure> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Inbox {
-    /// Reads what has arrived; returns how many bytes, 0 at the end.
-    fn receive(&mut self, mut socket: &TcpStream) -> Result<usize, SealError> {
-        self.wire.copy_within(self.opened..self.filled, 0);
-        self.filled -= self.opened;
-        self.opened = 0;
-        // A record is shorter than the inbox, so there is room.
-        let count = socket.read(self.wire.get_mut(self.filled..).unwrap_or_default())?;
-        self.filled += count;
-        Ok(count)
+    fn disconnect(&self) {
+        // Already closed by the peer is what an error means.
+        let _closed = self.socket.shutdown(Shutdown::Both);
     }
 
-    /// The same, before `deadline`.
-    fn receive_until(&mut self, socket: &TcpStream, deadline: Instant) -> Result<usize, SealError> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        match self.receive(socket) {
-            Err(SealError::Connection(error)) if is_timeout(&error) => {
-                Err(SealError::Refused(Refusal::TimedOut))
-            }
-            // A peer that closes before it has read everything resets the connection.
-            Err(SealError::Connection(error)) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
-            outcome if left.is_zero() => outcome.and(Err(SealError::Refused(Refusal::TimedOut))),
-            outcome => outcome,
+    fn try_sending(&self) -> Option<MutexGuard<'_, Vec<u8>>> {
+        match self.sending.try_lock() {
+            Ok(wire) => Some(wire),
+            Err(TryLockError::Poisoned(wire)) => Some(wire.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
-}
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
-
-fn send_output(mut socket: &TcpStream, hand: &mut impl Hand) -> Result<(), SealError> {
-    socket.write_all(hand.output())?;
-    let count = hand.output().len();
-    hand.sent(count);
-    Ok(())
-}
-
-/// Tells the peer as much as it may know, one byte or the sealed reason, and gives it the time to read that: to
-/// close while its bytes are unread would take the answer along.
-fn part(socket: &TcpStream, hand: &mut impl Hand, inbox: &mut Inbox) {
-    if send_output(socket, hand).is_err() || socket.shutdown(Shutdown::Write).is_err() {
-        return;
-    }
-    let deadline = Instant::now() + PARTING;
-    loop {
-        inbox.opened = inbox.filled;
-        if !matches!(inbox.receive_until(socket, deadline), Ok(1..)) {
-            return;
-        }
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Room for several records, which are opened side by side.
-const INBOX_BYTES: usize = 256 << 10;
-const _: () = assert!(INBOX_BYTES > 2 * (MAX_RECORD + RECORD_OVERHEAD), "a record always fits");
+/// The part of `wire` from `start`, which is made at least `length` long.
+fn room(wire: &mut Vec<u8>, start: usize, length: usize) -> &mut [u8] {
+    if wire.len() < start + length {
+        wire.resize(start + length, 0);
+    }
+    wire.get_mut(start..).unwrap_or_default()
+}
 
-/// Room for the proof of the end.
+/// Room for the proof of the end, or a refusal.
 const END_BYTES: usize = 64;
-
-/// How long a refused peer may take to read why.
-const PARTING: Duration = Duration::from_millis(500);

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use std::thread;
 
 use schwann_fieldtrip::Address;
-use schwann_session::{PeerIdentity, Refusal, Roles};
+use schwann_session::{Refusal, Roles};
 
 use super::PORT;
 use super::crowd::{Crowd, Place};
 use super::hello::{Answer, HELLO};
-use super::keys::{Keys, member};
+use super::inbox::Inbox;
+use super::keys::Keys;
 use super::plain::{Plain, must_be_here};
 use super::relay::{ReadOnly, RelayError, relay};
-use super::sealed::{Inbox, SealError, Sealed};
+use super::sealed::{SealError, Sealed};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop::Stop;
@@ -30,8 +31,8 @@ Examples:
   schwann ft tunnel share /tmp/ft --read-only                   nobody may write
 
 Who joins proves with a key that it is of the lab; strangers get one byte and learn nothing. A device without the
-role \"publish\" in its certificate may only read. A device that is revoked here (`schwann keys revoke`) finds no
-way in any more. The buffer may be started later.")]
+role \"publish\" in its certificate may only read. A device that is revoked, here or at any
+member that can be reached, is disconnected and finds no way in any more. The buffer may be started later.")]
 pub(super) struct Arguments {
     /// The buffer, on this computer.
     #[arg(value_name = "ADDRESS", default_value_t)]
@@ -48,7 +49,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     must_be_here(&arguments.buffer, "run this command at the computer of the buffer")?;
     let stop = Stop::on_signals()?;
-    let keys = Keys::load(lab::config(), Roles::PUBLISH)?;
+    let keys = Keys::load(&lab::config(), Roles::PUBLISH)?;
     let listeners = bind(arguments.listen.as_ref())?;
     for listener in &listeners {
         writeln!(io::stdout(), "{} is shared at {}", arguments.buffer, listener.local_addr()?)?;
@@ -113,34 +114,27 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn serve(socket: TcpStream, peer: IpAddr, mut place: Place, shared: &Shared) {
-    let (sealed, mut inbox, identity) = match admit(socket, &shared.keys) {
+    let (sealed, mut inbox) = match admit(socket, &shared.keys) {
         Ok(admitted) => admitted,
         Err(SealError::Refused(Refusal::Closed)) => return,
         Err(error) => return eprintln!("schwann: {peer}: {error}"),
     };
     place.is_known();
-    let name = identity.statement.name;
-    let name = format!("{} (serial {}, {peer})", name.as_str(), identity.statement.serial);
-    if let Err(error) = converse(&sealed, &mut inbox, &identity, &name, shared) {
+    let statement = sealed.peer().identity().statement;
+    let name = format!("{} (serial {}, {peer})", statement.name.as_str(), statement.serial);
+    if let Err(error) = converse(&sealed, &mut inbox, &name, shared) {
         eprintln!("schwann: {name}: {error}");
     }
 }
 
-fn admit(socket: TcpStream, keys: &Keys) -> Result<(Sealed, Inbox, PeerIdentity), SealError> {
+fn admit(socket: TcpStream, keys: &Keys) -> Result<(Arc<Sealed>, Inbox), SealError> {
     keep_alive(&socket)?;
-    let trust = keys.trust();
-    let member = member(&trust).map_err(|_| SealError::Refused(Refusal::WrongLab))?;
-    Sealed::admit(socket, member)
+    let (sealed, inbox) = Sealed::admit(socket, keys.member())?;
+    keys.look_after(&sealed);
+    Ok((sealed, inbox))
 }
 
-fn converse(
-    sealed: &Sealed,
-    inbox: &mut Inbox,
-    identity: &PeerIdentity,
-    name: &str,
-    shared: &Shared,
-) -> Result<(), RelayError> {
-    let mut wire = Vec::new();
+fn converse(sealed: &Sealed, inbox: &mut Inbox, name: &str, shared: &Shared) -> Result<(), RelayError> {
     if sealed.receive_hello(inbox)? != HELLO {
         eprintln!("schwann: {name}: wants something else than this version's tunnel");
         return Ok(());
@@ -149,17 +143,17 @@ fn converse(
         Ok(plain) => plain,
         Err(error) => {
             eprintln!("schwann: {}: {error}; start one with `schwann ft serve`", shared.buffer);
-            sealed.send(&Answer::NoBuffer.encode(), &mut wire)?;
+            sealed.send(&Answer::NoBuffer.encode())?;
             sealed.finish_sending();
             return Ok(());
         }
     };
-    let may_write = !shared.read_only && identity.statement.roles.contain(Roles::PUBLISH);
+    let may_write = !shared.read_only && sealed.peer().identity().statement.roles.contain(Roles::PUBLISH);
     let (answer, read_only) = match may_write {
         true => (Answer::Joined, ReadOnly::Neither),
         false => (Answer::JoinedToRead, ReadOnly::Sealed),
     };
-    sealed.send(&answer.encode(), &mut wire)?;
+    sealed.send(&answer.encode())?;
     relay(sealed, inbox, &plain, read_only)
 }
 

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 const MAX_UPDATE: u32 = 72 + 8 * MAX_SERIALS + 64 + 32;
 
 /// Cuts `update` into messages of `most` bytes at most.
-pub(crate) fn pieces(number: u64, update: &[u8], most: usize) -> Vec<Vec<u8>> {
+pub(super) fn pieces(number: u64, update: &[u8], most: usize) -> Vec<Vec<u8>> {
     let Ok(total) = u32::try_from(update.len()) else { return Vec::new() };
     let len = most.saturating_sub(Piece::OVERHEAD).clamp(1, Piece::MAX);
     let piece = |(offset, bytes): (u32, &[u8])| {
@@ -21,9 +21,9 @@ pub(crate) fn pieces(number: u64, update: &[u8], most: usize) -> Vec<Vec<u8>> {
     offsets.zip(update.chunks(len)).filter_map(piece).collect()
 }
 
-/// An update that arrives piece by piece.
+/// An update of the lab that arrives piece by piece in messages of a session's own.
 #[derive(Default)]
-pub(crate) struct Assembly {
+pub struct Assembly {
     number: u64,
     total: u32,
     bytes: Zeroizing<Vec<u8>>,
@@ -31,7 +31,7 @@ pub(crate) struct Assembly {
 
 impl Assembly {
     /// Adds a piece; returns the update once it is whole. What is out of order is dropped.
-    pub(crate) fn add(&mut self, message: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    pub fn add(&mut self, message: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let piece = Piece::parse(message)?;
         if piece.offset == 0 && piece.total <= MAX_UPDATE {
             // The whole room at once: a vector that grows leaves copies behind.

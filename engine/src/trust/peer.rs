@@ -1,0 +1,56 @@
+//! The member at the other end of a session: whether it still belongs to the lab, and what it is to know of the lab.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use schwann_session::PeerIdentity;
+
+use super::Member;
+use super::update::pieces;
+use crate::security;
+
+/// The member at the other end of a session, as the one at this end knows it.
+///
+/// Whoever runs a session of its own asks two things whenever a newer revocation list is in force: whether the
+/// peer [is revoked](Self::is_revoked), and what there is to [hand on](Self::news) to it.
+/// - Source: spec: secure-session §4.6.
+pub struct Peer {
+    identity: PeerIdentity,
+    member: Arc<Member>,
+    /// The newest revocation list that the peer is known to have, or was sent.
+    list: AtomicU64,
+}
+
+impl Peer {
+    /// Joins what the handshake proved about the peer to this end's membership.
+    pub fn new(identity: PeerIdentity, member: Arc<Member>) -> Self {
+        Self { identity, member, list: AtomicU64::new(identity.revocation_number) }
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &PeerIdentity {
+        &self.identity
+    }
+
+    /// Whether its certificate has been revoked since it was let in.
+    pub fn is_revoked(&self) -> bool {
+        self.member.standing().is_revoked(self.identity.statement.serial)
+    }
+
+    /// The newest revocation list as messages of the session's own, if the peer's is older; the same list once.
+    ///
+    /// - Shape: each message has `most` bytes at most, which is what the session says.
+    pub fn news(&self, most: usize) -> Option<Vec<Vec<u8>>> {
+        let standing = self.member.standing();
+        let is_known = self.list.fetch_max(standing.number(), Ordering::Relaxed) >= standing.number();
+        (!is_known).then(|| pieces(standing.number(), &standing.update(), most))
+    }
+
+    /// Takes in an update of the lab that the peer handed on; the log says what is wrong with it.
+    pub fn take_in(&self, update: &[u8]) {
+        match self.member.take_in(update) {
+            Ok(_) => drop(self.list.fetch_max(self.member.standing().number(), Ordering::Relaxed)),
+            Err(error) => security::disloyal(&self.identity, &error),
+        }
+    }
+}
