@@ -5,4 +5,4 @@ source interop/environment.sh
 cd interop
 # Mostly waits, so more of them fit beside each other.
 python3 -m pytest -q -n 8 test_golden.py
-python3 -m pytest -q -n 4 test_{clock,config,connection,discovery,errors,metadata,pull,sync,transfer,wrappers}.py
+python3 -m pytest -q -n 4 test_{clock,config,connection,discovery,edges,errors,metadata,pull,sync,transfer,wrappers}.py

@@ -424,11 +424,11 @@ class Inlet:
         buffer = (ELEMENT[kind] * max(count, self.channels))()
         lengths = (c.c_uint32 * max(count, self.channels))() if kind == "string" else None
         call = getattr(self.library, f"pull_sample_{SUFFIX[kind]}")
-        stamp = call(self.handle, buffer, *([lengths] if lengths else []), count, timeout, code)
+        stamp = call(self.handle, buffer, *([lengths] if kind == "string" else []), count, timeout, code)
         self._check(code)
         if stamp == 0.0:
             return None, 0.0
-        return (self._texts(buffer, lengths) if lengths else list(buffer)), stamp
+        return (self._texts(buffer, lengths) if kind == "string" else list(buffer)), stamp
 
     def pull_raw(self, size, timeout=15.0):
         buffer, code = c.create_string_buffer(size), c.c_int32()

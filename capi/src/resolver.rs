@@ -3,6 +3,8 @@
 use core::ffi::c_char;
 use core::ptr;
 use core::time::Duration;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use schwann::resolver::{self, ContinuousResolver, ResolveError};
 use schwann::{Config, Error, StreamInfo};
@@ -35,6 +37,8 @@ pub unsafe extern "C" fn lsl_resolve_all(
 
 /// Searches streams whose property has a value, until `minimum` are found or `timeout` is over.
 ///
+/// As in the original, a property without a value is a predicate, and without a property every stream is wanted.
+///
 /// # Safety
 ///
 /// - `buffer` is null or points to `buffer_elements` handles, which are overwritten; the strings are null or
@@ -49,14 +53,14 @@ pub unsafe extern "C" fn lsl_resolve_byprop(
     time_out: f64,
 ) -> i32 {
     // SAFETY: as this function's own contract.
-    let (Some(prop), Some(value)) = (unsafe { text(prop) }, unsafe { text(value) }) else { return ARGUMENT };
-    let search = || resolver::resolve_byprop(Config::get(), &prop, &value, count(minimum), timeout(time_out));
-    let query = format!("{prop}='{value}'");
+    let wanted = unsafe { Wanted::property(prop, value) };
+    let search = || wanted.search(count(minimum), timeout(time_out));
     // SAFETY: as this function's own contract.
-    unsafe { deliver(buffer, buffer_elements as usize, &query, search) }
+    unsafe { deliver(buffer, buffer_elements as usize, &wanted.text(), search) }
 }
 
-/// Searches streams that fulfil an XPath predicate, until `minimum` are found or `timeout` is over.
+/// Searches streams that fulfil an XPath predicate, until `minimum` are found or `timeout` is over; without a predicate, as in
+/// the original, every stream is wanted.
 ///
 /// # Safety
 ///
@@ -71,16 +75,16 @@ pub unsafe extern "C" fn lsl_resolve_bypred(
     time_out: f64,
 ) -> i32 {
     // SAFETY: as this function's own contract.
-    let Some(pred) = (unsafe { text(pred) }) else { return ARGUMENT };
-    let search = || resolver::resolve_bypred(Config::get(), &pred, count(minimum), timeout(time_out));
+    let wanted = unsafe { Wanted::predicate(pred) };
+    let search = || wanted.search(count(minimum), timeout(time_out));
     // SAFETY: as this function's own contract.
-    unsafe { deliver(buffer, buffer_elements as usize, &pred, search) }
+    unsafe { deliver(buffer, buffer_elements as usize, &wanted.text(), search) }
 }
 
 /// Searches all the time.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsl_create_continuous_resolver(forget_after: f64) -> *mut ContinuousResolver {
-    start(|config| ContinuousResolver::all(config, timeout(forget_after)))
+    start(&Wanted::All, forget_after)
 }
 
 /// Searches streams whose property has a value, all the time.
@@ -95,10 +99,7 @@ pub unsafe extern "C" fn lsl_create_continuous_resolver_byprop(
     forget_after: f64,
 ) -> *mut ContinuousResolver {
     // SAFETY: as this function's own contract.
-    let (Some(prop), Some(value)) = (unsafe { text(prop) }, unsafe { text(value) }) else {
-        return ptr::null_mut();
-    };
-    start(|config| ContinuousResolver::by_property(config, &prop, &value, timeout(forget_after)))
+    start(&unsafe { Wanted::property(prop, value) }, forget_after)
 }
 
 /// Searches streams that fulfil an XPath predicate, all the time.
@@ -112,8 +113,7 @@ pub unsafe extern "C" fn lsl_create_continuous_resolver_bypred(
     forget_after: f64,
 ) -> *mut ContinuousResolver {
     // SAFETY: as this function's own contract.
-    let Some(pred) = (unsafe { text(pred) }) else { return ptr::null_mut() };
-    start(|config| ContinuousResolver::by_predicate(config, &pred, timeout(forget_after)))
+    start(&unsafe { Wanted::predicate(pred) }, forget_after)
 }
 
 /// The streams that were there lately.
@@ -149,10 +149,65 @@ pub unsafe extern "C" fn lsl_destroy_continuous_resolver(resolver: *mut Continuo
     }
 }
 
-fn start(
-    create: impl FnOnce(std::sync::Arc<Config>) -> Result<ContinuousResolver, ResolveError>,
-) -> *mut ContinuousResolver {
-    guard(ptr::null_mut(), || match create(std::sync::Arc::clone(Config::get())) {
+/// What a program searches.
+enum Wanted {
+    /// Every stream of the session.
+    All,
+    Predicate(String),
+    Property(String, String),
+}
+
+impl Wanted {
+    /// # Safety
+    ///
+    /// - The strings are null or NUL-terminated.
+    unsafe fn property(name: *const c_char, value: *const c_char) -> Self {
+        // SAFETY: as the caller promises.
+        match (unsafe { text(name) }, unsafe { text(value) }) {
+            (Some(name), Some(value)) => Self::Property(name, value),
+            (Some(name), None) => Self::Predicate(name),
+            (None, _) => Self::All,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// - `predicate` is null or NUL-terminated.
+    unsafe fn predicate(predicate: *const c_char) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { text(predicate) }.map_or(Self::All, Self::Predicate)
+    }
+
+    /// The condition, as the last error quotes it.
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::All => Cow::Borrowed(""),
+            Self::Predicate(predicate) => Cow::Borrowed(predicate),
+            Self::Property(name, value) => Cow::Owned(format!("{name}='{value}'")),
+        }
+    }
+
+    fn search(&self, minimum: usize, timeout: Duration) -> Result<Vec<StreamInfo>, ResolveError> {
+        let config = Config::get();
+        match self {
+            Self::All => resolver::resolve_session(config, minimum, timeout),
+            Self::Predicate(predicate) => resolver::resolve_bypred(config, predicate, minimum, timeout),
+            Self::Property(name, value) => resolver::resolve_byprop(config, name, value, minimum, timeout),
+        }
+    }
+
+    fn watch(&self, forget_after: Duration) -> Result<ContinuousResolver, ResolveError> {
+        let config = Arc::clone(Config::get());
+        match self {
+            Self::All => ContinuousResolver::all(config, forget_after),
+            Self::Predicate(predicate) => ContinuousResolver::by_predicate(config, predicate, forget_after),
+            Self::Property(name, value) => ContinuousResolver::by_property(config, name, value, forget_after),
+        }
+    }
+}
+
+fn start(wanted: &Wanted, forget_after: f64) -> *mut ContinuousResolver {
+    guard(ptr::null_mut(), || match wanted.watch(timeout(forget_after)) {
         Ok(resolver) => Box::into_raw(Box::new(resolver)),
         Err(error) => {
             eprintln!("no continuous resolver: {error}");

@@ -119,7 +119,8 @@ impl Inlet {
         })
     }
 
-    /// Connects, and returns once samples arrive from then on.
+    /// Connects, and returns once samples arrive from then on. A stream that was open and is looked for again after a loss counts
+    /// as open, until it is closed.
     ///
     /// - Errors: [`Error::Timeout`], also if another thread closes the stream; [`Error::Lost`];
     ///   [`Error::Forked`] in a child process.
@@ -133,6 +134,7 @@ impl Inlet {
             match state.phase {
                 Phase::Open => return Ok(()),
                 Phase::Lost => return Err(Error::Lost),
+                _ if state.was_open => return Ok(()),
                 _ if state.closings != closings => return Err(Error::Timeout),
                 _ => self.stream.shared.ask_to_open(&mut state),
             }

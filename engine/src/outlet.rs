@@ -264,7 +264,12 @@ impl Outlet {
     ) -> Result<(), Error> {
         self.maker.check()?;
         let producer = &mut *self.producer.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = values.sample_count(&producer.codecs[Encoding::Native.index()])?;
+        let codec = &producer.codecs[Encoding::Native.index()];
+        let count = match (shape, values.sample_count(codec)?) {
+            // The sample of a stream without channels is its stamp; how many a chunk has cannot be told.
+            (Shape::Sample, 0) if codec.layout().channel_count == 0 => 1,
+            (_, count) => count,
+        };
         match (shape, stamps) {
             (Shape::Sample, _) if count != 1 => return Err(Error::ChunkShape),
             (_, StampArgument::Each(stamps)) if stamps.len() != count => return Err(Error::ChunkShape),

@@ -123,7 +123,19 @@ pub fn resolve(
 /// - Errors: [`ResolveError`].
 /// - Source: equals liblsl `lsl_resolve_all`.
 pub fn resolve_all(config: &Arc<Config>, wait: Duration) -> Result<Vec<StreamInfo>, ResolveError> {
-    resolve(config, &session_query(config), 0, wait)
+    resolve_session(config, 0, wait)
+}
+
+/// Searches streams of the session, whatever they are.
+///
+/// - Errors: [`ResolveError`].
+/// - Source: equals liblsl `lsl_resolve_byprop` and `lsl_resolve_bypred` without a property and a predicate.
+pub fn resolve_session(
+    config: &Arc<Config>,
+    minimum: usize,
+    timeout: Duration,
+) -> Result<Vec<StreamInfo>, ResolveError> {
+    resolve(config, &session_query(config), minimum, timeout)
 }
 
 /// Searches streams of the session whose `property`, such as `type`, has this value.

@@ -8,7 +8,7 @@ use schwann::inlet::Inlet;
 
 use super::with;
 use crate::chunk;
-use crate::guard::{ARGUMENT, INTERNAL, code, record, recorded_code as recorded};
+use crate::guard::{INTERNAL, code, record, recorded_code as recorded};
 use crate::strings;
 
 /// Stamps the two pull functions of one numeric type.
@@ -29,7 +29,7 @@ macro_rules! numeric_pulls {
             ec: *mut i32,
         ) -> f64 {
             let pull = |inlet: &Inlet| {
-                let len = usize::try_from(buffer_elements).map_err(|_| ARGUMENT)?;
+                let len = usize::try_from(buffer_elements).map_err(|_| wrong_size())?;
                 // SAFETY: as this function's own contract.
                 let out = unsafe { chunk::write(buffer, len) };
                 inlet.pull_sample(out, timeout).map(Option::unwrap_or_default).map_err(sample_code)
@@ -98,11 +98,10 @@ pub unsafe extern "C" fn lsl_pull_sample_v(
     ec: *mut i32,
 ) -> f64 {
     let pull = |inlet: &Inlet| {
-        let len = usize::try_from(buffer_bytes).map_err(|_| ARGUMENT)?;
+        let len = usize::try_from(buffer_bytes).map_err(|_| wrong_size())?;
         // SAFETY: as this function's own contract.
         let out = unsafe { chunk::write(buffer.cast::<u8>(), len) };
-        let pulled = inlet.pull_raw_sample(out, timeout).inspect_err(|error| record(error));
-        pulled.map(Option::unwrap_or_default).map_err(sample_code)
+        inlet.pull_raw_sample(out, timeout).map(Option::unwrap_or_default).map_err(sample_code)
     };
     // SAFETY: as this function's own contract.
     unsafe { with(inlet, ec, 0.0, pull) }
@@ -193,8 +192,9 @@ pub unsafe extern "C" fn lsl_pull_sample_buf(
 ) -> f64 {
     let pull = |inlet: &Inlet| {
         let len = usize::try_from(buffer_elements).unwrap_or(0);
-        if buffer.is_null() || len < inlet.channel_count() {
-            return Err(recorded(Error::Argument("The buffer must have one element per channel.")));
+        if len < inlet.channel_count() || (buffer.is_null() && inlet.channel_count() > 0) {
+            let why = "The provided buffer has fewer elements than the stream's number of channels.";
+            return Err(recorded(Error::Argument(why)));
         }
         // SAFETY: as this function's own contract.
         let mut slots = unsafe { Slots::empty(buffer, buffer_lengths, len) };
@@ -277,6 +277,12 @@ pub unsafe extern "C" fn lsl_pull_chunk_buf(
 
 /// The C code of a failed pull of one sample: a wrong buffer is the argument's fault.
 fn sample_code(error: Error) -> i32 {
-    let code = recorded(error);
-    if error == Error::ChunkShape { ARGUMENT } else { code }
+    if error == Error::ChunkShape { wrong_size() } else { recorded(error) }
+}
+
+/// Says that a buffer for one sample is not of its size.
+fn wrong_size() -> i32 {
+    recorded(Error::Argument(
+        "The size of the provided buffer does not match the number of bytes in the sample.",
+    ))
 }

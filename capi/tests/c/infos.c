@@ -97,6 +97,9 @@ static void resolvers(void) {
 	lsl_continuous_resolver all = lsl_create_continuous_resolver(5.0);
 	lsl_continuous_resolver by_type = lsl_create_continuous_resolver_byprop("type", "Kind", 5.0);
 	lsl_continuous_resolver none = lsl_create_continuous_resolver_bypred("type='no'", 5.0);
+	/* The original crashes here. */
+	CHECK(lsl_resolve_byprop(NULL, 8, "type", "Kind", 3, LONG) == 0 && lsl_resolve_bypred(NULL, 8, "type='Kind'", 3, LONG) == 0);
+	CHECK(lsl_resolve_all(NULL, 8, 0.1) == 0 && lsl_stream_info_matches_query(info, NULL) == 0);
 	CHECK(all && by_type && none && !lsl_create_continuous_resolver_bypred("'", 5.0));
 	CHECK(lsl_resolve_bypred(found, 8, "type='Kind' and channel_count=1", 3, LONG) == 3);
 	for (int k = 0; k < 3; k++) {

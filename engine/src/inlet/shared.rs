@@ -31,6 +31,8 @@ pub(crate) enum Phase {
 /// The part under the lock.
 pub(crate) struct State {
     pub(crate) phase: Phase,
+    /// There was a connection since the stream was last closed.
+    pub(crate) was_open: bool,
     /// Samples of the present connection, or of the one that broke.
     pub(crate) queue: Option<SampleQueue>,
     /// What earlier connections brought and nobody has pulled yet, oldest first.
@@ -63,6 +65,7 @@ impl State {
         self.older.extend(self.queue.replace(queue));
         self.receiver = Some(receiver);
         self.phase = Phase::Open;
+        self.was_open = true;
         self.broken = false;
         self.last_arrival = Instant::now();
         self.limit();
@@ -134,6 +137,7 @@ impl Shared {
     pub(crate) fn new() -> Self {
         let state = State {
             phase: Phase::Closed,
+            was_open: false,
             queue: None,
             older: VecDeque::new(),
             receiver: None,

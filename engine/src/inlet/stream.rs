@@ -203,6 +203,7 @@ impl Stream {
         if state.phase != Phase::Lost {
             state.phase = Phase::Closed;
         }
+        state.was_open = false;
         state.epoch += 1;
         state.receiver = None;
         state.discard();

@@ -34,6 +34,9 @@ impl<T: Value> Values for Numbers<'_, T> {
 
     fn encode(&self, codec: &SampleCodec, stamps: &Stamps<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match stamps {
+            Stamps::First(first) if codec.layout().channel_count == 0 => {
+                codec.layout().encode(Stamp::from(*first), self.0, out)
+            }
             Stamps::First(first) => codec.layout().encode_chunk(Stamp::from(*first), self.0, out),
             Stamps::Each(stamps) => codec.layout().encode_stamped_chunk(stamps, self.0, out),
         }
@@ -50,7 +53,10 @@ impl Values for Strings<'_> {
 
     fn encode(&self, codec: &SampleCodec, stamps: &Stamps<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let layout = codec.layout();
-        for (index, row) in self.0.chunks_exact(layout.channel_count.max(1)).enumerate() {
+        if layout.channel_count == 0 {
+            return layout.encode_strings(stamps.at(0), [], out);
+        }
+        for (index, row) in self.0.chunks_exact(layout.channel_count).enumerate() {
             layout.encode_strings(stamps.at(index), row.iter().copied(), out)?;
         }
         Ok(())

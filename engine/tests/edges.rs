@@ -1,0 +1,66 @@
+//! What happens at the edges: streams without channels, and what a lost stream still tells.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use schwann::inlet::{Inlet, InletOptions, Recover};
+use schwann::outlet::{Flush, Outlet, OutletOptions};
+use schwann::{Config, Error, StreamInfo, resolver};
+use schwann_proto::stream::ChannelFormat;
+
+/// Long enough for a busy machine; a test that passes never waits for it.
+const LONG: f64 = 20.0;
+
+/// An outlet, and an inlet that is connected to it; `number` keeps the tests of this process apart.
+fn pair(number: u16, channels: i32, format: ChannelFormat, extra: &str) -> (Outlet, Inlet) {
+    let base = 28_000 + 40 * number + (std::process::id() % 200) as u16;
+    let text = format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
+         [lab]\nSessionID=edges{number}\n{extra}",
+        base + 39
+    );
+    let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
+    let info = StreamInfo::new("Test", "EEG", channels, 0.0, format, "edges-test").expect("a description");
+    let outlet =
+        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");
+    let timeout = Duration::from_secs_f64(LONG);
+    let found = resolver::resolve_byprop(&config, "name", "Test", 1, timeout).expect("a search");
+    let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
+    let inlet = Inlet::with_config(&found[0], &options, config).expect("an inlet");
+    inlet.open_stream(LONG).expect("a connection");
+    (outlet, inlet)
+}
+
+#[test]
+fn the_stamps_of_a_stream_without_channels_arrive_in_every_protocol() {
+    for (number, extra) in [(0, ""), (1, "[tuning]\nUseProtocolVersion=100\n")] {
+        let (outlet, inlet) = pair(number, 0, ChannelFormat::Float32, extra);
+        outlet.push_sample::<f32>(&[], 5.0, Flush::Now).expect("a push");
+        outlet.push_strings(&[], 6.0, Flush::Now).expect("a push");
+        outlet.push_raw_sample(&[], 7.0, Flush::Now).expect("a push");
+        for stamp in [5.0, 6.0, 7.0] {
+            assert_eq!(inlet.pull_sample::<f32>(&mut [], LONG), Ok(Some(stamp)), "{extra}");
+        }
+        assert_eq!(outlet.push_sample(&[1.0_f32], 8.0, Flush::Now), Err(Error::ChunkShape));
+    }
+}
+
+#[test]
+fn chunks_of_a_stream_without_channels_are_refused() {
+    let (outlet, inlet) = pair(2, 0, ChannelFormat::Float32, "");
+    assert_eq!(outlet.push_chunk(&[1.0_f32, 2.0], 5.0, Flush::Now), Err(Error::ChunkShape));
+    assert_eq!(outlet.push_chunk_stamped::<f32>(&[], &[5.0, 6.0], Flush::Now), Err(Error::ChunkShape));
+    assert_eq!(outlet.push_chunk::<f32>(&[], 5.0, Flush::Now), Ok(()));
+    outlet.push_sample::<f32>(&[], 7.0, Flush::Now).expect("a push");
+    assert_eq!(inlet.pull_chunk::<f32>(&mut [], &mut [0.0; 4], LONG), Err(Error::ChunkShape));
+    assert_eq!(inlet.pull_sample::<f32>(&mut [], LONG), Ok(Some(7.0)));
+}
+
+#[test]
+fn a_description_that_was_fetched_outlives_its_stream() {
+    let (outlet, inlet) = pair(3, 1, ChannelFormat::Float32, "");
+    let uid = inlet.full_info(LONG).expect("a description").uid().to_owned();
+    drop(outlet);
+    assert_eq!(inlet.pull_sample(&mut [0.0_f32], LONG), Err(Error::Lost));
+    assert_eq!(inlet.full_info(LONG).map(|info| info.uid().to_owned()), Ok(uid));
+}
