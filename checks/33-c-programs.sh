@@ -3,9 +3,8 @@ set -euo pipefail
 cargo build --locked --release --quiet -p schwann-capi
 folder="$SCHWANN_STATE/c"
 mkdir -p "$folder"
-ln -sf "$PWD/target/release/liblsl.so" "$folder/liblsl.so"
-ln -sf "$PWD/target/release/liblsl.so" "$folder/liblsl.so.2"
-export LD_LIBRARY_PATH="$folder"
+built="$PWD/target/release"
+export LD_LIBRARY_PATH="$built"
 if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ]; then
   apt-get update -qq && apt-get install -y -qq valgrind
 fi
@@ -13,9 +12,9 @@ passed=0
 for program in streams infos process; do
   source="capi/tests/c/$program.c"
   common="-std=gnu99 -Wall -Wextra -Werror -g -Icapi/include"
-  cc $common -o "$folder/$program" "$source" -L"$folder" -llsl -lm -lpthread
+  cc $common -o "$folder/$program" "$source" -L"$built" -llsl -lm -lpthread
   cc $common -fsanitize=address,undefined -fno-sanitize-recover -o "$folder/$program-asan" "$source" \
-    -L"$folder" -llsl -lm -lpthread
+    -L"$built" -llsl -lm -lpthread
   timeout 120 "$folder/$program"
   timeout 240 "$folder/$program-asan"
   passed=$((passed + 2))

@@ -8,4 +8,4 @@ source interop/environment.sh
 python3 -c 'import pyxdf' 2>/dev/null || pip install --quiet --disable-pip-version-check 'pyxdf==1.17.*'
 cargo build --locked --release --quiet -p schwann-cli
 export SCHWANN="$(realpath "${CARGO_TARGET_DIR:-target}")/release/schwann"
-python3 -m pytest -q -rs -s -p no:cacheprovider interop/test_xdf_cli.py interop/test_cli_screen.py
+python3 -m pytest -q -rs -s -p no:cacheprovider interop/test_xdf_cli.py interop/test_cli_screen.py interop/test_loaders.py

@@ -15,8 +15,10 @@ Examples:
   schwann run -- python experiment.py
   schwann run -- LabRecorder
 
-Sets PYLSL_LIB (pylsl), MNE_LSL_LIB (mne-lsl) and the loader's path, and becomes the program: its exit code is
-that of the program. A program that has liblsl built in, or loads it by a full path, keeps its own.")]
+Sets PYLSL_LIB (pylsl), MNE_LSL_LIB (mne-lsl), LSL_LIB (bsl) and the loader's path, and becomes the program: its
+exit code is that of the program. The loader's path leads to the library under every name that programs ask for,
+such as liblsl64.so of Java and Unity on Linux. A program that has liblsl built in, or loads it by a full path
+(LSL.jl), keeps its own.")]
 pub(crate) struct Arguments {
     /// Our library, if it is not beside this program.
     #[arg(long, value_name = "FILE")]
@@ -38,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Err(Problem::Failed("no program was named".to_owned()));
     };
     let mut command = Command::new(program);
-    command.args(rest).env("PYLSL_LIB", &library).env("MNE_LSL_LIB", &library);
+    command.args(rest).envs(VARIABLES.map(|variable| (variable, &library)));
     command.env(LOADER_PATH, joined(&folder, env::var_os(LOADER_PATH).as_deref())?);
     become_it(command, program)
 }
@@ -131,10 +133,18 @@ const LIBRARY: &str = "lsl.dll";
 #[cfg(not(any(target_os = "macos", windows)))]
 const LIBRARY: &str = "liblsl.so";
 
-/// The names that programs load the library by.
+/// The variables by which pylsl, mne-lsl and bsl are told of a library.
+const VARIABLES: [&str; 3] = ["PYLSL_LIB", "MNE_LSL_LIB", "LSL_LIB"];
+
+/// The names that programs load the library by: the first by themselves, the second because they were linked with it; the third is
+/// that of liblsl-Java, Unity and old wrappers.
 #[cfg(target_os = "macos")]
-const NAMES: [&str; 2] = ["liblsl.dylib", "liblsl.2.dylib"];
+const NAMES: [&str; 3] = ["liblsl.dylib", "liblsl.2.dylib", "liblsl64.dylib"];
 #[cfg(windows)]
 const NAMES: [&str; 2] = ["lsl.dll", "liblsl64.dll"];
 #[cfg(not(any(target_os = "macos", windows)))]
-const NAMES: [&str; 2] = ["liblsl.so", "liblsl.so.2"];
+const NAMES: [&str; 3] = [
+    "liblsl.so",
+    "liblsl.so.2",
+    if cfg!(target_pointer_width = "64") { "liblsl64.so" } else { "liblsl32.so" },
+];

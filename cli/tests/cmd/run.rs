@@ -9,17 +9,21 @@ use crate::harness::Lab;
 fn a_program_is_given_our_library_under_every_name_that_it_may_load() {
     let lab = Lab::new("run");
     fs::write(lab.path("ours.so"), "a library").expect("a file");
-    let script = "echo $PYLSL_LIB; echo $MNE_LSL_LIB; echo $LD_LIBRARY_PATH$DYLD_LIBRARY_PATH; exit 7";
+    let script =
+        "echo $PYLSL_LIB; echo $MNE_LSL_LIB; echo $LSL_LIB; echo $LD_LIBRARY_PATH$DYLD_LIBRARY_PATH; exit 7";
     let (code, out, err) = lab.run(&["run", "--library", "ours.so", "--", "sh", "-c", script]);
     assert_eq!((code, err.as_str()), (7, ""));
     let lines: Vec<_> = out.lines().collect();
-    assert!(lines[0].ends_with("/ours.so") && lines[0] == lines[1], "{out}");
-    let folder = Path::new(lines[2].split(':').next().expect("a folder"));
+    assert!(lines[0].ends_with("/ours.so") && lines[0] == lines[1] && lines[0] == lines[2], "{out}");
+    let folder = Path::new(lines[3].split(':').next().expect("a folder"));
     for entry in fs::read_dir(folder).expect("a folder") {
         assert_eq!(fs::read(entry.expect("a file").path()).expect("a file"), b"a library");
     }
     if cfg!(target_os = "linux") {
-        assert!(folder.join("liblsl.so").exists() && folder.join("liblsl.so.2").exists());
+        let java = if cfg!(target_pointer_width = "64") { "liblsl64.so" } else { "liblsl32.so" };
+        for name in ["liblsl.so", "liblsl.so.2", java] {
+            assert!(folder.join(name).exists(), "{name}");
+        }
     }
 }
 
