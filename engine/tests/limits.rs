@@ -1,6 +1,6 @@
 //! Peers that announce or send far more than is sensible: the connection ends, and no memory is taken for it.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, Read, Write};
@@ -13,6 +13,7 @@ use schwann_proto::stream::ChannelFormat;
 use schwann_proto::stream_info::IpVersion;
 use schwann_proto::wire::sample::{ByteOrder, Layout};
 use schwann_proto::wire::test_pattern;
+use socket2::{Domain, Socket, Type};
 
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 20.0;
@@ -193,4 +194,36 @@ fn a_request_without_an_end_is_refused_and_others_are_served() {
     peer.read_to_end(&mut document).expect("a description");
     assert_eq!(StreamInfo::parse(&document).expect("a description").uid(), outlet.info().uid());
     assert!(peak_memory() < MEMORY_LIMIT, "{}", peak_memory());
+}
+
+/// Connects from an address of this computer, and says nothing.
+fn silent(from: [u8; 4], port: u16) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from((from, 0)).into()).expect("an address of this computer");
+    socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into()).expect("a connection");
+    socket.into()
+}
+
+#[test]
+fn half_open_connections_of_four_addresses_keep_no_newcomer_out_and_one_address_not_itself() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    // Both ends of more than a thousand connections are in this process.
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).expect("more descriptors");
+    let info =
+        StreamInfo::new("Crowded", "T", 1, 0.0, ChannelFormat::Int8, "crowded").expect("a description");
+    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config()).expect("an outlet");
+    let port = outlet.info().endpoint(IpVersion::V4).data_port;
+    let mut crowd: Vec<_> =
+        (0..600_u16).map(|number| silent([127, 0, 0, 2 + (number % 4) as u8], port)).collect();
+    for newcomer in [[127, 0, 0, 1], [127, 0, 0, 2]] {
+        let mut peer = silent(newcomer, port);
+        // As those that renew their places do.
+        crowd.extend((0..300_u16).map(|number| silent([127, 0, 0, 3 + (number % 3) as u8], port)));
+        peer.write_all(b"LSL:fullinfo\r\n").expect("a connection");
+        let mut document = Vec::new();
+        peer.read_to_end(&mut document).expect("a description");
+        let served = StreamInfo::parse(&document).expect("a description");
+        assert_eq!(served.uid(), outlet.info().uid(), "{newcomer:?}");
+    }
 }

@@ -44,6 +44,8 @@ mod entropy;
 mod fingerprint;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+#[cfg(feature = "alloc")]
+mod half_open;
 mod handshake;
 mod identity;
 #[cfg(feature = "hybrid")]
@@ -69,6 +71,8 @@ pub use datagram::{DATAGRAM_OVERHEAD, DatagramError, Datagrams, SessionId};
 pub use entropy::SystemEntropy;
 pub use entropy::{Entropy, NoEntropy};
 pub use fingerprint::Fingerprint;
+#[cfg(feature = "alloc")]
+pub use half_open::{HalfOpenLimits, Network};
 pub use handshake::{
     ALERT, BareResponder, ClassicSuite, Context, Desk, Established, HANDSHAKE_LIMIT, Initiator, PeerIdentity,
     Progress, Responder, Room, Suite,

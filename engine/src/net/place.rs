@@ -3,6 +3,8 @@
 use core::fmt;
 use core::net::SocketAddr;
 
+use schwann_session::Network;
+
 /// Where the other end of a connection is, as logs name it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Place {
@@ -15,11 +17,11 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether both are the same computer as far as addresses tell, whatever the port.
-    pub(crate) fn is_neighbour(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Address(one), Self::Address(other)) => one.ip() == other.ip(),
-            _ => self == other,
+    /// Whose place this is, as far as addresses tell.
+    pub(crate) fn network(self) -> Network {
+        match self {
+            Self::Address(address) => address.ip().into(),
+            Self::ThisComputer | Self::Unknown => Network::ThisComputer,
         }
     }
 }

@@ -16,7 +16,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use schwann_proto::stream_info::{IpVersion, OutletIdentity, StreamInfo};
 use schwann_proto::wire::sample::Layout;
-use schwann_session::Roles;
+use schwann_session::{HalfOpenLimits, Roles};
 
 use self::conversation::{Conversation, Next};
 use super::fanout::{Draining, Fanout, Stuck};
@@ -25,6 +25,7 @@ use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
 use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
+use crate::net::place::Place;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
 use crate::trust::{self, Policy, Watcher};
@@ -44,11 +45,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const LINGER: Duration = Duration::from_secs(1);
 /// How long that end may take altogether.
 const LONGEST_LINGER: Duration = Duration::from_secs(5);
-/// Connections that have not said yet what they want; more are turned away.
-const STRANGERS_LIMIT: usize = 512;
-/// As many of them may come from one address, so that no single one keeps all others out
+/// Connections that have not said yet what they want, nor proved who they are; where there is no room the oldest gives way
 /// (spec: secure-session §3.9).
-const STRANGERS_PER_ADDRESS: usize = 128;
+const STRANGERS: HalfOpenLimits = HalfOpenLimits { total: 512, per_network: 128 };
 
 /// Opens the sockets, completes the description, and starts the thread.
 pub(super) fn start(
@@ -258,8 +257,7 @@ impl Server {
     }
 
     fn accept(&mut self, index: usize) {
-        let Some(listener) = self.listeners.get(index) else { return };
-        loop {
+        while let Some(listener) = self.listeners.get(index) {
             let link = match listener.accept() {
                 Ok(client) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -270,17 +268,24 @@ impl Server {
                     return;
                 }
             };
-            let strangers = || self.conversations.values().filter(|one| one.deadline().is_some());
-            let neighbours = strangers().filter(|one| one.link().place().is_neighbour(link.place())).count();
-            if strangers().count() >= STRANGERS_LIMIT || neighbours >= STRANGERS_PER_ADDRESS {
-                continue;
-            }
+            self.make_room(link.place());
             let token = self.next_connection;
             self.next_connection += 1;
             let conversation = Conversation::new(link, &self.shared.config);
             if register(self.poll.registry(), &conversation, token) {
                 self.conversations.insert(token, conversation);
             }
+        }
+    }
+
+    /// Parts from a stranger if there are too many for one more.
+    fn make_room(&mut self, newcomer: Place) {
+        let strangers = self.conversations.iter().filter(|(_, one)| one.is_stranger());
+        let strangers = strangers.map(|(token, one)| (*token, one.link().place().network()));
+        if let Some(token) = STRANGERS.gives_way(strangers, newcomer.network()) {
+            let name = self.shared.advertisement.info().name();
+            log::verbose!(1, "{name}: a client that has not said what it wants gives way to another");
+            self.part(token);
         }
     }
 

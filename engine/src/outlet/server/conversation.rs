@@ -136,6 +136,11 @@ impl Conversation {
         }
     }
 
+    /// Whether the client has neither become a consumer nor proved who it is.
+    pub(super) fn is_stranger(&self) -> bool {
+        self.deadline().is_some() && !self.link.is_sealed()
+    }
+
     /// Proves the end of a sealed stream to its consumer, if everything before has gone out.
     pub(super) fn say_goodbye(&self) {
         if self.member().is_some() && !self.link.has_unsent() {
