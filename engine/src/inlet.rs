@@ -235,11 +235,11 @@ impl Inlet {
         self.stream.stamps.set_halftime(seconds);
     }
 
-    /// How old the newest pulled sample is, if any was pulled: seconds on the local clock, corrected by
-    /// the clock offset where it is known.
+    /// How old the newest pulled sample is, in seconds; nothing before one was pulled and the sender's clock offset is known
+    /// ([`clock_offset`](Self::clock_offset) has it measured): its stamp says nothing by this clock until then.
     pub fn lag(&self) -> Option<f64> {
         let stamp = f64::from_bits(self.newest_pulled.load(Ordering::Relaxed));
-        let offset = self.stream.known_clock_offset().unwrap_or(0.0);
+        let offset = self.stream.known_clock_offset()?;
         (stamp != 0.0).then(|| local_clock() - (stamp + offset))
     }
 

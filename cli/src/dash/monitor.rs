@@ -262,10 +262,11 @@ impl Monitor {
     pub(super) fn take_in(&self, batch: &mut Batch, age: Option<f64>) {
         let mut state = self.lock();
         let state = &mut *state;
-        let [offset, _] = state.clock.unwrap_or_default();
-        if let Some(age) = age {
+        // Until the sender's clock is known, its stamps tell no age.
+        if let (Some(age), Some([offset, _])) = (age, state.clock) {
             state.gauge.add_lag(age - offset);
         }
+        let [offset, _] = state.clock.unwrap_or_default();
         if !batch.stamps.is_empty() {
             state.gauge.arrived(local_clock());
             // While the sender is gone, samples that came before may still wait.
