@@ -38,8 +38,7 @@ pub enum Knocked {
 /// With keys installed it is asked inside a session, else in the clear.
 pub fn knock(config: &Config, address: SocketAddr, patience: Duration) -> Knocked {
     let Ok(trust) = config.trust() else { return Knocked::Nobody };
-    let deadline = Instant::now() + patience;
-    match ask(trust.member(), address, deadline) {
+    match ask_in_either_suite(trust.member(), address, patience) {
         Ok(document) => match StreamInfo::parse(&document) {
             Ok(mut info) => {
                 info.set_address(version_of(address.ip()), address.ip().to_string());
@@ -78,13 +77,31 @@ fn is_told(refusal: Refusal) -> bool {
     !matches!(refusal, Closed | Forged | Malformed | NoEntropy | TimedOut)
 }
 
-fn ask(
+/// Asks again in the classic suite where the other is refused: a small device knows that one alone, and would look like
+/// another lab's (spec: secure-session §3.7).
+fn ask_in_either_suite(
     member: Option<&Arc<Member>>,
     address: SocketAddr,
-    deadline: Instant,
+    patience: Duration,
 ) -> Result<Vec<u8>, HandshakeError> {
+    let first = ask(member.map(|member| (member, Suite::Hybrid)), address, patience);
+    let (Some(member), Err(HandshakeError::Refused(Refusal::RefusedByPeer))) = (member, &first) else {
+        return first;
+    };
+    match ask(Some((member, Suite::Classic)), address, patience.max(PATIENCE_WITH_SMALL)) {
+        Err(HandshakeError::Refused(why)) if is_told(why) => Err(HandshakeError::Refused(why)),
+        Err(_) => first,
+        answer => answer,
+    }
+}
+
+fn ask(
+    sealing: Option<(&Arc<Member>, Suite)>,
+    address: SocketAddr,
+    patience: Duration,
+) -> Result<Vec<u8>, HandshakeError> {
+    let deadline = Instant::now() + patience;
     let link = connect_tcp(address)?;
-    let sealing = member.map(|member| (member, Suite::Hybrid));
     let opener = prepare(&link, &no_stream(), sealing, deadline)?;
     let mut request = Vec::new();
     // The condition that every stream fulfils; a vector takes whatever it is given.
@@ -101,5 +118,7 @@ fn ask(
     }
 }
 
+/// How long a microcontroller may take for a handshake.
+const PATIENCE_WITH_SMALL: Duration = Duration::from_secs(2);
 /// Longest answer that is read, in bytes.
 const LIMIT: usize = 1 << 20;

@@ -31,7 +31,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
         }
         Refusal::NotYetValid => {
             "a clock is wrong: compare `date -u` on both machines, and set it right with `sudo timedatectl set-ntp \
-             true`"
+             true`; a microcontroller has no calendar, and an old image goes by the day it was built: build and flash it \
+             anew"
         }
         Refusal::PeerTooNew => "update this machine's library: `schwann --version` tells which one it has",
         Refusal::PeerTooOld => "update the peer's library: `schwann --version` there tells which one it has",
