@@ -16,7 +16,7 @@
 use core::{fmt, ops::Range};
 
 use crate::{
-    Lab, LabId, PublicKey, Refusal, RevocationList, UnixSeconds,
+    Calendar, Lab, LabId, PublicKey, Refusal, RevocationList, UnixSeconds,
     bytes::{Reader, concat},
 };
 
@@ -158,16 +158,16 @@ impl Statement {
     pub(crate) fn check<B: AsRef<[u8]>>(
         &self,
         role: Roles,
-        now: UnixSeconds,
+        calendar: Calendar,
         revoked: &RevocationList<B>,
     ) -> Result<(), Refusal> {
         if revoked.contains(self.serial) {
             return Err(Refusal::Revoked);
         }
-        if now < self.not_before {
+        if calendar.is_before(self.not_before) {
             return Err(Refusal::NotYetValid);
         }
-        if now > self.not_after {
+        if calendar.earliest() > self.not_after {
             return Err(Refusal::Expired);
         }
         if self.roles.contain(role) { Ok(()) } else { Err(Refusal::WrongRole) }

@@ -22,7 +22,7 @@ use schwann_aead::{Key, Nonce, Tag, open_in_place, seal_in_place};
 use zeroize::Zeroizing;
 
 use crate::{
-    Entropy, UnixSeconds,
+    Calendar, Entropy, UnixSeconds,
     bytes::{Reader, concat},
     identity::random,
     noise::{NoiseKey, mix},
@@ -120,12 +120,14 @@ impl DiscoveryKey {
 
     /// Opens a query in place; returns whom to answer and where its text lies. Do not answer on any error.
     ///
+    /// A device without a calendar takes old queries, too: it must bound how many it answers.
+    ///
     /// - Errors: [`DiscoveryError::Foreign`], [`DiscoveryError::Forged`], and
     ///   [`DiscoveryError::WrongTime`]: a replay, or one of the two clocks is wrong.
     pub fn open_query(
         &self,
         datagram: &mut [u8],
-        now: UnixSeconds,
+        calendar: impl Into<Calendar>,
     ) -> Result<(Asker, Range<usize>), DiscoveryError> {
         let (head, body) = split::<QUERY_HEAD>(datagram, QUERY)?;
         let (_, nonce) = head.split_last_chunk().ok_or(DiscoveryError::Foreign)?;
@@ -134,7 +136,7 @@ impl DiscoveryKey {
         let mut reader = Reader::new(body.get(..length).unwrap_or_default());
         let sent = reader.long().ok_or(DiscoveryError::Forged)?;
         let public = reader.array().ok_or(DiscoveryError::Forged)?;
-        if now.abs_diff(UnixSeconds(sent)) > TIME_TOLERANCE {
+        if !calendar.into().may_be(UnixSeconds(sent), TIME_TOLERANCE) {
             return Err(DiscoveryError::WrongTime);
         }
         let start = QUERY_HEAD + TIME_LEN + PUBLIC_LEN;

@@ -24,10 +24,12 @@ pub use initiator::Initiator;
 pub use responder::{BareResponder, Desk, Responder};
 pub use room::Room;
 
-use crate::{Credentials, Entropy, Lab, RevocationList, Secure, Statement, UnixSeconds};
+use crate::{Calendar, Credentials, Entropy, Lab, RevocationList, Secure, Statement};
 
 /// What an end knows and brings into a handshake.
 pub struct Context<'a> {
+    /// The date.
+    pub calendar: Calendar,
     /// Whether a device may do without the post-quantum exchange.
     pub classic: ClassicSuite,
     /// This device.
@@ -36,8 +38,6 @@ pub struct Context<'a> {
     pub entropy: &'a mut dyn Entropy,
     /// The lab whose members are spoken to.
     pub lab: &'a Lab,
-    /// The local clock.
-    pub now: UnixSeconds,
     /// Which of its members are out.
     pub revoked: RevocationList<&'a [u8]>,
 }

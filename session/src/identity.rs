@@ -240,7 +240,7 @@ impl Credentials {
         now: UnixSeconds,
     ) -> Result<(), Refusal> {
         self.certificate.verify(lab)?;
-        self.certificate.statement.check(role, now, revoked)
+        self.certificate.statement.check(role, now.into(), revoked)
     }
 
     pub(crate) fn noise(&self) -> &NoiseKey {

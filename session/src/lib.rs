@@ -83,4 +83,4 @@ pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};
 pub use refusal::Refusal;
 pub use revocation::{MAX_SERIALS, RevocationError, RevocationList};
 pub use session::{RekeyLimits, Secure};
-pub use time::UnixSeconds;
+pub use time::{Calendar, UnixSeconds};

@@ -19,3 +19,66 @@ impl fmt::Display for UnixSeconds {
         write!(f, "{} s since 1970", self.0)
     }
 }
+
+/// What a device knows of the date.
+///
+/// A chip without a battery has no calendar. It knows dates that have passed, because its lab's authority signed them, and
+/// so it can tell that a certificate has expired, but never that one is not valid yet.
+///
+/// - Source: spec: secure-session §2.3.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Calendar {
+    /// The local clock shows it.
+    Known(UnixSeconds),
+    /// This device has no calendar: it is this moment or any later one.
+    NotBefore(UnixSeconds),
+}
+
+impl Calendar {
+    /// The earliest moment that it can be.
+    #[must_use]
+    pub fn earliest(self) -> UnixSeconds {
+        match self {
+            Self::Known(at) | Self::NotBefore(at) => at,
+        }
+    }
+
+    /// The same, given a date that has passed because the lab's authority signed it; a calendar that is known stays.
+    #[must_use]
+    pub fn after(self, signed: UnixSeconds) -> Self {
+        match self {
+            Self::Known(now) => Self::Known(now),
+            Self::NotBefore(at) => Self::NotBefore(at.max(signed)),
+        }
+    }
+
+    /// Whether it is certainly earlier than `moment`.
+    pub(crate) fn is_before(self, moment: UnixSeconds) -> bool {
+        matches!(self, Self::Known(now) if now < moment)
+    }
+
+    /// Whether `moment` may be now, give or take `tolerance` seconds.
+    pub(crate) fn may_be(self, moment: UnixSeconds, tolerance: u64) -> bool {
+        match self {
+            Self::Known(now) => now.abs_diff(moment) <= tolerance,
+            Self::NotBefore(at) => moment.0.saturating_add(tolerance) >= at.0,
+        }
+    }
+}
+
+impl From<UnixSeconds> for Calendar {
+    fn from(now: UnixSeconds) -> Self {
+        Self::Known(now)
+    }
+}
+
+impl fmt::Display for Calendar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(now) => now.fmt(f),
+            Self::NotBefore(at) => {
+                write!(f, "this device has no calendar; it goes by the newest date it can prove, {at}")
+            }
+        }
+    }
+}

@@ -118,11 +118,11 @@ fn talk(entropy: &mut Remembering, wire: &mut [Vec<u8>; 2]) -> Box<(Established,
     });
     let mut with = |at: usize, step: &mut dyn FnMut(&mut Context<'_>)| {
         step(&mut Context {
+            calendar: common::NOW.into(),
             classic: ClassicSuite::Refused,
             credentials: &devices[at],
             entropy,
             lab: &lab,
-            now: common::NOW,
             revoked: revoked.view(),
         });
     };

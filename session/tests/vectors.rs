@@ -70,11 +70,11 @@ impl End {
     fn with<R>(&mut self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
         let lab = authority().lab();
         step(&mut Context {
+            calendar: NOW.into(),
             classic: ClassicSuite::Certified,
             credentials: &self.credentials,
             entropy: &mut self.entropy,
             lab: &lab,
-            now: NOW,
             revoked: self.revoked.view(),
         })
     }

@@ -47,11 +47,11 @@ impl Lab {
     /// One step of a handshake at an end.
     pub(super) fn with<R>(&self, end: End, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
         step(&mut Context {
+            calendar: NOW.into(),
             classic: ClassicSuite::Certified,
             credentials: if end == End::Inlet { &self.inlet } else { &self.outlet },
             entropy: &mut SystemEntropy,
             lab: &self.authority.lab(),
-            now: NOW,
             revoked: self.revoked.view(),
         })
     }

@@ -184,11 +184,11 @@ impl Member {
         self.renew();
         let (standing, credentials) = (self.standing(), self.credentials());
         step(&mut Context {
+            calendar: wall_clock().into(),
             classic: ClassicSuite::Certified,
             credentials: &credentials,
             entropy: &mut SystemEntropy,
             lab: &self.lab,
-            now: wall_clock(),
             revoked: standing.revoked.view(),
         })
     }

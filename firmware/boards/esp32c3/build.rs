@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 fn main() {
     println!("cargo:rustc-link-arg=-Tlinkall.x");
-    // The latest date that a device without a calendar can prove.
+    // It is not earlier than this, which is all that the image knows of the date.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs().to_string();
     let built = std::env::var("SOURCE_DATE_EPOCH").unwrap_or(now);
     println!("cargo:rustc-env=BUILT_AT={built}");

@@ -12,7 +12,8 @@
  * Datagrams to `service_port`, and to port 16571 of the groups 224.0.0.183 and 239.255.172.215: schwann_node_datagram.
  *
  * Times: `now_us` is microseconds on a clock that never goes back; stamps are seconds on the same clock;
- * `calendar_s` is seconds since 1970, for certificates, or 0 on a plain node.
+ * `calendar_s` is seconds since 1970, from a clock that is right to 30 s, for certificates and sealed searches; or 0, where
+ * the device has no calendar (a date of the build is none): it then goes by the newest date that the lab has signed.
  */
 #ifndef SCHWANN_NODE_H
 #define SCHWANN_NODE_H

@@ -6,7 +6,7 @@ use schwann_node::{
     Control, LinkState, Micros, Outlet, Producer, Security, Service, Surroundings, Wait, provision::Keys,
     ring,
 };
-use schwann_session::{Entropy as _, UnixSeconds};
+use schwann_session::{Calendar, Entropy as _, UnixSeconds};
 
 use crate::settings::{Counters, Dice, Settings};
 
@@ -316,5 +316,7 @@ pub unsafe extern "C" fn schwann_node_read_counters(node: *mut Node, out: *mut C
 }
 
 fn surroundings(dice: &mut Dice, now_us: u64, calendar_s: u64) -> Surroundings<'_> {
-    Surroundings { now: Micros(now_us), calendar: UnixSeconds(calendar_s), entropy: dice }
+    let date = UnixSeconds(calendar_s);
+    let calendar = if calendar_s == 0 { Calendar::NotBefore(date) } else { Calendar::Known(date) };
+    Surroundings { now: Micros(now_us), calendar, entropy: dice }
 }

@@ -6,7 +6,7 @@ use schwann_proto::{
     stream::ChannelFormat,
     wire::{ByteWriter, Sink as _, feed::RequestReader},
 };
-use schwann_session::{Datagrams, Layer as _};
+use schwann_session::{Datagrams, Layer as _, UnixSeconds};
 
 use self::{
     answer::{Answer, answer_to, put_answer},
@@ -96,7 +96,10 @@ pub(crate) struct Moved {
 /// How a connection came to its end, for the counters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Event {
-    Established,
+    /// A session was made with a member that is certified from this moment on.
+    Established {
+        certified: UnixSeconds,
+    },
     None,
     Refused,
 }

@@ -8,7 +8,7 @@ use schwann_proto::wire::{
     timedata,
 };
 use schwann_session::{
-    BareResponder, DATAGRAM_OVERHEAD, SessionId, Suite,
+    BareResponder, Calendar, DATAGRAM_OVERHEAD, SessionId, Suite, UnixSeconds,
     discovery::{Asker, QueryId, REPLY_HEAD, REPLY_OVERHEAD},
 };
 
@@ -38,6 +38,9 @@ pub struct Outlet<'a, const LINKS: usize, const RX: usize, const TX: usize> {
     counters: Counters,
     /// The sealed queries answered last, newest first.
     answered: [Option<QueryId>; REMEMBERED],
+    undated: Undated,
+    /// The newest date that the authority put into the certificate of a member we have met.
+    newest_certified: UnixSeconds,
 }
 
 /// What has happened since the outlet was made. All counters wrap.
@@ -133,6 +136,8 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             links: array::from_fn(|_| Link::new()),
             counters: Counters::default(),
             answered: [None; REMEMBERED],
+            undated: Undated::default(),
+            newest_certified: UnixSeconds(0),
         })
     }
 
@@ -154,9 +159,17 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             may_feed,
         };
         let Some(link) = self.links.get_mut(link) else { return bytes.len() };
-        let (count, event) = link.receive(bytes, &host, surroundings);
+        let mut surroundings = Surroundings {
+            calendar: surroundings.calendar.after(self.newest_certified),
+            entropy: &mut *surroundings.entropy,
+            now: surroundings.now,
+        };
+        let (count, event) = link.receive(bytes, &host, &mut surroundings);
         match event {
-            Event::Established => self.counters.sessions = self.counters.sessions.wrapping_add(1),
+            Event::Established { certified } => {
+                self.counters.sessions = self.counters.sessions.wrapping_add(1);
+                self.newest_certified = self.newest_certified.max(certified);
+            }
             Event::Refused => self.counters.strangers = self.counters.strangers.wrapping_add(1),
             Event::None => {}
         }
@@ -257,7 +270,8 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
             return self.answer_sealed_probe(session, datagram, surroundings.now, out);
         }
         if let Some(member) = self.security.member().copied()
-            && let Ok((asker, text)) = member.discovery.open_query(datagram, surroundings.calendar)
+            && let Ok((asker, text)) =
+                member.discovery.open_query(datagram, self.calendar(&member, surroundings))
         {
             let text = datagram.get(text)?;
             return self.answer_sealed_query(&asker, text, &member, surroundings, out);
@@ -296,6 +310,11 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         &self.description
     }
 
+    /// The date, as far as this device can prove it.
+    fn calendar(&self, member: &Member<'_>, surroundings: &Surroundings<'_>) -> Calendar {
+        surroundings.calendar(member).after(self.newest_certified)
+    }
+
     /// Answers who asks in the clear, if anything may go in the clear.
     #[inline(never)]
     fn answer_open(&self, datagram: &[u8], service: Service, now: Micros, out: &mut [u8]) -> Option<Reply> {
@@ -325,6 +344,10 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         // A network may repeat a datagram on every way to us; an attacker may do so for ever.
         let repeats = self.answered.iter().filter(|known| **known == Some(asker.id())).count();
         if repeats >= MAX_REPEATS {
+            return None;
+        }
+        let is_dated = matches!(surroundings.calendar, Calendar::Known(_));
+        if !is_dated && !self.undated.permits(surroundings.now) {
             return None;
         }
         self.answered.rotate_right(1);
@@ -359,6 +382,24 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     }
 }
 
+/// Sealed queries that are answered without knowing their age: a few in a second. A stranger that recorded some may
+/// repeat them for ever, and each costs a key agreement. The reply is worth nothing to the stranger: the asker alone reads it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undated {
+    since: Micros,
+    count: u8,
+}
+
+impl Undated {
+    fn permits(&mut self, now: Micros) -> bool {
+        if now.since(self.since) >= SECOND {
+            *self = Self { since: now, count: 0 };
+        }
+        self.count = self.count.saturating_add(1);
+        self.count <= UNDATED_PER_SECOND
+    }
+}
+
 /// Appends the reply to a query, and returns the port that it goes to; nothing if the query is not for us.
 fn put_reply(stream: &Description<'_>, query: &Query<'_>, out: &mut ByteWriter<'_>) -> Option<u16> {
     (query.return_port != 0 && query.id.len() <= 32).then_some(())?;
@@ -368,6 +409,10 @@ fn put_reply(stream: &Description<'_>, query: &Query<'_>, out: &mut ByteWriter<'
     Some(query.return_port)
 }
 
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
+/// Two searches that go on ask twice a second, over two groups each.
+const UNDATED_PER_SECOND: u8 = 8;
 /// Sealed queries that are remembered.
 const REMEMBERED: usize = 16;
 /// How often the same sealed query is answered.

@@ -1,7 +1,7 @@
 //! Whom the node is, whom it talks to, and what it needs from outside for that.
 
 use schwann_session::{
-    ClassicSuite, Context, Credentials, Entropy, Lab, RevocationList, UnixSeconds, discovery::DiscoveryKey,
+    Calendar, ClassicSuite, Context, Credentials, Entropy, Lab, RevocationList, discovery::DiscoveryKey,
 };
 
 use crate::time::Micros;
@@ -25,8 +25,7 @@ pub struct Member<'a> {
 /// Who finds a node that requires sealing. Samples and full descriptions go to members alone in either case.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Visible {
-    /// Who asks in the clear, too: for programs that cannot seal their queries, and for devices that do not know the
-    /// date, which a sealed query must be checked against.
+    /// Who asks in the clear, too: for programs that cannot seal their queries.
     Everybody,
     /// Members of the lab.
     #[default]
@@ -69,14 +68,20 @@ impl<'a> Security<'a> {
 pub struct Surroundings<'a> {
     /// The device's clock.
     pub now: Micros,
-    /// The date, for certificates. A device without a calendar gives the latest moment that it can prove,
-    /// such as when it was provisioned; members' sealed queries then get no answer, because they tell the time.
-    pub calendar: UnixSeconds,
+    /// The date, for certificates and sealed queries. A device without a calendar says so, and when its image was built,
+    /// or 1970: the node knows later dates of its own certificate, its list, and members that it has met.
+    pub calendar: Calendar,
     /// Randomness that nobody can predict; on a chip, its hardware generator with the radio on.
     pub entropy: &'a mut dyn Entropy,
 }
 
 impl Surroundings<'_> {
+    /// The date, as far as `member` can prove it.
+    pub(crate) fn calendar(&self, member: &Member<'_>) -> Calendar {
+        let own = member.credentials.certificate().statement.not_before;
+        self.calendar.after(own).after(member.revoked.issued())
+    }
+
     /// Runs one step of a handshake with everything that it needs.
     pub(crate) fn with_context<R>(
         &mut self,
@@ -85,11 +90,11 @@ impl Surroundings<'_> {
     ) -> R {
         step(&mut Context {
             // A node is what the flag in a certificate is for; the peer decides whether it permits it.
+            calendar: self.calendar,
             classic: ClassicSuite::Certified,
             credentials: member.credentials,
             entropy: self.entropy,
             lab: member.lab,
-            now: self.calendar,
             revoked: member.revoked,
         })
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -15,12 +16,12 @@ use schwann::outlet::{Flush, Outlet as DesktopOutlet, OutletOptions};
 use schwann::trust::{Member, Policy, Trust};
 use schwann::{Config, StreamInfo, resolver};
 use schwann_node::{
-    Description, Found, Inlet, InletState, Keep, LinkState, Micros, Pace, Place, Producer, Security, Service,
-    Surroundings, Wanted,
+    Description, Found, Inlet, InletState, Keep, LinkState, Micros, Outlet, Pace, Place, Producer, Security,
+    Service, Surroundings, Wanted,
 };
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::stream_info::IpVersion;
-use schwann_session::{Credentials, DeviceKey, Suite, SystemEntropy};
+use schwann_session::{Calendar, Credentials, DeviceKey, Statement, Suite, SystemEntropy, UnixSeconds};
 
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 30.0;
@@ -66,6 +67,17 @@ impl Board {
         security: Security<'static>,
         pace: Pace,
     ) -> Self {
+        Self::dated(format, channel_count, base, security, pace, today().into())
+    }
+
+    fn dated(
+        format: ChannelFormat,
+        channel_count: usize,
+        base: u16,
+        security: Security<'static>,
+        pace: Pace,
+        calendar: Calendar,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", base)).expect("a free port");
         let service = UdpSocket::bind(("127.0.0.1", base)).expect("a free port");
         let place = Place { data_port: base, service_port: base };
@@ -73,7 +85,7 @@ impl Board {
         let (producer, outlet) = common::outlet(description, security, pace, Keep::Newest, 4096);
         let ending = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&ending);
-        let thread = std::thread::spawn(move || serve(outlet, &listener, &service, &stop));
+        let thread = std::thread::spawn(move || serve(outlet, &listener, &service, &stop, calendar));
         Self { producer, ending, thread: Some(thread), description }
     }
 
@@ -93,12 +105,13 @@ impl Board {
 }
 
 /// Drives an outlet with the sockets of this computer.
-fn serve(
-    mut outlet: NodeOutlet,
+fn serve<const RX: usize, const TX: usize>(
+    mut outlet: Outlet<'static, 4, RX, TX>,
     listener: &TcpListener,
     service: &UdpSocket,
     stop: &AtomicBool,
-) -> NodeOutlet {
+    calendar: Calendar,
+) -> Outlet<'static, 4, RX, TX> {
     listener.set_nonblocking(true).expect("supported");
     // The pause of this loop: a computer's sockets have no doorbell that a test could share with a push.
     service.set_read_timeout(Some(Duration::from_micros(500))).expect("supported");
@@ -116,7 +129,7 @@ fn serve(
             outlet.accept(free, now());
             links[free] = Some(socket);
         }
-        let mut surroundings = Surroundings { now: now(), calendar: today(), entropy: &mut entropy };
+        let mut surroundings = Surroundings { now: now(), calendar, entropy: &mut entropy };
         if let Ok((len, from)) = service.recv_from(&mut room)
             && let Some(reply) =
                 outlet.handle_datagram(&mut room[..len], Service::Time, &mut surroundings, &mut out)
@@ -136,14 +149,14 @@ fn serve(
     outlet
 }
 
-fn today() -> schwann_session::UnixSeconds {
+fn today() -> UnixSeconds {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-    schwann_session::UnixSeconds(since.as_secs())
+    UnixSeconds(since.as_secs())
 }
 
 /// Moves what a link's socket gives and takes; says whether the connection goes on.
-fn exchange(
-    outlet: &mut NodeOutlet,
+fn exchange<const RX: usize, const TX: usize>(
+    outlet: &mut Outlet<'static, 4, RX, TX>,
     link: usize,
     socket: &mut TcpStream,
     surroundings: &mut Surroundings<'_>,
@@ -228,6 +241,66 @@ fn the_desktop_finds_a_node() {
 }
 
 #[test]
+fn a_desktop_that_requires_sealing_finds_a_node_that_has_no_calendar() {
+    let (lab, base) = (Lab::new(), ports());
+    let dated = |one: &mut Statement| one.not_before = UnixSeconds(today().0 - 86_400);
+    let security = lab.security(1, dated);
+    let calendar = Calendar::NotBefore(UnixSeconds(0));
+    let board = Board::dated(ChannelFormat::Int16, 4, base, security, Pace::EverySample, calendar);
+    let config = config(base, desktop(&lab, 2));
+    let timeout = Duration::from_secs_f64(LONG);
+    let found = resolver::resolve_byprop(&config, "name", "Node", 1, timeout).expect("a search");
+    let info = found.first().expect("the node answers");
+    assert_eq!(info.uid().as_bytes(), board.description.uid.as_str().as_bytes());
+    let inlet = DesktopInlet::with_config(info, &InletOptions::default(), config).expect("an inlet");
+    inlet.open_stream(LONG).expect("a connection");
+    board.end();
+}
+
+#[test]
+fn the_lag_of_a_stream_is_told_once_the_nodes_clock_is_known() {
+    let (base, started) = (ports(), Instant::now());
+    let security = Security::Off;
+    let mut board = Board::new(ChannelFormat::Float32, 8, base, security, Pace::EverySample);
+    let config = config(base, Trust::new(Policy::Off, None));
+    let inlet = DesktopInlet::with_config(&board.info(), &InletOptions::default(), config).expect("an inlet");
+    inlet.open_stream(LONG).expect("a connection");
+    // The node's clock begins with its start; this computer's shows something else.
+    let mut pull = || {
+        board.producer.push(&[0.0_f32; 8], 1.0 + started.elapsed().as_secs_f64()).expect("room");
+        inlet.pull_sample(&mut [0.0_f32; 8], LONG).expect("the stream goes on").expect("a sample");
+        inlet.lag()
+    };
+    assert_eq!(pull(), None, "by which clock?");
+    inlet.clock_offset(LONG).expect("an offset");
+    let lag = pull().expect("a lag");
+    assert!(lag.abs() < LONG, "{lag} s");
+    board.end();
+}
+
+#[test]
+fn who_knocks_at_a_node_too_small_for_the_hybrid_suite_is_let_in() {
+    let (lab, base) = (Lab::new(), ports());
+    let address = (Ipv4Addr::LOCALHOST, base);
+    let listener = TcpListener::bind(address).expect("a free port");
+    let service = UdpSocket::bind(address).expect("a free port");
+    let place = Place { data_port: base, service_port: base };
+    let description = Description { place, ..description(ChannelFormat::Int16, 4, 1000.0) };
+    let security = lab.security_within(748, 1, |_| {});
+    let (_producer, outlet) =
+        common::outlet_of::<768, 1280>(description, security, Pace::EverySample, Keep::Newest, 64);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(outlet, &listener, &service, &stop, today().into()));
+        let config = config(base, desktop(&lab, 2));
+        let knocked = resolver::knock(&config, address.into(), Duration::from_secs_f64(LONG));
+        stop.store(true, Ordering::Release);
+        let resolver::Knocked::Stream(info) = knocked else { panic!("{knocked:?}") };
+        assert_eq!(info.name(), "Node");
+    });
+}
+
+#[test]
 fn a_desktop_of_another_lab_receives_nothing() {
     let (lab, mut other, base) = (Lab::new(), Lab::new(), ports());
     other.authority = schwann_session::AuthorityKey::from_seed(&[6; 32]);
@@ -247,7 +320,7 @@ fn pulls(inlet: &mut NodeInlet, port: u16, count: u32) {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
     socket.set_read_timeout(Some(Duration::from_secs_f64(LONG))).expect("supported");
     let (started, mut entropy) = (Instant::now(), Seeded(9));
-    let mut surroundings = Surroundings { now: Micros(1), calendar: today(), entropy: &mut entropy };
+    let mut surroundings = Surroundings { now: Micros(1), calendar: today().into(), entropy: &mut entropy };
     inlet.connected(&mut surroundings);
     let (mut room, mut next) = ([0; 512], 0);
     while next < count {

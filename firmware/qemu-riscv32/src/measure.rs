@@ -270,7 +270,7 @@ fn connect<const LINKS: usize, const RX: usize, const TX: usize, const SENDING: 
     span: &mut Span,
     deepest: &mut usize,
 ) {
-    let calendar = UnixSeconds(1_800_000_000);
+    let calendar = UnixSeconds(1_800_000_000).into();
     outlet.accept(link, now);
     inlet.connected(&mut Surroundings { now, calendar, entropy: others });
     for _ in 0..8 {
@@ -298,7 +298,7 @@ fn drain(
     now: Micros,
     entropy: &mut Known,
 ) {
-    let calendar = UnixSeconds(1_800_000_000);
+    let calendar = UnixSeconds(1_800_000_000).into();
     let taken = inlet.receive(outlet.transmit(link), &mut Surroundings { now, calendar, entropy });
     outlet.sent(link, taken, now);
     while inlet.pull(&mut [0.0_f32; 8]).is_some() {}

@@ -7,7 +7,7 @@ use schwann_node::{
 };
 use schwann_node_smoltcp::{Board, Buffers, LINKS, SOCKETS, Server, instant};
 use schwann_proto::stream::ChannelFormat;
-use schwann_session::{Entropy as _, UnixSeconds};
+use schwann_session::{Calendar, Entropy as _};
 use smoltcp::{
     iface::{Config, Interface, SocketStorage},
     wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address},
@@ -167,7 +167,7 @@ fn hang() -> ! {
 /// Clock, date and dice of the machine.
 struct Virt {
     dice: Dice,
-    calendar: UnixSeconds,
+    calendar: Calendar,
 }
 
 impl Board for Virt {

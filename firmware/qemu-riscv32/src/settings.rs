@@ -1,7 +1,7 @@
 //! What the image is told at start: `key=value` lines beside it in memory.
 
 use schwann_node::{Pace, Visible};
-use schwann_session::UnixSeconds;
+use schwann_session::{Calendar, UnixSeconds};
 
 use crate::machine;
 
@@ -26,7 +26,7 @@ pub struct Settings {
     /// How long to run, in seconds; 0 runs for ever.
     pub run_s: u64,
     /// The date: QEMU could tell, a chip without a battery could not.
-    pub calendar: UnixSeconds,
+    pub calendar: Calendar,
     /// Stop hart 1 after this many seconds, to see whether the watchdog bites; 0 never does.
     pub hang_s: u64,
 }
@@ -53,10 +53,10 @@ impl Settings {
         rate: 1000,
         pace: Pace::EverySample,
         sealed: true,
-        visible: Visible::Everybody,
+        visible: Visible::Members,
         expect: 0,
         run_s: 0,
-        calendar: UnixSeconds(1_800_000_000),
+        calendar: Calendar::NotBefore(UnixSeconds(0)),
         hang_s: 0,
     };
 
@@ -94,7 +94,10 @@ impl Settings {
             visible: if value("visible") == Some("1") { Visible::Everybody } else { Visible::Members },
             expect: number("expect", 0) as u32,
             run_s: number("run_s", 0),
-            calendar: UnixSeconds(number("calendar", 1_800_000_000)),
+            calendar: match number("calendar", 0) {
+                0 => Self::FIXED.calendar,
+                now => Calendar::Known(UnixSeconds(now)),
+            },
             hang_s: number("hang_s", 0),
         }
     }

@@ -154,8 +154,9 @@ impl Proven {
         suite: Suite,
         context: &Context<'_>,
     ) -> Result<PeerIdentity, Refusal> {
-        self.statement.check(side.role(), context.now, &context.revoked)?;
         let own = context.credentials.certificate().statement;
+        let calendar = context.calendar.after(own.not_before).after(context.revoked.issued());
+        self.statement.check(side.role(), calendar, &context.revoked)?;
         let permitted = context.classic == ClassicSuite::Certified
             && (self.statement.flags.permit_classic() || own.flags.permit_classic());
         if suite == Suite::Classic && !permitted {

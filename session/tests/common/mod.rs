@@ -49,11 +49,11 @@ pub struct Device {
 impl Device {
     pub fn context(&mut self) -> Context<'_> {
         Context {
+            calendar: self.now.into(),
             classic: self.classic,
             credentials: &self.credentials,
             entropy: &mut self.entropy,
             lab: &self.lab,
-            now: self.now,
             revoked: self.revoked.view(),
         }
     }

@@ -7,15 +7,15 @@ use schwann_node::{
     key_slots::{Flash, FlashError, Slot},
 };
 use schwann_node_smoltcp::Board;
-use schwann_session::{Entropy, NoEntropy, UnixSeconds};
+use schwann_session::{Calendar, Entropy, NoEntropy, UnixSeconds};
 
 pub fn now() -> Micros {
     Micros(Instant::now().duration_since_epoch().as_micros())
 }
 
-/// The latest date that the chip can prove: when its image was built.
-pub fn calendar() -> UnixSeconds {
-    UnixSeconds(env!("BUILT_AT").parse().unwrap_or(0))
+/// The chip has no calendar; it is not earlier than when its image was built.
+pub fn calendar() -> Calendar {
+    Calendar::NotBefore(UnixSeconds(env!("BUILT_AT").parse().unwrap_or(0)))
 }
 
 /// The chip's generator, which is random while the radio or the converter feeds it: [`Trng`] sees to that.

@@ -1,9 +1,7 @@
 //! The outlet, on whatever carries frames.
 
 use esp_println::println;
-use schwann_node::{
-    Consumer, Description, Member, Outlet, Pace, Place, Security, Uid, Visible, provision::Keys,
-};
+use schwann_node::{Consumer, Description, Outlet, Pace, Place, Security, Uid, provision::Keys};
 use schwann_node_smoltcp::{Buffers, LINKS, SOCKETS, Server, instant};
 use schwann_session::Entropy as _;
 use smoltcp::{
@@ -15,7 +13,7 @@ use smoltcp::{
 
 use crate::{
     application::{CHANNELS, FORMAT, RATE},
-    board::{Dice, now},
+    board::{Dice, calendar, now},
 };
 
 pub const RX: usize = 768;
@@ -48,11 +46,10 @@ pub fn serve<D: Device>(
         place: Place { data_port: 16572, service_port: 16572 },
         desc: "",
     };
-    // A chip without a calendar cannot check the time in a sealed query.
-    let member = Member { visible: Visible::Everybody, ..keys.member() };
-    let mut outlet =
-        Outlet::<'_, LINKS, RX, TX>::new(description, samples, Security::Require(member), Pace::EverySample)
-            .expect("the description is this stream's");
+    println!("{}", calendar());
+    let security = Security::Require(keys.member());
+    let mut outlet = Outlet::<'_, LINKS, RX, TX>::new(description, samples, security, Pace::EverySample)
+        .expect("the description is this stream's");
     let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(address)));
     let mut seed = [0; 8];
     dice.fill(&mut seed).expect("the chip's generator does not fail");

@@ -1,7 +1,7 @@
 //! The handshake of a link: from its first line to the session.
 
 use schwann_proto::wire::feed::RequestReader;
-use schwann_session::{BareResponder, Desk, Progress};
+use schwann_session::{BareResponder, Desk, Progress, UnixSeconds};
 
 use super::{Event, Host, Link, PATIENCE, Phase, guard::Guard};
 use crate::{security::Surroundings, time::Micros};
@@ -47,13 +47,13 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             Shaken::Goes => (bytes.len(), Event::None),
             Shaken::Done { consumed } => {
                 self.intake.clear();
-                if !self.enter_session() {
+                let Some(certified) = self.enter_session() else {
                     return (bytes.len(), self.give_up());
-                }
+                };
                 self.deadline = surroundings.now.after(PATIENCE);
                 let count = self.intake.take(bytes.get(consumed..).unwrap_or_default());
                 self.listen(host, surroundings);
-                (consumed + count, Event::Established)
+                (consumed + count, Event::Established { certified })
             }
             Shaken::Broken => (bytes.len(), self.give_up()),
             Shaken::Refused => {
@@ -64,19 +64,20 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         }
     }
 
-    /// From here on everything is sealed; what the peer wants comes next. Tells whether there is a session.
+    /// From here on everything is sealed; what the peer wants comes next. Returns from when on the peer is certified, if
+    /// there is a session.
     ///
     /// Not part of its caller, whose frame lies below the whole handshake: the responder is moved over the stack.
     #[inline(never)]
-    fn enter_session(&mut self) -> bool {
+    fn enter_session(&mut self) -> Option<UnixSeconds> {
         let Guard::Shaking(responder) = core::mem::replace(&mut self.guard, Guard::Open) else {
-            return false;
+            return None;
         };
-        let Some(mut established) = responder.finish() else { return false };
+        let mut established = responder.finish()?;
         let datagrams = established.session.take_datagrams();
         self.guard = Guard::Sealed(established.session, datagrams);
         self.phase = Phase::Asking(RequestReader::new());
-        true
+        Some(established.peer.statement.not_before)
     }
     /// The messages lie where requests and answers lie later.
     fn step_handshake(

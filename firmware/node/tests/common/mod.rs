@@ -11,8 +11,8 @@ use schwann_node::{
 };
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::{
-    AuthorityKey, Certificate, DeviceKey, DeviceName, Entropy, Flags, LabId, NoEntropy, RevocationList,
-    Roles, Statement, SystemEntropy, UnixSeconds,
+    AuthorityKey, Calendar, Certificate, DeviceKey, DeviceName, Entropy, Flags, LabId, NoEntropy,
+    RevocationList, Roles, Statement, SystemEntropy, UnixSeconds,
 };
 
 pub(crate) type NodeOutlet = Outlet<'static, 4, 1458, 2048>;
@@ -135,6 +135,17 @@ pub(crate) fn outlet(
     keep: Keep,
     samples: usize,
 ) -> (Producer<'static>, NodeOutlet) {
+    outlet_of(description, security, pace, keep, samples)
+}
+
+/// The same with links of any size.
+pub(crate) fn outlet_of<const RX: usize, const TX: usize>(
+    description: Description<'static>,
+    security: Security<'static>,
+    pace: Pace,
+    keep: Keep,
+    samples: usize,
+) -> (Producer<'static>, Outlet<'static, 4, RX, TX>) {
     let shape = match description.format {
         ChannelFormat::String => {
             Shape { format: description.format, channel_count: description.channel_count, string_room: 200 }
@@ -150,16 +161,17 @@ pub(crate) fn outlet(
 /// A clock and randomness.
 pub(crate) struct World {
     pub(crate) now: Micros,
+    pub(crate) calendar: Calendar,
     pub(crate) entropy: Seeded,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self { now: Micros(1_000_000), entropy: Seeded(1) }
+        Self { now: Micros(1_000_000), calendar: TODAY.into(), entropy: Seeded(1) }
     }
 
     pub(crate) fn surroundings(&mut self) -> Surroundings<'_> {
-        Surroundings { now: self.now, calendar: TODAY, entropy: &mut self.entropy }
+        Surroundings { now: self.now, calendar: self.calendar, entropy: &mut self.entropy }
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn converse(sent: &mut dyn FnMut(&[u8])) -> Result<(), Difference> {
     let mut now = Micros(1_000_000);
     let [outlets, inlets] = &mut entropy;
     outlet.accept(0, now);
-    inlet.connected(&mut Surroundings { now, calendar: UnixSeconds(1_800_000_000), entropy: inlets });
+    inlet.connected(&mut Surroundings { now, calendar: UnixSeconds(1_800_000_000).into(), entropy: inlets });
     for sequence in 0..40_u32 {
         now = now.after(1000);
         if sequence >= 8 {
@@ -102,7 +102,7 @@ pub(crate) fn converse(sent: &mut dyn FnMut(&[u8])) -> Result<(), Difference> {
             let pushed = producer.push(&[value.unwrap_or(0.0); 8], now.seconds());
             pushed.map_err(|_| Difference::Sample(sequence))?;
         }
-        let calendar = UnixSeconds(1_800_000_000);
+        let calendar = UnixSeconds(1_800_000_000).into();
         outlet.poll(now);
         let taken = inlet.receive(outlet.transmit(0), &mut Surroundings { now, calendar, entropy: inlets });
         sent(&outlet.transmit(0)[..taken]);

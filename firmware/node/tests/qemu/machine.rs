@@ -22,6 +22,7 @@ impl Machine {
         let folder = std::env::temp_dir().join(format!("schwann-qemu-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let calendar = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+        // The first line of a name counts.
         std::fs::write(folder.join("settings"), format!("{settings}\ncalendar={calendar}\n\0"))
             .expect("written");
         // Erased flash, where there are no keys.

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::net::{TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use common::Lab;
 use machine::{Machine, numbers};
@@ -238,6 +238,31 @@ fn the_node_outlives_hostile_bytes_and_a_network_that_goes_and_comes_back() {
     let again = find(&config);
     again.open_stream(LONG).expect("a connection");
     check(&again, 8, 500);
+}
+
+/// The device is found by a sealed search although it does not know the date, and the first attempts of desktops, which it
+/// refuses, and strangers that hold its links do not use it up.
+#[test]
+#[ignore = "needs the image and a network: checks/70-firmware.sh"]
+fn a_device_without_a_calendar_is_found_and_keeps_its_links() {
+    let lab = Lab::new();
+    let now = UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs());
+    let content = lab.content(1, |one| one.not_before = UnixSeconds(now.0 - 86_400));
+    let _machine = Machine::serve("calendar=0\nsealed=1\nvisible=0\nslots=2048", Some(&content));
+    let config = config(desktop(&lab, Policy::Require));
+    let mut held = Vec::new();
+    for round in 0..8 {
+        let inlet = find(&config);
+        inlet.open_stream(LONG).expect("a connection");
+        check(&inlet, 8, 200);
+        // Strangers that never close; those that find no link are turned away.
+        held.extend((round..4).filter_map(|_| TcpStream::connect((NODE, 16572)).ok()));
+        for stranger in &mut held {
+            // It may have been reset.
+            let _ =
+                stranger.write_all(b"LSL:secure/1 hybrid\r\n").and_then(|()| stranger.write_all(&[7; 1234]));
+        }
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Board for Clock {
     }
 
     fn surroundings(&mut self) -> Surroundings<'_> {
-        Surroundings { now: self.now, calendar: TODAY, entropy: &mut self.entropy }
+        Surroundings { now: self.now, calendar: TODAY.into(), entropy: &mut self.entropy }
     }
 }
 
