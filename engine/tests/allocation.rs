@@ -11,6 +11,10 @@ use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Config, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
+mod ports;
+
+use ports::ports;
+
 /// Counts allocations of the thread that asks for it.
 struct Counting;
 
@@ -51,9 +55,13 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn pushing_and_pulling_allocate_nothing_in_steady_state() {
-    let config = "[ports]\nMulticastPort=28990\nBasePort=28950\nIPv6=disable\n[multicast]\n\
-                  ResolveScope=machine\n[lab]\nSessionID=allocation\n";
-    let config = Arc::new(Config::parse(config).expect("a valid configuration"));
+    let base = ports();
+    let text = format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
+         [lab]\nSessionID=allocation{base}\n",
+        base + 38
+    );
+    let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
     let info = StreamInfo::new("Heap", "EEG", 64, 1000.0, ChannelFormat::Float32, "heap").expect("valid");
     let outlet =
         Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");

@@ -1,7 +1,6 @@
 //! Peers that announce or send far more than is sensible: the connection ends, and no memory is taken for it.
 
 use core::net::{Ipv4Addr, SocketAddr};
-use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -15,6 +14,10 @@ use schwann_proto::wire::sample::{ByteOrder, Layout};
 use schwann_proto::wire::test_pattern;
 use socket2::{Domain, Socket, Type};
 
+mod ports;
+
+use ports::ports;
+
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 20.0;
 const UID: &str = "11111111-2222-4333-8444-555555555555";
@@ -24,12 +27,10 @@ const GIGABYTE: u64 = 1 << 30;
 const MEMORY_LIMIT: u64 = 256 << 20;
 
 fn config() -> Arc<Config> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let base = 31_000 + 40 * number + (std::process::id() % 20) as u16;
+    let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n",
-        base + 39
+        base + 38
     );
     Arc::new(Config::parse(&text).expect("a valid configuration"))
 }

@@ -1,7 +1,6 @@
 //! The local transport between an outlet and an inlet: what goes by it, what does not, and that nobody notices which.
 #![cfg(target_os = "linux")]
 
-use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -15,6 +14,10 @@ use schwann::{Config, StreamInfo};
 use schwann_proto::stream::{BufferUnit, ChannelFormat};
 use schwann_proto::stream_info::IpVersion;
 
+mod ports;
+
+use ports::ports;
+
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 60.0;
 const OFF: &str = "[tuning]\nLocalSocket=off\n";
@@ -22,14 +25,11 @@ const BOTH: [Carrier; 2] = [Carrier::Local, Carrier::Tcp];
 
 /// A configuration with ports and a session that no other test shares.
 fn config(extra: &str) -> Arc<Config> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    // Below the ports that systems give away by themselves.
-    let base = 31_000 + 40 * number + (std::process::id() % 20) as u16;
+    let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=local{base}\n{extra}",
-        base + 39
+        base + 38
     );
     Arc::new(Config::parse(&text).expect("a valid configuration"))
 }

@@ -16,6 +16,10 @@ use schwann::{Config, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::stream_info::IpVersion;
 
+mod ports;
+
+use ports::ports;
+
 const LONG: Duration = Duration::from_secs(20);
 const CHANNELS: usize = 1000;
 /// Samples of one push: eight megabytes.
@@ -27,12 +31,12 @@ const KEPT: u64 = 24 << 20;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-fn outlet(number: u16) -> (Outlet, Arc<Config>) {
-    let base = 32_000 + 40 * number + (std::process::id() % 20) as u16;
+fn outlet() -> (Outlet, Arc<Config>) {
+    let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=memory{number}\n",
-        base + 39
+         [lab]\nSessionID=memory{base}\n",
+        base + 38
     );
     let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
     let info = StreamInfo::new("Memory", "T", CHANNELS as i32, 1000.0, ChannelFormat::Double64, "memory");
@@ -83,7 +87,7 @@ fn push(outlet: &Outlet, chunk: &[f64]) {
 #[test]
 fn what_a_stalled_consumer_left_behind_goes_back_to_the_heap() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let (outlet, _) = outlet(0);
+    let (outlet, _) = outlet();
     let chunk = vec![1.0; CHANNELS * ROWS];
     let before = memory();
     for _ in 0..3 {
@@ -107,7 +111,7 @@ fn what_a_stalled_consumer_left_behind_goes_back_to_the_heap() {
 #[test]
 fn what_was_pulled_or_flushed_goes_back_to_the_heap() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let (outlet, config) = outlet(1);
+    let (outlet, config) = outlet();
     let found = resolver::resolve_byprop(&config, "name", "Memory", 1, LONG).expect("a search");
     let inlet = Inlet::with_config(&found[0], &InletOptions::default(), config).expect("an inlet");
     inlet.open_stream(LONG.as_secs_f64()).expect("a connection");

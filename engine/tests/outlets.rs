@@ -1,6 +1,5 @@
 //! What an outlet promises beyond the plain stream: chunks, large descriptions, other rates, several threads.
 
-use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -8,18 +7,20 @@ use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{ChannelFormat, Config, StreamInfo, resolver};
 
+mod ports;
+
+use ports::ports;
+
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 20.0;
 
-/// A configuration that no other test of this process shares ports or a session with.
+/// A configuration that no other test shares ports or a session with.
 fn config(extra: &str) -> Arc<Config> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let base = 33_000 + 40 * number + (std::process::id() % 20) as u16;
+    let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=8\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=outlets{number}\n{extra}",
-        base + 39
+         [lab]\nSessionID=outlets{base}\n{extra}",
+        base + 38
     );
     Arc::new(Config::parse(&text).expect("a valid configuration"))
 }

@@ -1,6 +1,5 @@
 //! Samples from an outlet to an inlet over real sockets on loopback.
 
-use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -9,18 +8,20 @@ use schwann::outlet::{Delivery, Flush, Outlet, OutletOptions};
 use schwann::{Config, Error, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
+mod ports;
+
+use ports::ports;
+
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 20.0;
 
-/// A configuration that no other test of this process shares ports or a session with.
+/// A configuration that no other test shares ports or a session with.
 fn config(extra: &str) -> Arc<Config> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let base = 20_000 + 40 * number + (std::process::id() % 200) as u16;
+    let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=streaming{number}\n{extra}",
-        base + 39
+         [lab]\nSessionID=streaming{base}\n{extra}",
+        base + 38
     );
     Arc::new(Config::parse(&text).expect("a valid configuration"))
 }

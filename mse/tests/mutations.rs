@@ -21,6 +21,7 @@ fn mutated_handshakes_neither_panic_nor_hang_nor_grow() {
     let mut random = Random(10);
     let torrent = random.info_hash();
     let (mut refused, mut agreed, mut waiting) = (0u64, 0u64, 0u64);
+    let all = Region::new(ALLOCATOR);
     for n in 0..count {
         let region = Region::new(ALLOCATOR);
         match one(&mut random, torrent) {
@@ -30,8 +31,10 @@ fn mutated_handshakes_neither_panic_nor_hang_nor_grow() {
         }
         let change = region.change();
         assert!(change.bytes_allocated < BYTES_PER_HANDSHAKE, "{n}: {change:?}");
-        assert_eq!(change.bytes_allocated, change.bytes_deallocated, "{n}: kept");
     }
+    // The test runner's own thread allocates a little meanwhile; one byte kept a handshake would be more.
+    let all = all.change();
+    assert!(all.bytes_allocated - all.bytes_deallocated < BYTES_PER_HANDSHAKE, "kept: {all:?}");
     println!("{count} mutated handshakes: {refused} refused, {waiting} left waiting, {agreed} agreed");
     // Flipped padding is nobody's business, so some agree; and every kind must have come up.
     assert!(refused > count / 4 && waiting > count / 20 && agreed > 0);

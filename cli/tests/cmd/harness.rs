@@ -1,6 +1,5 @@
 //! Runs the program in a folder and on a network of its own.
 
-use core::sync::atomic::{AtomicU16, Ordering};
 use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -8,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
+
+use crate::ports::ports;
 
 /// A folder and a network that no other test shares; the folder is removed at the end.
 pub(crate) struct Lab {
@@ -19,11 +20,9 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(test: &str) -> Self {
-        static NEXT: AtomicU16 = AtomicU16::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("schwann-cmd-{}-{test}", process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let base = 10_000 + (process::id() % 120) as u16 * 60 + number * 20;
+        let base = ports();
         let session = format!("{test}-{}", process::id());
         let text = format!(
             "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=19\nIPv6=disable\n\

@@ -14,6 +14,8 @@ mod json;
 mod look;
 #[cfg(unix)]
 mod play;
+#[path = "../../../engine/tests/ports/mod.rs"]
+mod ports;
 #[cfg(unix)]
 mod record;
 #[cfg(unix)]

@@ -2,8 +2,7 @@
 
 use core::net::SocketAddr;
 use std::{
-    net::UdpSocket,
-    sync::{Arc, Mutex},
+    sync::Arc,
     thread::{self, JoinHandle},
 };
 
@@ -28,24 +27,11 @@ use crate::{
 };
 
 mod pair;
+#[path = "../../tests/ports/mod.rs"]
+mod ports;
 
 pub(crate) use pair::sealed_pair;
-
-/// Sixteen ports that no other test uses, neither of this process nor of another one that runs at the same time.
-///
-/// The last of them is held for as long as the process lives; that is what keeps the others away.
-pub(crate) fn ports() -> u16 {
-    static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
-    let mut held = HELD.lock().expect("no test panics in here");
-    // Below the ports that systems give away by themselves.
-    let blocks = (22_000..31_000).step_by(16);
-    let (base, guard) = blocks
-        .filter_map(|base| Some((base, UdpSocket::bind(("127.0.0.1", base + 15)).ok()?)))
-        .next()
-        .expect("a free block of ports");
-    held.push(guard);
-    base
-}
+use ports::ports;
 
 /// A configuration for one test: IPv4 on this computer, and ports and a session that no other test uses.
 ///

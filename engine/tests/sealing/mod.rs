@@ -1,7 +1,6 @@
 //! A lab, its members, and streams between them.
 #![allow(dead_code, reason = "each test file needs another part")]
 
-use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -14,6 +13,11 @@ use schwann_session::{
     AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
     SystemEntropy, UnixSeconds,
 };
+
+#[path = "../ports/mod.rs"]
+mod ports;
+
+use ports::ports;
 
 /// Long enough for a busy machine; a test that passes never waits for it.
 pub(crate) const LONG: f64 = 20.0;
@@ -74,16 +78,13 @@ impl Lab {
     }
 }
 
-/// Ports and a session that no other test of this process shares.
+/// Ports and a session that no other test shares.
 pub(crate) fn network() -> String {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let process = std::process::id();
-    let base = 20_000 + (process % 97) as u16 * 80 + 40 * number;
+    let base = ports();
     format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=sealed{process}-{number}\n",
-        base + 39
+         [lab]\nSessionID=sealed{base}\n",
+        base + 38
     )
 }
 

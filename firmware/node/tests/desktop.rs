@@ -1,9 +1,11 @@
 //! Nodes and the desktop's engine, over real sockets on this computer.
 
 mod common;
+#[path = "../../../engine/tests/ports/mod.rs"]
+mod ports;
 
 use core::net::Ipv4Addr;
-use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -11,6 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use common::{Lab, NodeInlet, NodeOutlet, Seeded, description};
+use ports::ports;
 use schwann::inlet::{Inlet as DesktopInlet, InletOptions};
 use schwann::outlet::{Flush, Outlet as DesktopOutlet, OutletOptions};
 use schwann::trust::{Member, Policy, Trust};
@@ -26,17 +29,11 @@ use schwann_session::{Calendar, Credentials, DeviceKey, Statement, Suite, System
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 30.0;
 
-/// A port that nobody has, and ports after it for the desktop.
-fn ports() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    29_000 + 40 * NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
 fn config(base: u16, trust: Trust) -> Arc<Config> {
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=default\nKnownPeers={{127.0.0.1}}\n",
-        base + 39
+        base + 38
     );
     Arc::new(Config::parse(&text).expect("a valid configuration").with_trust(trust))
 }
