@@ -27,7 +27,8 @@ impl Journal {
     fn get() -> &'static Self {
         static JOURNAL: OnceLock<Journal> = OnceLock::new();
         JOURNAL.get_or_init(|| {
-            let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("refusals.log");
+            let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+                .join(format!("refusals-{}.log", std::process::id()));
             let _ = std::fs::remove_file(&path);
             security::log_to(&path);
             Self(path)
