@@ -8,16 +8,20 @@ use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Config, Error, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
+mod ports;
+
+use ports::ports;
+
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 20.0;
 
-/// An outlet, and an inlet that is connected to it; `number` keeps the tests of this process apart.
-fn pair(number: u16, channels: i32, format: ChannelFormat, extra: &str) -> (Outlet, Inlet) {
-    let base = 28_000 + 40 * number + (std::process::id() % 200) as u16;
+/// An outlet, and an inlet that is connected to it.
+fn pair(channels: i32, format: ChannelFormat, extra: &str) -> (Outlet, Inlet) {
+    let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=edges{number}\n{extra}",
-        base + 39
+         [lab]\nSessionID=edges{base}\n{extra}",
+        base + 38
     );
     let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
     let info = StreamInfo::new("Test", "EEG", channels, 0.0, format, "edges-test").expect("a description");
@@ -33,8 +37,8 @@ fn pair(number: u16, channels: i32, format: ChannelFormat, extra: &str) -> (Outl
 
 #[test]
 fn the_stamps_of_a_stream_without_channels_arrive_in_every_protocol() {
-    for (number, extra) in [(0, ""), (1, "[tuning]\nUseProtocolVersion=100\n")] {
-        let (outlet, inlet) = pair(number, 0, ChannelFormat::Float32, extra);
+    for extra in ["", "[tuning]\nUseProtocolVersion=100\n"] {
+        let (outlet, inlet) = pair(0, ChannelFormat::Float32, extra);
         outlet.push_sample::<f32>(&[], 5.0, Flush::Now).expect("a push");
         outlet.push_strings(&[], 6.0, Flush::Now).expect("a push");
         outlet.push_raw_sample(&[], 7.0, Flush::Now).expect("a push");
@@ -47,7 +51,7 @@ fn the_stamps_of_a_stream_without_channels_arrive_in_every_protocol() {
 
 #[test]
 fn chunks_of_a_stream_without_channels_are_refused() {
-    let (outlet, inlet) = pair(2, 0, ChannelFormat::Float32, "");
+    let (outlet, inlet) = pair(0, ChannelFormat::Float32, "");
     assert_eq!(outlet.push_chunk(&[1.0_f32, 2.0], 5.0, Flush::Now), Err(Error::ChunkShape));
     assert_eq!(outlet.push_chunk_stamped::<f32>(&[], &[5.0, 6.0], Flush::Now), Err(Error::ChunkShape));
     assert_eq!(outlet.push_chunk::<f32>(&[], 5.0, Flush::Now), Ok(()));
@@ -58,7 +62,7 @@ fn chunks_of_a_stream_without_channels_are_refused() {
 
 #[test]
 fn a_description_that_was_fetched_outlives_its_stream() {
-    let (outlet, inlet) = pair(3, 1, ChannelFormat::Float32, "");
+    let (outlet, inlet) = pair(1, ChannelFormat::Float32, "");
     let uid = inlet.full_info(LONG).expect("a description").uid().to_owned();
     drop(outlet);
     assert_eq!(inlet.pull_sample(&mut [0.0_f32], LONG), Err(Error::Lost));
