@@ -46,6 +46,12 @@ impl<B: AsRef<[u8]>> RevocationList<B> {
         serials.binary_search_by_key(&serial, |bytes| u64::from_le_bytes(*bytes)).is_ok()
     }
 
+    /// The serials of the devices that are out, rising.
+    pub fn serials(&self) -> impl Iterator<Item = u64> {
+        let (serials, _) = serials(self.bytes.as_ref()).unwrap_or_default();
+        serials.iter().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
     /// The list's number; higher is newer.
     #[must_use]
     pub fn number(&self) -> u64 {

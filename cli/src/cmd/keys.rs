@@ -17,6 +17,7 @@ mod authority;
 mod issued;
 mod machine;
 mod passphrase;
+mod revoke;
 mod text;
 
 use authority::Granted;
@@ -82,6 +83,9 @@ enum Action {
         /// The device may only receive streams.
         #[arg(long)]
         subscribe_only: bool,
+        /// Certify the device's key although it was revoked.
+        #[arg(long)]
+        again: bool,
     },
     /// List the certificates that this lab has issued, and which of them are revoked.
     Issued,
@@ -97,10 +101,11 @@ enum Action {
         /// The file.
         file: PathBuf,
     },
-    /// Withdraw a device's certificate, and print the new list for the other machines.
+    /// Put a device out: withdraw every certificate of its key.
     Revoke {
-        /// The number of the certificate; `schwann keys issued` lists them.
-        serial: u64,
+        /// The device's name, or the number of one of its certificates; `schwann keys issued` lists both.
+        #[arg(value_name = "NAME|SERIAL")]
+        device: String,
     },
     /// Keep this machine's key open in memory until it is switched off.
     Unlock,
@@ -116,13 +121,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Init { name } => keys.init(name),
         Action::Status => keys.status(),
         Action::NewDevice { name } => keys.new_device(name),
-        Action::Issue { request, device, image, days, publish_only, subscribe_only } => {
+        Action::Issue { request, device, image, days, publish_only, subscribe_only, again } => {
             let roles = match (publish_only, subscribe_only) {
                 (true, _) => Roles::PUBLISH,
                 (_, true) => Roles::SUBSCRIBE,
                 _ => Roles::BOTH,
             };
-            let granted = Granted { days: *days, roles };
+            let granted = Granted { days: *days, roles, again: *again };
             match (device, image) {
                 (_, Some(file)) => keys.issue_image(request, file, granted),
                 (true, None) => keys.issue_device(request, granted),
@@ -133,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Trust => keys.trust(),
         Action::Export { file } => keys.export(file),
         Action::Import { file } => keys.import(file),
-        Action::Revoke { serial } => keys.revoke(*serial),
+        Action::Revoke { device } => keys.revoke(device),
         Action::Unlock => keys.unlock(),
     }
 }

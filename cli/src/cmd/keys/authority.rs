@@ -1,17 +1,16 @@
-//! What the lab's machine does: it certifies devices and puts them out again.
+//! What the lab's machine does: it certifies devices.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use schwann::trust::replace_list;
-use schwann::trust::store::{self, AUTHORITY, DISCOVERY, REVOKED};
+use schwann::trust::store::{self, AUTHORITY};
 use schwann_node::{key_slots, provision};
 use schwann_session::keystore::Kind;
-use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, RevocationList, Roles, SystemEntropy};
+use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, Roles, SystemEntropy};
 
 use super::text::{self, Secret};
-use super::{Keys, damaged, failed, now, statement};
+use super::{Keys, damaged, failed, statement};
 use crate::exit::{Exit, Outcome, Problem};
 
 /// What a certificate grants.
@@ -19,6 +18,8 @@ use crate::exit::{Exit, Outcome, Problem};
 pub(super) struct Granted {
     pub(super) days: u64,
     pub(super) roles: Roles,
+    /// Also to a key that was revoked.
+    pub(super) again: bool,
 }
 
 impl Keys {
@@ -83,47 +84,15 @@ impl Keys {
         let (authority, _turn) = (self.authority()?, self.turn()?);
         let lab = authority.lab();
         let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
-        let Granted { days, roles } = granted;
+        let Granted { days, roles, again } = granted;
+        if !again {
+            self.refuse_revoked(&device)?;
+        }
         let mut statement = statement(device, name, self.next_serial()?, days, roles)?;
         statement.flags = flags;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;
         Ok(text::Membership { lab, certificate, discovery, revoked })
-    }
-
-    pub(super) fn revoke(&self, serial: u64) -> Outcome {
-        let (authority, _turn) = (self.authority()?, self.turn()?);
-        let last = self.last_serial()?;
-        if !(1..=last).contains(&serial) {
-            return Err(Problem::Failed(format!(
-                "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys issued` lists them, and \
-                 `schwann keys status` on a device shows which one it has"
-            )));
-        }
-        let old = self.revoked(&authority.lab())?;
-        let mut serials: Vec<u64> = (1..=last).filter(|serial| old.contains(*serial)).collect();
-        serials.push(serial);
-        // Whoever is out must not find the lab's streams any more.
-        let mut discovery = [0; 32];
-        getrandom::fill(&mut discovery).map_err(failed)?;
-        let list = RevocationList::sign(&authority, old.number() + 1, now(), &discovery, &serials)
-            .map_err(failed)?;
-        replace_list(&self.folder, list.as_bytes(), &discovery).map_err(failed)?;
-        let mut out = io::stdout().lock();
-        writeln!(
-            out,
-            "Certificate {serial} is revoked by list {}; running programs of this machine refuse it within 10 s.",
-            list.number()
-        )?;
-        writeln!(
-            out,
-            "Other machines learn it when they next stream from or to one that knows. To be sure of one:"
-        )?;
-        writeln!(
-            out,
-            "  schwann keys status    there; it shows the number of its list. Copying {REVOKED} and {DISCOVERY} there works, too."
-        )?;
-        Ok(Exit::Good)
     }
 
     /// Refuses what only the lab's machine can do on any other.
@@ -136,7 +105,7 @@ impl Keys {
         )))
     }
 
-    fn authority(&self) -> Result<AuthorityKey, Problem> {
+    pub(super) fn authority(&self) -> Result<AuthorityKey, Problem> {
         self.needs_authority()?;
         let seed = self.private(AUTHORITY, Kind::Authority)?;
         let seed = seed.as_slice().try_into().map_err(|_| damaged(&self.path(AUTHORITY)))?;
@@ -144,7 +113,7 @@ impl Keys {
     }
 
     /// Waits until nobody else issues or revokes here, and keeps others waiting until the file is dropped.
-    fn turn(&self) -> Result<File, Problem> {
+    pub(super) fn turn(&self) -> Result<File, Problem> {
         let file = File::open(self.path(AUTHORITY)).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)

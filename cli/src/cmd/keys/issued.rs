@@ -43,7 +43,7 @@ impl Keys {
                 )?,
             }
         }
-        writeln!(out, "`schwann keys revoke SERIAL` puts a device out.")?;
+        writeln!(out, "`schwann keys revoke SERIAL`, or with the device's name, puts the device out.")?;
         Ok(Exit::Good)
     }
 
@@ -54,7 +54,7 @@ impl Keys {
     }
 
     /// Every certificate on record that is the lab's.
-    fn certificates(&self, lab: &Lab) -> Result<Vec<Certificate>, Problem> {
+    pub(super) fn certificates(&self, lab: &Lab) -> Result<Vec<Certificate>, Problem> {
         let bytes = match std::fs::read(self.path(ISSUED)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(failed)?,
