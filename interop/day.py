@@ -23,8 +23,16 @@ CONTENT = {"subject": SUBJECT.encode(), "text": TEXT.encode(), "probe": b"LSL:ti
 NAMES = {"name": NAME.encode(), "kind": KIND.encode(), "source": SOURCE.encode(), "query": b"LSL:shortinfo"}
 # Markers, and numbers of two kinds.
 STREAMS = {"string": [TEXT.encode()], "int64": [NUMBER], "double64": [REAL]}
+# A number that is sent once the guest is out.
+AFTERWARDS = [-REAL]
 # Seconds for which samples flow besides what happens, so that keys change.
 FLOW = 2.2
+
+
+def forget(inlet, timeout):
+    """Pulls samples until none comes for so long: however many wait."""
+    while inlet.drain(1000, timeout)[0]:
+        pass
 
 
 class Lab:
@@ -112,7 +120,7 @@ class Day:
         inlets = {format: self.join(receiver, format, recover=False)
                   for receiver in [self.program("authority")] for format in STREAMS}
         if self.lab.is_sealed:
-            self.see_the_guest_off(guest)
+            self.see_the_guest_off(guest, inlets)
         return self.see_through(inlets)
 
     def see_through(self, inlets):
@@ -138,7 +146,7 @@ class Day:
             self.outlets[format].push(STREAMS[format])
             return inlet.drain(1, 0.1) == ([STREAMS[format]], None)
 
-        inlet.drain(1000, 0.0)
+        forget(inlet, 0.0)
         wait_until(has_come, 30.0)
 
     def arrive_late(self):
@@ -151,10 +159,14 @@ class Day:
         assert inlet.drain(1, 10.0) == ([STREAMS["string"]], None)
         return inlet
 
-    def see_the_guest_off(self, guest):
-        """The list reaches everybody whom it does not name; that one is out, and is told so."""
+    def see_the_guest_off(self, guest, inlets):
+        """The list reaches everybody whom it does not name; that one is out, is told so, and gets nothing that is sent afterwards."""
         wait_until(lambda: self.lab.has_newest("amplifier") and self.lab.has_newest("late"), 20.0)
         wait_until(lambda: "revoked" in "".join(line for line in self.journal.read_text().splitlines() if "refuse" in line), 20.0)
         assert not self.lab.has_newest("guest")
-        guest.drain(1000, 0.2)
-        assert guest.drain(1, 0.2)[0] == []
+        # What was sent before the list may still wait: the guest has pulled nothing of what flowed.
+        forget(guest, 0.2)
+        for _ in range(20):
+            self.outlets["double64"].push(AFTERWARDS)
+        assert inlets["double64"].drain(20, 10.0) == ([AFTERWARDS] * 20, None)
+        assert guest.drain(1, 0.5)[0] == []
