@@ -405,6 +405,47 @@ fn certificates_that_are_issued_at_once_have_serials_of_their_own() {
 }
 
 #[test]
+fn a_file_in_the_current_folder_neither_opens_streams_nor_names_a_log_elsewhere() {
+    let machine = Machine::new("local", "machine");
+    machine.says(&["init", "--unprotected"]);
+    let folder = |name: &str| {
+        let folder = machine.0.join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    };
+    let (found, own) = (folder("found"), folder("home/lsl_api"));
+    let precious = machine.0.join("precious");
+    std::fs::write(&precious, "precious").expect("a file");
+    let file =
+        |folder: &Path, text: String| std::fs::write(folder.join("lsl_api.cfg"), text).expect("a file");
+    let log = precious.display();
+    file(&found, format!("[security]\npolicy=off\nlog={log}\n[log]\nlevel=-3\nfile={log}\n"));
+    let status = || {
+        let mut command = machine.command(&["status"]);
+        command.current_dir(&found).env("HOME", machine.0.join("home")).env_remove("LSLAPICFG");
+        let output = finish(&mut command, "");
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"))
+    };
+    let [out, complaint] = status();
+    assert!(out.contains("in force   require as first machine"), "{out}");
+    let place = found.join("lsl_api.cfg").display().to_string();
+    let ignored: Vec<&str> = complaint.lines().filter(|line| line.contains(&place)).collect();
+    assert_eq!(ignored.len(), 3, "{complaint}");
+    assert!(complaint.contains("policy off is ignored"), "{complaint}");
+    assert_eq!(std::fs::read_to_string(&precious).expect("text"), "precious");
+
+    // What the user has chosen counts, and is said with the file that says it.
+    file(&own, String::from("[security]\npolicy=prefer\n"));
+    file(&found, String::from("[log]\nlevel=-3\n"));
+    let [out, complaint] = status();
+    assert!(out.contains("in force   prefer as first machine"), "{out}");
+    let said = format!("{} sets the policy to prefer", own.join("lsl_api.cfg").display());
+    assert_eq!(complaint.matches(&said).count(), 1, "{complaint}");
+    file(&found, String::from("[security]\npolicy=require\n"));
+    assert!(status()[0].contains("in force   require as first machine"));
+}
+
+#[test]
 fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
     let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
     lab.says(&["init"]);
@@ -447,6 +488,39 @@ fn the_program_that_handles_keys_leaves_no_core_dump() {
     assert!(waiting.try_wait().expect("it is ours").is_none(), "it waits for its input");
     waiting.kill().expect("it runs");
     waiting.wait().expect("it ends");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_with_rights_of_its_own_believes_neither_the_environment_nor_the_folder() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+    if std::fs::metadata("/proc/self").expect("Linux has it").uid() != 0 {
+        return eprintln!("only root can make such a program");
+    }
+    let machine = Machine::new("setuid", "machine");
+    machine.says(&["init", "--unprotected"]);
+    std::fs::write(machine.0.join("lsl_api.cfg"), "[log]\nfile=own.log\n").expect("a file");
+    let program = machine.0.join("schwann");
+    std::fs::copy(env!("CARGO_BIN_EXE_schwann"), &program).expect("a copy");
+    let run = || {
+        let mut command = Command::new(&program);
+        command.args(["keys", "status"]).env("SCHWANN_KEYS", &machine.0).current_dir(&machine.0);
+        command.env("SCHWANN_SECURITY_LOG", machine.0.join("security.log")).env_remove("LSLAPICFG");
+        String::from_utf8(command.output().expect("it runs").stdout).expect("text")
+    };
+    let logs = || ["own.log", "security.log"].map(|name| machine.0.join(name).exists());
+    let before = run();
+    assert!(before.contains(machine.0.to_str().expect("text")) && logs() == [true, true], "{before}");
+    for log in ["own.log", "security.log"] {
+        std::fs::remove_file(machine.0.join(log)).expect("it is there");
+    }
+    // Everybody may write into the folder: only the program's own care keeps it from it.
+    std::fs::set_permissions(&machine.0, std::fs::Permissions::from_mode(0o777)).expect("a mode");
+    chown(&program, Some(NOBODY), None).expect("root may");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).expect("a mode");
+    let after = run();
+    assert!(after.contains("keys       /etc/schwann") && logs() == [false, false], "{after}");
 }
 
 /// A user who owns nothing.

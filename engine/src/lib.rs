@@ -38,6 +38,7 @@ extern crate alloc;
 pub mod clock;
 mod codec;
 pub mod config;
+mod environment;
 mod error;
 pub mod inlet;
 mod lately;

@@ -12,7 +12,6 @@ use core::{
     sync::atomic::{AtomicI8, AtomicU32, AtomicU64, Ordering},
 };
 use std::{
-    fs::{File, OpenOptions},
     io::Write,
     path::Path,
     sync::{Mutex, OnceLock, PoisonError},
@@ -20,7 +19,10 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::config::LogConfig;
+mod file;
+
+pub(crate) use self::file::{LogFile, Readers};
+use crate::config::Config;
 
 /// Levels that have names; 1 to 9 are more and more verbose.
 pub mod level {
@@ -35,13 +37,15 @@ pub mod level {
 }
 
 /// Begins to log as the configuration says.
-pub(crate) fn start(config: &LogConfig) {
+pub(crate) fn start(config: &Config) {
     START.get_or_init(Instant::now);
-    LEVEL.store(config.level, Ordering::Relaxed);
-    let Some(path) = &config.file else { return };
-    match OpenOptions::new().append(true).create(true).open(path) {
+    LEVEL.store(config.log.level, Ordering::Relaxed);
+    let Some(path) = &config.log.file else { return };
+    match LogFile::named(path, Readers::Umask, config) {
         Ok(file) => *SINK.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
-        Err(error) => announce(format_args!("log.file {} cannot be opened: {error}", Path::display(path))),
+        Err(error) => {
+            announce(level::ERROR, format_args!("log.file {} is not used: {error}", Path::display(path)))
+        }
     }
 }
 
@@ -57,10 +61,10 @@ pub fn write(level: i8, file: &str, line: u32, message: fmt::Arguments<'_>) {
     emit(&text);
 }
 
-/// Prints an error whatever the level is, on the standard error stream as well as in `log.file`.
-pub(crate) fn announce(message: fmt::Arguments<'_>) {
+/// Prints a message whatever the level is, on the standard error stream as well as in `log.file`.
+pub(crate) fn announce(level: i8, message: fmt::Arguments<'_>) {
     let now = SystemTime::now();
-    let text = Line { level: level::ERROR, file: file!(), line: line!(), message, now }.to_string();
+    let text = Line { level, file: file!(), line: line!(), message, now }.to_string();
     if emit(&text) == Sink::File {
         to_stderr(&text);
     }
@@ -174,11 +178,11 @@ enum Sink {
 }
 
 fn emit(text: &str) -> Sink {
-    if let Some(file) = &mut *SINK.lock().unwrap_or_else(PoisonError::into_inner) {
-        // One write per line, so that processes which share the file do not mix their lines.
-        if file.write_all(format!("{text}\n").as_bytes()).is_ok() {
-            return Sink::File;
-        }
+    // One write per line, so that processes which share the file do not mix their lines.
+    if let Some(file) = &mut *SINK.lock().unwrap_or_else(PoisonError::into_inner)
+        && file.append(&format!("{text}\n")).is_ok()
+    {
+        return Sink::File;
     }
     to_stderr(text);
     Sink::Stderr
@@ -230,7 +234,7 @@ pub(crate) use {at_level, error, info, verbose, warning};
 const MESSAGES_PER_SECOND: u32 = 10;
 
 static LEVEL: AtomicI8 = AtomicI8::new(level::WARNING);
-static SINK: Mutex<Option<File>> = Mutex::new(None);
+static SINK: Mutex<Option<LogFile>> = Mutex::new(None);
 static START: OnceLock<Instant> = OnceLock::new();
 
 #[cfg(test)]

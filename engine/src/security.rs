@@ -9,6 +9,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -20,12 +21,13 @@ use crate::config::Config;
 use crate::lately::Lately;
 use crate::net::place::Place;
 use crate::trust::{Open, Policy, Terms, TrustError};
-use crate::{Error, log};
+use crate::{Error, environment, log};
 
 mod advice;
 mod journal;
 
 pub use self::advice::{Explained, advice};
+use self::journal::Cause;
 pub use self::journal::log_to;
 
 /// At which end of a connection this process is.
@@ -37,10 +39,15 @@ pub(crate) enum Side {
 
 /// Begins to keep the security log as the environment or the configuration says.
 pub(crate) fn start(config: &Config) {
-    let path = std::env::var_os("SCHWANN_SECURITY_LOG").filter(|path| !path.is_empty());
-    let path = path.or_else(|| config.raw("security", "log").map(Into::into));
-    if let Some(path) = path {
-        log_to(path.as_ref());
+    if let Some(path) = environment::variable("SCHWANN_SECURITY_LOG") {
+        return log_to(path.as_ref());
+    }
+    // A file in the current folder does not take the events away from the log that this user has chosen.
+    let named = |config: &Config| config.raw("security", "log").map(PathBuf::from);
+    if let Some(path) = config.beneath.as_deref().and_then(named) {
+        log_to(&path);
+    } else if let Some(path) = named(config) {
+        journal::log_as_configured(&path, config);
     }
 }
 
@@ -58,7 +65,7 @@ pub(crate) fn unsealed(error: &TrustError) -> Error {
     // Programs try again and again; one line each would bury all others.
     if TOLD.lock().unwrap_or_else(PoisonError::into_inner).is_new(reason.clone(), Instant::now()) {
         log::error!("{reason}");
-        journal::write("unusable", &[("reason", &reason)]);
+        journal::write(Cause::Member, "unusable", &[("reason", &reason)]);
     }
     REASON.set(Some(reason));
     Error::Unsealed
@@ -86,6 +93,7 @@ pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentit
     };
     let statement = &identity.statement;
     event(
+        Cause::Member,
         "connect",
         stream,
         peer,
@@ -101,7 +109,7 @@ pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentit
 
 /// There is no session with a peer, or no longer.
 pub(crate) fn refused(stream: &StreamInfo, peer: Place, refusal: Refusal, side: Side) {
-    if !event(kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
+    if !event(cause_of(refusal), kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
         return;
     }
     let at = match peer {
@@ -116,13 +124,18 @@ pub(crate) fn refused(stream: &StreamInfo, peer: Place, refusal: Refusal, side: 
 /// An outlet is there that a search does not find, because there could be no session with it.
 pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
     let reason: &dyn fmt::Display = &refusal;
-    journal::write(kind_of(refusal), &[("side", &"inlet"), ("peer", &peer), ("reason", reason)]);
+    journal::write(
+        Cause::Stranger,
+        kind_of(refusal),
+        &[("side", &"inlet"), ("peer", &peer), ("reason", reason)],
+    );
     log::warning!("the outlet at {peer} is not found: {}", Explained(refusal));
 }
 
 /// A search from `peer` gets no answer, because there could be no session with whoever makes it.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
-    if event(kind_of(refusal), stream, Place::Address(peer), Side::Outlet, &[("reason", &refusal)]) {
+    let place = Place::Address(peer);
+    if event(Cause::Stranger, kind_of(refusal), stream, place, Side::Outlet, &[("reason", &refusal)]) {
         log::warning!("{}: a search from {peer} gets no answer: {}", stream.name(), Explained(refusal));
     }
 }
@@ -135,10 +148,19 @@ fn kind_of(refusal: Refusal) -> &'static str {
     }
 }
 
+/// Who caused a refusal: these reasons are for a device that proved to be the lab's (spec: secure-session §3.8).
+fn cause_of(refusal: Refusal) -> Cause {
+    match refusal {
+        Refusal::Expired | Refusal::NotYetValid | Refusal::Revoked | Refusal::WrongRole => Cause::Member,
+        _ => Cause::Stranger,
+    }
+}
+
 /// A session ended because what came does not verify, or is out of order.
 pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Place, error: LayerError) {
     let device = identity.map_or("", |identity| identity.statement.name.as_str());
-    journal::write("tamper", &[("device", &device), ("peer", &peer), ("reason", &error)]);
+    let cause = if identity.is_some() { Cause::Member } else { Cause::Stranger };
+    journal::write(cause, "tamper", &[("device", &device), ("peer", &peer), ("reason", &error)]);
     log::error!("a sealed connection to {device} {peer} was broken off: {error}");
 }
 
@@ -146,7 +168,11 @@ pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Place, error: LayerE
 pub(crate) fn disloyal(identity: &PeerIdentity, reason: &dyn fmt::Display) {
     let statement = &identity.statement;
     let (device, serial) = (statement.name.as_str(), statement.serial);
-    if journal::write("tamper", &[("device", &device), ("serial", &serial), ("reason", reason)]) {
+    if journal::write(
+        Cause::Member,
+        "tamper",
+        &[("device", &device), ("serial", &serial), ("reason", reason)],
+    ) {
         log::warning!("an update of the lab from {device} (serial {serial}) was not taken in: {reason}");
     }
 }
@@ -154,7 +180,7 @@ pub(crate) fn disloyal(identity: &PeerIdentity, reason: &dyn fmt::Display) {
 /// A datagram was here before, or is from another time; an outlet's screen is told of the latter when it knows that it
 /// is no mishap.
 pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {
-    if journal::write("replay", &[("peer", &peer), ("reason", reason)]) {
+    if journal::write(Cause::Stranger, "replay", &[("peer", &peer), ("reason", reason)]) {
         log::verbose!(1, "a sealed datagram from {peer} was ignored: {reason}");
     }
 }
@@ -170,22 +196,23 @@ pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
 
 /// A sender has changed the keys of its sessions.
 pub(crate) fn rekeyed(stream: &StreamInfo, peer: Place, side: Side, count: u64) {
-    event("rekey", stream, peer, side, &[("count", &count)]);
+    event(Cause::Member, "rekey", stream, peer, side, &[("count", &count)]);
 }
 
 /// This device has another certificate from now on.
 pub(crate) fn renewed(statement: &Statement) {
     let serial = statement.serial;
-    journal::write("renew", &[("device", &statement.name.as_str()), ("serial", &serial)]);
+    journal::write(Cause::Member, "renew", &[("device", &statement.name.as_str()), ("serial", &serial)]);
 }
 
 /// A newer revocation list is in force.
 pub(crate) fn revoked(number: u64) {
-    journal::write("revoke", &[("list", &number)]);
+    journal::write(Cause::Member, "revoke", &[("list", &number)]);
 }
 
 /// Writes an event of a connection; says whether it was not one of too many.
 fn event(
+    cause: Cause,
     kind: &'static str,
     stream: &StreamInfo,
     peer: Place,
@@ -196,7 +223,7 @@ fn event(
     let (name, uid) = (stream.name().to_string(), stream.uid().to_string());
     let head: [(&str, &dyn fmt::Display); 4] =
         [("side", &side), ("stream", &name), ("uid", &uid), ("peer", &peer)];
-    journal::write(kind, &[&head, more].concat())
+    journal::write(cause, kind, &[&head, more].concat())
 }
 
 /// What a library's user reads about sealing.

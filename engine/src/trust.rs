@@ -17,6 +17,7 @@ mod files;
 mod member;
 mod peer;
 mod secrecy;
+pub(crate) mod settings;
 pub mod store;
 mod streams;
 #[cfg(test)]

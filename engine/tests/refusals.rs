@@ -40,7 +40,9 @@ impl Journal {
     fn wait_for(&self, side: &str, uid: &str) -> (String, String) {
         let deadline = Instant::now() + Duration::from_secs_f64(LONG);
         while Instant::now() < deadline {
-            let text = std::fs::read_to_string(&self.0).expect("the log");
+            let of_strangers = self.0.with_added_extension("strangers");
+            let text =
+                [&self.0, &of_strangers].map(|path| std::fs::read_to_string(path).expect("the log")).concat();
             for line in text.lines() {
                 let event: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
                 let is = |key: &str, value: &str| event[key] == value;

@@ -2,13 +2,13 @@
 
 use core::fmt;
 use std::{
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use super::{Config, Note, NoteKind, SyntaxError, ValueError};
-use crate::{log, security};
+use crate::{environment, log, security};
 
 /// The places where a configuration may be, in the order of their precedence.
 ///
@@ -126,11 +126,13 @@ impl Search {
     pub fn from_environment() -> Self {
         let file_in = |directory: PathBuf| directory.join(FILE_NAME);
         let home = home().map(|home| file_in(home.join("lsl_api")));
+        // Who starts a program that has more rights than they have, chooses its folder.
+        let local = (!environment::has_rights_of_its_own()).then(|| PathBuf::from(FILE_NAME));
         // The path under /etc is tried literally on every system, as the original does.
-        let optional = [Some(PathBuf::from(FILE_NAME)), home, Some(file_in("/etc/lsl_api".into()))];
+        let optional = [local, home, Some(file_in("/etc/lsl_api".into()))];
         Self {
             content: None,
-            required: set_variable("LSLAPICFG").map(PathBuf::from).into_iter().collect(),
+            required: environment::variable("LSLAPICFG").map(PathBuf::from).into_iter().collect(),
             optional: optional.into_iter().flatten().collect(),
         }
     }
@@ -144,12 +146,28 @@ impl Search {
         let optional = self.optional.iter().filter(|path| path.is_file()).map(read);
         for (origin, text) in content.chain(required).chain(optional) {
             let (config, outcome) = Self::attempt(text);
-            report.attempts.push(Attempt { origin, outcome });
+            report.attempts.push(Attempt { origin: origin.clone(), outcome });
             if let Some(config) = config {
-                return (Config { is_substitute: report.attempts.len() > 1, ..config }, report);
+                let is_substitute = report.attempts.len() > 1;
+                let beneath = self.beneath(&origin, is_substitute).map(Box::new);
+                return (Config { is_substitute, beneath, origin: Some(origin), ..config }, report);
             }
         }
         (Config { is_substitute: !report.attempts.is_empty(), ..Config::default() }, report)
+    }
+
+    /// The configuration that would count if `origin`, a file in the current folder, were not there; none if it is
+    /// another place.
+    fn beneath(&self, origin: &Origin, is_substitute: bool) -> Option<Config> {
+        let Origin::File(path) = origin else { return None };
+        let at = self.optional.iter().position(|optional| optional == path && path.is_relative())?;
+        let rest = self.optional.get(at + 1..).unwrap_or_default();
+        let whole = fs::canonicalize(path).ok();
+        if rest.iter().any(|other| whole.is_some() && fs::canonicalize(other).ok() == whole) {
+            return None;
+        }
+        let (beneath, _) = Self { optional: rest.to_vec(), ..Self::default() }.load();
+        Some(Config { is_substitute: is_substitute || beneath.is_substitute, ..beneath })
     }
 
     fn attempt(text: io::Result<String>) -> (Option<Config>, Outcome) {
@@ -180,7 +198,7 @@ impl LoadReport {
     fn log(&self) {
         for attempt in &self.attempts {
             let Outcome::Loaded { notes } = &attempt.outcome else {
-                log::announce(format_args!("{attempt}"));
+                log::announce(log::level::ERROR, format_args!("{attempt}"));
                 continue;
             };
             log::info!("{attempt}");
@@ -284,7 +302,7 @@ fn loaded() -> &'static (Arc<Config>, LoadReport) {
         search.content = chosen.content;
         search.required.extend(chosen.file);
         let (config, report) = search.load();
-        log::start(&config.log);
+        log::start(&config);
         security::start(&config);
         log::info!("Schwann {}", env!("CARGO_PKG_VERSION"));
         report.log();
@@ -299,17 +317,13 @@ fn read_text(path: &PathBuf) -> io::Result<String> {
 }
 
 fn home() -> Option<PathBuf> {
-    let direct = set_variable("HOME").or_else(|| set_variable("USERPROFILE"));
+    let direct = environment::variable("HOME").or_else(|| environment::variable("USERPROFILE"));
     let joined = || {
-        let mut home = env::var_os("HOMEDRIVE")?;
-        home.push(env::var_os("HOMEPATH")?);
+        let mut home = environment::variable("HOMEDRIVE")?;
+        home.push(environment::variable("HOMEPATH")?);
         Some(home)
     };
     direct.or_else(joined).map(PathBuf::from)
-}
-
-fn set_variable(name: &str) -> Option<std::ffi::OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 const FILE_NAME: &str = "lsl_api.cfg";

@@ -28,6 +28,7 @@ pub use self::{
     },
     value::{Note, NoteKind, ValueError, ZonedAddress},
 };
+use crate::environment;
 use crate::trust::{self, Trust, TrustError};
 
 /// All settings of one process (or of one test). Immutable once made.
@@ -46,6 +47,11 @@ pub struct Config {
     raw: Ini,
     /// Another configuration came first and could not be used: what this one says of security does not count.
     pub(crate) is_substitute: bool,
+    /// The configuration that would count without this one, if this one is a file in the current folder: of security it
+    /// can only be stricter.
+    pub(crate) beneath: Option<Box<Self>>,
+    /// Where this one was read.
+    origin: Option<Origin>,
     trust: TrustSlot,
 }
 
@@ -236,6 +242,8 @@ impl Config {
                 tuning,
                 raw,
                 is_substitute: false,
+                beneath: None,
+                origin: None,
                 trust: TrustSlot::default(),
             },
             notes,
@@ -260,9 +268,20 @@ impl Config {
     /// `SCHWANN_LOCAL_SOCKET` comes before `tuning.LocalSocket`: with any word but `1`, `true`, `yes` or `on` it is no.
     /// - Source: spec lsl-wire §26.
     pub fn permits_local_socket(&self) -> bool {
-        match std::env::var_os("SCHWANN_LOCAL_SOCKET").filter(|word| !word.is_empty()) {
+        match environment::variable("SCHWANN_LOCAL_SOCKET") {
             Some(word) => word.to_str().and_then(value::switch_word) == Some(true),
             None => self.tuning.local_socket,
+        }
+    }
+
+    /// Where this configuration was read, for people: with its whole path, as a program's folder is easily forgotten.
+    pub(crate) fn place(&self) -> String {
+        match &self.origin {
+            None => String::from("the configuration"),
+            Some(Origin::Content) => Origin::Content.to_string(),
+            Some(Origin::File(path)) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+            }
         }
     }
 

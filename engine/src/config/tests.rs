@@ -255,6 +255,36 @@ fn the_first_valid_candidate_wins_and_the_others_are_reported() {
 }
 
 #[test]
+fn beneath_a_file_in_the_current_folder_lies_the_one_that_would_count_without_it() {
+    let folder = std::env::temp_dir().join(format!("schwann-beneath-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let home = folder.join("lsl_api.cfg");
+    std::fs::write(&home, "[security]\npolicy=prefer\n").expect("a temporary file");
+    // A test's current folder is the crate's; this file there is no configuration, but an empty one would do as well.
+    let local = PathBuf::from(LOCAL);
+    std::fs::write(&local, "; nothing\n").expect("a file");
+    let load = |optional: &[&PathBuf]| {
+        let optional = optional.iter().map(|path| path.to_path_buf()).collect();
+        Search { optional, ..Search::default() }.load().0
+    };
+    let beneath = load(&[&local, &home]).beneath;
+    let alone = load(&[&local, &folder.join("absent")]).beneath;
+    let whole = std::path::absolute(&local).expect("a path");
+    let same = load(&[&local, &whole]).beneath;
+    let named = Search { required: vec![local.clone()], ..Search::default() }.load().0.beneath;
+    std::fs::remove_file(&local).expect("it is ours");
+    assert_eq!(beneath.expect("a file in the current folder").raw("security", "policy"), Some("prefer"));
+    assert!(alone.is_some_and(|beneath| !beneath.is_substitute));
+    assert_eq!(load(&[&home]).beneath, None);
+    assert_eq!(same, None, "the current folder is the user's own place for it");
+    assert_eq!(named, None, "a file that was named is meant");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+/// A configuration in the current folder, under a name that no other program looks for.
+const LOCAL: &str = "schwann-test-local.cfg";
+
+#[test]
 fn without_a_valid_candidate_the_defaults_are_used() {
     let search = Search { content: Some("nonsense".to_owned()), ..Search::default() };
     let (config, report) = search.load();

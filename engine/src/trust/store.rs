@@ -1,5 +1,6 @@
 //! The keys on disk: which files there are, and how they become a [`Trust`].
 
+use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::Write as _;
@@ -7,14 +8,16 @@ use std::path::{Path, PathBuf};
 
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{
-    Certificate, Credentials, CredentialsError, DeviceKey, Lab, RekeyLimits, RevocationList, SystemEntropy,
+    Certificate, Credentials, CredentialsError, DeviceKey, Lab, RevocationList, SystemEntropy,
 };
 use zeroize::Zeroizing;
 
 use super::files::{self, Files};
 use super::member::{DiscoverySecret, Standing};
-use super::{Member, Policy, StreamPolicies, Trust, TrustError, secrecy};
+use super::settings::Settings;
+use super::{Member, Policy, Trust, TrustError, secrecy};
 use crate::config::Config;
+use crate::{environment, log};
 
 /// This device's private key.
 pub const DEVICE_KEY: &str = "device.key";
@@ -35,7 +38,7 @@ pub const UNPROTECTED: &[u8] = b"schwann key, unprotected\n";
 
 /// The folder of this user's keys: `$SCHWANN_KEYS`, else `schwann` in the user's configuration folder.
 pub fn folder() -> PathBuf {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name| environment::variable(name).map(PathBuf::from);
     set("SCHWANN_KEYS")
         .or_else(|| set("XDG_CONFIG_HOME").map(|folder| folder.join("schwann")))
         .or_else(|| set("HOME").map(|folder| folder.join(".config").join("schwann")))
@@ -47,8 +50,12 @@ pub fn folder() -> PathBuf {
 /// - Errors: why streams cannot be sealed although they must be.
 pub fn load(config: &Config) -> Result<Trust, TrustError> {
     let folder = folder();
-    let installed = folder.join(DEVICE_KEY).exists();
-    let (policy, streams) = (policy(config, installed), StreamPolicies::load(config));
+    let installed = is_installed();
+    let Settings { policy, streams, key_lifetime, permits_core_dumps, remarks, .. } =
+        Settings::load(config, installed)?;
+    for remark in &remarks {
+        log::announce(log::level::WARNING, format_args!("security: {remark}"));
+    }
     let strictest = streams.strictest().map_or(policy, |of_streams| of_streams.max(policy));
     let trust = Trust::new(policy, None).with_streams(streams);
     if strictest == Policy::Off || (!installed && policy != Policy::Require) {
@@ -57,53 +64,16 @@ pub fn load(config: &Config) -> Result<Trust, TrustError> {
     if !installed {
         return Err(TrustError::NoKey(folder));
     }
-    if !is_true(config.raw("security", "core_dumps")) {
+    if !permits_core_dumps {
         secrecy::forbid_dumps();
     }
-    let member = member(&folder)?.with_key_lifetime(key_lifetime(config)?);
-    Ok(Trust::new(policy, Some(member)).with_streams(trust.streams().clone()))
+    let member = member(&folder)?.with_key_lifetime(key_lifetime);
+    Ok(Trust { member: Some(Arc::new(member)), ..trust })
 }
 
-/// What may go in the clear: `$SCHWANN_SECURITY`, else `[security]` of the configuration, else `require` once
-/// a key is installed.
-///
-/// What cannot be read means `require`.
-fn policy(config: &Config, installed: bool) -> Policy {
-    let environment = std::env::var("SCHWANN_SECURITY").ok().filter(|word| !word.is_empty());
-    // What another file would have said does not open anything up if the one that comes first cannot be read.
-    let configured = |key| config.raw("security", key).filter(|_| !config.is_substitute || !installed);
-    let enabled = configured("enabled");
-    let word = environment.as_deref().or_else(|| configured("policy"));
-    match (word, enabled) {
-        (Some("off"), _) => Policy::Off,
-        (Some("prefer"), _) if !is_false(enabled) => Policy::Prefer,
-        (None, Some(_)) | (Some("require"), _) if is_false(enabled) && environment.is_none() => Policy::Off,
-        (None, None) if !installed => Policy::Off,
-        _ => Policy::Require,
-    }
-}
-
-/// How long the key of a session is used at most: `security.session_key_lifetime`, in seconds.
-///
-/// - Errors: it is no number of seconds between one and a day.
-fn key_lifetime(config: &Config) -> Result<Duration, TrustError> {
-    let Some(text) = config.raw("security", "session_key_lifetime") else {
-        return Ok(RekeyLimits::default().lifetime);
-    };
-    let seconds = text.trim().parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
-    seconds.map(Duration::from_secs).ok_or_else(|| {
-        let reason =
-            format!("session_key_lifetime must be from 1 to 86400 seconds, not {text}; correct it there");
-        TrustError::File(PathBuf::from("lsl_api.cfg, section [security]"), reason)
-    })
-}
-
-fn is_true(word: Option<&str>) -> bool {
-    matches!(word, Some("1" | "true" | "yes" | "on"))
-}
-
-fn is_false(word: Option<&str>) -> bool {
-    matches!(word, Some("0" | "false" | "no" | "off"))
+/// Whether this user has a key.
+pub(crate) fn is_installed() -> bool {
+    folder().join(DEVICE_KEY).exists()
 }
 
 /// Reads this device's membership.
@@ -210,10 +180,12 @@ pub fn open(
 /// The variable can be read by this user's other processes; the file by whoever may read it.
 /// - Errors: the file cannot be read.
 pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
-    if let Some(text) = std::env::var_os("SCHWANN_PASSPHRASE") {
+    if let Some(text) = environment::variable("SCHWANN_PASSPHRASE") {
         return Ok(Some(Zeroizing::new(text.into_encoded_bytes())));
     }
-    let Some(path) = std::env::var_os("SCHWANN_PASSPHRASE_FILE").map(PathBuf::from) else { return Ok(None) };
+    let Some(path) = environment::variable("SCHWANN_PASSPHRASE_FILE").map(PathBuf::from) else {
+        return Ok(None);
+    };
     check_mode(&path)?;
     let text = Zeroizing::new(read(&path)?);
     Ok(Some(Zeroizing::new(text.trim_ascii_end().to_vec())))
@@ -221,7 +193,7 @@ pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
 
 /// Where an unlocked key lies until the computer is switched off: in memory, for this user alone.
 fn unlocked_path(path: &Path) -> Option<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
+    let runtime = environment::variable("XDG_RUNTIME_DIR").map(PathBuf::from)?;
     // One per key folder: the name follows from its path.
     let name: String =
         path.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -354,24 +326,3 @@ type ListAndKey = (RevocationList<Vec<u8>>, DiscoverySecret);
 /// Looks at a list that does not fit its key: whoever replaces both needs a moment for it.
 const REPLACING_LOOKS: u32 = 10;
 const REPLACING_PAUSE: Duration = Duration::from_millis(20);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn policy_of(text: &str, installed: bool) -> Policy {
-        policy(&Config::parse(text).expect("valid"), installed)
-    }
-
-    #[test]
-    fn a_policy_that_cannot_be_read_opens_nothing() {
-        assert_eq!(policy_of("", false), Policy::Off);
-        assert_eq!(policy_of("", true), Policy::Require);
-        assert_eq!(policy_of("[security]\nenabled=true\n", false), Policy::Require);
-        assert_eq!(policy_of("[security]\nenabled=0\n", true), Policy::Off);
-        assert_eq!(policy_of("[security]\npolicy=prefer\n", true), Policy::Prefer);
-        assert_eq!(policy_of("[security]\npolicy=off\n", true), Policy::Off);
-        assert_eq!(policy_of("[security]\npolicy=prefre\n", true), Policy::Require);
-        assert_eq!(policy_of("[security]\nenabled=maybe\n", true), Policy::Require);
-    }
-}

@@ -20,14 +20,6 @@ use crate::config::Config;
 pub struct StreamPolicies(Vec<(String, Policy)>);
 
 impl StreamPolicies {
-    /// The policies that the environment or, without it, the configuration gives.
-    pub(super) fn load(config: &Config) -> Self {
-        match std::env::var(VARIABLE) {
-            Ok(text) if !text.trim().is_empty() => Self::parse(&text),
-            _ => Self::of(config),
-        }
-    }
-
     /// Reads `name=policy; name=policy`.
     pub fn parse(text: &str) -> Self {
         let mut policies = Self::default();
@@ -39,7 +31,8 @@ impl StreamPolicies {
         policies
     }
 
-    fn of(config: &Config) -> Self {
+    /// The policies that a configuration gives.
+    pub(super) fn of(config: &Config) -> Self {
         let mut policies = Self::default();
         let policies_read = if config.is_substitute { &[Policy::Require][..] } else { &ALL };
         for &policy in policies_read {
@@ -51,6 +44,21 @@ impl StreamPolicies {
             }
         }
         policies
+    }
+
+    /// The same with what `others` say, where that is stricter; `before` and `least` are the policies of the
+    /// streams that these and the others do not name.
+    pub(super) fn tightened(&self, before: Policy, others: &Self, least: Policy) -> Self {
+        let mut tight = Self(self.0.iter().map(|(name, policy)| (name.clone(), *policy)).collect());
+        for (name, said) in others.iter() {
+            tight.add(name, said.max(self.of_stream(name).unwrap_or(before)));
+        }
+        for (name, policy) in &mut tight.0 {
+            if others.of_stream(name).is_none() {
+                *policy = (*policy).max(least);
+            }
+        }
+        tight
     }
 
     fn add(&mut self, name: &str, policy: Policy) {
@@ -89,7 +97,6 @@ pub(crate) fn of_description(info: &StreamInfo) -> Option<Policy> {
 }
 
 const ALL: [Policy; 3] = [Policy::Require, Policy::Prefer, Policy::Off];
-const VARIABLE: &str = "SCHWANN_SECURITY_STREAMS";
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,184 @@
+//! A log's file: bounded, and shared by several programs.
+//!
+//! A file that has grown beyond [`FILE_LEN`] becomes `FILE.1`, that one `FILE.2`, and so on up to [`OLD_FILES`].
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::trust::{settings, store};
+
+/// An open file of a log.
+pub(crate) struct LogFile {
+    path: PathBuf,
+    readers: Readers,
+    file: File,
+    longest: u64,
+}
+
+/// Who may read a log, besides this user.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Readers {
+    /// Nobody.
+    Owner,
+    /// The users whom the process's umask admits.
+    Umask,
+}
+
+impl LogFile {
+    /// Opens a log, which begins where it ended.
+    ///
+    /// - Errors: the system's.
+    pub(crate) fn open(path: &Path, readers: Readers) -> io::Result<Self> {
+        let file = options(readers).create(true).open(path)?;
+        Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
+    }
+
+    /// Opens the log that `config` names.
+    ///
+    /// - Errors: the system's; or `config` is a file in the current folder, and names a file that it may not have
+    ///   written to.
+    pub(crate) fn named(path: &Path, readers: Readers, config: &Config) -> Result<Self, String> {
+        let installed = store::is_installed();
+        let path = settings::permitted_log(config, path, installed)?;
+        let opened = match config.beneath {
+            Some(_) if installed => Self::open_beside(path, readers),
+            _ => Self::open(path, readers),
+        };
+        opened.map_err(|error| error.to_string())
+    }
+
+    /// Opens a log beside a file that may be anybody's: a link there could lead to any file of this user's.
+    fn open_beside(path: &Path, readers: Readers) -> io::Result<Self> {
+        // What is made anew never follows a link.
+        let made = options(readers).create_new(true).open(path);
+        let file = match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options(readers).open(path)?,
+            made => made?,
+        };
+        // Looked at after it was opened: it cannot be replaced any more.
+        if !is_itself(&file, path)? {
+            return Err(io::Error::other("it is a link, and may lead anywhere"));
+        }
+        Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
+    }
+
+    /// The same file with another length at which it is put aside.
+    #[cfg(test)]
+    pub(crate) fn with_longest(self, longest: u64) -> Self {
+        Self { longest, ..self }
+    }
+
+    /// Appends a line in one piece, so that programs which share the file do not mix theirs.
+    ///
+    /// - Errors: the system's.
+    pub(crate) fn append(&mut self, line: &str) -> io::Result<()> {
+        if self.file.metadata()?.len() >= self.longest {
+            self.put_aside()?;
+        }
+        self.file.write_all(line.as_bytes())
+    }
+
+    /// Begins a new file, unless another program just did.
+    fn put_aside(&mut self) -> io::Result<()> {
+        let guard = options(self.readers).create(true).open(self.path.with_added_extension("lock"))?;
+        guard.lock()?;
+        if fs::metadata(&self.path).is_ok_and(|present| present.len() >= self.longest) {
+            let old = |number: u32| self.path.with_added_extension(number.to_string());
+            for number in (1..OLD_FILES).rev() {
+                // Those that are not there yet cannot be moved.
+                let _ = fs::rename(old(number), old(number + 1));
+            }
+            fs::rename(&self.path, old(1))?;
+        }
+        self.file = options(self.readers).create(true).open(&self.path)?;
+        Ok(())
+    }
+}
+
+fn options(readers: Readers) -> OpenOptions {
+    let mut options = File::options();
+    options.append(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = readers;
+    options
+}
+
+/// Whether `file` is what lies at `path`, and not what a link there leads to.
+#[cfg(unix)]
+fn is_itself(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (open, there) = (file.metadata()?, fs::symlink_metadata(path)?);
+    let is_same = open.dev() == there.dev() && open.ino() == there.ino();
+    Ok(is_same && there.file_type().is_file() && open.nlink() == 1)
+}
+
+#[cfg(not(unix))]
+fn is_itself(_: &File, path: &Path) -> io::Result<bool> {
+    Ok(fs::symlink_metadata(path)?.file_type().is_file())
+}
+
+/// Length at which a file is put aside, in bytes.
+const FILE_LEN: u64 = 8 << 20;
+/// Files that are kept besides the present one.
+const OLD_FILES: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(test: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("schwann-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    #[test]
+    fn files_are_put_aside_and_bounded_also_for_two_programs() {
+        let folder = folder("log-bounded");
+        let path = folder.join("security.log");
+        let mut programs =
+            [(); 2].map(|()| LogFile::open(&path, Readers::Owner).expect("a file").with_longest(1000));
+        for number in 0..1000 {
+            let line = format!("{{\"number\":{number:>87}}}\n");
+            programs[number % 2].append(&line).expect("written");
+        }
+        let names: Vec<_> = (0..8).map(|number| path.with_added_extension(number.to_string())).collect();
+        let there: Vec<_> = names.iter().map(|name| name.exists()).collect();
+        assert_eq!(there, [false, true, true, true, true, false, false, false]);
+        let text = |path: &Path| fs::read_to_string(path).expect("text");
+        let all: String = [&names[4], &names[3], &names[2], &names[1], &path].map(|name| text(name)).concat();
+        let first = 1000 - all.lines().count();
+        assert!(all.lines().count() > 40 && all.len() < 6 * 1100, "{}", all.len());
+        for (number, line) in (first..).zip(all.lines()) {
+            assert!(line.trim_end_matches('}').ends_with(&format!(" {number}")), "nothing between is lost");
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_log_beside_a_file_of_anybodys_leads_nowhere_else() {
+        let folder = folder("log-beside");
+        let precious = folder.join("precious");
+        fs::write(&precious, "precious").expect("a file");
+        let [link, twin, fresh] = ["link", "twin", "fresh"].map(|name| folder.join(name));
+        std::os::unix::fs::symlink(&precious, &link).expect("a link");
+        fs::hard_link(&precious, &twin).expect("a link");
+        assert!(LogFile::open_beside(&link, Readers::Umask).is_err());
+        assert!(LogFile::open_beside(&twin, Readers::Umask).is_err());
+        for _ in 0..2 {
+            let mut log = LogFile::open_beside(&fresh, Readers::Umask).expect("a log");
+            log.append("line\n").expect("written");
+        }
+        assert_eq!(fs::read_to_string(&fresh).expect("text"), "line\nline\n");
+        assert_eq!(fs::read_to_string(&precious).expect("text"), "precious");
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}
