@@ -128,10 +128,24 @@ fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitReq
     }
     let told = Arc::new(Told::new(Some((Arc::clone(&stream.socket), session.wait_order()))));
     let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
+    let outcome = watch_client(stream, session, &told, &waiting);
+    if !matches!(outcome, Ok(Client::Here)) {
+        // However the client went: a wait that is left behind keeps the socket until somebody puts data.
+        let _told_or_not = session.buffer().cancel_wait(waiting.id);
+    }
+    outcome
+}
+
+fn watch_client(
+    stream: &mut SocketStream,
+    session: &mut Session,
+    told: &Told,
+    waiting: &Waiting,
+) -> io::Result<Client> {
     loop {
         let left = waiting.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            time_out(session, &told, &waiting);
+            time_out(session, told, waiting);
             return Ok(Client::Here);
         }
         if stream.socket.await_input(Some(left))? == Input::TimedOut {
@@ -139,18 +153,16 @@ fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitReq
         }
         let count = stream.socket.read(session.space())?;
         if count == 0 {
-            let _told_or_not = session.buffer().cancel_wait(waiting.id);
             return Ok(Client::Gone);
         }
         session.filled(count);
         // Either the client has its reply and goes on, or it sends on without waiting for it.
         while !told.signal.sleep(waiting.deadline.saturating_duration_since(Instant::now()).min(LOOK_EVERY)) {
             if stream.is_gone() {
-                let _told_or_not = session.buffer().cancel_wait(waiting.id);
                 return Ok(Client::Gone);
             }
             if Instant::now() >= waiting.deadline {
-                time_out(session, &told, &waiting);
+                time_out(session, told, waiting);
                 return Ok(Client::Here);
             }
         }
@@ -297,3 +309,42 @@ impl Stream for SocketStream {
 
 /// How often a wait that cannot watch its client looks whether it is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use rustix::net::sockopt::set_socket_linger;
+
+    use super::*;
+    use crate::buffer::Buffer;
+    use crate::policy::{PeerId, Policy};
+    use crate::wire::{Command, DataType, Header, NEVER};
+
+    #[test]
+    fn a_wait_does_not_outlive_a_client_that_resets_its_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+        let socket = Arc::new(Socket::Tcp(listener.accept().expect("the connection").0));
+        let buffer = Buffer::default();
+        buffer.put_header(Header::new(1, 250.0, DataType::Float32)).expect("a header");
+        let mut session = Session::new(buffer.clone(), Arc::new(Policy::default()), PeerId(1));
+        let served = Arc::clone(&socket);
+        let serving = thread::spawn(move || serve_socket(&served, &mut session).is_err());
+
+        let order = ByteOrder::Little;
+        let definition = Definition { code: Command::Wait.code(), order, payload_bytes: 12 };
+        let mut request = definition.encode().to_vec();
+        [1, NEVER, 3_600_000].iter().for_each(|number: &u32| request.extend(number.to_le_bytes()));
+        client.write_all(&request).expect("a request");
+        // Ours, the thread's, the stream's, and the one of whoever ends the wait.
+        while Arc::strong_count(&socket) < 4 {
+            thread::yield_now();
+        }
+        set_socket_linger(&client, Some(Duration::ZERO)).expect("an option");
+        drop(client);
+        assert!(serving.join().expect("no panic"), "the connection was reset");
+        assert_eq!(Arc::strong_count(&socket), 1, "what is left keeps the descriptor open");
+    }
+}
