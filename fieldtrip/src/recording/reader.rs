@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::{RecordingError, at_file, samples_name};
-use crate::wire::{ByteOrder, Event, EventIter, Header, SamplesDefinition};
+use crate::wire::{ByteOrder, DataType, Event, EventIter, Header, SamplesDefinition};
 
 /// One acquisition of a recording, open for reading.
 #[derive(Debug)]
@@ -53,12 +53,15 @@ pub fn sessions(folder: &Path) -> Result<Vec<PathBuf>, RecordingError> {
 impl RecordedSession {
     /// Opens the folder of an acquisition, written on any machine, finished or not.
     ///
-    /// - Errors: [`RecordingError::Damaged`] if the header cannot be understood. A sample, an event or a line that
+    /// - Errors: [`RecordingError::Damaged`] if neither the header nor its text can be understood. A sample, an event or a line that
     ///   was cut off at the end by a crash is left out.
     pub fn open(folder: &Path) -> Result<Self, RecordingError> {
         let path = folder.join("header");
         let bytes = at_file(&path, std::fs::read(&path))?;
-        let (header, order) = parse_header(&bytes).ok_or(RecordingError::Damaged(path))?;
+        // The original's recorder writes it at the end: one that was killed leaves the text alone.
+        let text = read_if_there(&folder.join("header.txt"))?;
+        let found = parse_header(&bytes).or_else(|| parse_text(&String::from_utf8_lossy(&text)));
+        let (header, order) = found.ok_or(RecordingError::Damaged(path))?;
         let files = open_samples(folder, header.stride())?;
         let sample_count = files.last().map_or(0, |file| file.first + file.count);
         let events = read_if_there(&folder.join("events"))?;
@@ -137,6 +140,23 @@ fn parse_header(bytes: &[u8]) -> Option<(Header, ByteOrder)> {
         if ByteOrder::NATIVE == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little },
     ];
     orders.into_iter().find_map(|order| Some((Header::parse(order, bytes).ok()?.0, order)))
+}
+
+/// Reads what a header says for people (spec: fieldtrip §18).
+fn parse_text(text: &str) -> Option<(Header, ByteOrder)> {
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let order = match value("endian")? {
+        "big" => ByteOrder::Big,
+        "little" => ByteOrder::Little,
+        _ => return None,
+    };
+    let data_type = DataType::from_name(value("dataType")?)?;
+    let channel_count = value("nChans")?.parse().ok()?;
+    let header = Header::new(channel_count, value("fSample")?.parse().ok()?, data_type);
+    let named = text.lines().filter_map(|line| line.split_once(':'));
+    let names: Vec<_> =
+        named.filter(|(number, _)| number.parse::<u32>().is_ok()).map(|(_, name)| name).collect();
+    Some((if names.is_empty() { header } else { header.with_channel_names(names) }, order))
 }
 
 fn open_samples(folder: &Path, stride: u64) -> Result<Vec<SampleFile>, RecordingError> {

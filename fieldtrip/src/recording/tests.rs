@@ -79,6 +79,28 @@ fn everything_that_a_buffer_accepts_is_in_the_recording() {
 }
 
 #[test]
+fn a_recording_of_the_original_that_was_killed_is_readable() {
+    let place = Place::new();
+    record(&place);
+    let folder = sessions(&place.0).unwrap()[0].clone();
+    let whole = RecordedSession::open(&folder).unwrap();
+    // What the original's recorder has on disk before it ends: an empty header, and a text without totals.
+    std::fs::write(folder.join("header"), []).unwrap();
+    let text = std::fs::read_to_string(folder.join("header.txt")).unwrap();
+    std::fs::write(folder.join("header.txt"), text.split("nSamples").next().unwrap()).unwrap();
+    let mut killed = RecordedSession::open(&folder).unwrap();
+    assert_eq!(killed.header(), whole.header());
+    assert_eq!((killed.sample_count(), killed.events()), (20_002, whole.events()));
+    let mut values = Vec::new();
+    killed.read_samples(1, 1, &mut values).unwrap();
+    assert_eq!(values, bytemuck::cast_slice(&[3_i16, 4]));
+    for damage in ["", "version=1\nendian=little\ndataType=none\nfSample=1\nnChans=1\n"] {
+        std::fs::write(folder.join("header.txt"), damage).unwrap();
+        assert!(matches!(RecordedSession::open(&folder), Err(RecordingError::Damaged(_))));
+    }
+}
+
+#[test]
 fn a_recording_exists_once() {
     let place = Place::new();
     drop(Recording::create(&place.0).unwrap());
