@@ -22,6 +22,20 @@ pub(crate) enum Socket {
     Unix(UnixStream),
 }
 
+/// Why there is no connection.
+#[derive(Debug)]
+pub(crate) enum ConnectError {
+    Failed(io::Error),
+    /// The host has no address: it is not the server that is to be waited for.
+    UnknownHost,
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// What became of waiting for input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Input {
@@ -32,12 +46,13 @@ pub(crate) enum Input {
 
 impl Socket {
     /// Connects within the time given, trying every address that the host has.
-    pub(crate) fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
+    pub(crate) fn connect(address: &Address, timeout: Duration) -> Result<Self, ConnectError> {
         match address {
             Address::Tcp { host, port } => {
                 let deadline = Instant::now().checked_add(timeout);
                 let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
-                for resolved in (host.as_str(), *port).to_socket_addrs()? {
+                let found = (host.as_str(), *port).to_socket_addrs();
+                for resolved in found.map_err(|_| ConnectError::UnknownHost)? {
                     let left = deadline.map_or(timeout, |end| end.saturating_duration_since(Instant::now()));
                     match TcpStream::connect_timeout(&resolved, left.max(Duration::from_millis(1))) {
                         Ok(stream) => {
@@ -47,12 +62,12 @@ impl Socket {
                         Err(error) => failure = error,
                     }
                 }
-                Err(failure)
+                Err(failure.into())
             }
             #[cfg(unix)]
-            Address::Unix(path) => UnixStream::connect(path).map(Self::from_unix),
+            Address::Unix(path) => Ok(Self::from_unix(UnixStream::connect(path)?)),
             #[cfg(not(unix))]
-            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+            Address::Unix(_) => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
         }
     }
 

@@ -6,7 +6,7 @@ use super::error::{broken, check_code};
 use super::inbox::Inbox;
 use super::{ClientError, Options};
 use crate::address::Address;
-use crate::socket::Socket;
+use crate::socket::{ConnectError, Socket};
 use crate::wire::{ByteOrder, Definition, Family, SamplesDefinition};
 
 /// A connection, and what has arrived on it.
@@ -30,7 +30,8 @@ impl Connection {
                     timeouts.map_err(|error| ClientError::Unreachable(error.kind()))?;
                     return Ok(Self { socket, inbox: Inbox::default(), read_timeout: options.timeout });
                 }
-                Err(error) if Instant::now() >= deadline => {
+                Err(ConnectError::UnknownHost) => return Err(ClientError::UnknownHost),
+                Err(ConnectError::Failed(error)) if Instant::now() >= deadline => {
                     return Err(ClientError::Unreachable(error.kind()));
                 }
                 Err(_) => thread::sleep(BETWEEN_TRIES),

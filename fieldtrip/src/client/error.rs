@@ -19,6 +19,8 @@ pub enum ClientError {
     Refused(u16),
     /// There was no reply in time. Whether the request was carried out is not known.
     TimedOut,
+    /// The host's name has no address. To try again soon does not help.
+    UnknownHost,
     /// No connection could be made.
     Unreachable(io::ErrorKind),
 }
@@ -32,6 +34,9 @@ impl fmt::Display for ClientError {
             // The text that scripts know.
             Self::Refused(code) => write!(f, "the buffer returned an error ({code})"),
             Self::TimedOut => f.write_str("no reply in time"),
+            Self::UnknownHost => f.write_str(
+                "the name of this computer is not known; check how it is written, or use its address",
+            ),
             Self::Unreachable(kind) => write!(f, "no connection: {kind}"),
         }
     }

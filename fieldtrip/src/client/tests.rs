@@ -234,3 +234,11 @@ fn a_follower_gets_each_sample_and_event_once_through_restarts_and_overruns() {
         }
     }
 }
+
+#[test]
+fn a_host_that_does_not_exist_is_not_waited_for() {
+    let address = Address::Tcp { host: "no-such-host.invalid".into(), port: 1972 };
+    let options = Options { patience: Duration::from_secs(3600), ..Options::default() };
+    let refused = Client::connect(address, options).expect_err("no host");
+    assert_eq!(refused, ClientError::UnknownHost);
+}
