@@ -33,6 +33,11 @@ pub(crate) fn config() -> Arc<Config> {
     Arc::new(config)
 }
 
+/// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.
+pub(crate) fn may_be_sealed(config: &Config) -> bool {
+    config.trust().map_or(true, |trust| trust.member().is_some())
+}
+
 /// Returns the text of a configuration that no other program shares: a session of its own on free ports of
 /// this computer alone. Works without a network, and disturbs none.
 pub(crate) fn private_config() -> String {

@@ -38,6 +38,6 @@ pub use survey::{ClockQuality, Gap, StreamSurvey, Survey};
 pub use values::{Number, Values};
 pub use wire::{BOUNDARY, Format, MAGIC, Tag};
 pub use writer::{
-    AddStreamError, CreateError, Failure, Health, Options, PushError, StreamProgress, StreamWriter, Summary,
-    Writer,
+    AddStreamError, CreateError, Failure, Health, Options, PushError, Readers, StreamProgress, StreamWriter,
+    Summary, Writer,
 };

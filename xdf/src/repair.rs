@@ -46,8 +46,16 @@ pub fn repair(
     to: impl AsRef<Path>,
     progress: impl FnMut(u64, u64),
 ) -> Result<Repair, RepairError> {
+    let mut how = OpenOptions::new();
+    how.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Ok(metadata) = fs::metadata(&from) {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        // Who may not read the damaged one may not read this one either.
+        how.mode(metadata.permissions().mode() & 0o666);
+    }
     let reader = Reader::open(from)?;
-    let file = OpenOptions::new().write(true).create_new(true).open(&to).map_err(RepairError::Write)?;
+    let file = how.open(&to).map_err(RepairError::Write)?;
     let done = repair_into(reader, BufWriter::new(&file), progress)
         .and_then(|done| file.sync_all().map(|()| done).map_err(RepairError::Write));
     if done.is_err() {

@@ -11,11 +11,12 @@ use std::thread::{self, JoinHandle};
 
 use schwann::inlet::{InletOptions, Protection, StreamEvent};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
-use schwann_xdf::{Failure, Health, Options, PushError, StreamWriter, Summary, Writer};
+use schwann_xdf::{Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::chunk::Chunk;
 use super::meter::{Meter, Reading};
 use crate::exit::Problem;
+use crate::lab;
 use crate::stop::Stop;
 
 /// A recording in progress.
@@ -65,8 +66,10 @@ pub(crate) struct StreamStatus {
 impl Recorder {
     /// Creates the file at `path`.
     pub(crate) fn create(path: &Path, config: Arc<Config>) -> Result<Self, Problem> {
-        let writer =
-            Writer::create(path, Options::default()).map_err(|error| Problem::with(path.display(), error))?;
+        let mut options = Options::default();
+        // What was sealed on its way is not for other users of the computer.
+        options.readers = if lab::may_be_sealed(&config) { Readers::Owner } else { Readers::AsUsual };
+        let writer = Writer::create(path, options).map_err(|error| Problem::with(path.display(), error))?;
         let file = Arc::new(File { writer, events: Mutex::new(None) });
         Ok(Self { config, path: path.to_owned(), file, stop: Arc::default(), taps: Vec::new() })
     }

@@ -15,7 +15,8 @@ mod store;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -44,7 +45,7 @@ impl Writer {
     /// - Errors: [`CreateError`]; [`CreateError::Exists`] if there is a file already: it is never replaced.
     pub fn create(path: impl AsRef<Path>, options: Options) -> Result<Self, CreateError> {
         let path = path.as_ref();
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(CreateError::from)?;
+        let file = create_new(path, options.readers).map_err(CreateError::from)?;
         let mut head = MAGIC.to_vec();
         put_chunk(&mut head, Tag::FileHeader, None, file_header_xml(&datetime(SystemTime::now())).as_bytes());
         let mut store = Store::new(file);
@@ -225,7 +226,19 @@ impl StreamWriter {
     }
 }
 
-/// How often to write and sync.
+fn create_new(path: &Path, readers: Readers) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.write(true).create_new(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut how, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = readers;
+    how.open(path)
+}
+
+/// How often to write and sync, and who may read.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -237,6 +250,18 @@ pub struct Options {
     pub boundary_every: Duration,
     /// The most bytes that wait while the disk does not keep up; more are refused.
     pub backlog_bytes_max: usize,
+    /// Which users of the computer may read the file.
+    pub readers: Readers,
+}
+
+/// Which users of the computer may read a recording, as far as the system knows such a thing.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Readers {
+    /// Those whom the process's mask for new files leaves in.
+    #[default]
+    AsUsual,
+    /// Its owner alone: mode 0600.
+    Owner,
 }
 
 impl Default for Options {
@@ -246,6 +271,7 @@ impl Default for Options {
             sync_every: Duration::from_millis(300),
             boundary_every: Duration::from_secs(10),
             backlog_bytes_max: 512 << 20,
+            readers: Readers::AsUsual,
         }
     }
 }
@@ -337,7 +363,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Makes the new file's name survive a power cut. Not all systems can; the file itself is what matters.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _best_effort = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+    let _best_effort = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// Formats `time` as LabRecorder does: `2025-01-31T00:21:17+0000`.
