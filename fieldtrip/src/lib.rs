@@ -39,6 +39,7 @@ mod awake;
 mod block;
 mod buffer;
 mod client;
+pub mod door;
 mod generate;
 mod herald;
 mod onlooker;

@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
+use crate::door::Door;
 use crate::wire::Command;
 
 /// What a server permits its clients. The default is what the original permits, within bounds.
@@ -11,6 +12,8 @@ use crate::wire::Command;
 pub struct Policy {
     /// Whether clients may change the buffer.
     pub access: Access,
+    /// If there is one, only programs of this user, on this computer, come in; it is told of all others.
+    pub door: Option<Arc<dyn Door>>,
     /// Asked before each request; see [`Gate`].
     pub gate: Option<Arc<dyn Gate>>,
     /// How much one client may ask for.

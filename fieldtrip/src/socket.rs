@@ -12,6 +12,7 @@ use crate::address::Address;
 #[cfg(unix)]
 use crate::awake::Turn;
 use crate::awake::{Habit, Purpose};
+use crate::door::{self, Stranger};
 use crate::rhythm::Vigil;
 
 /// A connected socket; reading and writing need no exclusive access, so that it can be shared.
@@ -226,6 +227,15 @@ impl Socket {
         if let Self::Tcp(stream) = self {
             // If it fails, the client is slow but served.
             let _slower = rustix::net::sockopt::set_tcp_quickack(stream, true);
+        }
+    }
+
+    /// Whether one of this user's own programs is at the other end.
+    pub(crate) fn check_user(&self) -> Result<(), Stranger> {
+        match self {
+            Self::Tcp(stream) => door::check_tcp(stream),
+            #[cfg(unix)]
+            Self::Unix(stream) => door::check_unix(stream),
         }
     }
 

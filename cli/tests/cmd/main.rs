@@ -13,6 +13,8 @@ mod harness;
 mod json;
 mod look;
 #[cfg(unix)]
+mod others;
+#[cfg(unix)]
 mod play;
 #[path = "../../../engine/tests/ports/mod.rs"]
 mod ports;

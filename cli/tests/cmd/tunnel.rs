@@ -15,7 +15,7 @@ use crate::ft::Running;
 use crate::harness::Lab;
 
 /// A command as a computer with this key folder runs it.
-fn at(lab: &Lab, computer: &str, arguments: &[&str]) -> Command {
+pub(crate) fn at(lab: &Lab, computer: &str, arguments: &[&str]) -> Command {
     let mut command = lab.schwann(arguments);
     command.env("SCHWANN_KEYS", lab.path(computer)).env_remove("SCHWANN_SECURITY");
     command.env_remove("SCHWANN_PASSPHRASE").env("XDG_RUNTIME_DIR", lab.path(computer).join("runtime"));

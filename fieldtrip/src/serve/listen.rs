@@ -80,7 +80,7 @@ impl Server {
     ///
     /// - Errors: those of binding, among them [`io::ErrorKind::AddrInUse`].
     pub fn start(address: &Address, buffer: Buffer, policy: Policy) -> io::Result<Self> {
-        let (listeners, address) = bind(address)?;
+        let (listeners, address) = bind(address, policy.door.is_some())?;
         let listeners =
             listeners.into_iter().map(|listener| Listening { listener, idle: AtomicU32::new(0) }).collect();
         let shared = Arc::new(Shared {
@@ -225,6 +225,11 @@ fn accept_loop(shared: &Arc<Shared>, index: usize) {
 }
 
 fn serve_connection(shared: &Arc<Shared>, socket: &Arc<Socket>) {
+    if let Some(door) = &shared.policy.door
+        && let Err(stranger) = socket.check_user()
+    {
+        return door.turned_away(stranger);
+    }
     let Some(peer) = shared.admit(socket) else { return };
     let limits = &shared.policy.limits;
     let is_timed = limits.idle.is_some() || limits.stall.is_some();
@@ -282,7 +287,7 @@ impl Listener {
     }
 }
 
-fn bind(address: &Address) -> io::Result<(Vec<Listener>, Address)> {
+fn bind(address: &Address, is_private: bool) -> io::Result<(Vec<Listener>, Address)> {
     match address {
         Address::Tcp { host, port } => bind_tcp(host, *port),
         #[cfg(unix)]
@@ -292,7 +297,12 @@ fn bind(address: &Address) -> io::Result<(Vec<Listener>, Address)> {
                 // Left behind by a server that was killed.
                 std::fs::remove_file(path)?;
             }
-            Ok((vec![Listener::Unix(UnixListener::bind(path)?)], address.clone()))
+            let listener = UnixListener::bind(path)?;
+            if is_private {
+                use std::os::unix::fs::PermissionsExt as _;
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+            }
+            Ok((vec![Listener::Unix(listener)], address.clone()))
         }
         #[cfg(not(unix))]
         Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),

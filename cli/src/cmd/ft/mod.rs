@@ -1,5 +1,6 @@
 //! `schwann ft`: the FieldTrip buffer.
 
+mod door;
 mod dump;
 mod events;
 mod generate;

@@ -14,6 +14,7 @@ use schwann::{Config, Error};
 use schwann_fieldtrip::Address;
 use schwann_fieldtrip::wire::{Event, Header};
 
+use crate::cmd::ft::door::Company;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::query::Selector;
@@ -37,7 +38,8 @@ The type of the event is the name of the marker stream, its value the text of th
 `schwann ft publish` sends are left out: they are events of a buffer already.
 
 A stream that went away is waited for and goes on where it stopped: the buffer has every sample that arrived,
-once, and events keep to their samples. Sealed streams are opened like any other.
+once, and events keep to their samples. Sealed streams are opened like any other. Where a key is installed, only
+programs of this user on this computer may connect; --others lets all others in, who then read what was sealed.
 
 Exit code 0 if every sample that arrived is in the buffer, 1 if not.")]
 pub(crate) struct Arguments {
@@ -50,6 +52,8 @@ pub(crate) struct Arguments {
     /// Write to a server that runs at ADDRESS, instead of serving.
     #[arg(long)]
     into: bool,
+    #[command(flatten)]
+    company: Company,
     /// Streams that become events.
     #[arg(long, value_name = "QUERY", default_value = "type='Markers'")]
     markers: Vec<Selector>,
@@ -61,11 +65,15 @@ pub(crate) struct Arguments {
 /// Mirrors.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = Stop::on_signals()?;
-    let sink =
-        if arguments.into { Sink::connect(&arguments.address)? } else { Sink::serve(&arguments.address)? };
+    let config = lab::config();
+    let door = lab::may_be_sealed(&config).then(|| arguments.company.door()).flatten();
+    let sink = match arguments.into {
+        true => Sink::connect(&arguments.address)?,
+        false => Sink::serve(&arguments.address, door)?,
+    };
     writeln!(io::stdout(), "{}", sink.address())?;
     let markers = if arguments.no_markers { &[][..] } else { &arguments.markers[..] };
-    let mut mirror = Mirror::new(&arguments.stream, markers, lab::config(), sink)?;
+    let mut mirror = Mirror::new(&arguments.stream, markers, config, sink)?;
     while !stop.is_raised() {
         mirror.step(&stop)?;
     }

@@ -1,9 +1,11 @@
 use core::time::Duration;
+use std::sync::Arc;
 
 use schwann_fieldtrip::wire::{Event, Header};
 use schwann_fieldtrip::{Address, Buffer, Client, ClientError, Options, Policy, Sample, Server};
 
 use super::Placed;
+use crate::cmd::ft::door::Door;
 use crate::exit::Problem;
 use crate::stop::Stop;
 
@@ -27,8 +29,11 @@ pub(super) struct Remote {
 
 impl Sink {
     /// Serves a buffer.
-    pub(super) fn serve(address: &Address) -> Result<Self, Problem> {
-        let server = Server::start(address, Buffer::default(), Policy::default());
+    ///
+    /// With a `door`, only this user's own programs come in.
+    pub(super) fn serve(address: &Address, door: Option<Arc<Door>>) -> Result<Self, Problem> {
+        let door = door.map(|door| -> Arc<dyn schwann_fieldtrip::door::Door> { door });
+        let server = Server::start(address, Buffer::default(), Policy { door, ..Policy::default() });
         Ok(Self::Own(server.map_err(|error| Problem::with(address, error))?))
     }
 

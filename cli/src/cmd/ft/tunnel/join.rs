@@ -17,6 +17,7 @@ use super::plain::{Plain, PlainListener, must_be_here};
 use super::relay::{ReadOnly, RelayError, relay};
 use super::sealed::{SealError, Sealed};
 use super::share::{explain, keep_alive};
+use crate::cmd::ft::door::Company;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop::Stop;
@@ -30,7 +31,8 @@ Examples:
   schwann ft tunnel join meg /tmp/meg                   a UNIX socket
 
 Programs are not changed: they connect to this computer. Each of their connections has a sealed session of its own,
-so a program that connects for each request pays for a handshake each time. If the other computer goes away,
+so a program that connects for each request pays for a handshake each time. Programs of other users are turned
+away: what they read and write would pass under this user's key. --others lets them in. If the other computer goes away,
 programs see a closed connection, and the next one tries again.")]
 pub(super) struct Arguments {
     /// The computer that shares.
@@ -39,6 +41,8 @@ pub(super) struct Arguments {
     /// The address of this computer to use it at.
     #[arg(value_name = "ADDRESS", default_value_t)]
     here: Address,
+    #[command(flatten)]
+    company: Company,
 }
 
 /// Joins.
@@ -53,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let peer = probe.peer().identity().statement.name;
     // Otherwise the other end would have to report a connection that was cut.
     probe.finish_sending();
-    let bound = PlainListener::bind(&arguments.here);
+    let bound = PlainListener::bind(&arguments.here, arguments.company.door());
     let (listeners, here) = bound.map_err(|error| Problem::with(&arguments.here, explain(&error)))?;
     writeln!(io::stdout(), "{here}")?;
     let only = if answer == Answer::JoinedToRead { ", to read only" } else { "" };

@@ -5,9 +5,14 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
 
 use schwann_fieldtrip::Address;
+#[cfg(unix)]
+use schwann_fieldtrip::door::check_unix;
+use schwann_fieldtrip::door::{Door as _, Stranger, check_tcp};
 
+use crate::cmd::ft::door::Door;
 use crate::exit::Problem;
 
 /// A connection within this computer.
@@ -20,7 +25,14 @@ pub(super) enum Plain {
 
 /// Where programs of this computer connect to.
 #[derive(Debug)]
-pub(super) enum PlainListener {
+pub(super) struct PlainListener {
+    socket: Listener,
+    /// What keeps programs of other users out, unless they are welcome.
+    door: Option<Arc<Door>>,
+}
+
+#[derive(Debug)]
+enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix(UnixListener),
@@ -54,6 +66,15 @@ impl Plain {
         if let Self::Tcp(stream) = self {
             // If it fails, the client is slow but served.
             let _slower = socket2::SockRef::from(stream).set_tcp_quickack(true);
+        }
+    }
+
+    /// Whether it is a connection of this user's own program.
+    fn check_user(&self) -> Result<(), Stranger> {
+        match self {
+            Self::Tcp(stream) => check_tcp(stream),
+            #[cfg(unix)]
+            Self::Unix(stream) => check_unix(stream),
         }
     }
 
@@ -93,7 +114,27 @@ impl Write for &Plain {
 
 impl PlainListener {
     /// Listens at every address of this computer that `address` names; returns it with the port it got.
-    pub(super) fn bind(address: &Address) -> io::Result<(Vec<Self>, Address)> {
+    pub(super) fn bind(address: &Address, door: Option<Arc<Door>>) -> io::Result<(Vec<Self>, Address)> {
+        let (sockets, address) = Listener::bind(address, door.is_some())?;
+        let listeners = sockets.into_iter().map(|socket| Self { socket, door: door.clone() }).collect();
+        Ok((listeners, address))
+    }
+
+    /// Waits for the next connection that may come in.
+    pub(super) fn accept(&self) -> io::Result<Plain> {
+        loop {
+            let plain = self.socket.accept()?;
+            let Some(door) = &self.door else { return Ok(plain) };
+            match plain.check_user() {
+                Ok(()) => return Ok(plain),
+                Err(stranger) => door.turned_away(stranger),
+            }
+        }
+    }
+}
+
+impl Listener {
+    fn bind(address: &Address, is_private: bool) -> io::Result<(Vec<Self>, Address)> {
         match address {
             Address::Tcp { host, port } => bind_tcp(host, *port),
             #[cfg(unix)]
@@ -103,15 +144,19 @@ impl PlainListener {
                 if is_left_over {
                     std::fs::remove_file(path)?;
                 }
-                Ok((vec![Self::Unix(UnixListener::bind(path)?)], address.clone()))
+                let listener = UnixListener::bind(path)?;
+                if is_private {
+                    use std::os::unix::fs::PermissionsExt as _;
+                    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+                }
+                Ok((vec![Self::Unix(listener)], address.clone()))
             }
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// Waits for the next connection.
-    pub(super) fn accept(&self) -> io::Result<Plain> {
+    fn accept(&self) -> io::Result<Plain> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
@@ -154,7 +199,7 @@ fn loopback(host: &str) -> io::Result<Vec<IpAddr>> {
     }
 }
 
-fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<PlainListener>, Address)> {
+fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
     let mut listeners = Vec::new();
     let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
     let mut port = wanted;
@@ -163,7 +208,7 @@ fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<PlainListener>, Address)
             Ok(listener) => {
                 // The same free port at every address.
                 port = listener.local_addr()?.port();
-                listeners.push(PlainListener::Tcp(listener));
+                listeners.push(Listener::Tcp(listener));
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && wanted != 0 => return Err(error),
             // A computer may have a name but not the protocol.
