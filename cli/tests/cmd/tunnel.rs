@@ -168,6 +168,20 @@ const MESSAGE_2: usize = 2 + 1456;
 const BEFORE_THE_FIRST_REQUEST: usize = MESSAGES_1_AND_3 + 4 + 8 + 16;
 
 #[test]
+fn strangers_that_say_nothing_keep_no_member_out() {
+    let lab = Lab::new("tunnel-crowd");
+    found(&lab, "meg");
+    enrol(&lab, "meg", "laptop", &[]);
+    let (_buffer, shared) = share(&lab, &[]);
+    let there = shared.address.trim_start_matches("buffer://");
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(there).expect("a connection")).collect();
+    // Ends with its first line, or without one if it is turned away.
+    let joined = join(&lab, "laptop", there);
+    assert!(!joined.address.is_empty());
+    drop(silent);
+}
+
+#[test]
 fn a_buffer_elsewhere_is_as_if_it_were_here_and_the_wire_shows_nothing() {
     let lab = Lab::new("tunnel");
     found(&lab, "meg");

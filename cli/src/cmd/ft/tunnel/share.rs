@@ -105,7 +105,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
             thread::sleep(PAUSE);
             continue;
         };
-        let Some(place) = shared.crowd.admit(peer.ip()) else { continue };
+        let Ok(place) = shared.crowd.admit(&socket, peer.ip()) else { continue };
         let shared = Arc::clone(shared);
         let serve = move || serve(socket, peer.ip(), place, &shared);
         // Without a thread this one is turned away, and has to come again.
@@ -113,7 +113,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn serve(socket: TcpStream, peer: IpAddr, mut place: Place, shared: &Shared) {
+fn serve(socket: TcpStream, peer: IpAddr, place: Place, shared: &Shared) {
     let (sealed, mut inbox) = match admit(socket, &shared.keys) {
         Ok(admitted) => admitted,
         Err(SealError::Refused(Refusal::Closed)) => return,
