@@ -22,7 +22,8 @@ typedef enum {
 	schwann_event_recovering = 2,
 	schwann_event_lost = 3,
 	schwann_event_clock_reset = 4,
-	schwann_event_refused = 5 /* schwann_inlet_refusal says why */
+	schwann_event_refused = 5,     /* schwann_inlet_refusal says why */
+	schwann_event_other_device = 6 /* another device than before serves the stream: schwann_inlet_peer says which */
 } schwann_event_t;
 
 /** The oldest event that was not taken yet; waits up to timeout seconds for one, and no longer than until the

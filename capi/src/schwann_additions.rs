@@ -23,6 +23,8 @@ const EVENT_LOST: i32 = 3;
 const EVENT_CLOCK_RESET: i32 = 4;
 /// There is no session with the outlet.
 const EVENT_REFUSED: i32 = 5;
+/// Another device than before serves the stream.
+const EVENT_OTHER_DEVICE: i32 = 6;
 
 /// There is no connection.
 const NO_CONNECTION: i32 = -1;
@@ -135,6 +137,7 @@ pub unsafe extern "C" fn schwann_inlet_next_event(inlet: *mut Inlet, timeout: f6
         Some(StreamEvent::Lost) => EVENT_LOST,
         Some(StreamEvent::ClockReset) => EVENT_CLOCK_RESET,
         Some(StreamEvent::Refused) => EVENT_REFUSED,
+        Some(StreamEvent::OtherDevice) => EVENT_OTHER_DEVICE,
         Some(_) => INTERNAL,
     })
 }

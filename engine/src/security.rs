@@ -25,10 +25,12 @@ use crate::{Error, environment, log};
 
 mod advice;
 mod journal;
+mod last_peer;
 
 pub use self::advice::{Explained, advice};
 use self::journal::Cause;
 pub use self::journal::log_to;
+pub use self::last_peer::LastPeer;
 
 /// At which end of a connection this process is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -105,6 +107,48 @@ pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentit
             ("suite", &suite),
         ],
     );
+}
+
+/// Another device serves a stream than before; nothing of it is sealed if `now` is none.
+pub(crate) fn taken_over(
+    stream: &StreamInfo,
+    peer: Place,
+    before: &PeerIdentity,
+    now: Option<&PeerIdentity>,
+) {
+    let device = now.map_or("", |now| now.statement.name.as_str());
+    let serial = now.map_or_else(String::new, |now| now.statement.serial.to_string());
+    let before = &before.statement;
+    let more: [(&str, &dyn fmt::Display); 4] = [
+        ("device", &device),
+        ("serial", &serial),
+        ("device_before", &before.name.as_str()),
+        ("serial_before", &before.serial),
+    ];
+    if event(Cause::Member, "takeover", stream, peer, Side::Inlet, &more) {
+        log::warning!(
+            "{} comes from another device than before: {}, before {} (certificate {}); any member of the lab may take a \
+             stream over by its source id: if this one should not, run `schwann keys revoke` on the lab's machine",
+            stream.name(),
+            Server(now),
+            before.name.as_str(),
+            before.serial
+        );
+    }
+}
+
+/// Who serves a stream, in words.
+struct Server<'a>(Option<&'a PeerIdentity>);
+
+impl fmt::Display for Server<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(PeerIdentity { statement, .. }) => {
+                write!(out, "{} (certificate {})", statement.name.as_str(), statement.serial)
+            }
+            None => out.write_str("one that does not seal"),
+        }
+    }
 }
 
 /// There is no session with a peer, or no longer.

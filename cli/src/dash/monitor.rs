@@ -10,7 +10,7 @@ use schwann::{
     Config, Error, StreamInfo,
     inlet::StreamEvent,
     local_clock,
-    security::{Explained, Refusal},
+    security::{Explained, LastPeer, PeerIdentity, Refusal},
 };
 use schwann_proto::stream::ChannelFormat;
 
@@ -62,6 +62,7 @@ struct State {
     /// When a search has last found the sender.
     found: f64,
     refusal: Option<Refusal>,
+    last_peer: LastPeer,
     /// Samples that earlier followers dropped.
     dropped: u64,
     gauge: Gauge,
@@ -94,6 +95,7 @@ impl Monitor {
             tried: now,
             found: now,
             refusal: None,
+            last_peer: LastPeer::default(),
             dropped: 0,
             gauge: Gauge::new(rate),
             history: History::new(sample_len, rate),
@@ -251,10 +253,16 @@ impl Monitor {
             StreamEvent::Connected => {
                 state.refusal = None;
                 state.change_link(Link::Connected);
+                // Each return of a sender has a follower, and an inlet, of its own.
+                let now = follower.inlet.peer();
+                if let Some(before) = state.last_peer.replace(now) {
+                    self.tell_takeover(&before, now.as_ref());
+                }
             }
             StreamEvent::Lost | StreamEvent::Recovering => state.change_link(Link::Gone),
             StreamEvent::Refused => state.refusal = follower.inlet.refusal(),
-            _ => state.clock = None,
+            StreamEvent::ClockReset => state.clock = None,
+            _ => {}
         }
     }
 
@@ -307,6 +315,14 @@ impl Monitor {
                 text: text.unwrap_or_default(),
             });
         }
+    }
+
+    /// Puts into the list of events that another device sends the stream than before.
+    fn tell_takeover(&self, before: &PeerIdentity, now: Option<&PeerIdentity>) {
+        let name = |peer: &PeerIdentity| peer.statement.name.as_str().to_owned();
+        let now = now.map_or_else(|| String::from("one that does not seal"), name);
+        let text = format!("from another device: {now}, before {}", name(before));
+        self.markers.add(Marker { stream: self.id, time: local_clock(), text });
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -291,6 +291,17 @@ impl Pulling {
                     drop(state);
                     self.file.event("connection lost", info, writer.id());
                 }
+                StreamEvent::OtherDevice => {
+                    drop(state);
+                    let now = self.shared.inlet.peer();
+                    let device = now.map_or_else(
+                        || String::from("none that seals"),
+                        |now| {
+                            format!("{} (certificate {})", now.statement.name.as_str(), now.statement.serial)
+                        },
+                    );
+                    self.file.event(&format!("comes from another device, {device}"), info, writer.id());
+                }
                 StreamEvent::ClockReset => {
                     drop(state);
                     self.file.event("clock may be another", info, writer.id());

@@ -118,7 +118,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
         return Err(HandshakeError::Cancelled);
     }
     state.epoch += 1;
-    let mut receiver = Receiver::new(link, state.epoch, agreed.opener, agreed.archive);
+    let mut receiver = Receiver::new(Arc::clone(&link), state.epoch, agreed.opener, agreed.archive);
     let mut block = queue.take_tail();
     let received = receiver.accept(&agreed.early, &mut block);
     if queue.put_back(block).is_err() || received == Received::Broken {
@@ -129,6 +129,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
     stream.forget_refusal();
     stream.shared.notify_all();
     stream.events.push(StreamEvent::Connected);
+    stream.note_peer(&link);
     Ok(())
 }
 

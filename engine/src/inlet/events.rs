@@ -15,6 +15,8 @@ pub enum StreamEvent {
     Connected,
     /// The stream is gone and will not come back to this inlet.
     Lost,
+    /// Another device than before serves the stream, or none that seals; [`Inlet::peer`](super::Inlet::peer) says which.
+    OtherDevice,
     /// The connection broke and the stream is looked for.
     Recovering,
     /// There is no session with the outlet; [`Inlet::refusal`](super::Inlet::refusal) says why.

@@ -22,7 +22,7 @@ use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
 use crate::net::link::Link;
 use crate::net::sealing::Sealing;
-use crate::security::{self, Side};
+use crate::security::{self, LastPeer, Side};
 use crate::trust::{Terms, Watcher};
 use crate::{Error, local_clock, log};
 
@@ -51,6 +51,7 @@ pub(crate) struct Stream {
     terms: Terms,
     ways: Ways,
     refusal: Mutex<Option<(Refusal, Instant)>>,
+    last_peer: Mutex<LastPeer>,
     interrupt: Interrupt,
 }
 
@@ -74,6 +75,7 @@ impl Stream {
             terms,
             ways: Ways::new(&config),
             refusal: Mutex::new(None),
+            last_peer: Mutex::default(),
             interrupt: Interrupt::default(),
             config,
         };
@@ -123,6 +125,16 @@ impl Stream {
     /// Why there is no connection, if the reason is that there is no session.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).map(|(refusal, _)| refusal)
+    }
+
+    /// Takes in who serves the stream over a new connection, and warns if that is another device than before.
+    pub(crate) fn note_peer(&self, link: &Link) {
+        let now = link.peer();
+        let before = self.last_peer.lock().unwrap_or_else(PoisonError::into_inner).replace(now.copied());
+        if let Some(before) = before {
+            security::taken_over(&self.info(), link.place(), &before, now);
+            self.events.push(StreamEvent::OtherDevice);
+        }
     }
 
     /// Who is at the other end of the present connection, if it is sealed.

@@ -182,6 +182,9 @@ impl Mirror {
         while let Some(event) = signal.next_event() {
             match event {
                 StreamEvent::ClockReset => is_another_clock = true,
+                StreamEvent::OtherDevice => {
+                    eprintln!("schwann: {} comes from another device than before", signal.name());
+                }
                 StreamEvent::Recovering => eprintln!("schwann: {} went away; looking for it", signal.name()),
                 _ => {}
             }

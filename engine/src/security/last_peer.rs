@@ -1,0 +1,20 @@
+//! Whether a stream comes from another device than before.
+
+use super::PeerIdentity;
+
+/// The device that served a stream last.
+///
+/// A stream that is lost is found again by its source id, which any member of the lab may give to a stream of its own.
+#[derive(Debug, Default)]
+pub struct LastPeer(Option<PeerIdentity>);
+
+impl LastPeer {
+    /// Takes in who serves the stream now; returns who did before, if that was another device.
+    ///
+    /// `now` is none if the stream comes in the clear.
+    pub fn replace(&mut self, now: Option<PeerIdentity>) -> Option<PeerIdentity> {
+        let before = core::mem::replace(&mut self.0, now)?;
+        let key = |peer: &PeerIdentity| peer.statement.device;
+        (now.as_ref().map(key) != Some(key(&before))).then_some(before)
+    }
+}
