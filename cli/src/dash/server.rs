@@ -145,15 +145,17 @@ impl Shared {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 10] = [
+const PARTS: [(&str, &str, &str); 12] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     ("/app.js", SCRIPT, include_str!("page/app.js")),
+    ("/cells.js", SCRIPT, include_str!("page/cells.js")),
     ("/colors.js", SCRIPT, include_str!("page/colors.js")),
     ("/format.js", SCRIPT, include_str!("page/format.js")),
     ("/link.js", SCRIPT, include_str!("page/link.js")),
     ("/channels.js", SCRIPT, include_str!("page/channels.js")),
+    ("/ring.js", SCRIPT, include_str!("page/ring.js")),
     ("/streams.js", SCRIPT, include_str!("page/streams.js")),
     ("/traces.js", SCRIPT, include_str!("page/traces.js")),
 ];

@@ -1,6 +1,7 @@
 // Puts the page together: what comes in, what is chosen, and the keys.
 
 import { ChannelDialog } from "./channels.js";
+import { forgetColors } from "./colors.js";
 import { plural } from "./format.js";
 import { Link } from "./link.js";
 import { StreamList } from "./streams.js";
@@ -10,18 +11,13 @@ const element = id => document.getElementById(id);
 const announce = text => { element("announcer").textContent = text; };
 
 const state = { streams: [], chosen: null, channels: null, highPass: 0, window: 10, generation: 0, events: [] };
-const list = new StreamList(element("streams"), choose, announce);
+const list = new StreamList(element("streams"), { choose, announce, dismiss: ids => link.send({ dismiss: ids }) });
 const traces = new Traces(element("plot"), text => { element("scale").textContent = text; describe(); });
 const dialog = new ChannelDialog();
 const link = new Link({
-  open() { element("offline").hidden = true; state.events = []; ask(); },
-  closed() {
-    element("offline").textContent = "The program that serves this page has ended or cannot be reached. Trying again …";
-    element("offline").hidden = false;
-    element("summary").textContent = "not connected";
-    // Nothing is known of any stream now, and a green light would say otherwise.
-    list.update(state.streams.map(stream => ({ ...stream, health: "connecting" })));
-  },
+  open() { state.events = []; ask(); },
+  closed() { cutOff("The program that serves this page has ended or cannot be reached. Trying again …"); },
+  silent() { cutOff("No contact: the program that serves this page says nothing. What is below is not of now."); },
   hello(message) { traces.synchronize(message.now); },
   frame(frame) { traces.synchronize(frame.now); traces.add(frame); },
   markers(message) { takeMarkers(message.markers); },
@@ -29,39 +25,58 @@ const link = new Link({
   view: takeView,
 });
 
+/** Nothing is known of any stream now, and a green light or a calm word would say otherwise. */
+function cutOff(text) {
+  if (element("offline").textContent !== text) element("offline").textContent = text;
+  element("offline").hidden = false;
+  document.body.classList.add("cut-off");
+  element("summary").replaceChildren(Object.assign(document.createElement("strong"), { textContent: "no contact" }));
+  document.title = "■ No contact – Schwann";
+  takeRows(state.streams.map(stream => ({ ...stream, health: "unknown" })));
+}
+
 function takeStreams(message) {
   traces.synchronize(message.now);
+  element("offline").hidden = true;
+  document.body.classList.remove("cut-off");
   state.streams = message.streams;
-  list.update(message.streams);
   element("empty").hidden = message.streams.length > 0;
   element("streams").hidden = message.streams.length === 0;
   summarize(message.streams);
-  const chosen = message.streams.find(stream => stream.id === state.chosen);
+  if (message.shown && message.shown.stream === state.chosen) traces.gaps = message.shown.gaps;
+  takeRows(message.streams);
+}
+
+function takeRows(streams) {
+  list.update(streams);
+  const chosen = streams.find(stream => stream.id === state.chosen);
   if (chosen) {
     traces.health = chosen.health;
-    if (message.shown?.stream === chosen.id) traces.gaps = message.shown.gaps;
-    tell(chosen);
-  } else {
-    // The fastest signal is most likely what somebody wants to look at first.
-    const signals = message.streams.filter(stream => stream.kind === "signal" && stream.health === "live");
-    const first = signals.sort((a, b) => b.channels * b.nominal_rate - a.channels * a.nominal_rate)[0];
-    if (first) choose(first.id);
+    return tell(chosen);
   }
+  // It was dismissed.
+  if (state.chosen !== null) [state.chosen, element("view").hidden] = [null, true];
+  // The fastest signal is most likely the one to look at first.
+  const signals = streams.filter(stream => stream.kind === "signal" && stream.health === "live");
+  const first = signals.sort((a, b) => b.channels * b.nominal_rate - a.channels * a.nominal_rate)[0];
+  if (first) choose(first.id);
 }
 
 function summarize(streams) {
-  const bad = streams.filter(stream => stream.health === "stopped" || stream.health === "silent");
-  const gaps = streams.filter(stream => stream.gaps > 0);
+  const number = condition => streams.filter(condition).length;
   const worries = [
-    bad.length && `${bad.length} not sending`,
-    gaps.length && `gaps in ${gaps.length}`,
-  ].filter(Boolean);
-  const summary = element("summary");
-  const text = streams.length === 0 ? "" : `${plural(streams.length, "stream")} · ${worries.join(" · ") || "all is well"}`;
-  if (summary.textContent !== text) {
-    summary.textContent = text;
-    document.title = streams.length ? `${bad.length ? "■ " : ""}${plural(streams.length, "stream")} – Schwann` : "Schwann";
-  }
+    [number(stream => stream.health === "stopped" && !stream.refusal), "gone"],
+    [number(stream => stream.refusal), "refused"],
+    [number(stream => stream.health === "silent"), "silent"],
+    [number(stream => stream.gaps > 0), "with gaps"],
+  ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  const summary = element("summary"), total = plural(streams.length, "stream");
+  const words = streams.length === 0 ? "" : `${total} · ${worries.join(" · ") || "all is well"}`;
+  if (summary.textContent === words) return;
+  const strong = document.createElement("strong");
+  strong.textContent = worries.join(" · ");
+  summary.replaceChildren(...(worries.length ? [`${total} · `, strong] : [words]));
+  document.title = worries.length ? `■ ${worries.join(", ")} – Schwann` : streams.length ? `${total} – Schwann` : "Schwann";
 }
 
 function choose(id) {
@@ -114,15 +129,18 @@ function takeMarkers(markers) {
   state.events = [...state.events, ...markers].slice(-400);
   traces.events = state.events;
   element("events").hidden = false;
+  // Many streams send many events; a list that changes more often than this is read by no eye.
+  state.listing ??= setTimeout(() => { state.listing = null; listEvents(); }, 200);
+}
+
+function listEvents() {
+  const names = new Map(state.streams.map(stream => [stream.id, stream.name]));
   const items = state.events.slice(-50).reverse().map(marker => {
     const item = document.createElement("li");
-    const source = state.streams.find(stream => stream.id === marker.stream)?.name ?? "";
-    const age = Math.max(traces.now - marker.time, 0);
-    const at = new Date(Date.now() - age * 1000);
-    item.append(
-      Object.assign(document.createElement("time"), { textContent: at.toTimeString().slice(0, 8) + "." + String(at.getMilliseconds()).padStart(3, "0") }),
-      Object.assign(document.createElement("span"), { textContent: marker.text }),
-      Object.assign(document.createElement("span"), { textContent: source }));
+    const at = new Date(Date.now() - Math.max(traces.now - marker.time, 0) * 1000);
+    const time = `${at.toTimeString().slice(0, 8)}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+    item.append(...[["time", time], ["span", marker.text], ["span", names.get(marker.stream) ?? ""]]
+      .map(([tag, text]) => Object.assign(document.createElement(tag), { textContent: text })));
     return item;
   });
   element("event-list").replaceChildren(...items);
@@ -135,6 +153,7 @@ function tell(stream) {
     stopped: `${stream.name} has stopped. It goes on here when it is back.`,
     silent: `${stream.name} is connected but sends nothing.`,
     connecting: "Connecting …",
+    unknown: "No contact",
   };
   const text = texts[stream.health] ?? "";
   if (note.textContent !== text) note.textContent = text;
@@ -189,6 +208,11 @@ function setTheme(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme; else document.documentElement.dataset.theme = theme;
   element("theme").textContent = names[theme];
   try { localStorage.setItem("theme", theme); } catch { /* Private windows remember nothing. */ }
+  recolor();
+}
+
+function recolor() {
+  forgetColors();
   traces.redraw();
   list.drawAll();
 }
@@ -220,7 +244,7 @@ element("theme").addEventListener("click", () => setTheme({ auto: "light", light
 element("window").addEventListener("change", event => setWindow(Number(event.target.value)));
 element("high-pass").addEventListener("change", event => { state.highPass = Number(event.target.value); setPaused(false); });
 for (const radio of document.querySelectorAll('input[name="layout"]')) radio.addEventListener("change", () => setLayout(radio.value));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { traces.redraw(); list.drawAll(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
 let resizing = 0;
 new ResizeObserver(() => { clearTimeout(resizing); resizing = setTimeout(() => { if (!traces.paused) ask(); }, 200); }).observe(element("plot"));
 

@@ -1,10 +1,8 @@
 // The scrolling picture: traces, event lane, gap ribbon, time axis.
-//
-// Traces are drawn once, into a ring that is wider than the plot, and then only moved: a column costs the same whether
-// the window shows two seconds or sixty. What changes the look of all of them (scale, size, colours) redraws the ring.
 
 import { color, isDark } from "./colors.js";
 import { duration, nice, niceStep, plain } from "./format.js";
+import { Ring } from "./ring.js";
 
 const DELAY = 0.2;        // seconds that the right edge is behind, so that columns are there when they are due
 const MARGIN = 1.0;       // seconds that the ring holds beyond the plot
@@ -18,10 +16,8 @@ export class Traces {
   health = "live";
   division = 0;            // units per lane; 0 until it was fitted
 
-  #canvas; #pen; #ring = document.createElement("canvas"); #ringPen = this.#ring.getContext("2d");
-  #view = null; #values = null; #indices = null; #slots = 0;
-  #newest = -Infinity; #drawn = -Infinity; #cleared = -Infinity;
-  #bases = null; #last = null; #colors = []; #theme = {};
+  #canvas; #pen; #ring = null; #view = null; #size = null;
+  #bases = null; #colors = []; #theme = {};
   #box = null; #clock = null; #edge = 0; #fitAt = 0; #stale = true; #still; #onScale;
 
   constructor(canvas, onScale) {
@@ -29,11 +25,15 @@ export class Traces {
     this.#pen = canvas.getContext("2d");
     this.#onScale = onScale;
     this.#still = matchMedia("(prefers-reduced-motion: reduce)");
+    // Asking the canvas for its size in every frame would make the browser lay out the whole page each time.
+    new ResizeObserver(([entry]) => { this.#size = entry.contentRect; }).observe(canvas);
     requestAnimationFrame(() => this.#frame());
   }
 
   /** Pixel columns of the plot: what the server is asked for. */
   get columns() {
+    // This may be the moment in which it has become visible.
+    this.#size = { width: this.#canvas.clientWidth, height: this.#canvas.clientHeight };
     this.#measure();
     return Math.min(this.#box.width, 4096);
   }
@@ -54,10 +54,7 @@ export class Traces {
   show(view) {
     const fresh = this.#view?.stream !== view.stream || this.#view.high_pass !== view.high_pass;
     this.#view = view;
-    this.#slots = view.columns + Math.ceil(MARGIN / view.column_seconds) + 2;
-    this.#values = new Float32Array(this.#slots * 2 * view.channels.length).fill(NaN);
-    this.#indices = new Float64Array(this.#slots).fill(-Infinity);
-    this.#newest = -Infinity;
+    this.#ring = new Ring(view.columns + Math.ceil(MARGIN / view.column_seconds) + 2, view.channels.length);
     if (fresh) { this.division = 0; this.#bases = null; this.#fitAt = 0; }
     if (this.#bases?.length !== view.channels.length) { this.#bases = null; this.#fitAt = 0; }
     this.#stale = true;
@@ -67,17 +64,12 @@ export class Traces {
 
   add(frame) {
     if (!this.#view || this.paused || frame.generation !== this.#view.generation) return;
-    const width = 2 * frame.channels;
-    for (let column = 0; column < frame.indices.length; column++) {
-      const index = frame.indices[column], slot = this.#slot(index);
-      this.#indices[slot] = index;
-      this.#values.set(frame.extremes.subarray(column * width, (column + 1) * width), slot * width);
-      if (index > this.#newest) this.#newest = index;
-    }
+    const top = this.#top(this.#due());
+    this.#ring.add(frame, top);
     if (this.#bases === null && performance.now() >= this.#fitAt) {
       // At once, and again when there is more to go by.
       this.fit();
-      this.#bases = this.#indices.some(index => index < this.#newest - 1 / this.#view.column_seconds) ? this.#bases : null;
+      if (!(this.#ring.oldest(top) < this.#ring.newest - 1 / this.#view.column_seconds)) this.#bases = null;
       this.#fitAt = performance.now() + 300;
     }
   }
@@ -85,15 +77,16 @@ export class Traces {
   /** Chooses scale and offsets so that a typical channel fills its lane. */
   fit() {
     if (!this.#view) return;
-    const channels = this.#view.channels.length, sizes = [];
-    this.#bases = new Float64Array(channels);
-    for (let channel = 0; channel < channels; channel++) {
-      const [lows, highs] = this.#extremes(channel);
+    const sizes = [], bases = new Float32Array(this.#view.channels.length), top = this.#top(this.paused ? this.#edge : this.#due());
+    for (let channel = 0; channel < bases.length; channel++) {
+      const [lows, highs] = this.#ring.extremes(channel, top);
       if (!lows.length) continue;
       const [low, high] = [lows[Math.floor(lows.length * 0.05)], highs[Math.floor((highs.length - 1) * 0.95)]];
       sizes.push(high - low);
-      this.#bases[channel] = (low + high) / 2;
+      bases[channel] = (low + high) / 2;
     }
+    if (!sizes.length) return;
+    this.#bases = bases;
     sizes.sort((a, b) => a - b);
     const typical = sizes[Math.floor(sizes.length / 2)] || 1;
     this.setDivision(nice(typical * 0.8));
@@ -110,20 +103,15 @@ export class Traces {
 
   redraw() { this.#stale = true; }
 
-  #slot(index) { return ((index % this.#slots) + this.#slots) % this.#slots; }
+  /** The column at the right edge of the plot now. */
+  #due() { return Math.floor((this.now - DELAY) / this.#view.column_seconds); }
 
-  #extremes(channel) {
-    const lows = [], highs = [], width = 2 * this.#view.channels.length;
-    for (let slot = 0; slot < this.#slots; slot++) {
-      const low = this.#values[slot * width + 2 * channel], high = this.#values[slot * width + 2 * channel + 1];
-      if (this.#indices[slot] > -Infinity && low === low) { lows.push(low); highs.push(high); }
-    }
-    return [lows.sort((a, b) => a - b), highs.sort((a, b) => a - b)];
-  }
+  /** The column with which the ring ends when this one is at the right edge. */
+  #top(edge) { return Math.floor(edge) + Math.ceil(MARGIN / this.#view.column_seconds); }
 
   #measure() {
     const ratio = devicePixelRatio || 1, canvas = this.#canvas;
-    const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+    const [width, height] = [Math.round(this.#size.width * ratio), Math.round(this.#size.height * ratio)];
     if (canvas.width !== width || canvas.height !== height) { [canvas.width, canvas.height] = [width, height]; this.#stale = true; }
     const left = Math.round(GUTTER * ratio), top = Math.round(LANE * ratio);
     this.#box = { ratio, left, top, width: Math.max(width - left - Math.round(PAD * ratio), 10),
@@ -132,33 +120,33 @@ export class Traces {
 
   #frame() {
     requestAnimationFrame(() => this.#frame());
-    const canvas = this.#canvas;
-    if (!this.#view || canvas.clientWidth === 0) return;
+    if (!this.#view || !this.#size?.width) return;
     if (!this.paused) {
-      const edge = (this.now - DELAY) / this.#view.column_seconds;
-      const step = this.#still.matches ? 1 / this.#view.column_seconds : 1;
-      // Columns that come late, as from senders of large blocks, must not be overwritten before they were seen.
-      const earliest = this.#newest - MARGIN / this.#view.column_seconds;
-      this.#edge = Math.floor(Math.max(edge, earliest) / step) * step;
+      const step = this.#still.matches ? Math.max(1, Math.round(1 / this.#view.column_seconds)) : 1;
+      this.#edge = Math.floor(this.#due() / step) * step;
     }
     this.#measure();
-    if (this.#stale) this.#prepareRing();
-    this.#drawNew();
+    if (this.#stale) this.#prepare();
+    if (this.division > 0) this.#ring.draw(this.#top(this.#edge), this.#look());
     this.#compose();
   }
 
-  #prepareRing() {
+  #prepare() {
     const dark = isDark();
     this.#theme = { ink: color("--ink"), dim: color("--dim"), line: color("--line"), accent: color("--accent"), bad: color("--bad"),
       card: color("--card"), dark };
     const channels = this.#view.channels.length;
     this.#colors = Array.from({ length: channels }, (_, channel) =>
       `hsl(${172 + 96 * channel / Math.max(channels - 1, 1)} ${dark ? 62 : 68}% ${dark ? 66 : 35}%)`);
-    [this.#ring.width, this.#ring.height] = [this.#slots, this.#box.height];
-    const oldest = this.#newest - this.#slots;
-    [this.#drawn, this.#cleared] = [oldest, Math.max(this.#newest, this.#edge)];
-    this.#last = new Float32Array(channels).fill(NaN);
+    this.#ring.redraw();
     this.#stale = false;
+  }
+
+  /** How the ring draws traces. */
+  #look() {
+    const butterfly = this.layout === "butterfly", ratio = this.#box.ratio;
+    return { ...this.#scale(), bases: this.#bases, colors: this.#colors, height: this.#box.height,
+      lineWidth: Math.max(1, (butterfly ? 1 : 1.15) * ratio), alpha: butterfly ? 0.75 : 1 };
   }
 
   /** Lanes of the layout: offset of the first, distance, and pixels per unit. */
@@ -171,83 +159,19 @@ export class Traces {
     return { first: room + lane / 2, lane, gain: Math.max(lane, 14 * this.#box.ratio) * 0.9 / (this.division || 1) };
   }
 
-  #drawNew() {
-    const edge = Math.max(this.#newest, this.#edge);
-    if (edge > this.#cleared) this.#clear(Math.max(this.#cleared + 1, edge - this.#slots + 1), edge);
-    this.#cleared = Math.max(edge, this.#cleared);
-    if (!(this.#newest > this.#drawn) || this.division === 0) return;
-    const from = Math.max(this.#drawn + 1, this.#newest - this.#slots + 1);
-    const columns = [];
-    for (let index = from; index <= this.#newest; index++) {
-      const slot = this.#slot(index);
-      if (this.#indices[slot] === index) columns.push(slot);
-    }
-    this.#stroke(columns);
-    this.#drawn = this.#newest;
-  }
-
-  #clear(from, to) {
-    const [first, last] = [this.#slot(Math.floor(from)), this.#slot(Math.floor(to))], pen = this.#ringPen;
-    if (to - from + 1 >= this.#slots) return pen.clearRect(0, 0, this.#slots, this.#ring.height);
-    if (first <= last) return pen.clearRect(first, 0, last - first + 1, this.#ring.height);
-    pen.clearRect(first, 0, this.#slots - first, this.#ring.height);
-    pen.clearRect(0, 0, last + 1, this.#ring.height);
-  }
-
-  #stroke(slots) {
-    if (!slots.length) return;
-    const { first, lane, gain } = this.#scale(), pen = this.#ringPen, channels = this.#view.channels.length;
-    const before = this.#before(slots[0]);
-    pen.lineWidth = Math.max(1, (this.layout === "butterfly" ? 1 : 1.15) * this.#box.ratio);
-    pen.lineJoin = "round";
-    pen.globalAlpha = this.layout === "butterfly" ? 0.75 : 1;
-    for (let channel = 0; channel < channels; channel++) {
-      const center = first + channel * lane + (this.#bases?.[channel] ?? 0) * gain;
-      let previous = before.index === -Infinity ? NaN : this.#last[channel], x = before.slot;
-      pen.beginPath();
-      pen.strokeStyle = this.#colors[channel];
-      for (const slot of slots) {
-        const at = (slot * channels + channel) * 2, low = center - this.#values[at] * gain, high = center - this.#values[at + 1] * gain;
-        if (low !== low) { previous = NaN; continue; } // No number: the line breaks.
-        const broken = previous !== previous;
-        // Over the seam of the ring the line goes on from just outside.
-        const [enter, leave] = Math.abs(low - previous) < Math.abs(high - previous) ? [low, high] : [high, low];
-        if (broken) pen.moveTo(slot + 0.5, enter); else if (slot < x) { pen.moveTo(slot - 0.5, previous); pen.lineTo(slot + 0.5, enter); } else {
-          if (slot === slots[0]) pen.moveTo(x + 0.5, previous);
-          pen.lineTo(slot + 0.5, enter);
-        }
-        if (leave !== enter) pen.lineTo(slot + 0.5, leave); else if (broken) pen.lineTo(slot + 0.6, leave);
-        [previous, x] = [leave, slot];
-      }
-      pen.stroke();
-      this.#last[channel] = previous;
-    }
-    pen.globalAlpha = 1;
-  }
-
-  /** The column that the first of these continues. */
-  #before(slot) {
-    const index = this.#indices[slot];
-    for (let earlier = index - 1; earlier > index - this.#slots && earlier >= this.#drawn - this.#slots; earlier--) {
-      const place = this.#slot(earlier);
-      if (this.#indices[place] === earlier) return { slot: place, index: earlier };
-    }
-    return { slot: 0, index: -Infinity };
-  }
-
   #compose() {
     const pen = this.#pen, { left, top, width, height } = this.#box;
     pen.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
     this.#drawGrid();
     const columns = Math.min(width, this.#view.columns);
-    const first = this.#slot(this.#edge - columns + 1), scale = width / columns;
-    const head = Math.min(columns, this.#slots - first);
+    const ring = this.#ring, first = ring.slot(this.#edge - columns + 1), scale = width / columns;
+    const head = Math.min(columns, ring.width - first);
     pen.save();
     pen.beginPath();
     pen.rect(left, top, width, height);
     pen.clip();
-    if (head > 0) pen.drawImage(this.#ring, first, 0, head, height, left, top, head * scale, height);
-    if (head < columns) pen.drawImage(this.#ring, 0, 0, columns - head, height, left + head * scale, top, (columns - head) * scale, height);
+    if (head > 0 && this.division > 0) pen.drawImage(ring.canvas, first, 0, head, height, left, top, head * scale, height);
+    if (head < columns && this.division > 0) pen.drawImage(ring.canvas, 0, 0, columns - head, height, left + head * scale, top, (columns - head) * scale, height);
     pen.restore();
     this.#drawLabels();
     this.#drawRibbon();
@@ -323,9 +247,10 @@ export class Traces {
   /** Below the traces: a line where there were samples, hatched red where they are missing. */
   #drawRibbon() {
     const pen = this.#pen, { left, top, width, height, ratio } = this.#box, y = top + height + 4 * ratio, tall = (RIBBON - 5) * ratio;
-    const known = this.#indices.reduce((oldest, index) => index > -Infinity && index < oldest ? index : oldest, Infinity);
-    const seconds = this.#view.column_seconds, newest = this.#newest * seconds;
-    const open = this.health === "live" || this.#newest === -Infinity ? [] : [{ from: newest, to: this.now }];
+    const seconds = this.#view.column_seconds, newest = this.#ring.newest * seconds;
+    const known = this.#ring.oldest(this.#top(this.#edge));
+    // Whether something is missing at the end is not known while there is no contact.
+    const open = ["live", "unknown"].includes(this.health) || newest === -Infinity ? [] : [{ from: newest, to: this.now }];
     const clamp = x => Math.min(Math.max(x, left), left + width);
     const [start, end] = [clamp(this.#x(known * seconds)), clamp(this.#x(newest))];
     pen.fillStyle = this.#theme.accent;

@@ -1,0 +1,114 @@
+"""The dashboard says no calm word that it cannot vouch for: of a dead sender, of a program that stands still, of many streams."""
+
+import signal
+import time
+
+from chromium import Page
+from dash_lab import SESSION, STATE, dashboard, expect, fakes, sender
+
+# Notes when a message came last, and when the page said that there is no contact.
+EAR = """
+window.WebSocket = class extends WebSocket {
+  constructor(...given) { super(...given); this.addEventListener("message", () => { window.heard = performance.now(); }); }
+};
+addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+  window.cutOff = document.body.classList.contains("cut-off") ? performance.now() : null;
+}).observe(document.body, { attributes: true }));
+"""
+# Coloured pixels where traces are drawn: all else is grey or elsewhere.
+INK = """(() => {
+  const plot = document.getElementById("plot"), [left, top] = [76, 32];
+  const { data } = plot.getContext("2d").getImageData(left, top, plot.width - left - 14, plot.height - top - 62);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4)
+    if (data[at + 3] > 60 && Math.max(data[at], data[at + 1], data[at + 2]) - Math.min(data[at], data[at + 1], data[at + 2]) > 60) count += 1;
+  return count;
+})()"""
+LIVE = "document.querySelectorAll('#streams .health.live').length"
+
+
+def check_dead_sender(page: Page) -> None:
+    """Nothing old is drawn under a present time, whatever redraws the traces."""
+    with sender() as source:
+        source.stdout.readline()
+        page.wait(f"{LIVE} === 2", "both streams are live", 20)
+        page.value("document.getElementById('window').value = '2'; document.getElementById('window').dispatchEvent(new Event('change'))")
+        page.wait(f"{INK} > 500", "traces are drawn")
+        source.kill()
+        page.wait("/has stopped/.test(document.getElementById('plot-note').textContent)", "the traces have stopped", 20)
+    page.wait(f"{INK} === 0", "what was drawn leaves the plot")
+    # More than a turn of the ring, with all that draws it anew: scale, layout, channels and size.
+    until, redraws = time.monotonic() + 5, ["'+'", "'-'", "'b'", "'s'", "'f'", "' '", "' '"]
+    while time.monotonic() < until:
+        key = redraws[0]
+        redraws.append(redraws.pop(0))
+        page.value(f"document.body.dispatchEvent(new KeyboardEvent('keydown', {{ key: {key}, bubbles: true }})); 0")
+        page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => 0)")
+        old = page.value(INK)
+        if old:
+            expect(False, f"after {key} nothing old is drawn", old)
+    expect(True, "nothing old is drawn under a present time")
+
+
+def check_standstill(page: Page, process) -> None:
+    """A program that stands still keeps its connection, and says nothing."""
+    with fakes("eeg:8@250"):
+        page.wait(f"{LIVE} >= 2", "a stream is live", 20)
+        page.value("[...document.querySelectorAll('#streams .name')].find(name => name.textContent === 'Fake eeg:8@250').click()")
+        page.wait("document.getElementById('plot-note').hidden", "and is shown")
+        process.send_signal(signal.SIGSTOP)
+        try:
+            page.wait("window.cutOff", "a page without contact says so", 10)
+            silence = page.value("window.cutOff - window.heard")
+            expect(silence < 2000, "within two seconds", f"{silence:.0f} ms")
+            expect(page.value("document.getElementById('offline').checkVisibility() && /No contact/.test(document.title)"), "in the title, too")
+            expect(page.value(f"{LIVE} === 0 && !/well/.test(document.getElementById('summary').textContent)"), "and calls nothing live or well")
+            page.value("Promise.all(document.getAnimations().map(change => change.finished)).then(() => 0)")
+            expect(page.value("/grayscale/.test(getComputedStyle(document.querySelector('main')).filter)"), "and all is grey")
+            page.screenshot(STATE / "dash-cut-off.png")
+        finally:
+            process.send_signal(signal.SIGCONT)
+        page.wait(f"!window.cutOff && {LIVE} >= 2", "it goes on with the program")
+
+
+def check_many(page: Page) -> None:
+    """A hundred streams cost the page no more than it has."""
+    count = 100
+    with fakes(*[f"counter:1@{50 + number}" for number in range(count)]):
+        page.wait(f"{LIVE} >= {count}", f"{count} streams are live", 90)
+        page.call("Performance.enable")
+
+        def layouts() -> tuple[float, float]:
+            metrics = {metric["name"]: metric["value"] for metric in page.call("Performance.getMetrics")["metrics"]}
+            return metrics["LayoutCount"], metrics["Timestamp"]
+
+        before, then = layouts()
+        time.sleep(3)
+        after, now = layouts()
+        rate = (after - before) / (now - then)
+        expect(rate < 60, "the page is laid out no more often than it is drawn", f"{rate:.0f} times a second")
+        place = page.value("(() => { const name = [...document.querySelectorAll('#streams tr:not(.chosen) .name')].find(e => e.textContent.includes('counter'));"
+                           " name.scrollIntoView({ block: 'nearest' }); const { x, y, width, height } = name.getBoundingClientRect();"
+                           " window.clicked = name.closest('tr'); return [x + width / 2, y + height / 2]; })()")
+        asked = time.monotonic()
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+        page.wait("clicked.classList.contains('chosen')", "a click is answered", 20)
+        took = time.monotonic() - asked
+        expect(took < 2, f"beside {count} streams a click is answered at once", f"{took:.2f} s")
+        print(f"   {rate:.0f} layouts a second; {took:.2f} s from a click to its answer")
+        page.screenshot(STATE / "dash-many.png")
+
+
+def check_calm() -> None:
+    with dashboard("--no-browser", "--session", SESSION) as (url, process):
+        page = Page()
+        try:
+            page.call("Page.addScriptToEvaluateOnNewDocument", source=EAR)
+            page.call("Page.navigate", url=url)
+            check_dead_sender(page)
+            check_standstill(page, process)
+            check_many(page)
+            expect(not page.problems, "no script has failed", page.problems)
+        finally:
+            page.close()
