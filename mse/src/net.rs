@@ -17,7 +17,7 @@ use std::time::Instant;
 use alloc::vec::Vec;
 
 pub use self::dial::{Connection, DialError, Dialler};
-pub use self::gate::{Gate, Refusal};
+pub use self::gate::{Entered, Gate, Refusal};
 pub use self::listen::{AcceptError, Acceptor};
 use crate::handshake::{Handshake, Status};
 use crate::policy::{Cause, Failure};

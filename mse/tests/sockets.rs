@@ -7,6 +7,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -273,4 +274,28 @@ fn a_plain_answer_makes_the_preferring_dial_again_in_the_clear_and_the_requiring
         }
         server.join().expect("no panic");
     }
+}
+
+#[test]
+fn strangers_that_say_nothing_keep_no_peer_out() {
+    let (listener, address) = listener();
+    let acceptor = Arc::new(Acceptor::new(TORRENT, Policy::Required));
+    thread::spawn(move || {
+        for socket in listener.incoming().map_while(Result::ok) {
+            let acceptor = Arc::clone(&acceptor);
+            thread::spawn(move || {
+                let Ok(mut connection) = acceptor.accept(socket) else { return };
+                connection.stream.write_all(&handshake(b'b').encode()).expect("sent");
+                _ = connection.stream.read_exact(&mut [0; 69]);
+            });
+        }
+    });
+    let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    let dialler = Dialler::new(Policy::Required);
+    // On a busy machine the acceptor's threads may look at the silent ones after it.
+    let mut connection = (0..5).find_map(|_| dialler.dial(address, &handshake(b'a')).ok()).expect("a place");
+    let mut theirs = [0; 68];
+    connection.stream.read_exact(&mut theirs).expect("their handshake");
+    assert_eq!(BtHandshake::parse(&theirs), Some(handshake(b'b')));
+    drop(silent);
 }

@@ -3,10 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 use std::io;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::dial::Connection;
@@ -33,8 +34,35 @@ pub struct Acceptor<L> {
     pub timeout: Duration,
     /// See [`QuickAck`].
     pub quick_ack: QuickAck,
-    gate: Mutex<Gate>,
+    door: Mutex<Door>,
     began: Instant,
+}
+
+/// The strangers that shake hands, and who of them gives way.
+#[derive(Debug, Default)]
+struct Door {
+    gate: Gate,
+    sockets: BTreeMap<u64, TcpStream>,
+}
+
+impl Door {
+    /// Lets a stranger in, and closes the connection of the one that gives way: its thread ends with that.
+    fn enter(&mut self, socket: &TcpStream, now: Duration) -> Result<u64, AcceptError> {
+        let from = socket.peer_addr().map_err(AcceptError::Io)?.ip();
+        let again = socket.try_clone().map_err(AcceptError::Io)?;
+        let entered = self.gate.enter(from, now).map_err(AcceptError::Refused)?;
+        if let Some(crowded_out) = entered.gives_way.and_then(|oldest| self.sockets.remove(&oldest)) {
+            // Fails if the peer was faster.
+            _ = crowded_out.shutdown(Shutdown::Both);
+        }
+        self.sockets.insert(entered.number, again);
+        Ok(entered.number)
+    }
+
+    fn leave(&mut self, number: u64) {
+        self.gate.leave(number);
+        self.sockets.remove(&number);
+    }
 }
 
 impl<L: Lookup> Acceptor<L> {
@@ -47,7 +75,7 @@ impl<L: Lookup> Acceptor<L> {
             group: Group::Mse768,
             timeout: Duration::from_secs(15),
             quick_ack: QuickAck::On,
-            gate: Mutex::new(Gate::default()),
+            door: Mutex::default(),
             began: Instant::now(),
         }
     }
@@ -55,7 +83,7 @@ impl<L: Lookup> Acceptor<L> {
     /// Replaces the limits on strangers.
     #[must_use]
     pub fn with_gate(mut self, gate: Gate) -> Self {
-        self.gate = Mutex::new(gate);
+        self.door = Mutex::new(Door { gate, ..Door::default() });
         self
     }
 
@@ -63,10 +91,9 @@ impl<L: Lookup> Acceptor<L> {
     ///
     /// - Errors: close the connection. A stranger learns nothing from any of them but that.
     pub fn accept(&self, socket: TcpStream) -> Result<Connection, AcceptError> {
-        let from = socket.peer_addr().map_err(AcceptError::Io)?.ip();
-        self.gate().enter(from, self.began.elapsed()).map_err(AcceptError::Refused)?;
+        let number = self.door().enter(&socket, self.began.elapsed())?;
         let outcome = self.shake_hands(socket);
-        self.gate().leave();
+        self.door().leave(number);
         outcome
     }
 
@@ -112,8 +139,8 @@ impl<L: Lookup> Acceptor<L> {
     }
 
     /// The gate counts; a thread that died while counting leaves no harm behind.
-    fn gate(&self) -> MutexGuard<'_, Gate> {
-        self.gate.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn door(&self) -> MutexGuard<'_, Door> {
+        self.door.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -149,7 +176,6 @@ impl fmt::Display for AcceptError {
             Self::Io(error) => error.fmt(f),
             Self::NoRandomness => f.write_str("the system gave no randomness"),
             Self::NotPlain => f.write_str("the peer does not speak plain BitTorrent"),
-            Self::Refused(Refusal::Full) => f.write_str("too many handshakes are under way"),
             Self::Refused(Refusal::TooOften) => f.write_str("this address tries too often"),
         }
     }
