@@ -7,18 +7,15 @@ use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 
 use schwann::Config;
-use schwann::config::{Origin, Outcome, Search};
+use schwann::config::{LoadReport, Origin, Outcome, Search, load_report};
 
 /// Returns the configuration of the lab, read from where every LSL program reads it.
 ///
 /// Says on the standard error stream what is wrong with it; a log in the middle of a painted screen would
 /// help nobody, so the library's own log is only started if the configuration asks for it.
 pub(crate) fn config() -> Arc<Config> {
-    let (config, report) = Search::from_environment().load();
-    if config.raw("log", "level").is_some() || config.raw("log", "file").is_some() {
-        return Arc::clone(Config::get());
-    }
-    for attempt in report.attempts {
+    let (config, report) = config_with_report();
+    for attempt in &report.attempts {
         let what = match &attempt.outcome {
             Outcome::Loaded { .. } => continue,
             Outcome::Invalid(invalid) => format!("{invalid}"),
@@ -30,7 +27,16 @@ pub(crate) fn config() -> Arc<Config> {
             _ => eprintln!("schwann: the configuration is not used: {what}"),
         }
     }
-    Arc::new(config)
+    config
+}
+
+/// Returns the configuration of the lab, and how it was found; says nothing of what is wrong with it.
+pub(crate) fn config_with_report() -> (Arc<Config>, LoadReport) {
+    let (config, report) = Search::from_environment().load();
+    if config.raw("log", "level").is_some() || config.raw("log", "file").is_some() {
+        return (Arc::clone(Config::get()), load_report().clone());
+    }
+    (Arc::new(config), report)
 }
 
 /// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.

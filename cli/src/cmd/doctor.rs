@@ -53,7 +53,8 @@ fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize) -> io::
     match (findings.len(), streams) {
         (0, 0) => writeln!(
             out,
-            "Nothing is wrong here, and no stream was found: is one being sent? Name its computer: schwann doctor HOST"
+            "No stream was found, and nothing on this computer explains it: is one being sent? Streams of another lab on \
+             another computer do not answer; name that computer: schwann doctor HOST"
         ),
         (0, _) => {
             writeln!(out, "All is well: {streams} stream{plural} found, and every one can be received.")

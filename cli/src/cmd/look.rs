@@ -1,6 +1,5 @@
 //! `schwann` without a command: is everything there, and is it good right now?
 
-use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -10,14 +9,15 @@ use std::time::Instant;
 use schwann::inlet::Protection;
 use schwann::resolver::{ContinuousResolver, ResolveError};
 use schwann::security::{self, Explained};
-use schwann::{Config, Error, local_clock};
+use schwann::{Config, Error};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::hidden::Hidden;
-use crate::live::probe::{Condition, Probe, Reach};
+use crate::live::hidden::{Hidden, Unseen};
+use crate::live::probe::{Condition, Probe};
 use crate::live::table::{Align, Cell, Column, Table};
+use crate::live::verdict::{Reach, Trouble, Verdict, twins};
 use crate::stop::Stop;
 use crate::terminal::{Look, Palette, Place, Screen, plural, printable, short_time, thousands};
 
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             } else {
                 screen.paint(&lab.page(&conditions, palette, screen.width()))?;
             }
-            let well = !conditions.is_empty() && conditions.iter().all(is_well);
+            let well = !conditions.is_empty() && conditions.iter().all(|(_, verdict)| verdict.is_calm());
             return Ok(if well { Exit::Good } else { Exit::Found });
         }
         if stop.wait(PAINT_EVERY) && again {
@@ -129,21 +129,32 @@ impl Lab {
         });
     }
 
-    /// How every stream is, by name.
-    fn conditions(&self) -> Vec<Condition> {
+    /// How every stream is, by name, and what that means.
+    fn conditions(&self) -> Vec<Judged> {
         let mut conditions: Vec<_> = self.probes.values().map(Probe::condition).collect();
         conditions.sort_by_cached_key(|condition| {
             (condition.info.name().to_string_lossy().into_owned(), condition.info.uid().to_string())
         });
-        conditions
+        let is_there = |condition: &&Condition| condition.reach == Reach::Connected;
+        let there = conditions.iter().filter(is_there).map(|condition| &condition.info);
+        let mut are_twins = twins(there).into_iter();
+        let has_twin: Vec<_> = conditions
+            .iter()
+            .map(|condition| is_there(&condition) && are_twins.next().unwrap_or_default())
+            .collect();
+        let judged = conditions.into_iter().zip(has_twin).map(|(condition, has_twin)| {
+            let verdict = condition.verdict(has_twin);
+            (condition, verdict)
+        });
+        judged.collect()
     }
 
     /// Whether all there is to know is known, or it is time to say what is known.
-    fn is_complete(&self, conditions: &[Condition]) -> bool {
+    fn is_complete(&self, conditions: &[Judged]) -> bool {
         let elapsed = self.opened.elapsed();
-        let is_known = |condition: &Condition| {
-            let has_rate = condition.info.nominal_rate() == 0.0 || condition.reading.rate.is_some();
-            condition.clock.is_some() && has_rate && condition.reach == Reach::Connected
+        let is_known = |(condition, verdict): &Judged| {
+            let is_judged = !matches!(verdict, Verdict::Early | Verdict::Waiting);
+            condition.clock.is_some() && is_judged && condition.reach == Reach::Connected
         };
         elapsed >= COMPLETE_AT_LAST
             || (elapsed >= COMPLETE_AT_FIRST
@@ -152,19 +163,28 @@ impl Lab {
                 && conditions.iter().all(is_known))
     }
 
-    fn page(&self, conditions: &[Condition], palette: Palette, room: Option<usize>) -> String {
-        let troubled = conditions.iter().filter(|condition| !is_well(condition)).count();
+    fn page(&self, conditions: &[Judged], palette: Palette, room: Option<usize>) -> String {
+        let troubled = conditions.iter().filter(|(_, verdict)| verdict.trouble().is_some()).count();
+        let early = conditions.iter().filter(|(_, verdict)| *verdict == Verdict::Early).count();
         let verdict = match (conditions.len(), troubled) {
             (0, _) if self.opened.elapsed() < COMPLETE_AT_LAST => {
                 palette.paint(Look::Faint, "looking for streams".to_owned())
             }
             (0, _) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
+            (all, 0) if early > 0 => {
+                palette.paint(Look::Faint, format!("{}, looking at {early}", plural(all, "stream")))
+            }
             (1, 0) => palette.paint(Look::Good, "1 stream, well".to_owned()),
             (all, 0) => palette.paint(Look::Good, format!("{}, all well", plural(all, "stream"))),
             (all, n) => palette.paint(Look::Wrong, format!("{}, {n} NOT WELL", plural(all, "stream"))),
         };
+        let hidden = self.hidden.unseen();
+        let unseen = match hidden.len() {
+            0 => String::new(),
+            count => palette.paint(Look::Warning, format!(", {count} NOT SEEN")).to_string(),
+        };
         let mut out = format!(
-            "{}  {verdict}  {}\n",
+            "{}  {verdict}{unseen}  {}\n",
             palette.paint(Look::Strong, "schwann"),
             palette.paint(
                 Look::Faint,
@@ -175,22 +195,30 @@ impl Lab {
                 )
             ),
         );
-        let hidden = self.hidden.refused();
         if !conditions.is_empty() || !hidden.is_empty() {
             let mut table = Table::new(&COLUMNS);
-            for condition in conditions {
-                table.push(row(condition));
+            for (condition, verdict) in conditions {
+                table.push(row(condition, *verdict));
             }
-            hidden.iter().for_each(|(address, _)| table.push(hidden_row(*address)));
+            hidden.iter().for_each(|unseen| table.push(hidden_row(unseen)));
             out.push('\n');
             out.push_str(&table.text(palette, room));
         }
-        for (condition, refusal) in conditions.iter().filter_map(|one| Some((one, one.refusal?))) {
+        for (condition, verdict) in conditions {
+            if let Some(why) = verdict.trouble().and_then(Trouble::explained) {
+                let (name, host) = (condition.info.name(), condition.info.hostname());
+                out.push_str(&format!("  {} of {} {why}\n", name, host));
+            }
+        }
+        for (condition, refusal) in conditions.iter().filter_map(|(one, _)| Some((one, one.refusal?))) {
             let name = condition.info.name();
             out.push_str(&format!("  {name} of {}: {}\n", condition.info.hostname(), Explained(refusal)));
         }
-        for (address, reason) in hidden {
-            out.push_str(&format!("  the outlet at {address}: {reason}\n"));
+        for unseen in &hidden {
+            out.push_str(&format!("  {unseen}\n"));
+        }
+        for line in self.hidden.elsewhere() {
+            out.push_str(&format!("  {}\n", printable(&line)));
         }
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", printable(problem)));
@@ -198,56 +226,32 @@ impl Lab {
         out
     }
 
-    fn json(&self, conditions: &[Condition]) -> Value {
+    fn json(&self, conditions: &[Judged]) -> Value {
         json!({
             "session": self.config.lab.session_id,
             "seconds": self.opened.elapsed().as_secs_f64(),
-            "streams": conditions.iter().map(condition_json).collect::<Vec<_>>(),
-            "refused": self.hidden.refused().iter().map(|(address, reason)| json!({
-                "address": address.to_string(),
-                "refusal": reason,
+            "streams": conditions.iter().map(|(condition, verdict)| condition_json(condition, *verdict)).collect::<Vec<_>>(),
+            "refused": self.hidden.unseen().iter().map(|unseen| json!({
+                "name": unseen.name,
+                "address": unseen.address,
+                "refusal": unseen.reason,
             })).collect::<Vec<_>>(),
             "problems": self.problems,
         })
     }
 }
 
-/// Whether a stream is as it should be.
-fn is_well(condition: &Condition) -> bool {
-    trouble(condition).is_none()
+impl Drop for Lab {
+    /// Ends all probes at once: one after the other would take a moment each.
+    fn drop(&mut self) {
+        self.probes.values().for_each(Probe::stop);
+    }
 }
 
-/// What is wrong with a stream, if anything is.
-fn trouble(condition: &Condition) -> Option<String> {
-    let reading = &condition.reading;
-    let nominal = condition.info.nominal_rate();
-    if condition.refusal.is_some() {
-        return Some("REFUSED".to_owned());
-    }
-    match condition.reach {
-        Reach::Connecting => return Some("no connection yet".to_owned()),
-        Reach::Away => return Some("CONNECTION LOST".to_owned()),
-        Reach::Gone => return Some("GONE".to_owned()),
-        Reach::Connected => {}
-    }
-    if nominal > 0.0 {
-        // Nothing for as long as a slow stream may need for two samples, or for a second.
-        let silence = (2.0 / nominal).max(1.0);
-        match reading.last_arrival {
-            None => return Some("NO SAMPLES".to_owned()),
-            Some(last) if local_clock() - last > silence => return Some("STOPPED".to_owned()),
-            Some(_) => {}
-        }
-        let off = reading.rate.map_or(0.0, |rate| rate / nominal - 1.0);
-        // Over the first moments the jitter of stamps weighs much.
-        if off.abs() > RATE_TOLERANCE && reading.sample_count as f64 > 2.0 * nominal {
-            return Some(format!("RATE {:+.1} %", off * 100.0));
-        }
-    }
-    (reading.gap_count > 0).then(|| "GAPS".to_owned())
-}
+/// How a stream is, and what that means.
+type Judged = (Condition, Verdict);
 
-fn row(condition: &Condition) -> Vec<Cell> {
+fn row(condition: &Condition, verdict: Verdict) -> Vec<Cell> {
     let (info, reading) = (&condition.info, &condition.reading);
     let text = |text: &schwann_proto::wire::xml::Text| Cell::from(text.to_string_lossy());
     let rate = match (reading.rate, info.nominal_rate()) {
@@ -274,10 +278,12 @@ fn row(condition: &Condition) -> Vec<Cell> {
         (None, Some(Protection::Plain), _) => Cell::from("plain"),
         (None, None, _) => Cell::from("-"),
     };
-    let state = match trouble(condition) {
-        None => Cell::looking(Look::Good, "well"),
-        Some(trouble) => Cell::looking(Look::Wrong, trouble),
+    let look = match verdict {
+        Verdict::Well => Look::Good,
+        Verdict::Waiting | Verdict::Early => Look::Faint,
+        Verdict::Trouble(_) => Look::Wrong,
     };
+    let state = Cell::looking(look, verdict.to_string());
     vec![
         text(info.name()),
         state,
@@ -293,14 +299,17 @@ fn row(condition: &Condition) -> Vec<Cell> {
 }
 
 /// An outlet of which nothing is known but that it refuses this computer.
-fn hidden_row(address: SocketAddr) -> Vec<Cell> {
-    let mut row = vec![Cell::from(address.to_string()), Cell::looking(Look::Wrong, "REFUSED")];
+fn hidden_row(unseen: &Unseen) -> Vec<Cell> {
+    let mut row = vec![
+        Cell::from(unseen.name.as_ref().unwrap_or(&unseen.address).as_str()),
+        Cell::looking(Look::Wrong, "REFUSED"),
+    ];
     row.extend((2..COLUMNS.len() - 1).map(|_| Cell::from("-")));
     row.push(Cell::looking(Look::Wrong, "refused"));
     row
 }
 
-fn condition_json(condition: &Condition) -> Value {
+fn condition_json(condition: &Condition, verdict: Verdict) -> Value {
     let (info, reading) = (&condition.info, &condition.reading);
     json!({
         "name": info.name().to_string_lossy(),
@@ -327,7 +336,9 @@ fn condition_json(condition: &Condition) -> Value {
         })),
         "refusal": condition.refusal.map(|refusal| Explained(refusal).to_string()),
         "connection_breaks": condition.breaks,
-        "trouble": trouble(condition),
+        "verdict": verdict.word(),
+        "trouble": verdict.trouble().map(|trouble| trouble.to_string()),
+        "explanation": verdict.trouble().and_then(Trouble::explained),
     })
 }
 
@@ -351,5 +362,3 @@ const COMPLETE_AT_LAST: Duration = Duration::from_millis(1900);
 const FORGET_AFTER: Duration = Duration::from_secs(5);
 /// A stream that ended is shown as lost for so long.
 const SHOWN_AFTER_END: Duration = Duration::from_secs(30);
-/// What the rate may differ from the nominal one.
-const RATE_TOLERANCE: f64 = 0.05;

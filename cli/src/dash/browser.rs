@@ -22,10 +22,13 @@ use tungstenite::{
     protocol::{Role, WebSocketConfig},
 };
 
+use crate::live::verdict::{Trouble, twins};
+
 use super::{
     decimate::{Decimator, Selection},
     lab::Lab,
     monitor::{Kind, Monitor},
+    reading::Health,
 };
 
 /// Serves a page until it is closed or the dashboard ends.
@@ -177,7 +180,15 @@ impl Browser<'_> {
     }
 
     fn send_list(&mut self) -> Result<(), Error> {
-        let rows: Vec<_> = self.lab.rows().iter().map(|monitor| row(monitor)).collect();
+        let monitors = self.lab.rows();
+        let is_there = |monitor: &&Arc<Monitor>| monitor.health() != Health::Stopped;
+        let there: Vec<_> = monitors.iter().filter(is_there).map(|monitor| monitor.info()).collect();
+        let twins: Vec<_> = there.iter().zip(twins(there.iter())).filter(|(_, is_twin)| *is_twin).collect();
+        let has_twin = |monitor: &Monitor| {
+            let own = monitor.info();
+            twins.iter().any(|(info, _)| info.uid() == own.uid())
+        };
+        let rows: Vec<_> = monitors.iter().map(|monitor| row(monitor, has_twin(monitor))).collect();
         let gaps =
             self.view.as_ref().map(|view| json!({ "stream": view.monitor.id, "gaps": view.monitor.gaps() }));
         self.send(json!({ "type": "streams", "now": local_clock(), "streams": rows, "shown": gaps }))
@@ -207,8 +218,11 @@ impl Wish {
     }
 }
 
-fn row(monitor: &Monitor) -> Value {
+fn row(monitor: &Monitor, has_twin: bool) -> Value {
     let (info, reading) = (monitor.info(), monitor.reading());
+    // Gaps have a place of their own in the row, for as long as the dashboard runs.
+    let trouble = reading.verdict.trouble().filter(|trouble| !matches!(trouble, Trouble::Gaps { .. }));
+    let trouble = trouble.or(has_twin.then_some(Trouble::Twin));
     json!({
         "id": monitor.id,
         "name": info.name().to_string_lossy(),
@@ -225,6 +239,7 @@ fn row(monitor: &Monitor) -> Value {
         "refusal": reading.refusal,
         "gone": reading.gone,
         "health": reading.health,
+        "trouble": trouble.and_then(Trouble::explained),
         "rate": reading.rate,
         "lag": reading.lag,
         "clock_offset": reading.clock_offset,

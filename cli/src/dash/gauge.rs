@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 
+use crate::live::arrivals::Arrivals;
 use crate::live::course::{Course, Gap, Step};
+use crate::live::verdict::{Evidence, Reach};
 
 /// Counts and measures; the samples' values are not its concern.
 #[derive(Debug)]
 pub(super) struct Gauge {
     course: Course,
     lags: VecDeque<f64>,
-    last_arrival: Option<f64>,
+    arrivals: Arrivals,
     gaps: VecDeque<Gap>,
 }
 
@@ -21,7 +23,7 @@ impl Gauge {
         Self {
             course: Course::new(nominal_rate),
             lags: VecDeque::new(),
-            last_arrival: None,
+            arrivals: Arrivals::default(),
             gaps: VecDeque::new(),
         }
     }
@@ -40,13 +42,13 @@ impl Gauge {
 
     /// Notes that samples have arrived.
     pub(super) fn arrived(&mut self, now: f64) {
-        self.last_arrival = Some(now);
+        self.arrivals.add(now);
         self.course.look();
     }
 
     /// When samples have last arrived.
     pub(super) fn last_arrival(&self) -> Option<f64> {
-        self.last_arrival
+        self.arrivals.last()
     }
 
     /// Notes how old a sample was when it came, in seconds.
@@ -61,11 +63,12 @@ impl Gauge {
     pub(super) fn disconnected(&mut self) {
         self.course.forget_rate();
         self.lags.clear();
+        self.arrivals = Arrivals::default();
     }
 
     /// Samples per second over the last seconds; none before it can be told. While nothing comes, it falls.
     pub(super) fn rate(&self, now: f64) -> Option<f64> {
-        let silence = self.last_arrival.map_or(0.0, |arrival| now - arrival);
+        let silence = self.arrivals.last().map_or(0.0, |arrival| now - arrival);
         self.course.rate(if silence > 1.0 { silence } else { 0.0 })
     }
 
@@ -87,11 +90,19 @@ impl Gauge {
         self.gaps.iter()
     }
 
-    /// Whether samples should have come by now and have not.
-    pub(super) fn is_silent(&self, now: f64, since: f64) -> bool {
-        let last = self.last_arrival.unwrap_or(since).max(since);
-        let rate = self.course.nominal_rate();
-        rate > 0.0 && now - last > SILENCE_SECONDS.max(3.0 / rate)
+    /// What speaks for and against the stream, whose sender's clock is known or not.
+    pub(super) fn evidence(&self, reach: Reach, since: f64, is_clock_known: bool) -> Evidence {
+        Evidence {
+            nominal_rate: self.course.nominal_rate(),
+            reach,
+            since,
+            rate: self.course.measured_rate(),
+            arrivals: self.arrivals,
+            lag: self.lags.back().copied().filter(|_| is_clock_known),
+            gap_count: self.course.gap_count(),
+            missing: self.course.missing(),
+            has_twin: false,
+        }
     }
 }
 
@@ -106,11 +117,11 @@ pub(super) enum Continuity {
 
 const GAPS_KEPT: usize = 64;
 const LAGS_KEPT: usize = 256;
-const SILENCE_SECONDS: f64 = 1.5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::verdict::{Trouble, Verdict, judge};
 
     fn run(gauge: &mut Gauge, from: u32, to: u32) {
         for n in from..to {
@@ -142,18 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn irregular_streams_have_neither_gaps_nor_silence() {
-        let mut gauge = Gauge::new(0.0);
-        assert_eq!([1.0, 50.0].map(|stamp| gauge.add(stamp)), [Continuity::Whole; 2]);
-        assert!(!gauge.is_silent(1e6, 0.0));
-    }
-
-    #[test]
-    fn silence_is_measured_from_the_last_sample_or_the_start() {
+    fn a_stream_is_judged_by_what_came_on_this_connection() {
+        let said = |gauge: &Gauge, now| judge(&gauge.evidence(Reach::Connected, 100.0, true), now);
         let mut gauge = Gauge::new(250.0);
-        assert!(!gauge.is_silent(101.0, 100.0) && gauge.is_silent(102.0, 100.0));
+        assert_eq!(said(&gauge, 101.0), Verdict::Early);
+        assert!(matches!(said(&gauge, 102.0), Verdict::Trouble(Trouble::NoSamples { .. })));
         run(&mut gauge, 0, 1_000);
-        assert!(!gauge.is_silent(105.0, 100.0) && gauge.is_silent(106.0, 100.0));
+        gauge.add_lag(-1.8e9);
+        assert!(matches!(said(&gauge, 104.1), Verdict::Trouble(Trouble::Ahead { .. })));
+        let unknown = judge(&gauge.evidence(Reach::Connected, 100.0, false), 104.1);
+        assert_eq!(unknown, Verdict::Well, "without the sender's clock a lag means nothing");
+        assert!(matches!(said(&gauge, 106.0), Verdict::Trouble(Trouble::Stopped { .. })));
+        gauge.disconnected();
+        assert_eq!(said(&gauge, 101.0), Verdict::Early);
     }
 
     #[test]

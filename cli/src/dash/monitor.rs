@@ -14,7 +14,10 @@ use schwann::{
 };
 use schwann_proto::stream::ChannelFormat;
 
-use crate::live::course::Gap;
+use crate::live::{
+    course::Gap,
+    verdict::{Reach, Trouble, Verdict, judge},
+};
 
 use super::{
     batch::Batch,
@@ -224,6 +227,7 @@ impl Monitor {
             // A sender that is not there refuses nothing.
             refusal: state.refusal.filter(|_| gone.is_none()).map(|refusal| Explained(refusal).to_string()),
             gone,
+            verdict: state.verdict(now),
             rate: state.gauge.rate(now),
             lag: state.gauge.lag(),
             clock_offset: state.clock.map(|[offset, _]| offset),
@@ -331,12 +335,21 @@ impl Monitor {
 }
 
 impl State {
+    fn verdict(&self, now: f64) -> Verdict {
+        let reach = match self.link {
+            Link::New => Reach::Connecting,
+            Link::Connected => Reach::Connected,
+            Link::Gone => Reach::Away,
+        };
+        judge(&self.gauge.evidence(reach, self.since, self.clock.is_some()), now)
+    }
+
     fn health(&self, now: f64) -> Health {
-        match self.link {
-            Link::Gone => Health::Stopped,
-            _ if self.gauge.is_silent(now, self.since) => Health::Silent,
-            Link::New => Health::Connecting,
-            Link::Connected => Health::Live,
+        match (self.link, self.verdict(now).trouble()) {
+            (Link::Gone, _) => Health::Stopped,
+            (Link::New, _) => Health::Connecting,
+            (_, Some(Trouble::NoSamples { .. } | Trouble::Stopped { .. })) => Health::Silent,
+            (Link::Connected, _) => Health::Live,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use schwann::inlet::Protection;
 
+use crate::live::verdict::Verdict;
+
 use super::decimate::{Column, Selection};
 
 /// How a stream is doing.
@@ -30,6 +32,8 @@ pub(super) struct Reading {
     pub(super) refusal: Option<String>,
     /// For how many seconds there has been no sender, if no search finds one either.
     pub(super) gone: Option<f64>,
+    /// How its samples are.
+    pub(super) verdict: Verdict,
     pub(super) rate: Option<f64>,
     pub(super) lag: Option<[f64; 2]>,
     pub(super) clock_offset: Option<f64>,

@@ -2,18 +2,20 @@
 
 use core::{
     net::{IpAddr, SocketAddr},
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 use std::{
     net::{ToSocketAddrs as _, UdpSocket},
     sync::Arc,
     thread,
+    time::Instant,
 };
 
 use getifaddrs::{Address, InterfaceFlags};
 use schwann::{
     Config, Inlet, StreamInfo,
-    config::{IpVersions, LoadReport, load_report},
+    config::{IpVersions, LoadReport},
     inlet::InletOptions,
     resolver::{self, Knocked},
     security::Refusal,
@@ -24,12 +26,20 @@ use super::{
     ports::{Knock, knock, taken_ports},
     probe::{Echo, echo},
 };
+use crate::{
+    lab,
+    live::{
+        hidden::{Hidden, Unseen},
+        probe::Probe,
+        verdict::{Trouble, Verdict, twins},
+    },
+};
 
 /// All that is known.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(super) config: Arc<Config>,
-    pub(super) report: &'static LoadReport,
+    pub(super) report: LoadReport,
     /// Why streams cannot be sealed here although they must be.
     pub(super) unsealed: Option<String>,
     pub(super) interfaces: Vec<Interface>,
@@ -41,6 +51,10 @@ pub(crate) struct Facts {
     pub(super) unknown_peers: Vec<String>,
     /// Every stream that was found, of all sessions.
     pub(super) streams: Vec<Stream>,
+    /// Streams that were found and not looked at, because there are too many.
+    pub(super) unvisited: usize,
+    /// Streams that are there, and that no search of this computer finds.
+    pub(super) unseen: Vec<Unseen>,
     pub(super) host: Option<Host>,
 }
 
@@ -66,6 +80,10 @@ pub(super) struct Stream {
     pub(super) round_trip: Option<f64>,
     /// Why this computer has no session with its sender.
     pub(super) refusal: Option<Refusal>,
+    /// What is wrong with its samples.
+    pub(super) trouble: Option<Trouble>,
+    /// Whether another one claims to be the same.
+    pub(super) has_twin: bool,
 }
 
 /// The computer that was asked about.
@@ -83,7 +101,9 @@ pub(super) struct Host {
 
 /// Looks at this computer and its network, and at `host` in particular.
 pub(crate) fn look(host: Option<&str>) -> Facts {
-    let config = Arc::clone(Config::get());
+    let (config, report) = lab::config_with_report();
+    // It looks while the searches run, and knocks when they are over.
+    let hidden = Hidden::look(Arc::clone(&config));
     let host = host.map(|name| look_up(name, &config));
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
@@ -101,19 +121,47 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     });
     let (knocks, behind): (Vec<_>, Vec<_>) = knocks.into_iter().unzip();
     let host = host.map(|host| Host { knocks, ..behind_ports(host, &behind, &config) });
-    let streams = reach(multicast, all, &config);
+    all_seen(&hidden, &multicast, &all);
+    let (streams, unvisited) = reach(multicast, all, &config);
+    let unseen = unseen(&hidden);
     let has_multicast_route = has_multicast_route(&config);
     Facts {
-        report: load_report(),
-        unsealed: config.trust().err().map(|error| error.to_string()),
+        report,
+        unsealed: unsealed(&config),
         interfaces,
         has_multicast_route,
         taken_ports,
         unknown_peers,
         streams,
+        unvisited,
+        unseen,
         host,
         config,
     }
+}
+
+/// Why streams cannot be sealed here; also where they need not be, if there is a key.
+fn unsealed(config: &Config) -> Option<String> {
+    let trust = match config.trust() {
+        Ok(trust) => trust,
+        Err(error) => return Some(error.to_string()),
+    };
+    let member = trust.member()?;
+    let statement = member.credentials().certificate().statement;
+    member.check(statement.roles).err().map(|error| error.to_string())
+}
+
+fn all_seen(hidden: &Hidden, multicast: &[StreamInfo], all: &[StreamInfo]) {
+    multicast.iter().chain(all).for_each(|info| hidden.note_found(info));
+}
+
+/// What is there and not found, once every port of this computer was tried.
+fn unseen(hidden: &Hidden) -> Vec<Unseen> {
+    let deadline = Instant::now() + HIDDEN_TIME;
+    while !hidden.has_settled() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    hidden.unseen()
 }
 
 fn interfaces(config: &Config) -> Vec<Interface> {
@@ -210,23 +258,46 @@ fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, Knocked)> {
     outcomes
 }
 
-/// Tries to reach every stream.
-fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Config>) -> Vec<Stream> {
+/// Tries to reach every stream; also says how many were too many.
+fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Config>) -> (Vec<Stream>, usize) {
     let is_in = |list: &[StreamInfo], info: &StreamInfo| list.iter().any(|other| other.uid() == info.uid());
     let more = all.iter().filter(|info| !is_in(&multicast, info)).cloned().collect::<Vec<_>>();
-    let found = multicast.iter().cloned().chain(more).take(MAX_STREAMS);
-    thread::scope(|scope| {
-        let visits = found.map(|info| {
-            let by_multicast = is_in(&multicast, &info);
-            scope.spawn(move || {
-                let data = data_address(&info).map_or(Knock::Silent, knock);
-                let (round_trip, refusal) = round_trip(&info, config);
-                Stream { info, by_multicast, data, round_trip, refusal }
-            })
-        });
-        let visits: Vec<_> = visits.collect();
-        visits.into_iter().filter_map(|visit| visit.join().ok()).collect()
-    })
+    let mut found: Vec<_> = multicast.iter().cloned().chain(more).collect();
+    let unvisited = found.len().saturating_sub(MAX_STREAMS);
+    found.truncate(MAX_STREAMS);
+    let next = AtomicUsize::new(0);
+    let visit_next = || {
+        let mut visited = Vec::new();
+        while let Some(info) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
+            visited.push(visit(info, is_in(&multicast, info), config));
+        }
+        visited
+    };
+    let mut streams: Vec<_> = thread::scope(|scope| {
+        let visitors: Vec<_> = (0..found.len().min(VISITORS)).map(|_| scope.spawn(visit_next)).collect();
+        visitors.into_iter().flat_map(|visitor| visitor.join().unwrap_or_default()).collect()
+    });
+    let is_there = |stream: &&mut Stream| stream.data == Knock::Open;
+    let there: Vec<_> = streams.iter_mut().filter(is_there).map(|stream| stream.info.clone()).collect();
+    for (stream, has_twin) in streams.iter_mut().filter(is_there).zip(twins(there.iter())) {
+        stream.has_twin = has_twin;
+    }
+    (streams, unvisited)
+}
+
+fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Config>) -> Stream {
+    let (began, probe) = (Instant::now(), Probe::start(info, Arc::clone(config)).ok());
+    let data = data_address(info).map_or(Knock::Silent, knock);
+    let (round_trip, refusal) = round_trip(info, config);
+    let trouble = probe.filter(|_| data == Knock::Open && refusal.is_none()).and_then(|probe| {
+        thread::sleep(MEASURE_TIME.saturating_sub(began.elapsed()));
+        match probe.condition().verdict(false) {
+            Verdict::Trouble(trouble) => Some(trouble),
+            Verdict::Well | Verdict::Waiting | Verdict::Early => None,
+        }
+    });
+    let info = info.clone();
+    Stream { info, by_multicast, data, round_trip, refusal, trouble, has_twin: false }
 }
 
 fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
@@ -265,7 +336,7 @@ fn has_multicast_route(config: &Config) -> bool {
 impl Facts {
     /// How many streams were found, of all sessions.
     pub(crate) fn stream_count(&self) -> usize {
-        self.streams.len()
+        self.streams.len() + self.unvisited
     }
 }
 
@@ -286,5 +357,10 @@ impl Interface {
 
 const CLOCK_TIME: f64 = 2.0;
 const KNOCK_TIME: Duration = Duration::from_millis(1200);
-const MAX_STREAMS: usize = 64;
+/// Streams that are visited at the same time, and in all.
+const VISITORS: usize = 64;
+const MAX_STREAMS: usize = 1024;
+/// How long the samples of a stream are looked at: long enough for losses of a few percent, and for blocks.
+const MEASURE_TIME: Duration = Duration::from_secs(3);
+const HIDDEN_TIME: Duration = Duration::from_secs(5);
 const SEARCH_TIME: Duration = Duration::from_millis(1500);

@@ -6,6 +6,8 @@ use std::io;
 use schwann::config::{NoteKind, Outcome, PortFallback, Scope};
 use schwann::security::{Explained, Refusal};
 
+use crate::live::verdict::Trouble;
+
 use super::{
     Finding, Weight,
     facts::{Facts, Host, Interface, Stream},
@@ -22,6 +24,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     interfaces(facts, &mut findings);
     ports(facts, &mut findings);
     streams(facts, &mut findings);
+    unseen(facts, &mut findings);
     if let Some(host) = &facts.host {
         judge_host(host, facts, &mut findings);
     }
@@ -91,7 +94,7 @@ fn keys(facts: &Facts, findings: &mut Vec<Finding>) {
             findings,
             Weight::Fault,
             "keys",
-            format!("Streams must be sealed on this computer, and cannot be: {reason}."),
+            format!("No stream can be sealed on this computer: {reason}."),
             "schwann keys status",
         );
     }
@@ -291,6 +294,8 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
                 "schwann keys status    # here and there; compare the line lab",
             );
         }
+        // Without usable keys nothing answers, and the network is not to blame.
+        None if facts.unsealed.is_some() => {}
         None if stream.data == Knock::Open => add(
             findings,
             Weight::Fault,
@@ -302,6 +307,41 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
         ),
         _ => {}
     }
+    if let Some(trouble) = stream.trouble {
+        judge_samples(stream, trouble, findings);
+    }
+}
+
+/// What comes of a stream that can be reached.
+fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>) {
+    let (name, host) = (stream.info.name(), stream.info.hostname());
+    let watch = format!("schwann watch {:?}    # shows its samples as they come", name.to_string_lossy());
+    let (code, weight, fix) = match trouble {
+        Trouble::NoSamples { .. } | Trouble::Stopped { .. } => ("no-samples", Weight::Fault, watch),
+        Trouble::Rate { .. } => {
+            ("rate", Weight::Fault, "schwann    # shows the rate all the while".to_owned())
+        }
+        Trouble::Ahead { .. } | Trouble::Behind { .. } => ("stamps", Weight::Fault, watch),
+        Trouble::Gaps { .. } => {
+            ("gaps", Weight::Warning, "schwann    # shows the gaps all the while".to_owned())
+        }
+        // Twins have a finding of their own for all of them, and connections are judged by their ports.
+        _ => return,
+    };
+    let Some(why) = trouble.explained() else { return };
+    add(findings, weight, code, format!("{name} of {host} {why}."), fix);
+}
+
+/// Streams that are there and that no search finds.
+fn unseen(facts: &Facts, findings: &mut Vec<Finding>) {
+    for unseen in &facts.unseen {
+        let fix = "schwann keys status    # here and there; compare the lines lab and in force";
+        add(findings, Weight::Fault, "hidden", format!("{unseen}."), fix);
+    }
+    if facts.unvisited > 0 {
+        let what = format!("{} more streams were found, and not looked at.", facts.unvisited);
+        add(findings, Weight::Warning, "too-many", what, "schwann    # shows them all");
+    }
 }
 
 fn duplicates(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -309,8 +349,7 @@ fn duplicates(facts: &Facts, findings: &mut Vec<Finding>) {
         let info = &stream.info;
         [info.name(), info.stream_type(), info.source_id()].map(|text| text.to_string())
     };
-    let mut keys: Vec<_> =
-        facts.streams.iter().filter(|stream| !stream.info.source_id().is_empty()).map(key).collect();
+    let mut keys: Vec<_> = facts.streams.iter().filter(|stream| stream.has_twin).map(key).collect();
     keys.sort_unstable();
     for group in keys.chunk_by(|one, other| one == other).filter(|group| group.len() > 1) {
         let ([name, _, source], count) = (&group[0], group.len());
@@ -359,6 +398,10 @@ fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let has = |knock: Knock| host.knocks.contains(&knock);
+    if facts.unsealed.is_some() && has(Knock::Open) {
+        // The finding on keys says why; a firewall has no part in it.
+        return;
+    }
     if let Some(refusal) = host.refusal {
         let what = format!("{name} has streams, but not for this computer: {}.", Explained(refusal));
         let fix = "schwann keys status    # here and there; schwann keys import joins the lab";

@@ -16,8 +16,34 @@ pub(crate) struct Course {
     missing: u64,
     backward_count: u64,
     newest: Option<f64>,
-    /// Stamp and count of samples, now and then, over the last [`WINDOW`] seconds.
-    window: VecDeque<(f64, u64)>,
+    /// Where the stream was, now and then, over the last [`WINDOW`] seconds.
+    window: VecDeque<Look>,
+    /// Stamp at the latest look.
+    looked: Option<f64>,
+    /// Longest step between two looks since the newest one in the window, in seconds.
+    step: f64,
+    /// Seconds that samples of one block are stamped too close together.
+    crowded: f64,
+}
+
+/// Where a stream was.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    stamp: f64,
+    count: u64,
+    /// Longest step of the stamps since the look before, in seconds.
+    step: f64,
+}
+
+/// How fast samples come, by their stamps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct MeasuredRate {
+    /// Samples per second.
+    pub(crate) hz: f64,
+    /// Over so many seconds.
+    pub(crate) seconds: f64,
+    /// Share by which it may be wrong, because samples come in blocks.
+    pub(crate) uncertainty: f64,
 }
 
 /// What a stamp says about the one before it.
@@ -55,6 +81,9 @@ impl Course {
             backward_count: 0,
             newest: None,
             window: VecDeque::new(),
+            looked: None,
+            step: 0.0,
+            crowded: 0.0,
         }
     }
 
@@ -77,25 +106,48 @@ impl Course {
         }
         // Blocks whose stamps overlap a little are common; more is another clock, which has a rate of its own.
         if seconds < -ANOTHER_CLOCK {
-            self.window.clear();
+            self.forget_rate();
         }
-        let is_gap = self.gap_from.is_some_and(|gap_from| seconds > gap_from);
+        let seconds_missed = seconds - self.uncrowd(seconds);
+        let is_gap = self.gap_from.is_some_and(|gap_from| seconds_missed > gap_from);
         if !is_gap {
             return Step::Whole;
         }
-        let missing = ((seconds * self.nominal_rate).round() as u64).saturating_sub(1);
+        let missing = ((seconds_missed * self.nominal_rate).round() as u64).saturating_sub(1);
         self.gap_count += 1;
         self.missing += missing;
         Step::Missing(Gap { from: before, to: stamp, missing })
     }
 
+    /// The seconds of a step that belong to the block before it.
+    ///
+    /// Some senders stamp all samples of a block alike, when they have it: the step to the next block is then as long
+    /// as the block, and nothing is missing.
+    fn uncrowd(&mut self, seconds: f64) -> f64 {
+        if self.nominal_rate <= 0.0 {
+            return 0.0;
+        }
+        let period = 1.0 / self.nominal_rate;
+        match seconds {
+            s if s < -ANOTHER_CLOCK || s.is_nan() => self.crowded = 0.0,
+            s if s < 0.5 * period => self.crowded += period - s,
+            s if s > 1.5 * period => return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK),
+            _ => {}
+        }
+        0.0
+    }
+
     /// Notes where the stream is now, for its rate: after all samples that came together.
     pub(crate) fn look(&mut self) {
         let Some(newest) = self.newest else { return };
-        if self.window.back().is_none_or(|(stamp, _)| newest - stamp >= WINDOW / 50.0) {
-            self.window.push_back((newest, self.sample_count));
+        if let Some(before) = self.looked.replace(newest) {
+            self.step = self.step.max(newest - before);
         }
-        while self.window.len() > 2 && self.window.front().is_some_and(|(stamp, _)| newest - stamp > WINDOW) {
+        if self.window.back().is_none_or(|look| newest - look.stamp >= WINDOW / 50.0) {
+            let step = core::mem::take(&mut self.step);
+            self.window.push_back(Look { stamp: newest, count: self.sample_count, step });
+        }
+        while self.window.len() > 2 && self.window.front().is_some_and(|look| newest - look.stamp > WINDOW) {
             self.window.pop_front();
         }
     }
@@ -103,19 +155,31 @@ impl Course {
     /// Forgets how fast samples came, because the connection has ended.
     pub(crate) fn forget_rate(&mut self) {
         self.window.clear();
+        (self.looked, self.step) = (None, 0.0);
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
     pub(crate) fn interrupted(&mut self) {
         self.newest = None;
-        self.window.clear();
+        self.crowded = 0.0;
+        self.forget_rate();
     }
 
     /// Samples per second over the last seconds, by their stamps, because samples may come in blocks; none before
     /// the stretch is long enough for that. A `silence`, in seconds, counts as time without samples.
     pub(crate) fn rate(&self, silence: f64) -> Option<f64> {
-        let ((from, before), (to, after)) = (self.window.front()?, self.window.back()?);
-        (to - from >= RATE_FROM).then(|| (after - before) as f64 / (to - from + silence))
+        let (from, to) = (self.window.front()?, self.window.back()?);
+        let seconds = to.stamp - from.stamp;
+        (seconds >= RATE_FROM).then(|| (to.count - from.count) as f64 / (seconds + silence))
+    }
+
+    /// The same rate without any silence, with how far it can be trusted.
+    pub(crate) fn measured_rate(&self) -> Option<MeasuredRate> {
+        let hz = self.rate(0.0)?;
+        let seconds = self.window.back()?.stamp - self.window.front()?.stamp;
+        // One block more or less at the ends.
+        let step = self.window.iter().skip(1).map(|look| look.step).fold(0.0, f64::max);
+        Some(MeasuredRate { hz, seconds, uncertainty: step / seconds })
     }
 
     /// Samples that have come.
@@ -152,6 +216,8 @@ const RATE_FROM: f64 = 0.3;
 /// in `schwann info`: less is the jitter of senders that stamp on arrival or send in blocks.
 const GAP_SECONDS: f64 = 0.1;
 const GAP_PERIODS: f64 = 2.5;
+/// A longer block than this, in seconds, does not excuse a gap.
+const LONGEST_BLOCK: f64 = 2.0;
 /// Stamps that go back by more than this, in seconds, are those of another clock.
 const ANOTHER_CLOCK: f64 = 1.0;
 
@@ -185,6 +251,32 @@ mod tests {
         assert_eq!((course.gap_count(), course.missing(), course.sample_count()), (1, 150, 501));
         // Blocks that come 80 ms apart with equal stamps are no gap.
         assert_eq!(course.add(100.0 + 670.0 / 250.0), Step::Whole);
+    }
+
+    #[test]
+    fn blocks_with_one_stamp_are_no_gaps_and_a_lost_block_is_one() {
+        let mut course = Course::new(500.0);
+        let mut block =
+            |at: f64| (0..250).map(|_| course.add(at)).filter(|step| *step != Step::Whole).count();
+        assert_eq!([0.5, 1.0, 1.52, 2.0].map(&mut block), [0; 4]);
+        assert_eq!(block(3.0), 1, "half a second is missing");
+        assert_eq!((course.gap_count(), course.missing()), (1, 250));
+    }
+
+    #[test]
+    fn a_rate_is_less_certain_if_samples_come_in_blocks() {
+        let (mut smooth, mut blocks) = (Course::new(250.0), Course::new(250.0));
+        run(&mut smooth, 0, 1_000);
+        for n in 0..8 {
+            (0..125).for_each(|_| _ = blocks.add(f64::from(n) * 0.5));
+            blocks.look();
+        }
+        let [smooth, blocks] =
+            [smooth, blocks].map(|course| course.measured_rate().expect("known after 4 s"));
+        assert!(
+            smooth.uncertainty < 0.01 && (0.1..0.2).contains(&blocks.uncertainty),
+            "{smooth:?} {blocks:?}"
+        );
     }
 
     #[test]

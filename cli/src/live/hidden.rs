@@ -1,18 +1,21 @@
 //! Outlets that a search does not find because this computer may not receive from them, and why.
 
-use core::net::SocketAddr;
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::ToSocketAddrs as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use schwann::resolver::{Knocked, knock, own_ports, peer_ports, unheard};
+use schwann::resolver::{Knocked, knock, own_ports, peer_ports, resolve, unheard};
 use schwann::security::{Explained, Refusal};
+use schwann::trust::{Policy, Trust};
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
 use crate::stop::Stop;
+use crate::terminal::printable;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
 pub(crate) struct Hidden {
@@ -29,11 +32,51 @@ struct Shared {
 #[derive(Default)]
 struct State {
     refused: BTreeMap<SocketAddr, Refusal>,
-    /// How often an outlet let us in that no search had found. Once is nothing: it may have come a moment ago.
-    silent: BTreeMap<SocketAddr, u32>,
+    /// Outlets that let us in and that no search had found, by UID.
+    silent: BTreeMap<String, Silent>,
+    /// Streams that are sent in the clear, and that this computer does not look for because it takes sealed ones alone.
+    plain: Vec<StreamInfo>,
+    /// Data ports of streams in the clear, of all sessions.
+    plain_ports: BTreeSet<u16>,
+    /// What is said of streams of other sessions, by UID.
+    elsewhere: BTreeMap<String, String>,
+    /// UIDs of streams that were found.
+    found: BTreeSet<String>,
     /// Data ports of streams that were found: there is nothing to ask.
     known: BTreeSet<u16>,
+    round: u32,
     has_looked: bool,
+}
+
+/// An outlet that lets us in and does not answer a search.
+struct Silent {
+    address: SocketAddr,
+    name: String,
+    /// Rounds in which it was so. One is nothing: it may have come a moment ago.
+    rounds: u32,
+    /// The latest of them.
+    round: u32,
+}
+
+/// A stream that is there, and that this computer does not see.
+#[derive(Clone, Debug)]
+pub(crate) struct Unseen {
+    /// Its name and computer, if its outlet tells them.
+    pub(crate) name: Option<String>,
+    /// Where its outlet is.
+    pub(crate) address: String,
+    /// Why, and what mends it.
+    pub(crate) reason: String,
+}
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, address, reason } = self;
+        match name {
+            Some(name) => write!(out, "{}: {reason}", printable(name)),
+            None => write!(out, "the outlet at {address}: {reason}"),
+        }
+    }
 }
 
 impl Hidden {
@@ -47,19 +90,49 @@ impl Hidden {
 
     /// Takes note of a stream that was found.
     pub(crate) fn note_found(&self, info: &StreamInfo) {
-        let ports = [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).data_port);
+        let uid = info.uid().to_string_lossy().into_owned();
         let mut state = self.shared.lock();
-        state.silent.retain(|address, _| !ports.contains(&address.port()));
-        state.known.extend(ports);
+        state.silent.remove(&uid);
+        state.known.extend(data_ports(info));
+        state.found.insert(uid);
     }
 
-    /// Who refuses this computer or does not hear it, by address, and why and what mends it.
-    pub(crate) fn refused(&self) -> Vec<(SocketAddr, String)> {
+    /// The streams that are there and not seen, and why.
+    pub(crate) fn unseen(&self) -> Vec<Unseen> {
         let state = self.shared.lock();
-        let refused =
-            state.refused.iter().map(|(address, refusal)| (*address, Explained(*refusal).to_string()));
-        let silent = state.silent.iter().filter(|(_, looks)| **looks > 1);
-        refused.chain(silent.map(|(address, _)| (*address, unheard(address.ip())))).collect()
+        let plain = state.plain.iter().filter(|info| !state.found.contains(&*info.uid().to_string_lossy()));
+        let plain = plain.map(|info| {
+            let name = info.name().to_string_lossy();
+            let endpoint = info.endpoint(IpVersion::V4);
+            Unseen {
+                address: format!("{}:{}", endpoint.address, endpoint.data_port),
+                reason: in_the_clear(&name),
+                name: Some(format!("{name} of {}", info.hostname())),
+            }
+        });
+        let refused = state.refused.iter().filter(|(address, refusal)| state.is_told(**address, **refusal));
+        let refused = refused.map(|(address, refusal)| Unseen {
+            name: None,
+            address: address.to_string(),
+            reason: Explained(*refusal).to_string(),
+        });
+        let silent = state.silent.values().filter(|silent| silent.rounds > 1).map(|silent| Unseen {
+            name: Some(silent.name.clone()),
+            address: silent.address.to_string(),
+            reason: unheard(silent.address.ip()),
+        });
+        plain.chain(refused).chain(silent).collect()
+    }
+
+    /// One sentence for each stream of another session on this computer.
+    pub(crate) fn elsewhere(&self) -> Vec<String> {
+        self.shared.lock().elsewhere.values().cloned().collect()
+    }
+
+    /// Whether what is there is known: every port of this computer was tried, and twice if one was in doubt.
+    pub(crate) fn has_settled(&self) -> bool {
+        let state = self.shared.lock();
+        (state.has_looked && state.silent.values().all(|silent| silent.rounds > 1)) || self.thread.is_none()
     }
 
     /// Whether every port of this computer was tried.
@@ -83,15 +156,23 @@ impl Shared {
 
     fn run(&self, config: &Config) {
         // Whatever answers a search needs not be asked in another way.
-        let mut pause = FIRST_LOOK;
-        while !self.stop.wait(pause) {
+        if let Some(plain) = plain_streams(config) {
+            let mut state = self.lock();
+            state.plain_ports = plain.iter().flat_map(data_ports).collect();
+            let is_ours = |info: &StreamInfo| info.session_id().to_string_lossy() == config.lab.session_id;
+            state.plain = plain.into_iter().filter(is_ours).take(MOST).collect();
+        } else {
+            let _stopped = self.stop.wait(FIRST_LOOK);
+        }
+        while !self.stop.is_raised() {
+            self.lock().round += 1;
             let peers = config.lab.known_peers.iter();
             let peers = peers.flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
             own_ports(config).into_iter().for_each(|address| self.try_at(config, address));
             self.lock().has_looked = true;
             peer_ports(config, peers).into_iter().for_each(|address| self.try_at(config, address));
-            pause =
-                if self.lock().silent.values().any(|looks| *looks == 1) { FIRST_LOOK } else { LOOK_EVERY };
+            let is_unsure = self.lock().silent.values().any(|silent| silent.rounds == 1);
+            self.stop.wait(if is_unsure { FIRST_LOOK } else { LOOK_EVERY });
         }
     }
 
@@ -106,15 +187,79 @@ impl Shared {
         } else {
             state.refused.remove(&address);
         }
-        match outcome {
-            Knocked::Stream(info) if !state.known.contains(&info.endpoint(IpVersion::V4).data_port) => {
-                *state.silent.entry(address).or_default() += 1;
+        let Knocked::Stream(info) = outcome else {
+            return state.silent.retain(|_, silent| silent.address != address);
+        };
+        let uid = info.uid().to_string_lossy().into_owned();
+        let session = info.session_id().to_string_lossy();
+        if session != config.lab.session_id.as_str() {
+            // It is none of this search's, and silent for that reason alone.
+            let (name, own) = (info.name(), &config.lab.session_id);
+            let told = format!(
+                "{name} of {} is in the session {session:?}, and this computer looks in {own:?}; to see it: \
+                 SessionID={session} in the section [lab] of lsl_api.cfg",
+                info.hostname()
+            );
+            if state.elsewhere.len() < MOST {
+                state.elsewhere.insert(uid, told);
             }
-            _ => drop(state.silent.remove(&address)),
+        } else if !state.found.contains(&uid) && state.silent.len() < MOST {
+            state.note_silent(uid, &info, address);
         }
     }
 }
 
+impl State {
+    /// An outlet has an address for each version of IP, and counts once in a round.
+    fn note_silent(&mut self, uid: String, info: &StreamInfo, address: SocketAddr) {
+        let round = self.round;
+        let name = format!("{} of {}", info.name(), info.hostname());
+        let silent = self.silent.entry(uid).or_insert(Silent { address, name, rounds: 0, round: 0 });
+        if silent.round != round {
+            silent.rounds += 1;
+            silent.round = round;
+        }
+    }
+
+    /// Whether a refusal is to be told: not if the outlet is named as a plain stream, nor a second time for the other
+    /// version of IP.
+    fn is_told(&self, address: SocketAddr, refusal: Refusal) -> bool {
+        let is_plain = refusal == Refusal::PlainPeer && self.plain_ports.contains(&address.port());
+        let is_second = address == SocketAddr::from((Ipv6Addr::LOCALHOST, address.port()))
+            && self
+                .refused
+                .iter()
+                .any(|(other, same)| other.ip() == IpAddr::from(Ipv4Addr::LOCALHOST) && *same == refusal);
+        !is_plain && !is_second
+    }
+}
+
+fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {
+    let ports = [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).data_port);
+    ports.into_iter().filter(|port| *port != 0)
+}
+
+/// Looks once for streams in the clear, of all sessions; nothing unless sealing is required here.
+///
+/// A search for sealed streams does not hear of them. The question names neither a stream nor a session.
+pub(crate) fn plain_streams(config: &Config) -> Option<Vec<StreamInfo>> {
+    let trust = config.trust().ok().filter(|trust| trust.policy() == Policy::Require)?;
+    let plain = Arc::new(config.clone().with_trust(Trust::new(Policy::Off, None)));
+    let mut found = resolve(&plain, "name!=''", 0, FIRST_LOOK).unwrap_or_default();
+    found.retain(|info| trust.policy_for(&info.name().to_string_lossy()) == Policy::Require);
+    Some(found)
+}
+
+/// Why a stream in the clear is not seen, and what admits it.
+pub(crate) fn in_the_clear(name: &str) -> String {
+    format!(
+        "the peer speaks plain LSL, and this computer takes sealed streams alone; SCHWANN_SECURITY_STREAMS=\"{name}=prefer\" \
+         admits this one, and SCHWANN_SECURITY=prefer all of them; to seal it: `schwann keys import` there"
+    )
+}
+
 const FIRST_LOOK: Duration = Duration::from_millis(700);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Streams that are told of at most.
+const MOST: usize = 64;
 const PATIENCE: Duration = Duration::from_millis(300);

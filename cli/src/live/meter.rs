@@ -1,6 +1,7 @@
 //! Measures one stream as it arrives: rate, lag and gaps.
 
-use super::course::Course;
+use super::arrivals::Arrivals;
+use super::course::{Course, MeasuredRate};
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug)]
@@ -8,7 +9,7 @@ pub(crate) struct Meter {
     course: Course,
     lags: Histogram,
     lag: Option<f64>,
-    last_arrival: Option<f64>,
+    arrivals: Arrivals,
 }
 
 /// What a meter shows.
@@ -32,8 +33,10 @@ pub(crate) struct Reading {
     pub(crate) missing: u64,
     /// Places where stamps go backwards.
     pub(crate) backward_count: u64,
-    /// When samples last arrived, in seconds on the local clock.
-    pub(crate) last_arrival: Option<f64>,
+    /// The rate once more, with how far it can be trusted.
+    pub(crate) measured_rate: Option<MeasuredRate>,
+    /// When samples arrived.
+    pub(crate) arrivals: Arrivals,
 }
 
 impl Meter {
@@ -48,10 +51,10 @@ impl Meter {
     }
 
     fn following(course: Course) -> Self {
-        Self { course, lags: Histogram::default(), lag: None, last_arrival: None }
+        Self { course, lags: Histogram::default(), lag: None, arrivals: Arrivals::default() }
     }
 
-    /// Takes in samples that arrived at `now`; `lag` is the age of the newest.
+    /// Takes in samples that arrived at `now`; `lag` is the age of the newest, if the sender's clock is known.
     ///
     /// - Units: seconds; `stamps` on one clock, whichever; `now` on the local clock.
     pub(crate) fn arrived(&mut self, stamps: &[f64], lag: Option<f64>, now: f64) {
@@ -64,19 +67,29 @@ impl Meter {
         }
         self.course.look();
         self.lag = lag.or(self.lag);
-        self.last_arrival = Some(now);
+        self.arrivals.add(now);
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
     pub(crate) fn interrupted(&mut self) {
         self.course.interrupted();
+        self.arrivals = Arrivals::default();
+        // The sender's clock may be another one.
+        self.lag = None;
     }
 
-    /// Shows what was measured.
-    pub(crate) fn reading(&self) -> Reading {
+    /// Notes that the connection has ended: what is measured anew with every connection is not known now.
+    pub(crate) fn disconnected(&mut self) {
+        self.course.forget_rate();
+    }
+
+    /// Shows what was measured until `now`, in seconds on the local clock. While no sample comes, the rate falls.
+    pub(crate) fn reading(&self, now: f64) -> Reading {
+        let silence = self.arrivals.last().map_or(0.0, |last| now - last);
+        let is_pause = silence <= (2.0 * self.arrivals.usual_pause()).max(1.0);
         Reading {
             sample_count: self.course.sample_count(),
-            rate: self.course.rate(0.0),
+            rate: self.course.rate(if is_pause { 0.0 } else { silence }),
             lag: self.lag,
             lag_p50: self.lags.quantile(0.5),
             lag_p99: self.lags.quantile(0.99),
@@ -84,7 +97,8 @@ impl Meter {
             gap_count: self.course.gap_count(),
             missing: self.course.missing(),
             backward_count: self.course.backward_count(),
-            last_arrival: self.last_arrival,
+            measured_rate: self.course.measured_rate(),
+            arrivals: self.arrivals,
         }
     }
 }
@@ -122,7 +136,10 @@ impl Histogram {
             passed += count;
             passed >= wanted
         })?;
-        Some((SMALLEST * ((bucket + 1) as f64 / PER_OCTAVE).exp2()).min(self.max))
+        // The last bucket holds all that is longer than it can tell.
+        let is_last = bucket + 1 == BUCKETS;
+        let upper = if is_last { self.max } else { SMALLEST * ((bucket + 1) as f64 / PER_OCTAVE).exp2() };
+        Some(upper.min(self.max))
     }
 
     fn max(&self) -> Option<f64> {
@@ -150,7 +167,7 @@ mod tests {
         for from in (0..7_000).step_by(20) {
             meter.arrived(&regular(from, from + 20), None, 0.0);
         }
-        let rate = meter.reading().rate.expect("there are stamps");
+        let rate = meter.reading(0.0).rate.expect("there are stamps");
         assert!((rate - 1000.0).abs() < 0.01, "{rate}");
     }
 
@@ -160,16 +177,23 @@ mod tests {
         for n in 1..=1000 {
             meter.arrived(&[f64::from(n)], Some(f64::from(n) * 1e-5), 0.0);
         }
-        let reading = meter.reading();
+        let reading = meter.reading(0.0);
         let (p50, p99) = (reading.lag_p50.expect("lags"), reading.lag_p99.expect("lags"));
         assert!((p50 / 5e-3 - 1.0).abs() < 0.03 && (p99 / 9.9e-3 - 1.0).abs() < 0.03, "{p50} {p99}");
         assert_eq!((reading.lag, reading.lag_max), (Some(0.01), Some(0.01)));
     }
 
     #[test]
+    fn a_lag_beyond_all_measure_is_told_as_it_is() {
+        let mut meter = Meter::new(0.0);
+        meter.arrived(&[1.0], Some(40_000.0), 0.0);
+        assert_eq!(meter.reading(0.0).lag_p50, Some(40_000.0));
+    }
+
+    #[test]
     fn every_sample_of_a_chunk_has_its_own_lag() {
         let mut meter = Meter::new(1000.0);
         meter.arrived(&regular(0, 101), Some(0.0), 0.0);
-        assert!((meter.reading().lag_max.expect("lags") - 0.1).abs() < 1e-9);
+        assert!((meter.reading(0.0).lag_max.expect("lags") - 0.1).abs() < 1e-9);
     }
 }

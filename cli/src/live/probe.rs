@@ -12,6 +12,7 @@ use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
 
 use super::chunk::Chunk;
 use super::meter::{Meter, Reading};
+use super::verdict::{Evidence, Reach, Verdict, judge};
 
 /// A stream that is being looked at, until this is dropped.
 pub(crate) struct Probe {
@@ -26,6 +27,8 @@ pub(crate) struct Condition {
     pub(crate) info: StreamInfo,
     /// Whether its sender can be reached.
     pub(crate) reach: Reach,
+    /// Since when, in seconds on the local clock.
+    pub(crate) since: f64,
     /// What was measured.
     pub(crate) reading: Reading,
     /// How far the sender's clock is away, once it is known.
@@ -40,17 +43,23 @@ pub(crate) struct Condition {
     pub(crate) breaks: u64,
 }
 
-/// Whether a stream's sender can be reached.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Reach {
-    /// Not yet.
-    Connecting,
-    /// There is a connection.
-    Connected,
-    /// There was one.
-    Away,
-    /// It refuses us, or the stream is gone for good.
-    Gone,
+impl Condition {
+    /// How the stream is now; `has_twin` says whether another one claims to be the same.
+    pub(crate) fn verdict(&self, has_twin: bool) -> Verdict {
+        let reading = &self.reading;
+        let evidence = Evidence {
+            nominal_rate: self.info.nominal_rate(),
+            reach: self.refusal.map_or(self.reach, |_| Reach::Refused),
+            since: self.since,
+            rate: reading.measured_rate,
+            arrivals: reading.arrivals,
+            lag: reading.lag,
+            gap_count: reading.gap_count,
+            missing: reading.missing,
+            has_twin,
+        };
+        judge(&evidence, local_clock())
+    }
 }
 
 impl Probe {
@@ -59,7 +68,12 @@ impl Probe {
     /// - Errors: [`Error`] of the inlet, or no thread.
     pub(crate) fn start(info: &StreamInfo, config: Arc<Config>) -> Result<Self, Error> {
         let inlet = Inlet::with_config(info, &InletOptions::default(), config)?;
-        let state = State { reach: Reach::Connecting, meter: Meter::new(info.nominal_rate()), breaks: 0 };
+        let state = State {
+            reach: Reach::Connecting,
+            since: local_clock(),
+            meter: Meter::new(info.nominal_rate()),
+            breaks: 0,
+        };
         let shared = Arc::new(Shared { inlet, state: Mutex::new(state), end: AtomicBool::new(false) });
         let pulling = Arc::clone(&shared);
         let thread = thread::Builder::new()
@@ -67,6 +81,11 @@ impl Probe {
             .spawn(move || pulling.pull())
             .map_err(|_| Error::System("a thread"))?;
         Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Tells the thread to end; does not wait for it.
+    pub(crate) fn stop(&self) {
+        self.shared.end.store(true, Ordering::Relaxed);
     }
 
     /// How the stream is.
@@ -77,7 +96,8 @@ impl Probe {
         Condition {
             info,
             reach: state.reach,
-            reading: state.meter.reading(),
+            since: state.since,
+            reading: state.meter.reading(local_clock()),
             clock,
             protection,
             peer: inlet.peer(),
@@ -89,7 +109,7 @@ impl Probe {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        self.shared.end.store(true, Ordering::Relaxed);
+        self.stop();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported when it happened.
             let _reported = thread.join();
@@ -105,6 +125,7 @@ struct Shared {
 
 struct State {
     reach: Reach,
+    since: f64,
     meter: Meter,
     breaks: u64,
 }
@@ -125,7 +146,7 @@ impl Shared {
             }
             match pulled {
                 Ok(()) => state.meter.arrived(chunk.stamps(), lag, local_clock()),
-                Err(Error::Lost) => return state.reach = Reach::Gone,
+                Err(Error::Lost) => return state.change(Reach::Gone),
                 Err(_) => {}
             }
             drop(state);
@@ -164,15 +185,19 @@ impl State {
     fn follow(&mut self, event: StreamEvent) {
         match event {
             StreamEvent::Connected => {
-                self.reach = Reach::Connected;
+                self.change(Reach::Connected);
                 self.meter.interrupted();
             }
             StreamEvent::Recovering => {
-                self.reach = Reach::Away;
+                self.change(Reach::Away);
                 self.breaks += 1;
             }
             _ => {}
         }
+    }
+
+    fn change(&mut self, reach: Reach) {
+        (self.reach, self.since) = (reach, local_clock());
     }
 }
 

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use schwann::inlet::{InletOptions, Protection, StreamEvent};
+use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
 use schwann_xdf::{Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::chunk::Chunk;
-use super::meter::{Meter, Reading};
+use super::meter::Meter;
+pub(crate) use super::status::{Phase, StreamStatus, verdicts};
 use crate::exit::Problem;
 use crate::lab;
 use crate::stop::Stop;
@@ -31,38 +32,6 @@ pub(crate) struct Recorder {
 /// Sees samples on their way into the file.
 pub(crate) type Inspect = Box<dyn FnMut(&Chunk) + Send>;
 
-/// Where one stream of the recording stands.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Phase {
-    /// Its sender is asked for the stream.
-    Connecting,
-    /// Samples arrive.
-    Recording,
-    /// Its sender went away and is looked for.
-    Recovering,
-    /// It is gone for good.
-    Lost,
-    /// Its description is of no use to a reader of the file.
-    Unreadable,
-}
-
-/// One stream of the recording.
-#[derive(Clone, Debug)]
-pub(crate) struct StreamStatus {
-    /// The description of the stream.
-    pub(crate) info: StreamInfo,
-    /// Where it stands.
-    pub(crate) phase: Phase,
-    /// What was measured.
-    pub(crate) reading: Reading,
-    /// How the samples travel; nothing while there is no connection.
-    pub(crate) protection: Option<Protection>,
-    /// Times that it was lost and came back.
-    pub(crate) recoveries: u64,
-    /// Samples that arrived but are not in the file.
-    pub(crate) unrecorded: u64,
-}
-
 impl Recorder {
     /// Creates the file at `path`.
     pub(crate) fn create(path: &Path, config: Arc<Config>) -> Result<Self, Problem> {
@@ -78,10 +47,7 @@ impl Recorder {
     pub(crate) fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), Problem> {
         let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config))
             .map_err(|error| Problem::with(info.name(), error))?;
-        let shared = Arc::new(Shared {
-            inlet,
-            state: Mutex::new(State { phase: Phase::Connecting, meter, recoveries: 0, unrecorded: 0 }),
-        });
+        let shared = Arc::new(Shared { inlet, state: Mutex::new(State::new(meter)) });
         let tap = Pulling {
             shared: Arc::clone(&shared),
             file: Arc::clone(&self.file),
@@ -170,21 +136,44 @@ struct Shared {
 
 struct State {
     phase: Phase,
+    since: f64,
     meter: Meter,
     recoveries: u64,
+    away_seconds: f64,
     unrecorded: u64,
+}
+
+impl State {
+    fn new(meter: Meter) -> Self {
+        let (phase, since) = (Phase::Connecting, local_clock());
+        Self { phase, since, meter, recoveries: 0, away_seconds: 0.0, unrecorded: 0 }
+    }
+
+    fn change(&mut self, phase: Phase) {
+        let now = local_clock();
+        self.away_seconds = self.away_seconds(now);
+        (self.phase, self.since) = (phase, now);
+    }
+
+    fn away_seconds(&self, now: f64) -> f64 {
+        let is_away = matches!(self.phase, Phase::Recovering | Phase::Lost);
+        self.away_seconds + if is_away { now - self.since } else { 0.0 }
+    }
 }
 
 impl Shared {
     fn status(&self) -> StreamStatus {
         let (info, protection) = (self.inlet.info(), self.inlet.protection());
-        let state = lock(&self.state);
+        let (refusal, now, state) = (self.inlet.refusal(), local_clock(), lock(&self.state));
         StreamStatus {
             info,
             protection,
+            refusal,
             phase: state.phase,
-            reading: state.meter.reading(),
+            since: state.since,
+            reading: state.meter.reading(now),
             recoveries: state.recoveries,
+            away_seconds: state.away_seconds(now),
             unrecorded: state.unrecorded + self.inlet.dropped_samples(),
         }
     }
@@ -205,7 +194,7 @@ impl Pulling {
         let Some((info, chunk)) = self.open() else { return };
         let added = self.file.writer.add_stream(&String::from_utf8_lossy(&info.fullinfo()));
         let (Some(mut chunk), Ok(writer)) = (chunk, added) else {
-            lock(&self.shared.state).phase = Phase::Unreadable;
+            lock(&self.shared.state).change(Phase::Unreadable);
             return;
         };
         let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
@@ -245,7 +234,7 @@ impl Pulling {
             match outcome {
                 Ok(()) => {}
                 Err(Error::Lost) => {
-                    lock(&self.shared.state).phase = Phase::Lost;
+                    lock(&self.shared.state).change(Phase::Lost);
                     return None;
                 }
                 Err(_) => {}
@@ -264,7 +253,7 @@ impl Pulling {
         let mut state = lock(&self.shared.state);
         // While the stream is away, samples that came before may still wait.
         if state.phase == Phase::Connecting {
-            state.phase = Phase::Recording;
+            state.change(Phase::Recording);
         }
         state.meter.arrived(chunk.stamps(), lag, now);
         if let Err(PushError::Backlogged | PushError::Failed(_)) = recorded {
@@ -278,7 +267,7 @@ impl Pulling {
             let came_back = state.phase == Phase::Recovering;
             match event {
                 StreamEvent::Connected => {
-                    state.phase = Phase::Recording;
+                    state.change(Phase::Recording);
                     if came_back {
                         state.recoveries += 1;
                         state.meter.interrupted();
@@ -287,7 +276,8 @@ impl Pulling {
                     }
                 }
                 StreamEvent::Recovering => {
-                    state.phase = Phase::Recovering;
+                    state.change(Phase::Recovering);
+                    state.meter.disconnected();
                     drop(state);
                     self.file.event("connection lost", info, writer.id());
                 }
@@ -328,7 +318,7 @@ impl Pulling {
     }
 
     fn lose(&mut self, info: &StreamInfo, writer: &StreamWriter) {
-        lock(&self.shared.state).phase = Phase::Lost;
+        lock(&self.shared.state).change(Phase::Lost);
         self.file.event("gone", info, writer.id());
     }
 }

@@ -20,17 +20,23 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(test: &str) -> Self {
+        Self::with_ports(test, 19)
+    }
+
+    /// A network with so many ports for streams.
+    pub(crate) fn with_ports(test: &str, port_count: u16) -> Self {
         let folder = env::temp_dir().join(format!("schwann-cmd-{}-{test}", process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let base = ports();
+        // Larger networks lie beyond all small ones.
+        let base = if port_count > 19 { 40_000 + (process::id() % 60) as u16 * 300 } else { ports() };
         let session = format!("{test}-{}", process::id());
         let text = format!(
-            "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=19\nIPv6=disable\n\
+            "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange={port_count}\nIPv6=disable\n\
              [multicast]\nResolveScope=machine\n[lab]\nSessionID={session}\n",
-            base + 19,
+            base + port_count,
         );
         fs::write(folder.join("lsl_api.cfg"), &text).unwrap();
-        Self { folder, session, last_port: base + 18 }
+        Self { folder, session, last_port: base + port_count - 1 }
     }
 
     /// The session of its streams.

@@ -64,7 +64,20 @@ fn every_name_that_is_printed_is_documented_and_no_other() {
     compare(
         &lab,
         "schwann record",
-        &["record", "-o", "x.xdf", "--wait", "60", "--require", "Test", "--seconds", "2", "--json"],
+        &[
+            "record",
+            "-o",
+            "x.xdf",
+            "--wait",
+            "60",
+            "--require",
+            "Test",
+            "--seconds",
+            "2",
+            "--json",
+            "Test",
+            "Tset",
+        ],
         1,
     );
     let hidden = start_hidden(&lab);

@@ -23,7 +23,11 @@ mod record;
 #[cfg(unix)]
 mod run;
 #[cfg(unix)]
+mod senders;
+#[cfg(unix)]
 mod tunnel;
 #[cfg(unix)]
 mod tunnel_lab;
+#[cfg(unix)]
+mod verdict;
 mod watch;

@@ -98,6 +98,45 @@ fn a_recording_without_a_stream_is_not_well() {
 }
 
 #[test]
+fn a_query_that_finds_nothing_is_named_with_what_was_meant() {
+    let lab = Lab::new("record-typo");
+    let mut fake = lab.start(&["fake", "eeg:2@250", "counter:1@100"]);
+    fake.wait_for_line("sending");
+    let arguments =
+        ["record", "-o", "x.xdf", "--wait", "60", "--require", "EEG", "--seconds", "2", "EEG", "Makrers"];
+    let (code, out, err) = lab.run(&arguments);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    let row = out.lines().find(|line| line.contains("NO MATCH")).expect("a row");
+    assert!(row.contains("Makrers"), "{out}");
+    assert!(out.contains("no stream matches Makrers (did you mean Markers?)"), "{out}");
+    let (code, out, _) = lab.run(&["record", "-o", "y.xdf", "--seconds", "1.5", "Nowhere"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("no stream matches Nowhere") && out.contains("Fake eeg"), "{out}");
+    assert!(!out.contains("whatever comes"), "{out}");
+}
+
+#[test]
+fn while_a_stream_is_away_nothing_is_said_to_be_well_of_it() {
+    let lab = Lab::new("record-away");
+    let name = "Fake counter:1@250";
+    let mut fake = lab.start(&["fake", "counter@250"]);
+    fake.wait_for_line("sending");
+    let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", name]);
+    recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["rate"].as_f64().is_some()));
+    drop(fake);
+    let line = recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["phase"] == "recovering"));
+    let line = if stream(&line, name).expect("it")["away_seconds"] == 0.0 {
+        recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["away_seconds"] != 0.0))
+    } else {
+        line
+    };
+    let away = stream(&line, name).expect("it");
+    assert_eq!((&away["rate"], &away["trouble"]), (&Value::Null, &"CONNECTION LOST".into()), "{away}");
+    let (_, rest) = recorder.interrupt();
+    assert!(rest.contains("\"away_seconds\""), "{rest}");
+}
+
+#[test]
 fn a_required_stream_is_waited_for_and_later_ones_are_taken_in() {
     let lab = Lab::new("record-late");
     let mut recorder = lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", "EEG"]);

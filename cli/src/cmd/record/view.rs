@@ -7,10 +7,28 @@ use std::time::Instant;
 use schwann_xdf::Health;
 use serde_json::{Value, json};
 
+use super::search::Unmatched;
 use crate::cmd::survey::bytes;
+use crate::live::hidden::Unseen;
 use crate::live::recorder::{Phase, StreamStatus};
 use crate::live::table::{Align, Cell, Column, Table};
-use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
+use crate::live::verdict::{Trouble, Verdict};
+use crate::terminal::{
+    Look, Palette, Place, Screen, plural, printable, short_time, stopwatch, thousands, times,
+};
+
+/// What there is to show.
+pub(super) struct Scene {
+    pub(super) streams: Vec<StreamStatus>,
+    /// How each of the streams is.
+    pub(super) verdicts: Vec<Verdict>,
+    /// Queries that have found nothing.
+    pub(super) unmatched: Vec<Unmatched>,
+    /// Streams that are there and cannot be recorded from here.
+    pub(super) unseen: Vec<Unseen>,
+    /// Whether every stream is recorded that comes.
+    pub(super) takes_all: bool,
+}
 
 /// The screen of a recording.
 pub(super) struct View {
@@ -31,10 +49,11 @@ impl View {
     }
 
     /// Shows where things stand.
-    pub(super) fn show(&mut self, streams: &[StreamStatus], path: &Path, health: &Health) -> io::Result<()> {
+    pub(super) fn show(&mut self, scene: &Scene, path: &Path, health: &Health) -> io::Result<()> {
+        let streams = &scene.streams;
         let elapsed = self.began.elapsed().as_secs_f64();
         if self.screen.place() == Place::Terminal && !self.json {
-            let text = self.page(streams, path, health.file_bytes);
+            let text = self.page(scene, path, health.file_bytes);
             return self.screen.paint(&text);
         }
         if elapsed < self.next_line {
@@ -42,42 +61,43 @@ impl View {
         }
         self.next_line = elapsed + if self.json { 1.0 } else { LINE_EVERY };
         if self.json {
-            return writeln!(io::stdout(), "{}", json(streams, path, health.file_bytes, elapsed));
+            return writeln!(io::stdout(), "{}", json(scene, path, health.file_bytes, elapsed));
         }
-        let samples: u64 = streams.iter().map(|stream| stream.reading.sample_count).sum();
+        let samples = streams.iter().map(|stream| stream.reading.sample_count as usize).sum();
         let gaps = streams.iter().map(|stream| stream.reading.gap_count as usize).sum();
         let away = streams.iter().filter(|stream| stream.phase != Phase::Recording).count();
         let text = format!(
-            "{elapsed:7.1} s: {} ({away} not connected), {} samples, {}, {} in {}\n",
+            "{elapsed:7.1} s: {} ({away} not connected), {}, {}, {} in {}\n",
             plural(streams.len(), "stream"),
-            thousands(samples),
+            plural(samples, "sample"),
             plural(gaps, "gap"),
             bytes(health.file_bytes),
             path.display(),
-        );
+        ) + &scene.remarks();
         self.screen.paint(&text)
     }
 
     /// Says how it went.
     pub(super) fn conclude(
         &mut self,
-        streams: &[StreamStatus],
+        scene: &Scene,
         path: &Path,
         file_bytes: u64,
         lost_required: bool,
     ) -> io::Result<()> {
         if self.json {
-            let mut last = json(streams, path, file_bytes, self.began.elapsed().as_secs_f64());
+            let mut last = json(scene, path, file_bytes, self.began.elapsed().as_secs_f64());
             last["finished"] = true.into();
             last["required_lost"] = lost_required.into();
             return writeln!(io::stdout(), "{last}");
         }
-        let mut text = self.page(streams, path, file_bytes);
-        if streams.is_empty() {
-            text = format!(
-                "NOTHING was recorded in {}: no stream was found; why: schwann doctor\n",
-                path.display()
-            );
+        let mut text = self.page(scene, path, file_bytes);
+        if scene.streams.is_empty() {
+            let why = match scene.unmatched.first().filter(|unmatched| !unmatched.found.is_empty()) {
+                Some(_) => "no stream matches",
+                None => "no stream was found; why: schwann doctor",
+            };
+            text = format!("NOTHING was recorded in {}: {why}\n{}", path.display(), scene.remarks());
         }
         if lost_required {
             text.push_str("  a REQUIRED stream was not connected at the end\n");
@@ -87,7 +107,7 @@ impl View {
         Ok(())
     }
 
-    fn page(&self, streams: &[StreamStatus], path: &Path, file_bytes: u64) -> String {
+    fn page(&self, scene: &Scene, path: &Path, file_bytes: u64) -> String {
         let mut out = format!(
             "{}  {}, {}, {}\n\n",
             self.palette.paint(Look::Strong, "schwann record"),
@@ -95,20 +115,41 @@ impl View {
             bytes(file_bytes),
             stopwatch(self.began.elapsed().as_secs_f64()),
         );
-        if streams.is_empty() {
+        if scene.streams.is_empty() && scene.takes_all {
             out.push_str("  no stream yet; whatever comes is recorded; why there is none: schwann doctor\n");
-            return out;
+            return out + &scene.remarks();
         }
         let mut table = Table::new(&COLUMNS);
-        for stream in streams {
-            table.push(row(stream));
+        for (stream, verdict) in scene.streams.iter().zip(&scene.verdicts) {
+            table.push(row(stream, *verdict));
         }
+        scene.unmatched.iter().for_each(|unmatched| table.push(unmatched_row(unmatched)));
         out.push_str(&table.text(self.palette, self.screen.width()));
-        out
+        out + &scene.remarks()
     }
 }
 
-fn row(stream: &StreamStatus) -> Vec<Cell> {
+impl Scene {
+    /// A line for all that is not as it should be.
+    fn remarks(&self) -> String {
+        let explained = self.streams.iter().zip(&self.verdicts).filter_map(|(stream, verdict)| {
+            let why = verdict.trouble().and_then(Trouble::explained)?;
+            Some(format!("{} of {} {why}", stream.info.name(), stream.info.hostname()))
+        });
+        let unmatched =
+            self.unmatched.iter().map(|one| format!("no stream matches {}; {}", one.guess(), one.there()));
+        let unseen = self.unseen.iter().map(|unseen| format!("not recorded: {unseen}"));
+        explained.chain(unmatched).chain(unseen).map(|line| format!("  {}\n", printable(&line))).collect()
+    }
+}
+
+fn unmatched_row(unmatched: &Unmatched) -> Vec<Cell> {
+    let mut row = vec![Cell::from(unmatched.query.as_str()), Cell::looking(Look::Wrong, "NO MATCH")];
+    row.extend((2..COLUMNS.len()).map(|_| Cell::from("-")));
+    row
+}
+
+fn row(stream: &StreamStatus, verdict: Verdict) -> Vec<Cell> {
     let (info, reading) = (&stream.info, &stream.reading);
     let rate = match (reading.rate, info.nominal_rate()) {
         (None, _) => "-".to_owned(),
@@ -119,10 +160,15 @@ fn row(stream: &StreamStatus) -> Vec<Cell> {
         0 => Cell::from(if info.nominal_rate() == 0.0 { "-" } else { "none" }),
         count => Cell::looking(Look::Wrong, format!("{count} ({} samples)", thousands(reading.missing))),
     };
+    // What a sender sent while it was away is missing as well, and nothing tells how much that was.
+    let gaps = match stream.away_seconds {
+        0.0 => gaps,
+        away => Cell::looking(Look::Wrong, format!("away {}", stopwatch(away))),
+    };
     let lag = reading.lag_p99.map_or_else(|| "-".to_owned(), short_time);
     vec![
         info.name().to_string_lossy().into(),
-        state(stream),
+        state(stream, verdict),
         format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
         thousands(reading.sample_count).into(),
         rate.into(),
@@ -131,11 +177,15 @@ fn row(stream: &StreamStatus) -> Vec<Cell> {
     ]
 }
 
-fn state(stream: &StreamStatus) -> Cell {
+fn state(stream: &StreamStatus, verdict: Verdict) -> Cell {
     if stream.unrecorded > 0 {
         return Cell::looking(Look::Wrong, format!("{} NOT RECORDED", thousands(stream.unrecorded)));
     }
     match (stream.phase, stream.recoveries) {
+        (Phase::Connecting, _) if stream.refusal.is_some() => Cell::looking(Look::Wrong, "REFUSED"),
+        (Phase::Recording, _) if is_told(verdict) => {
+            Cell::looking(Look::Wrong, format!("recording, {verdict}"))
+        }
         (Phase::Connecting, _) => Cell::looking(Look::Faint, "connecting"),
         (Phase::Recording, 0) => Cell::looking(Look::Good, "recording"),
         (Phase::Recording, count) => {
@@ -147,10 +197,17 @@ fn state(stream: &StreamStatus) -> Cell {
     }
 }
 
-fn json(streams: &[StreamStatus], path: &Path, file_bytes: u64, elapsed: f64) -> Value {
-    let streams: Vec<_> = streams
+/// Whether a stream is in trouble that no other cell of its row tells.
+fn is_told(verdict: Verdict) -> bool {
+    verdict.trouble().is_some_and(|trouble| !matches!(trouble, Trouble::Gaps { .. }))
+}
+
+fn json(scene: &Scene, path: &Path, file_bytes: u64, elapsed: f64) -> Value {
+    let streams: Vec<_> = scene
+        .streams
         .iter()
-        .map(|stream| {
+        .zip(&scene.verdicts)
+        .map(|(stream, verdict)| {
             let (info, reading) = (&stream.info, &stream.reading);
             json!({
                 "name": info.name().to_string_lossy(),
@@ -170,6 +227,10 @@ fn json(streams: &[StreamStatus], path: &Path, file_bytes: u64, elapsed: f64) ->
                 "gap_count": reading.gap_count,
                 "missing": reading.missing,
                 "recoveries": stream.recoveries,
+                "away_seconds": stream.away_seconds,
+                "verdict": verdict.word(),
+                "trouble": verdict.trouble().map(|trouble| trouble.to_string()),
+                "explanation": verdict.trouble().and_then(Trouble::explained),
                 "unrecorded": stream.unrecorded,
             })
         })
@@ -179,6 +240,8 @@ fn json(streams: &[StreamStatus], path: &Path, file_bytes: u64, elapsed: f64) ->
         "file_bytes": file_bytes,
         "seconds": elapsed,
         "streams": streams,
+        "unmatched": scene.unmatched,
+        "unseen": scene.unseen.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 

@@ -68,6 +68,7 @@ function summarize(streams) {
     [number(stream => stream.health === "stopped" && !stream.refusal), "gone"],
     [number(stream => stream.refusal), "refused"],
     [number(stream => stream.health === "silent"), "silent"],
+    [number(stream => stream.trouble && stream.health === "live"), "not well"],
     [number(stream => stream.gaps > 0), "with gaps"],
   ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   const summary = element("summary"), total = plural(streams.length, "stream");

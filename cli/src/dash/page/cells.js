@@ -67,7 +67,7 @@ function describe(stream) {
   const shape = stream.nominal_rate > 0 ? `${plural(stream.channels, "channel")} at ${Number(stream.nominal_rate.toPrecision(6))} Hz`
     : `${plural(stream.channels, "channel")}, irregular`;
   const gone = stream.gone !== null && `gone for ${duration(stream.gone).replace(/\.\d+ s/, " s")}`;
-  return stream.refusal ?? [gone, stream.content, shape, stream.format, stream.host].filter(Boolean).join(" · ");
+  return stream.refusal ?? stream.trouble ?? [gone, stream.content, shape, stream.format, stream.host].filter(Boolean).join(" · ");
 }
 
 function fillState(element, health) {

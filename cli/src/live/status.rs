@@ -1,0 +1,85 @@
+//! Where the streams of a recording stand, and whether they are well.
+
+use schwann::inlet::Protection;
+use schwann::security::Refusal;
+use schwann::{StreamInfo, local_clock};
+
+use super::meter::Reading;
+use super::verdict::{Evidence, Reach, Verdict, judge, twins};
+
+/// Where one stream of the recording stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Phase {
+    /// Its sender is asked for the stream.
+    Connecting,
+    /// Samples arrive.
+    Recording,
+    /// Its sender went away and is looked for.
+    Recovering,
+    /// It is gone for good.
+    Lost,
+    /// Its description is of no use to a reader of the file.
+    Unreadable,
+}
+
+/// One stream of the recording.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamStatus {
+    /// The description of the stream.
+    pub(crate) info: StreamInfo,
+    /// Where it stands.
+    pub(crate) phase: Phase,
+    /// What was measured.
+    pub(crate) reading: Reading,
+    /// How the samples travel; nothing while there is no connection.
+    pub(crate) protection: Option<Protection>,
+    /// Since when its connection is as it is, in seconds on the local clock.
+    pub(crate) since: f64,
+    /// Why there is no session with the sender.
+    pub(crate) refusal: Option<Refusal>,
+    /// Times that it was lost and came back.
+    pub(crate) recoveries: u64,
+    /// How long it was away in all, in seconds.
+    pub(crate) away_seconds: f64,
+    /// Samples that arrived but are not in the file.
+    pub(crate) unrecorded: u64,
+}
+
+impl StreamStatus {
+    /// How the stream is at `now`, in seconds on the local clock; `has_twin` says whether another one claims to be
+    /// the same.
+    pub(crate) fn verdict(&self, has_twin: bool, now: f64) -> Verdict {
+        let reading = &self.reading;
+        let reach = match self.phase {
+            Phase::Connecting if self.refusal.is_some() => Reach::Refused,
+            Phase::Connecting => Reach::Connecting,
+            Phase::Recording => Reach::Connected,
+            Phase::Recovering => Reach::Away,
+            Phase::Lost | Phase::Unreadable => Reach::Gone,
+        };
+        let evidence = Evidence {
+            nominal_rate: self.info.nominal_rate(),
+            reach,
+            since: self.since,
+            rate: reading.measured_rate,
+            arrivals: reading.arrivals,
+            lag: reading.lag,
+            gap_count: reading.gap_count,
+            missing: reading.missing,
+            has_twin,
+        };
+        judge(&evidence, now)
+    }
+}
+
+/// How every stream of a recording is now.
+pub(crate) fn verdicts(streams: &[StreamStatus]) -> Vec<Verdict> {
+    let now = local_clock();
+    let is_there = |stream: &&StreamStatus| stream.phase == Phase::Recording;
+    let mut are_twins = twins(streams.iter().filter(is_there).map(|stream| &stream.info)).into_iter();
+    let judged = streams.iter().map(|stream| {
+        let has_twin = is_there(&stream) && are_twins.next().unwrap_or_default();
+        stream.verdict(has_twin, now)
+    });
+    judged.collect()
+}

@@ -1,0 +1,136 @@
+//! What is wrong with a stream is said by `schwann`, `record` and `doctor`, and what is sound is not accused.
+
+use serde_json::Value;
+
+use crate::harness::{Lab, stream};
+use crate::senders::{Habit, Sender, Stamps};
+
+/// Senders with one fault each, and what is to be said of them.
+fn faulty() -> Vec<(Habit, &'static str, &'static str)> {
+    let habit = Habit::sound;
+    vec![
+        (Habit { rate: 97.0, ..habit("Starved", 500.0) }, "RATE -80", "rate"),
+        (Habit { loses_one_of: Some(10), ..habit("Lossy", 500.0) }, "RATE -10", "rate"),
+        (Habit { ahead: 1_795_459_561.0, ..habit("Unix", 100.0) }, "STAMPS AHEAD", "stamps"),
+        (Habit { ahead: -90_000.0, ..habit("Old", 100.0) }, "STAMPS BEHIND", "stamps"),
+        (Habit { rate: 0.0, ..habit("Mute", 250.0) }, "NO SAMPLES", "no-samples"),
+        (Habit { source: "twin", ..habit("Pair", 100.0) }, "TWINS", "duplicate-source"),
+        (Habit { source: "twin", ..habit("Pair", 100.0) }, "TWINS", "duplicate-source"),
+    ]
+}
+
+/// Senders without a fault that are unlike the usual one.
+fn sound() -> Vec<Habit> {
+    let habit = Habit::sound;
+    vec![
+        habit("Smooth", 500.0),
+        Habit { block: 0.4, ..habit("Blocks", 500.0) },
+        Habit { block: 0.4, stamps: Stamps::OfTheBlock, ..habit("Stamped by the block", 500.0) },
+        habit("Slow", 0.1),
+        Habit { nominal: 0.0, rate: 3.0, ..habit("Irregular", 0.0) },
+        Habit { nominal: 0.0, rate: 0.0, ..habit("Markers", 0.0) },
+        // One device, several streams.
+        Habit { source: "headset", ..habit("Headset EEG", 250.0) },
+        Habit { source: "headset", ..habit("Headset ACC", 50.0) },
+    ]
+}
+
+fn start(lab: &Lab, habits: impl IntoIterator<Item = Habit>) -> Vec<Sender> {
+    habits.into_iter().map(|habit| Sender::start(lab, habit, None)).collect()
+}
+
+fn trouble(answer: &Value, name: &str) -> String {
+    stream(answer, name).map_or("(not seen)", |it| it["trouble"].as_str().unwrap_or_default()).to_owned()
+}
+
+#[test]
+fn every_fault_of_a_stream_is_seen_at_one_look() {
+    let lab = Lab::new("verdict-faults");
+    let faulty = faulty();
+    let _senders = start(&lab, faulty.iter().map(|(habit, ..)| *habit));
+    let (code, out, _) = lab.run(&["--json"]);
+    let answer = serde_json::from_str(&out).expect("JSON");
+    for (Habit { name, .. }, expected, _) in &faulty {
+        assert!(trouble(&answer, name).starts_with(expected), "{name}: {out}");
+    }
+    assert_eq!(code, 1);
+    let (_, shown, _) = lab.run(&["--once"]);
+    assert!(shown.contains("7 NOT WELL") && shown.contains("20,780 days ahead"), "{shown}");
+}
+
+#[test]
+fn every_fault_of_a_stream_is_a_finding_of_the_doctor() {
+    let lab = Lab::new("verdict-doctor");
+    let faulty = faulty();
+    let _senders = start(&lab, faulty.iter().map(|(habit, ..)| *habit));
+    let (_, out, _) = lab.run(&["doctor", "--json"]);
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    let findings = answer["findings"].as_array().expect("a list");
+    for (Habit { name, .. }, _, code) in &faulty {
+        let is_it = |finding: &Value| {
+            finding["code"] == *code && finding["what"].as_str().is_some_and(|it| it.contains(name))
+        };
+        assert!(findings.iter().any(is_it), "{name}: {out}");
+    }
+}
+
+#[test]
+fn what_is_sound_is_accused_by_nothing() {
+    let lab = Lab::new("verdict-sound");
+    let sound = sound();
+    let _senders = start(&lab, sound.iter().copied());
+    let (code, out, _) = lab.run(&["--json"]);
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    for Habit { name, .. } in &sound {
+        assert_eq!(trouble(&answer, name), "", "{name}: {out}");
+    }
+    assert_eq!(code, 0, "{out}");
+    let (_, out, _) = lab.run(&["doctor", "--json"]);
+    let about_streams = ["rate", "stamps", "no-samples", "gaps", "duplicate-source"];
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    let findings = answer["findings"].as_array().expect("a list");
+    let accused =
+        findings.iter().filter(|one| about_streams.contains(&one["code"].as_str().unwrap_or_default()));
+    assert_eq!(accused.count(), 0, "{out}");
+}
+
+#[test]
+fn a_recording_of_a_faulty_stream_says_so_and_is_not_good() {
+    let lab = Lab::new("verdict-record");
+    let _senders = start(&lab, [Habit { rate: 97.0, ..Habit::sound("Starved", 500.0) }]);
+    let mut recorder =
+        lab.start(&["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", "Starved"]);
+    recorder.wait_for(|line| trouble(line, "Starved").starts_with("RATE -80"));
+    let (code, rest) = recorder.interrupt();
+    assert_eq!(code, Some(1), "{rest}");
+}
+
+#[test]
+fn a_stream_of_another_session_is_not_called_refused() {
+    let lab = Lab::new("verdict-session");
+    let _sender = Sender::start(&lab, Habit::sound("Elsewhere", 100.0), Some("another-room"));
+    let (_, out, _) = lab.run(&["--once"]);
+    assert!(!out.contains("REFUSED") && !out.contains("clocks"), "{out}");
+    let told = out.lines().filter(|line| line.contains("Elsewhere") && line.contains("\"another-room\""));
+    assert_eq!(told.count(), 1, "{out}");
+}
+
+#[test]
+fn many_streams_are_shown_within_two_seconds_and_all_are_counted() {
+    let lab = Lab::with_ports("verdict-many", 256);
+    let _senders: Vec<_> = (0..70)
+        .map(|n| {
+            let name: &'static str = format!("Many {n}").leak();
+            Sender::start(&lab, Habit { block: 0.1, ..Habit::sound(name, 10.0) }, None)
+        })
+        .collect();
+    let (_, out, _) = lab.run(&["doctor", "--json"]);
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(answer["streams"], 70, "{out}");
+    let began = std::time::Instant::now();
+    let (_, out, _) = lab.run(&["--json"]);
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(answer["seconds"].as_f64().expect("a time") < 3.0, "{}", answer["seconds"]);
+    let ending = began.elapsed().as_secs_f64() - answer["seconds"].as_f64().expect("a time");
+    assert!(ending < 2.0, "it took {ending} s to end");
+}
