@@ -380,6 +380,16 @@ class Proxy:
         _, address = self.process.stdout.readline().split()
         self.port = int(address.rsplit(":", 1)[1])
 
+    def logs(self, *words, seconds=20):
+        """Whether it writes a line with all these words in time."""
+        deadline = time.monotonic() + seconds
+        while True:
+            if any(all(word in line for word in words) for line in self.log.read_text().splitlines()):
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.05)
+
     def methods(self):
         """The methods of the connections it has opened, in their order."""
         opened = [line for line in self.log.read_text().splitlines() if " opened, " in line]

@@ -1,6 +1,7 @@
 """MSE against libtorrent, the most used client: both roles, every method, no 40 ms stall, and the sidecar."""
 
 import random
+import socket
 
 import pytest
 
@@ -172,6 +173,53 @@ def test_a_recording_reaches_a_plain_client_through_the_command_proxy(programs, 
     seeder.add(recording, seed=True)
     assert leecher.leech(recording, seeder.port)
     assert set(proxy.methods()) == {"rc4"}
+
+
+@pytest.mark.parametrize("policy", ["preferred", "required"])
+def test_a_peer_that_wants_a_plain_payload_is_reached_unless_rc4_is_required(programs, torrent, started, policy):
+    seeder = clients.Libtorrent("plaintext")
+    proxy = clients.Proxy(programs, torrent.folder, "--outward", "127.0.0.1:0", "--policy", policy)
+    leecher = clients.Libtorrent("none", proxy_port=proxy.port)
+    started.extend([seeder, proxy, leecher])
+    seeder.add(torrent, seed=True)
+    if policy == "preferred":
+        assert leecher.leech(torrent, seeder.port)
+        assert set(proxy.methods()) == {"plaintext"}
+    else:
+        leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", seeder.port))
+        # The line names the peer, and what may be the matter.
+        assert proxy.logs(f"outward: 127.0.0.1:{seeder.port} failed: ", "wants the payload in the clear")
+        assert not proxy.methods()
+
+
+def test_a_torrent_is_added_to_a_relay_that_runs(programs, torrent, started):
+    listed = torrent.folder / "torrents.txt"
+    listed.write_text("# none yet\n")
+    seeder = clients.Libtorrent("none")
+    seeder.add(torrent, seed=True)
+    proxy = clients.Proxy(programs, torrent.folder, "--inward", "127.0.0.1:0", "--client", f"127.0.0.1:{seeder.port}",
+                          "--torrents-file", str(listed))
+    leecher = clients.Libtorrent("rc4")
+    started.extend([seeder, proxy, leecher])
+    leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", proxy.port))
+    assert proxy.logs("inward: 127.0.0.1:", "a torrent that is not here")
+    listed.write_text(f"{torrent.info_hash}\n")
+    assert proxy.logs("inward: torrents: 1")
+    assert leecher.leech(torrent, proxy.port)
+
+
+def test_the_attempts_of_one_address_are_as_many_as_the_command_was_told(programs, torrent, started):
+    proxy = clients.Proxy(programs, torrent.folder, "--inward", "127.0.0.1:0", "--client", "127.0.0.1:9", "--torrent",
+                          torrent.info_hash, "--attempts", "2")
+    started.append(proxy)
+    for _ in range(2):
+        with socket.create_connection(("127.0.0.1", proxy.port)) as peer:
+            peer.sendall(bytes(96))
+            assert peer.recv(1) == b""
+    assert not proxy.logs("tries too often", seconds=0)
+    with socket.create_connection(("127.0.0.1", proxy.port)) as peer:
+        assert peer.recv(1) == b""
+        assert proxy.logs(f"inward: 127.0.0.1:{peer.getsockname()[1]} failed: this address tries too often")
 
 
 def test_a_recording_leaves_a_plain_client_through_the_command_proxy(programs, recording, started):

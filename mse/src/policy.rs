@@ -41,7 +41,11 @@ impl Policy {
     /// Whether an incoming connection may begin as this attempt did.
     #[must_use]
     pub const fn accepts(self, attempt: Attempt) -> bool {
-        !matches!((self, attempt), (Self::Disabled, Attempt::Mse) | (Self::Required, Attempt::Plain))
+        match self {
+            Self::Disabled => matches!(attempt, Attempt::Plain),
+            Self::Required => matches!(attempt, Attempt::Mse),
+            Self::Allowed | Self::Preferred => true,
+        }
     }
 
     /// How a client tells a tracker over HTTP: query parameters to append, without a leading `&`.
@@ -61,7 +65,7 @@ impl Policy {
         matches!(self, Self::Preferred | Self::Required) as u8
     }
 
-    /// What to offer: RC4 alone under every policy. Offering plaintext too makes most clients select it,
+    /// What to offer first: RC4 alone under every policy. Offering plaintext too makes most clients select it,
     /// and forbids the initial payload.
     #[must_use]
     pub fn offer(self, handshake: &BtHandshake) -> Offer {
@@ -83,6 +87,9 @@ impl Policy {
 pub enum Attempt {
     /// With an MSE handshake.
     Mse,
+    /// With an MSE handshake that leaves it to the peer whether the payload is obfuscated. Some peers take the handshake and want
+    /// the payload in the clear.
+    MseAnyPayload,
     /// With the plain BitTorrent handshake.
     Plain,
 }
@@ -135,6 +142,18 @@ impl Failure {
         }
     }
 
+    /// Whether the peer speaks MSE and seems to have refused an obfuscated payload: it left at our offer, or selected another
+    /// method. A peer that has not the torrent looks the same.
+    #[must_use]
+    pub fn leaves_payload_open(&self) -> bool {
+        let refused = match self.cause {
+            Cause::Closed => true,
+            Cause::Handshake(error) => matches!(error, HandshakeError::MethodNotOffered { .. }),
+            Cause::PlainPeer | Cause::TimedOut => false,
+        };
+        refused && self.progress.is_some_and(|progress| progress.stage > Stage::Key)
+    }
+
     /// Whether the same attempt with a fresh key may well succeed: the peer left after step 3 and the
     /// secret began with a zero byte (spec: mse §7.12).
     #[must_use]
@@ -168,6 +187,9 @@ impl fmt::Display for Failure {
             Cause::PlainPeer => f.write_str("the peer speaks plain BitTorrent only")?,
             Cause::TimedOut => f.write_str("the peer did not answer in time")?,
         }
+        if self.cause == Cause::Closed && self.leaves_payload_open() {
+            f.write_str(" at our offer: it wants the payload in the clear, or has not this torrent")?;
+        }
         if self.suggests_another_group() {
             f.write_str("; this end is configured for the 1,024-bit group, the peer seems not to be")?;
         }
@@ -182,8 +204,10 @@ impl core::error::Error for Failure {}
 pub struct Dialling {
     policy: Policy,
     attempt: Attempt,
-    /// The other attempt is still open.
+    /// Going from MSE to plain, or back, is still open.
     other_left: bool,
+    /// Leaving the payload to the peer is still open.
+    any_payload_left: bool,
     fresh_key_left: bool,
 }
 
@@ -197,7 +221,8 @@ impl Dialling {
             Policy::Allowed => (remembered.unwrap_or(Attempt::Plain), true),
             Policy::Preferred => (remembered.unwrap_or(Attempt::Mse), true),
         };
-        Self { policy, attempt, other_left, fresh_key_left: true }
+        let any_payload_left = other_left && attempt != Attempt::MseAnyPayload;
+        Self { policy, attempt, other_left, any_payload_left, fresh_key_left: true }
     }
 
     /// How to begin the next connection.
@@ -213,15 +238,18 @@ impl Dialling {
             self.fresh_key_left = false;
             return Some(self);
         }
-        let (other, open) = match self.attempt {
-            Attempt::Mse => (Attempt::Plain, failure.leaves_plain_open()),
+        self.attempt = match self.attempt {
+            Attempt::Mse if self.any_payload_left && failure.leaves_payload_open() => {
+                self.any_payload_left = false;
+                return Some(Self { attempt: Attempt::MseAnyPayload, ..self });
+            }
+            Attempt::Mse | Attempt::MseAnyPayload if self.other_left && failure.leaves_plain_open() => {
+                Attempt::Plain
+            }
             // A peer that dropped the plain attempt may require MSE.
-            Attempt::Plain => (Attempt::Mse, true),
+            Attempt::Plain if self.other_left => Attempt::Mse,
+            _ => return None,
         };
-        if !(self.other_left && open) {
-            return None;
-        }
-        self.attempt = other;
         self.other_left = false;
         Some(self)
     }

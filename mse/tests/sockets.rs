@@ -101,6 +101,31 @@ fn policies_meet_as_the_table_says() {
 }
 
 #[test]
+fn a_peer_that_wants_the_payload_in_the_clear_is_reached_unless_rc4_is_required() {
+    for policy in [Policy::Preferred, Policy::Allowed, Policy::Required] {
+        let (listener, address) = listener();
+        let mut acceptor = Acceptor::new(TORRENT, Policy::Required);
+        acceptor.accept.methods = Methods::of(&[Method::Plaintext]);
+        acceptor.accept.preferred = Method::Plaintext;
+        let server = serve(listener, acceptor);
+        let dialler = Dialler::new(policy);
+        match dialler.dial(address, &handshake(b'a')) {
+            Ok(connection) => {
+                assert_ne!(policy, Policy::Required);
+                assert_eq!(connection.attempt, Attempt::MseAnyPayload);
+                assert_eq!(connection.method(), Method::Plaintext);
+                converse(connection);
+                assert_eq!(server.join().ok(), Some(Attempt::Mse));
+            }
+            Err(error) => {
+                assert_eq!(policy, Policy::Required, "{error}");
+                assert!(error.to_string().contains("payload in the clear"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn experience_with_a_peer_saves_the_failed_attempt_next_time() {
     let (listener, address) = listener();
     let dialler = Dialler::new(Policy::Preferred);

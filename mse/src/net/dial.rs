@@ -46,7 +46,7 @@ pub struct Dialler {
     pub policy: Policy,
     /// The group to compute in; only peers configured alike answer in another than the default.
     pub group: Group,
-    /// What to offer; [`Method::Plaintext`] makes most clients select it.
+    /// What to offer first; [`Method::Plaintext`] makes most clients select it.
     pub methods: Methods,
     /// For connecting, and again for the handshake. Ten seconds by default.
     pub timeout: Duration,
@@ -129,7 +129,11 @@ impl Dialler {
     ) -> Result<Stream<TcpStream>, DialError> {
         let deadline = Instant::now() + self.timeout;
         match attempt {
-            Attempt::Mse => self.initiate(socket, handshake, deadline),
+            Attempt::Mse => self.initiate(socket, handshake, self.methods, deadline),
+            Attempt::MseAnyPayload => {
+                let methods = Methods::from_bits(self.methods.bits() | Method::Plaintext.bit());
+                self.initiate(socket, handshake, methods, deadline)
+            }
             Attempt::Plain => begin_plain(socket, handshake, deadline),
         }
     }
@@ -138,11 +142,12 @@ impl Dialler {
         &self,
         socket: TcpStream,
         handshake: &BtHandshake,
+        methods: Methods,
         deadline: Instant,
     ) -> Result<Stream<TcpStream>, DialError> {
         let mut offer = self.policy.offer(handshake);
-        offer.methods = self.methods;
-        let late = self.methods.contains(Method::Plaintext);
+        offer.methods = methods;
+        let late = methods.contains(Method::Plaintext);
         if late {
             // Transmission 3.x reads an obfuscated initial payload as plain bytes (spec: mse §6).
             offer.initial_payload = Vec::new();

@@ -26,7 +26,7 @@ fn each_policy_dials_as_the_table_says() {
         while let Some(dialling) = next {
             attempts.push(dialling.attempt());
             let failure = match dialling.attempt() {
-                Attempt::Mse => closed,
+                Attempt::Mse | Attempt::MseAnyPayload => closed,
                 Attempt::Plain => dropped,
             };
             next = dialling.after(&failure);
@@ -39,12 +39,7 @@ fn each_policy_dials_as_the_table_says() {
 fn nobody_goes_plain_after_the_peer_has_shown_a_key() {
     let dialling = Dialling::new(Policy::Preferred, None);
     for stage in [Stage::Mark, Stage::Fields, Stage::Finished] {
-        for cause in [
-            Cause::Closed,
-            Cause::TimedOut,
-            Cause::Handshake(HandshakeError::NoSynchronisation),
-            Cause::Handshake(HandshakeError::MethodNotOffered { selected: 1 }),
-        ] {
+        for cause in [Cause::TimedOut, Cause::Handshake(HandshakeError::NoSynchronisation)] {
             assert_eq!(dialling.after(&Failure::mse(cause, at(stage, false))), None);
         }
     }
@@ -53,12 +48,31 @@ fn nobody_goes_plain_after_the_peer_has_shown_a_key() {
 }
 
 #[test]
+fn a_peer_that_leaves_at_the_offer_of_rc4_is_asked_once_more_with_the_payload_left_to_it() {
+    for cause in [Cause::Closed, Cause::Handshake(HandshakeError::MethodNotOffered { selected: 1 })] {
+        let refused = Failure::mse(cause, at(Stage::Mark, false));
+        for policy in [Policy::Preferred, Policy::Allowed] {
+            let next = Dialling::new(policy, Some(Attempt::Mse)).after(&refused).expect("once more");
+            assert_eq!(next.attempt(), Attempt::MseAnyPayload);
+            assert_eq!(next.after(&refused), None);
+        }
+        assert_eq!(Dialling::new(Policy::Required, None).after(&refused), None);
+    }
+    // What worked before may have changed.
+    let remembered = Dialling::new(Policy::Preferred, Some(Attempt::MseAnyPayload));
+    assert_eq!(remembered.attempt(), Attempt::MseAnyPayload);
+    let plain = remembered.after(&Failure::mse(Cause::Closed, SILENT)).expect("plain is open");
+    assert_eq!(plain.attempt(), Attempt::Plain);
+    assert_eq!(Dialling::new(Policy::Required, Some(Attempt::MseAnyPayload)).attempt(), Attempt::Mse);
+}
+
+#[test]
 fn a_short_secret_is_tried_again_once_with_a_fresh_key_before_anything_else() {
     let unlucky = Failure::mse(Cause::Closed, at(Stage::Mark, true));
-    for policy in [Policy::Preferred, Policy::Required] {
+    for (policy, last) in [(Policy::Preferred, Some(Attempt::MseAnyPayload)), (Policy::Required, None)] {
         let again = Dialling::new(policy, None).after(&unlucky).expect("once more");
         assert_eq!(again.attempt(), Attempt::Mse);
-        assert_eq!(again.after(&unlucky), None);
+        assert_eq!(again.after(&unlucky).map(|next| next.attempt()), last);
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::relay::relay;
-use super::{Carry, Event, ProxyError};
+use super::{Carry, Event, Failed, ProxyError, Target};
 use crate::bittorrent::BtHandshake;
 use crate::net::Acceptor;
 use crate::skey::Lookup;
@@ -29,11 +29,13 @@ impl<L: Lookup> Inward<L> {
     pub fn new(acceptor: Acceptor<L>, client: SocketAddr) -> Self {
         Self { acceptor, client }
     }
-}
 
-impl<L: Lookup + Send + Sync + 'static> Carry for Inward<L> {
-    fn carry(&self, socket: TcpStream, observe: &dyn Fn(Event)) -> Result<(), ProxyError> {
-        let peer = socket.peer_addr().map_err(ProxyError::Client)?;
+    fn carry_from(
+        &self,
+        peer: SocketAddr,
+        socket: TcpStream,
+        observe: &dyn Fn(Event),
+    ) -> Result<(), ProxyError> {
         let accepted = self.acceptor.accept(socket).map_err(ProxyError::Accept)?;
         let mut stream = accepted.stream;
         let mut first = [0; BtHandshake::LEN];
@@ -55,5 +57,13 @@ impl<L: Lookup + Send + Sync + 'static> Carry for Inward<L> {
         let bytes = relay(client, stream).map_err(ProxyError::Client)?;
         observe(Event::Closed { peer, bytes });
         Ok(())
+    }
+}
+
+impl<L: Lookup + Send + Sync + 'static> Carry for Inward<L> {
+    fn carry(&self, socket: TcpStream, observe: &dyn Fn(Event)) -> Result<(), Failed> {
+        let peer = socket.peer_addr().map_err(ProxyError::Client)?;
+        self.carry_from(peer, socket, observe)
+            .map_err(|error| Failed { peer: Some(Target::Address(peer)), error })
     }
 }

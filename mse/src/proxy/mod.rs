@@ -45,7 +45,7 @@ pub enum Event {
         bytes: (u64, u64),
     },
     /// It was not carried.
-    Failed(ProxyError),
+    Failed(Failed),
     /// It is being carried.
     Opened {
         /// The peer.
@@ -65,7 +65,7 @@ impl fmt::Display for Event {
             Self::Closed { peer, bytes: (to, from) } => {
                 write!(f, "{peer} closed, {to} bytes to it, {from} from it")
             }
-            Self::Failed(error) => write!(f, "failed: {error}"),
+            Self::Failed(failed) => failed.fmt(f),
             Self::Opened { peer, info_hash, method, .. } => {
                 write!(f, "{peer} opened, {method}")?;
                 info_hash.map_or(Ok(()), |info_hash| write!(f, ", {info_hash}"))
@@ -73,6 +73,32 @@ impl fmt::Display for Event {
         }
     }
 }
+
+/// A connection that was not carried.
+#[derive(Debug)]
+pub struct Failed {
+    /// The peer; `None` while the client has not named it.
+    pub peer: Option<Target>,
+    /// What went wrong.
+    pub error: ProxyError,
+}
+
+impl From<ProxyError> for Failed {
+    fn from(error: ProxyError) -> Self {
+        Self { peer: None, error }
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.peer {
+            Some(peer) => write!(f, "{peer} failed: {}", self.error),
+            None => write!(f, "failed: {}", self.error),
+        }
+    }
+}
+
+impl core::error::Error for Failed {}
 
 /// Why a connection was not carried.
 #[derive(Debug)]
@@ -112,7 +138,7 @@ pub trait Carry: Send + Sync + 'static {
     /// Carries one accepted connection to its end, telling `observe` what happens.
     ///
     /// - Errors: it was not carried; close it.
-    fn carry(&self, socket: TcpStream, observe: &dyn Fn(Event)) -> Result<(), ProxyError>;
+    fn carry(&self, socket: TcpStream, observe: &dyn Fn(Event)) -> Result<(), Failed>;
 }
 
 /// Accepts connections for as long as the listener lives, each on a thread of its own.
@@ -138,8 +164,8 @@ pub fn serve(
         let (sidecar, observe, seat) = (sidecar.clone(), observe.clone(), Seat(carried.clone()));
         thread::Builder::new().spawn(move || {
             let _seat = seat;
-            if let Err(error) = sidecar.carry(socket, &observe) {
-                observe(Event::Failed(error));
+            if let Err(failed) = sidecar.carry(socket, &observe) {
+                observe(Event::Failed(failed));
             }
         })?;
     }

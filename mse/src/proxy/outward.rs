@@ -9,8 +9,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::relay::relay;
-use super::socks5::{Reply, negotiate, reply};
-use super::{Carry, Event, ProxyError};
+use super::socks5::{Reply, Target, negotiate, reply};
+use super::{Carry, Event, Failed, ProxyError};
 use crate::bittorrent::{BtHandshake, PREFIX};
 use crate::net::{DialError, Dialler};
 use crate::policy::{Attempt, Policy};
@@ -45,8 +45,11 @@ impl Outward {
         Self { dialler: Dialler::new(policy), others, patience: Duration::from_secs(10) }
     }
 
-    fn connect(&self, client: &mut TcpStream) -> Result<(SocketAddr, TcpStream), ProxyError> {
-        let target = negotiate(client).map_err(ProxyError::Socks)?;
+    fn connect(
+        &self,
+        client: &mut TcpStream,
+        target: &Target,
+    ) -> Result<(SocketAddr, TcpStream), ProxyError> {
         let connected = target
             .resolve()
             .map_err(DialError::Connect)
@@ -59,12 +62,14 @@ impl Outward {
         reply(client, word).map_err(ProxyError::Client)?;
         connected.map_err(ProxyError::Dial)
     }
-}
 
-impl Carry for Outward {
-    fn carry(&self, mut client: TcpStream, observe: &dyn Fn(Event)) -> Result<(), ProxyError> {
-        client.set_read_timeout(Some(self.patience)).map_err(ProxyError::Client)?;
-        let (peer, socket) = self.connect(&mut client)?;
+    fn carry_to(
+        &self,
+        target: &Target,
+        mut client: TcpStream,
+        observe: &dyn Fn(Event),
+    ) -> Result<(), ProxyError> {
+        let (peer, socket) = self.connect(&mut client, target)?;
         let first = first_words(&mut client)?;
         client.set_read_timeout(None).map_err(ProxyError::Client)?;
         let (stream, attempt, info_hash) = match first {
@@ -86,6 +91,14 @@ impl Carry for Outward {
         let bytes = relay(client, stream).map_err(ProxyError::Client)?;
         observe(Event::Closed { peer, bytes });
         Ok(())
+    }
+}
+
+impl Carry for Outward {
+    fn carry(&self, mut client: TcpStream, observe: &dyn Fn(Event)) -> Result<(), Failed> {
+        client.set_read_timeout(Some(self.patience)).map_err(ProxyError::Client)?;
+        let target = negotiate(&mut client).map_err(ProxyError::Socks)?;
+        self.carry_to(&target, client, observe).map_err(|error| Failed { peer: Some(target), error })
     }
 }
 

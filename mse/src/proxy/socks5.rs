@@ -31,6 +31,16 @@ impl Target {
     }
 }
 
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            // The client's words must not steer a terminal.
+            Self::Name(name, port) => write!(f, "{}:{port}", name.escape_debug()),
+        }
+    }
+}
+
 /// Why a client was not understood.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -2,6 +2,7 @@
 
 mod check;
 mod proxy;
+mod torrents;
 
 use crate::exit::Outcome;
 
