@@ -7,7 +7,6 @@
 
 extern crate alloc;
 
-mod caller;
 mod cmd;
 mod dash;
 mod doctor;

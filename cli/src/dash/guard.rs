@@ -19,7 +19,6 @@ use std::{
 };
 
 use super::request::{Refusal, Request};
-use crate::caller::Caller;
 
 /// Decides about requests.
 #[derive(Debug)]
@@ -61,28 +60,35 @@ impl Guard {
 
     /// The address of the page, for a person; it holds the token.
     pub(super) fn url(&self) -> String {
-        self.url_with("token", &self.token)
+        self.url_at(self.shown, "token", &self.token)
     }
 
     /// An address that opens the page once, soon, and for a process of this user; it replaces one that was not used.
     ///
-    /// - Errors: the system has no random numbers.
-    pub(super) fn ticket_url(&self) -> Result<String, getrandom::Error> {
-        let ticket = Ticket { token: Token::random()?, until: Instant::now() + TICKET_TIME };
-        let url = self.url_with("ticket", &ticket.token);
+    /// None without random numbers, and none where the page is not on loopback: there the system tells no user.
+    pub(super) fn ticket_url(&self) -> Option<String> {
+        let loopback = match self.address.ip() {
+            ip if ip.is_loopback() => ip,
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            _ => return None,
+        };
+        let ticket = Ticket { token: Token::random().ok()?, until: Instant::now() + TICKET_TIME };
+        let url = self.url_at(loopback, "ticket", &ticket.token);
         *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(ticket);
-        Ok(url)
+        Some(url)
     }
 
-    fn url_with(&self, key: &str, token: &Token) -> String {
-        format!("http://{}/?{key}={}", SocketAddr::new(self.shown, self.address.port()), token.0)
+    fn url_at(&self, ip: IpAddr, key: &str, token: &Token) -> String {
+        format!("http://{}/?{key}={}", SocketAddr::new(ip, self.address.port()), token.0)
     }
 
-    /// Decides about a request. `caller` says whose process sent it; it is asked only where that matters.
+    /// Decides about a request. `is_own_users` says whether a process of this user sent it; it is
+    /// asked only where that matters.
     pub(super) fn admit(
         &self,
         request: &Request,
-        caller: impl FnOnce() -> Caller,
+        is_own_users: impl FnOnce() -> bool,
     ) -> Result<Admission, Refusal> {
         let is_own_origin = |origin: &String| origin.strip_prefix("http://") == Some(request.host.as_str());
         let origin_is_good = match &request.origin {
@@ -103,18 +109,18 @@ impl Guard {
             return Ok(Admission::Granted);
         }
         match in_query("ticket=") {
-            Some(given) if self.take_ticket(given, caller) => Ok(Admission::Welcome),
+            Some(given) if self.take_ticket(given, is_own_users) => Ok(Admission::Welcome),
             _ => Err(Refusal::Locked),
         }
     }
 
     /// Whether this is the ticket, and in the right hands; then it is used up.
-    fn take_ticket(&self, given: &str, caller: impl FnOnce() -> Caller) -> bool {
+    fn take_ticket(&self, given: &str, is_own_users: impl FnOnce() -> bool) -> bool {
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it =
             ticket.as_ref().is_some_and(|ticket| Instant::now() < ticket.until && ticket.token.is(given));
         // Who reads it in the list of processes can neither use it nor use it up.
-        is_it && caller() != Caller::Other && ticket.take().is_some()
+        is_it && is_own_users() && ticket.take().is_some()
     }
 
     /// The header that makes the browser remember the token.
@@ -240,10 +246,10 @@ mod tests {
         ] {
             let mut request = request(host, origin, web_socket);
             request.cookie = cookie(&guard);
-            let admission = guard.admit(&request, || Caller::Own);
+            let admission = guard.admit(&request, || true);
             assert_eq!(admission, expected, "{host} {origin:?} {web_socket:?}");
             request.cookie = String::new();
-            assert!(guard.admit(&request, || Caller::Own).is_err(), "without the token: {host}");
+            assert!(guard.admit(&request, || true).is_err(), "without the token: {host}");
         }
     }
 
@@ -256,7 +262,7 @@ mod tests {
             let url = guard.url();
             let token = secret(&url, ":16570/?token=");
             let mut request = request(host, None, None);
-            let admission = |request: &Request| guard.admit(request, || Caller::Own);
+            let admission = |request: &Request| guard.admit(request, || true);
             assert_eq!(admission(&request), Err(Refusal::Locked));
             request.query = format!("token={}", &token[1..]);
             assert_eq!(admission(&request), Err(Refusal::Locked));
@@ -273,12 +279,19 @@ mod tests {
     #[test]
     fn a_ticket_serves_once_and_no_other_user() {
         let guard = guard("127.0.0.1:16570");
-        let url = guard.ticket_url().expect("random numbers");
+        let url = guard.ticket_url().expect("on loopback");
         assert!(!url.contains(&guard.token.0), "the token stays off the command line");
         let mut request = request("127.0.0.1:16570", None, None);
         request.query = format!("ticket={}", secret(&url, "/?ticket="));
-        assert_eq!(guard.admit(&request, || Caller::Other), Err(Refusal::Locked));
-        assert_eq!(guard.admit(&request, || Caller::Own), Ok(Admission::Welcome));
-        assert_eq!(guard.admit(&request, || Caller::Own), Err(Refusal::Locked));
+        assert_eq!(guard.admit(&request, || false), Err(Refusal::Locked));
+        assert_eq!(guard.admit(&request, || true), Ok(Admission::Welcome));
+        assert_eq!(guard.admit(&request, || true), Err(Refusal::Locked));
+    }
+
+    #[test]
+    fn a_ticket_leads_over_loopback_or_is_not_given() {
+        let url = guard("0.0.0.0:16570").ticket_url().expect("loopback is served as well");
+        assert!(url.starts_with("http://127.0.0.1:16570/?ticket="), "{url}");
+        assert_eq!(guard("192.168.1.7:16570").ticket_url(), None);
     }
 }

@@ -12,6 +12,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use schwann_fieldtrip::door::{self, Stranger};
 use tungstenite::handshake::derive_accept_key;
 
 use super::{
@@ -20,7 +21,6 @@ use super::{
     lab::Lab,
     request::{self, Refusal, Request},
 };
-use crate::caller::{Caller, caller};
 
 /// A server that runs until it is dropped.
 #[derive(Debug)]
@@ -58,10 +58,8 @@ impl Server {
         self.shared.guard.url()
     }
 
-    /// An address that opens the page once, for a browser whose command line others see.
-    ///
-    /// - Errors: the system has no random numbers.
-    pub(super) fn ticket_url(&self) -> Result<String, getrandom::Error> {
+    /// An address that opens the page once, for a browser whose command line others see; see [`Guard::ticket_url`].
+    pub(super) fn ticket_url(&self) -> Option<String> {
         self.shared.guard.ticket_url()
     }
 }
@@ -108,11 +106,7 @@ impl Shared {
         stream.set_write_timeout(Some(WRITE_TIME))?;
         stream.set_nodelay(true)?;
         let outcome = request::read(&mut stream).and_then(|request| {
-            let caller = || match (stream.local_addr(), stream.peer_addr()) {
-                (Ok(here), Ok(there)) => caller(here, there),
-                _ => Caller::Other,
-            };
-            let admission = self.guard.admit(&request, caller)?;
+            let admission = self.guard.admit(&request, || is_own_users(&stream))?;
             Ok((request, admission))
         });
         match outcome {
@@ -141,6 +135,16 @@ impl Shared {
             }
             None => request::refuse(&mut stream, Refusal::NotFound),
         }
+    }
+}
+
+/// Whether a process of this user is at the other end, as far as the system tells.
+fn is_own_users(stream: &TcpStream) -> bool {
+    match door::check_tcp(stream) {
+        Ok(()) => true,
+        // Other systems tell nothing; there a ticket is worth what its being used up is.
+        Err(Stranger::Unknown) => !cfg!(target_os = "linux"),
+        Err(_) => false,
     }
 }
 

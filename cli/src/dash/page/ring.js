@@ -96,9 +96,14 @@ export class Ring {
         const at = (slot * channels + channel) * 2, low = center - this.#values[at] * gain, high = center - this.#values[at + 1] * gain;
         if (low !== low) { previous = NaN; continue; } // No number: the line breaks.
         const broken = previous !== previous;
-        // Over the seam of the ring the line goes on from just outside.
         const [enter, leave] = Math.abs(low - previous) < Math.abs(high - previous) ? [low, high] : [high, low];
-        if (broken) pen.moveTo(slot + 0.5, enter); else if (slot < x) { pen.moveTo(slot - 0.5, previous); pen.lineTo(slot + 0.5, enter); } else {
+        if (broken) pen.moveTo(slot + 0.5, enter); else if (slot < x) {
+          // Over the seam of the ring the line leaves on the right, and enters on the left.
+          pen.moveTo(x + 0.5, previous);
+          pen.lineTo(slot + this.#slots + 0.5, enter);
+          pen.moveTo(x - this.#slots + 0.5, previous);
+          pen.lineTo(slot + 0.5, enter);
+        } else {
           if (slot === slots[0]) pen.moveTo(x + 0.5, previous);
           pen.lineTo(slot + 0.5, enter);
         }
