@@ -22,8 +22,8 @@ ALLOWED = {
     "schwann-capi": {"schwann", "schwann-proto"},
     "schwann-bench": {"schwann", "schwann-aead", "schwann-fieldtrip", "schwann-mse", "schwann-proto",
                       "schwann-session"},
-    "schwann-cli": {"schwann", "schwann-fieldtrip", "schwann-mse", "schwann-node",
-                    "schwann-proto", "schwann-session", "schwann-xdf"},
+    "schwann-cli": {"schwann", "schwann-fieldtrip", "schwann-mse", "schwann-proto",
+                    "schwann-session", "schwann-xdf"},
     "schwann-node-capi": {"schwann-node", "schwann-proto", "schwann-session"},
     "schwann-node-smoltcp": {"schwann-node"},
 }

@@ -164,15 +164,14 @@ fn a_wrong_passphrase_opens_nothing() {
 
 #[test]
 fn a_microcontroller_is_given_its_keys_as_lines_or_as_an_image() {
-    use schwann_node::provision::{Keys, Paste, Pasted, join, put_request};
+    use schwann_session::provision::{Keys, Paste, Pasted, Request, join};
     use schwann_session::{DeviceKey, SystemEntropy};
 
     let lab = Machine::new("micro", "lab");
     lab.says(&["init"]);
     let seed = [9; 32];
-    let mut request = Vec::new();
-    put_request(&DeviceKey::from_seed(&seed), "cap 7", &mut request).expect("a vector takes everything");
-    let said = lab.says(&["issue", "--device", core::str::from_utf8(&request).expect("text")]);
+    let request = Request { device: DeviceKey::from_seed(&seed).public(), name: "cap 7" };
+    let said = lab.says(&["issue", "--device", &request.to_string()]);
     assert!(said.contains("cap 7"));
     let mut room = [0; 1024];
     let mut paste = Paste::new(&mut room);

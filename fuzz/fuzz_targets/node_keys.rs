@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use schwann_node::key_slots::{self, Flash, FlashError, Slot};
-use schwann_node::provision::{Keys, Paste, Pasted, join};
 use schwann_session::SystemEntropy;
+use schwann_session::key_slots::{self, Flash, FlashError, Slot};
+use schwann_session::provision::{Keys, Paste, Pasted, join};
 
 /// Two slots that hold what the fuzzer wants.
 struct Chip<'a>([&'a [u8]; 2]);

@@ -16,6 +16,9 @@
 //! Before working here, read `docs/spec/secure-session.md`; the code cites its sections as
 //! `spec: secure-session §n`. What is promised against whom is in `docs/threat-model.md`.
 //!
+//! A microcontroller's keys are here, too: how they are written down for it ([`provision`]) and how its flash keeps
+//! them ([`key_slots`]). The desktop writes them, the device reads them.
+//!
 //! It does not keep files, open sockets, write logs or decide who may speak plainly: the engine does.
 #![forbid(unsafe_code)]
 #![no_std]
@@ -53,10 +56,12 @@ mod kem;
 #[cfg(not(feature = "hybrid"))]
 #[path = "kem_absent.rs"]
 mod kem;
+pub mod key_slots;
 #[cfg(feature = "alloc")]
 pub mod keystore;
 mod layer;
 mod noise;
+pub mod provision;
 mod record;
 mod refusal;
 mod revocation;

@@ -3,10 +3,9 @@
 use core::{ffi::c_void, mem::MaybeUninit, ptr, slice, sync::atomic::AtomicU32};
 
 use schwann_node::{
-    Control, LinkState, Micros, Outlet, Producer, Security, Service, Surroundings, Wait, provision::Keys,
-    ring,
+    Control, LinkState, Member, Micros, Outlet, Producer, Security, Service, Surroundings, Wait, ring,
 };
-use schwann_session::{Calendar, Entropy as _, UnixSeconds};
+use schwann_session::{Calendar, Entropy as _, UnixSeconds, provision::Keys};
 
 use crate::settings::{Counters, Dice, Settings};
 
@@ -94,7 +93,7 @@ fn make(
         None => Security::Off,
         // A record's 20 bytes of its own.
         Some(content) => {
-            Security::Require(keys.write(Keys::parse(content, RX - 20, &mut dice).ok()?).member())
+            Security::Require(Member::of(keys.write(Keys::parse(content, RX - 20, &mut dice).ok()?)))
         }
     };
     let (producer, consumer) = ring(words, control, settings.shape()?, settings.keep())?;

@@ -2,6 +2,7 @@
 
 use schwann_session::{
     Calendar, ClassicSuite, Context, Credentials, Entropy, Lab, RevocationList, discovery::DiscoveryKey,
+    provision::Keys,
 };
 
 use crate::time::Micros;
@@ -20,6 +21,15 @@ pub struct Member<'a> {
     pub discovery: &'a DiscoveryKey,
     /// Who finds a node that requires sealing.
     pub visible: Visible,
+}
+
+impl<'a> Member<'a> {
+    /// The membership that a device's keys make, found by members alone.
+    #[must_use]
+    pub fn of(keys: &'a Keys<'_>) -> Self {
+        let Keys { lab, credentials, revoked, discovery } = keys;
+        Self { credentials, lab, revoked: *revoked, discovery, visible: Visible::Members }
+    }
 }
 
 /// Who finds a node that requires sealing. Samples and full descriptions go to members alone in either case.

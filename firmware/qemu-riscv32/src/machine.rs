@@ -9,7 +9,7 @@ use core::{
 };
 
 use schwann_node::Micros;
-use schwann_node::key_slots::{Flash, FlashError, Slot};
+use schwann_session::key_slots::{Flash, FlashError, Slot};
 
 global_asm!(
     ".section .text.start, \"ax\"",

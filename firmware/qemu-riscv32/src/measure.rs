@@ -7,12 +7,12 @@ use core::sync::atomic::AtomicU32;
 
 use schwann_aead::{Key, Nonce, seal_in_place};
 use schwann_node::{
-    Control, Found, Inlet, InletState, Keep, Micros, Outlet, Pace, Security, Shape, Surroundings, Wanted,
-    provision::Keys, ring,
+    Control, Found, Inlet, InletState, Keep, Member, Micros, Outlet, Pace, Security, Shape, Surroundings,
+    Wanted, ring,
 };
 use schwann_node_smoltcp::LINKS;
 use schwann_proto::{stream::ChannelFormat, wire::ByteWriter};
-use schwann_session::{BareResponder, Datagrams, Secure, Suite, UnixSeconds};
+use schwann_session::{BareResponder, Datagrams, Secure, Suite, UnixSeconds, provision::Keys};
 
 use crate::{
     machine,
@@ -106,13 +106,16 @@ fn hybrid() {
     let Some((_producer, consumer)) = ring(wide_ring(), &mut control, shape, Keep::Newest) else {
         machine::exit(10)
     };
-    let security = Security::Require(one.member());
+    let security = Security::Require(Member::of(&one));
     let Ok(mut outlet) = Outlet::<'_, 1, 1458, 2048>::new(description, consumer, security, Pace::EverySample)
     else {
         machine::exit(13)
     };
-    let mut inlet =
-        Inlet::<'_, 2048, 2048>::new(wanted(&description), Security::Require(two.member()), Suite::Hybrid);
+    let mut inlet = Inlet::<'_, 2048, 2048>::new(
+        wanted(&description),
+        Security::Require(Member::of(&two)),
+        Suite::Hybrid,
+    );
     let (mut span, mut deepest) = (Span::default(), 0);
     connect(&mut outlet, 0, &mut inlet, Micros(1_000_000), first, second, &mut span, &mut deepest);
     if inlet.state() != InletState::Receiving {
@@ -193,7 +196,7 @@ fn feeds(sealed: bool, subscribers: usize, batch: u32) {
     else {
         machine::exit(12)
     };
-    let security = |keys| if sealed { Security::Require(Keys::member(keys)) } else { Security::Off };
+    let security = |keys| if sealed { Security::Require(Member::of(keys)) } else { Security::Off };
     let mut control = Control::new();
     let description = transcript::description();
     let shape = Shape::numbers(ChannelFormat::Float32, 8);

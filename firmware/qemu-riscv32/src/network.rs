@@ -2,12 +2,10 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use schwann_node::{
-    Description, Member, Micros, Place, Security, Surroundings, Uid, Wait, key_slots, provision::Keys,
-};
+use schwann_node::{Description, Member, Micros, Place, Security, Surroundings, Uid, Wait};
 use schwann_node_smoltcp::{Board, Buffers, LINKS, SOCKETS, Server, instant};
 use schwann_proto::stream::ChannelFormat;
-use schwann_session::{Calendar, Entropy as _};
+use schwann_session::{Calendar, Entropy as _, key_slots, provision::Keys};
 use smoltcp::{
     iface::{Config, Interface, SocketStorage},
     wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address},
@@ -67,7 +65,7 @@ pub fn run(settings: &Settings) -> ! {
     let mut key_memory = [0; 1024];
     let keys = if settings.sealed { Some(keys(&mut key_memory, &mut dice, RX - 20)) } else { None };
     let security = keys.as_ref().map_or(Security::Off, |keys| {
-        Security::Require(Member { visible: settings.visible, ..keys.member() })
+        Security::Require(Member { visible: settings.visible, ..Member::of(keys) })
     });
     let mut uid = [0; 16];
     if dice.fill(&mut uid).is_err() {

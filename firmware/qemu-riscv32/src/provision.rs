@@ -1,11 +1,10 @@
 //! A new device: makes its key, prints the request, and stores what is pasted on the serial line.
 
-use schwann_node::{
-    Micros, key_slots,
-    provision::{Keys, Paste, Pasted, join, put_request},
+use schwann_node::Micros;
+use schwann_session::{
+    DeviceKey, Entropy as _, key_slots,
+    provision::{Keys, Paste, Pasted, Request, join},
 };
-use schwann_proto::wire::ByteWriter;
-use schwann_session::{DeviceKey, Entropy as _};
 
 use crate::{card::Dice, machine, say};
 
@@ -16,11 +15,7 @@ pub fn run() -> ! {
         say!("no random generator");
         machine::exit(5);
     }
-    let mut line = [0; 160];
-    let mut writer = ByteWriter::new(&mut line);
-    // A key and a short name fit.
-    let _ = put_request(&DeviceKey::from_seed(&seed), "qemu", &mut writer);
-    say!("request {}", core::str::from_utf8(writer.written()).unwrap_or_default());
+    say!("request {}", Request { device: DeviceKey::from_seed(&seed).public(), name: "qemu" });
     let mut pasted = [0; 1024];
     let mut paste = Paste::new(&mut pasted);
     let len = loop {

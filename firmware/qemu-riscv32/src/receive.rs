@@ -1,6 +1,6 @@
 //! Hart 1 as a receiver: finds a stream of the desktop, checks every sample of it, and measures its clock.
 
-use schwann_node::{Finder, Inlet, InletState, Micros, Security, Surroundings, Wait, Wanted};
+use schwann_node::{Finder, Inlet, InletState, Member, Micros, Security, Surroundings, Wait, Wanted};
 use schwann_node_smoltcp::instant;
 use schwann_proto::wire::ByteWriter;
 use schwann_session::Suite;
@@ -33,7 +33,7 @@ pub fn run(settings: &Settings) -> ! {
     let mut dice = Dice::new();
     let mut key_memory = [0; 1024];
     let keys = settings.sealed.then(|| network::keys(&mut key_memory, &mut dice, RECORD));
-    let security = keys.as_ref().map_or(Security::Off, |keys| Security::Require(keys.member()));
+    let security = keys.as_ref().map_or(Security::Off, |keys| Security::Require(Member::of(keys)));
     let mut iface = network::interface(settings, &mut card);
     let mut storage = [const { SocketStorage::EMPTY }; 2];
     let mut sockets = SocketSet::new(&mut storage[..]);

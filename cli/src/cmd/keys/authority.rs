@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use schwann::trust::store::{self, AUTHORITY};
-use schwann_node::{key_slots, provision};
 use schwann_session::keystore::Kind;
 use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, Roles, SystemEntropy};
+use schwann_session::{key_slots, provision};
 
 use super::text::{self, Secret};
 use super::{Keys, damaged, failed, statement};
@@ -46,7 +46,7 @@ impl Keys {
         let mut out = io::stdout().lock();
         let serial = membership.certificate.statement.serial;
         writeln!(out, "Certificate {serial} for {name}, {}.\n{what_to_do}", device.fingerprint())?;
-        out.write_all(&membership.to_lines()?)?;
+        out.write_all(membership.to_lines()?.as_bytes())?;
         Ok(Exit::Good)
     }
 

@@ -1,8 +1,9 @@
 //! What is copied between machines as text.
 
+use core::fmt::Write as _;
 use std::io::{BufRead, Read as _};
 
-use schwann_node::provision::{self, Paste, Pasted};
+use schwann_session::provision::{Lines, Paste, Pasted, Request};
 use schwann_session::{Certificate, Lab, PublicKey, RevocationList};
 use zeroize::Zeroizing;
 
@@ -14,7 +15,7 @@ pub(super) type Secret = Zeroizing<Vec<u8>>;
 
 /// A device's request for a certificate.
 pub(super) fn request(device: &PublicKey, name: &str) -> String {
-    hex(&[&device.0, name.as_bytes()].concat())
+    Request { device: *device, name }.to_string()
 }
 
 /// Reads what [`request`] made.
@@ -36,9 +37,10 @@ impl Membership {
     /// Lines to be copied, as a microcontroller takes them, too.
     ///
     /// They hold the lab's discovery key.
-    pub(super) fn to_lines(&self) -> Result<Secret, Problem> {
-        let mut lines = Secret::default();
-        provision::put_lines(&self.to_bytes(), &mut *lines).map_err(failed)?;
+    pub(super) fn to_lines(&self) -> Result<Zeroizing<String>, Problem> {
+        let mut lines = Zeroizing::<String>::default();
+        write!(lines, "{}", Lines(&self.to_bytes()))
+            .map_err(|_| failed("the revocation list is too long"))?;
         Ok(lines)
     }
 
@@ -82,10 +84,6 @@ fn no_membership() -> Problem {
     Problem::Failed(String::from(
         "this is no certificate; paste all lines that `schwann keys issue` printed on the lab's machine",
     ))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

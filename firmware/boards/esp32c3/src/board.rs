@@ -2,12 +2,12 @@
 
 use esp_hal::{rng::Trng, time::Instant};
 use esp_storage::FlashStorage;
-use schwann_node::{
-    Micros, Surroundings,
+use schwann_node::{Micros, Surroundings};
+use schwann_node_smoltcp::Board;
+use schwann_session::{
+    Calendar, Entropy, NoEntropy, UnixSeconds,
     key_slots::{Flash, FlashError, Slot},
 };
-use schwann_node_smoltcp::Board;
-use schwann_session::{Calendar, Entropy, NoEntropy, UnixSeconds};
 
 pub fn now() -> Micros {
     Micros(Instant::now().duration_since_epoch().as_micros())

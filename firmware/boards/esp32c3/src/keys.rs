@@ -2,12 +2,11 @@
 
 use esp_hal::{Blocking, usb::usb_serial_jtag::UsbSerialJtag};
 use esp_println::println;
-use schwann_node::{
+use schwann_session::{
+    DeviceKey, Entropy as _,
     key_slots::{self, SlotError},
-    provision::{Keys, Paste, Pasted, join, put_request},
+    provision::{Keys, Paste, Pasted, Request, join},
 };
-use schwann_proto::wire::ByteWriter;
-use schwann_session::{DeviceKey, Entropy as _};
 
 use crate::board::{Dice, KeyFlash};
 
@@ -40,11 +39,7 @@ pub fn load<'a>(
 fn provision(flash: &mut KeyFlash<'_>, serial: &mut UsbSerialJtag<'_, Blocking>, dice: &mut Dice) {
     let mut seed = [0; 32];
     dice.fill(&mut seed).expect("the chip's generator does not fail");
-    let mut line = [0; 160];
-    let mut writer = ByteWriter::new(&mut line);
-    // A key and a short name fit.
-    let _ = put_request(&DeviceKey::from_seed(&seed), "esp32c3", &mut writer);
-    println!("request {}", core::str::from_utf8(writer.written()).unwrap_or_default());
+    println!("request {}", Request { device: DeviceKey::from_seed(&seed).public(), name: "esp32c3" });
     let mut pasted = [0; KEYS_LEN];
     let mut paste = Paste::new(&mut pasted);
     let len = loop {

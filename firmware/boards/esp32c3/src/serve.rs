@@ -1,9 +1,9 @@
 //! The outlet, on whatever carries frames.
 
 use esp_println::println;
-use schwann_node::{Consumer, Description, Outlet, Pace, Place, Security, Uid, provision::Keys};
+use schwann_node::{Consumer, Description, Member, Outlet, Pace, Place, Security, Uid};
 use schwann_node_smoltcp::{Buffers, LINKS, SOCKETS, Server, instant};
-use schwann_session::Entropy as _;
+use schwann_session::{Entropy as _, provision::Keys};
 use smoltcp::{
     iface::{Config, Interface, SocketHandle, SocketStorage},
     phy::Device,
@@ -47,7 +47,7 @@ pub fn serve<D: Device>(
         desc: "",
     };
     println!("{}", calendar());
-    let security = Security::Require(keys.member());
+    let security = Security::Require(Member::of(keys));
     let mut outlet = Outlet::<'_, LINKS, RX, TX>::new(description, samples, security, Pace::EverySample)
         .expect("the description is this stream's");
     let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(address)));

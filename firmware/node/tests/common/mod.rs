@@ -6,13 +6,13 @@ pub(crate) mod pair;
 use core::sync::atomic::AtomicU32;
 
 use schwann_node::{
-    Description, Inlet, Keep, LinkState, Micros, Outlet, Pace, Place, Producer, Security, Shape,
-    Surroundings, Uid, key_slots, provision::Keys, ring,
+    Description, Inlet, Keep, LinkState, Member, Micros, Outlet, Pace, Place, Producer, Security, Shape,
+    Surroundings, Uid, ring,
 };
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::{
     AuthorityKey, Calendar, Certificate, DeviceKey, DeviceName, Entropy, Flags, LabId, NoEntropy,
-    RevocationList, Roles, Statement, SystemEntropy, UnixSeconds,
+    RevocationList, Roles, Statement, SystemEntropy, UnixSeconds, key_slots, provision::Keys,
 };
 
 pub(crate) type NodeOutlet = Outlet<'static, 4, 1458, 2048>;
@@ -93,7 +93,7 @@ impl Lab {
     ) -> Security<'static> {
         let content = self.content(serial, change).leak();
         let keys = Box::leak(Box::new(Keys::parse(content, most, &mut SystemEntropy).expect("keys")));
-        Security::Require(keys.member())
+        Security::Require(Member::of(keys))
     }
 }
 

@@ -5,14 +5,14 @@
 use core::sync::atomic::AtomicU32;
 
 use schwann_node::{
-    Control, Description, Found, Inlet, InletState, Keep, Micros, Outlet, Pace, Place, Security, Shape,
-    Surroundings, Uid, Wanted, provision::Keys, ring,
+    Control, Description, Found, Inlet, InletState, Keep, Member, Micros, Outlet, Pace, Place, Security,
+    Shape, Surroundings, Uid, Wanted, ring,
 };
 use schwann_proto::{
     stream::ChannelFormat,
     wire::{ByteWriter, number},
 };
-use schwann_session::{Entropy, NoEntropy, Suite, UnixSeconds};
+use schwann_session::{Entropy, NoEntropy, Suite, UnixSeconds, provision::Keys};
 
 /// Key stores of two devices of a lab that exists in tests alone.
 pub(crate) const KEYS: [&[u8]; 2] =
@@ -76,7 +76,7 @@ pub(crate) fn converse(sent: &mut dyn FnMut(&[u8])) -> Result<(), Difference> {
     let Ok(mut outlet) = Outlet::<'_, 1, 768, 1280>::new(
         description,
         consumer,
-        Security::Require(one.member()),
+        Security::Require(Member::of(&one)),
         Pace::EverySample,
     ) else {
         return Err(Difference::Setup);
@@ -89,7 +89,7 @@ pub(crate) fn converse(sent: &mut dyn FnMut(&[u8])) -> Result<(), Difference> {
         .and_then(|()| Found::parse(core::str::from_utf8(writer.written()).ok()?))
         .and_then(|found| Wanted::new(&found, 100));
     let Some(wanted) = wanted else { return Err(Difference::Setup) };
-    let mut inlet = Inlet::<'_, 1024, 1024>::new(wanted, Security::Require(two.member()), Suite::Classic);
+    let mut inlet = Inlet::<'_, 1024, 1024>::new(wanted, Security::Require(Member::of(&two)), Suite::Classic);
     let mut now = Micros(1_000_000);
     let [outlets, inlets] = &mut entropy;
     outlet.accept(0, now);

@@ -19,8 +19,8 @@ use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::trust::{Member, Policy, Trust};
 use schwann::{Config, StreamInfo, resolver};
-use schwann_node::provision::put_lines;
 use schwann_proto::stream::ChannelFormat;
+use schwann_session::provision::Lines;
 use schwann_session::{
     Credentials, DeviceKey, DeviceName, Flags, LabId, PublicKey, Roles, Statement, SystemEntropy, UnixSeconds,
 };
@@ -288,11 +288,10 @@ fn a_device_is_provisioned_over_its_serial_line() {
     });
     let (authority, list) = (lab.authority.lab().authority().0, lab.list());
     let content = [&authority, certificate.encode().as_slice(), &lab.discovery, list.as_bytes()].concat();
-    let mut lines = Vec::new();
-    put_lines(&content, &mut lines).expect("a vector takes everything");
+    let lines = Lines(&content).to_string();
     let mut serial = machine.child.stdin.take().expect("piped");
-    for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        serial.write_all(line).expect("written");
+    for line in lines.split_inclusive('\n') {
+        serial.write_all(line.as_bytes()).expect("written");
         serial.flush().expect("written");
     }
     assert_eq!(machine.wait_for("provisioned"), "provisioned=1");

@@ -1,4 +1,4 @@
-//! Keys in flash, so that no brown-out loses them.
+//! A microcontroller's keys in flash, so that no brown-out loses them.
 //!
 //! Two slots take turns. A new content goes into the slot that does not hold the present one, with its checksum
 //! behind it; until the checksum is whole, the other slot counts. So at any moment, whatever was cut, one

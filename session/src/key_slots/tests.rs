@@ -136,3 +136,19 @@ fn what_is_too_long_is_refused_and_harms_nothing() {
 fn the_checksum_is_the_usual_one() {
     assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
 }
+
+/// Devices in the field hold slots of these bytes, as Python's `struct` and `zlib` make them.
+#[test]
+fn a_slot_is_laid_down_as_devices_have_it() {
+    let content: [u8; 21] = core::array::from_fn(|at| u8::try_from(at).unwrap());
+    let mut expected = [0xff; 64];
+    expected[..12].copy_from_slice(b"SNK\x01\0\0\0\0\x15\0\0\0");
+    expected[12..33].copy_from_slice(&content);
+    expected[48..52].copy_from_slice(&[0xa0, 0x8c, 0xaa, 0xb2]);
+    let mut out = [0; 128];
+    let len = image(&content, &mut out).unwrap();
+    assert_eq!(out[..len], expected);
+    let mut chip = Chip::new();
+    store(&mut chip, &content).unwrap();
+    assert_eq!(chip.slots[0][..64], expected);
+}
