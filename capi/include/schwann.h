@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/** Age of the newest pulled sample in seconds, corrected by the clock offset where it is known; NaN before the first. */
+/** Age of the newest pulled sample in seconds; NaN before the first, and before the offset of the sender's clock is known
+ * (lsl_time_correction has it measured). */
 LSL_C_API double schwann_inlet_lag(lsl_inlet inlet);
 /** Samples that arrived and were dropped because nobody pulled them in time. */
 LSL_C_API uint64_t schwann_inlet_dropped_samples(lsl_inlet inlet);

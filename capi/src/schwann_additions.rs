@@ -82,7 +82,7 @@ fn put(place: &mut [c_char], text: &[u8]) {
     room.iter_mut().zip(&mut bytes).for_each(|(to, from)| *to = from);
 }
 
-/// Age of the newest pulled sample in seconds; NaN before the first.
+/// Age of the newest pulled sample in seconds; NaN before the first, and before the offset of the sender's clock is known.
 ///
 /// # Safety
 ///
