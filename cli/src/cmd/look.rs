@@ -1,7 +1,6 @@
 //! `schwann` without a command: is everything there, and is it good right now?
 
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +14,8 @@ use serde_json::{Value, json};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::hidden::{Hidden, Unseen};
-use crate::live::probe::{Condition, Probe};
+use crate::live::probe::Condition;
+use crate::live::probes::Probes;
 use crate::live::table::{Align, Cell, Column, Table};
 use crate::live::verdict::{Reach, Trouble, Verdict, twins};
 use crate::stop::Stop;
@@ -50,7 +50,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             } else {
                 screen.paint(&lab.page(&conditions, palette, screen.width()))?;
             }
-            let well = !conditions.is_empty() && conditions.iter().all(|(_, verdict)| verdict.is_calm());
+            let is_calm = conditions.iter().all(|(_, verdict)| verdict.is_calm());
+            let well = !conditions.is_empty() && is_calm && lab.probes.waiting() == 0;
             return Ok(if well { Exit::Good } else { Exit::Found });
         }
         if stop.wait(PAINT_EVERY) && again {
@@ -64,11 +65,8 @@ struct Lab {
     config: Arc<Config>,
     resolver: ContinuousResolver,
     opened: Instant,
-    /// By UID.
-    probes: BTreeMap<String, Probe>,
+    probes: Probes,
     hidden: Hidden,
-    /// When a stream was no longer found, by UID.
-    missed: BTreeMap<String, Instant>,
     problems: Vec<String>,
 }
 
@@ -81,11 +79,10 @@ impl Lab {
             })?;
         Ok(Self {
             hidden: Hidden::look(Arc::clone(&config)),
+            probes: Probes::new(Arc::clone(&config)),
             config,
             resolver,
             opened: Instant::now(),
-            probes: BTreeMap::new(),
-            missed: BTreeMap::new(),
             problems: Vec::new(),
         })
     }
@@ -93,48 +90,21 @@ impl Lab {
     /// Takes in what was found, and lets go of what has been away for long.
     fn update(&mut self) {
         let found = self.resolver.results();
-        for info in &found {
-            let uid = info.uid().to_string_lossy().into_owned();
-            self.missed.remove(&uid);
-            self.hidden.note_found(info);
-            // A stream that came back under another UID is looked at already.
-            let is_known = self.probes.values().any(|probe| probe.condition().info.uid() == info.uid());
-            if is_known || self.probes.contains_key(&uid) {
-                continue;
-            }
-            match Probe::start(info, Arc::clone(&self.config)) {
-                Ok(probe) => drop(self.probes.insert(uid, probe)),
-                Err(error) => {
-                    let problem = match error {
-                        Error::Unsealed => format!("{}: {}", info.name(), security::reason()),
-                        error => format!("{}: {error}", info.name()),
-                    };
-                    if !self.problems.contains(&problem) {
-                        self.problems.push(problem);
-                    }
-                }
+        found.iter().for_each(|info| self.hidden.note_found(info));
+        for (info, error) in self.probes.update(&found) {
+            let problem = match error {
+                Error::Unsealed => format!("{}: {}", info.name(), security::reason()),
+                error => format!("{}: {error}", info.name()),
+            };
+            if !self.problems.contains(&problem) && self.problems.len() < PROBLEMS_MOST {
+                self.problems.push(problem);
             }
         }
-        let now = Instant::now();
-        let (missed, probes) = (&mut self.missed, &mut self.probes);
-        probes.retain(|uid, probe| {
-            let condition = probe.condition();
-            let is_there = condition.reach == Reach::Connected
-                || found.iter().any(|info| info.uid() == condition.info.uid());
-            if is_there {
-                missed.remove(uid);
-                return true;
-            }
-            now - *missed.entry(uid.clone()).or_insert(now) < SHOWN_AFTER_END
-        });
     }
 
     /// How every stream is, by name, and what that means.
     fn conditions(&self) -> Vec<Judged> {
-        let mut conditions: Vec<_> = self.probes.values().map(Probe::condition).collect();
-        conditions.sort_by_cached_key(|condition| {
-            (condition.info.name().to_string_lossy().into_owned(), condition.info.uid().to_string())
-        });
+        let conditions = self.probes.conditions();
         let is_there = |condition: &&Condition| condition.reach == Reach::Connected;
         let there = conditions.iter().filter(is_there).map(|condition| &condition.info);
         let mut are_twins = twins(there).into_iter();
@@ -171,6 +141,9 @@ impl Lab {
                 palette.paint(Look::Faint, "looking for streams".to_owned())
             }
             (0, _) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
+            (_, 0) if self.probes.waiting() > 0 => {
+                palette.paint(Look::Wrong, "MORE STREAMS than can be looked at".to_owned())
+            }
             (all, 0) if early > 0 => {
                 palette.paint(Look::Faint, format!("{}, looking at {early}", plural(all, "stream")))
             }
@@ -220,6 +193,12 @@ impl Lab {
         for line in self.hidden.elsewhere() {
             out.push_str(&format!("  {}\n", printable(&line)));
         }
+        if self.probes.waiting() > 0 {
+            out.push_str(&format!(
+                "  {} more are announced and not looked at: too many do not answer, and may be made up\n",
+                self.probes.waiting()
+            ));
+        }
         for problem in &self.problems {
             out.push_str(&format!("  {}\n", printable(problem)));
         }
@@ -236,15 +215,9 @@ impl Lab {
                 "address": unseen.address,
                 "refusal": unseen.reason,
             })).collect::<Vec<_>>(),
+            "not_looked_at": self.probes.waiting(),
             "problems": self.problems,
         })
-    }
-}
-
-impl Drop for Lab {
-    /// Ends all probes at once: one after the other would take a moment each.
-    fn drop(&mut self) {
-        self.probes.values().for_each(Probe::stop);
     }
 }
 
@@ -360,5 +333,5 @@ const COMPLETE_AT_FIRST: Duration = Duration::from_millis(1200);
 const COMPLETE_AT_LAST: Duration = Duration::from_millis(1900);
 /// Source: liblsl's default of a continuous resolver.
 const FORGET_AFTER: Duration = Duration::from_secs(5);
-/// A stream that ended is shown as lost for so long.
-const SHOWN_AFTER_END: Duration = Duration::from_secs(30);
+/// Streams that cannot be looked at, each of which is told.
+const PROBLEMS_MOST: usize = 20;

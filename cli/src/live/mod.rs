@@ -8,6 +8,7 @@ pub(crate) mod hidden;
 pub(crate) mod meter;
 pub(crate) mod nearest;
 pub(crate) mod probe;
+pub(crate) mod probes;
 pub(crate) mod query;
 pub(crate) mod recorder;
 pub(crate) mod status;

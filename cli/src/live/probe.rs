@@ -73,6 +73,7 @@ impl Probe {
             since: local_clock(),
             meter: Meter::new(info.nominal_rate()),
             breaks: 0,
+            has_answered: false,
         };
         let shared = Arc::new(Shared { inlet, state: Mutex::new(state), end: AtomicBool::new(false) });
         let pulling = Arc::clone(&shared);
@@ -86,12 +87,15 @@ impl Probe {
     /// Tells the thread to end; does not wait for it.
     pub(crate) fn stop(&self) {
         self.shared.end.store(true, Ordering::Relaxed);
+        self.shared.inlet.end();
     }
 
     /// How the stream is.
     pub(crate) fn condition(&self) -> Condition {
         let inlet = &self.shared.inlet;
-        let (info, clock, protection) = (inlet.info(), inlet.clock_offset(0.0).ok(), inlet.protection());
+        let (info, protection) = (inlet.info(), inlet.protection());
+        // The question begins a measurement in a thread of its own, which a stranger does not get.
+        let clock = self.has_answered().then(|| inlet.clock_offset(0.0).ok()).flatten();
         let state = self.shared.lock();
         Condition {
             info,
@@ -104,6 +108,23 @@ impl Probe {
             refusal: inlet.refusal(),
             breaks: state.breaks,
         }
+    }
+}
+
+impl Probe {
+    /// The present description of the stream.
+    pub(crate) fn info(&self) -> StreamInfo {
+        self.shared.inlet.info()
+    }
+
+    /// Whether its sender can be reached.
+    pub(crate) fn reach(&self) -> Reach {
+        self.shared.lock().reach
+    }
+
+    /// Whether there ever was a connection.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.shared.lock().has_answered
     }
 }
 
@@ -128,6 +149,7 @@ struct State {
     since: f64,
     meter: Meter,
     breaks: u64,
+    has_answered: bool,
 }
 
 impl Shared {
@@ -135,7 +157,7 @@ impl Shared {
         let Some(mut chunk) = self.open() else { return };
         let info = self.inlet.info();
         let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
-        // Everybody wants to know the clock; the first question starts the measurement.
+        // Everybody wants to know the clock; the first question starts the measurement, in a thread of its own.
         let _not_known_yet = self.inlet.clock_offset(0.0);
         while !self.end.load(Ordering::Relaxed) {
             let pulled = chunk.pull(&self.inlet, PATIENCE);
@@ -186,6 +208,7 @@ impl State {
         match event {
             StreamEvent::Connected => {
                 self.change(Reach::Connected);
+                self.has_answered = true;
                 self.meter.interrupted();
             }
             StreamEvent::Recovering => {

@@ -4,9 +4,10 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::net::{TcpListener, UdpSocket};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -113,4 +114,29 @@ fn a_description_of_two_thousand_million_channels_takes_no_memory() {
         }
         running.kill().and_then(|()| running.wait()).expect("a child");
     }
+}
+
+/// How many threads a process has; none once it has ended.
+#[cfg(target_os = "linux")]
+fn threads(process: u32) -> Option<usize> {
+    Some(std::fs::read_dir(format!("/proc/{process}/task")).ok()?.count())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn thousands_of_made_up_streams_take_few_threads_and_keep_nothing_from_ending() {
+    let lab = Lab::new("flood");
+    let _forger = Forger::of(&lab, 1000, 8);
+    let mut look = lab.schwann(&["--json"]).stdout(Stdio::piped()).spawn().expect("it runs");
+    let (mut most, began) = (0, Instant::now());
+    while look.try_wait().expect("a child").is_none() {
+        most = most.max(threads(look.id()).unwrap_or_default());
+        // It has two seconds; a busy machine has more.
+        assert!(began.elapsed() < Duration::from_secs(30), "it does not end; it has {most} threads");
+        thread::yield_now();
+    }
+    let seen: Value = serde_json::from_reader(look.stdout.take().expect("piped")).expect("JSON");
+    assert!(seen["not_looked_at"].as_u64().expect("a number") > 200, "{}", seen["not_looked_at"]);
+    assert!(most < 300, "{most} threads");
+    assert_eq!(look.wait().expect("a child").code(), Some(1), "what was not looked at is not well");
 }
