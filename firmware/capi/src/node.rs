@@ -315,7 +315,22 @@ pub unsafe extern "C" fn schwann_node_read_counters(node: *mut Node, out: *mut C
 }
 
 fn surroundings(dice: &mut Dice, now_us: u64, calendar_s: u64) -> Surroundings<'_> {
+    Surroundings { now: Micros(now_us), calendar: calendar(calendar_s), entropy: dice }
+}
+
+/// What a caller knows of the date; 0 is nothing.
+fn calendar(calendar_s: u64) -> Calendar {
     let date = UnixSeconds(calendar_s);
-    let calendar = if calendar_s == 0 { Calendar::NotBefore(date) } else { Calendar::Known(date) };
-    Surroundings { now: Micros(now_us), calendar, entropy: dice }
+    if calendar_s == 0 { Calendar::NotBefore(date) } else { Calendar::Known(date) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_passes_no_date_has_no_calendar() {
+        assert_eq!(calendar(0), Calendar::NotBefore(UnixSeconds(0)));
+        assert_eq!(calendar(7), Calendar::Known(UnixSeconds(7)));
+    }
 }
