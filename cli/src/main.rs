@@ -7,6 +7,12 @@
 
 extern crate alloc;
 
+/// As the standard library's, but what comes from elsewhere does not steer the terminal.
+macro_rules! eprintln {
+    () => { $crate::terminal::complain(format_args!("")) };
+    ($($message:tt)*) => { $crate::terminal::complain(format_args!($($message)*)) };
+}
+
 mod cmd;
 mod dash;
 mod doctor;

@@ -8,6 +8,8 @@ use core::fmt::{self, Write as _};
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
+use schwann::log::steers_terminals;
+
 /// Text that replaces itself on a terminal, and is printed once per call elsewhere.
 pub(crate) struct Screen<W> {
     out: W,
@@ -193,13 +195,27 @@ pub(crate) fn stopwatch(seconds: f64) -> String {
     }
 }
 
-/// Returns text from elsewhere as it may be shown: a control character could repaint the terminal, or worse.
+/// Returns text from elsewhere as it may be shown in a line: a control character could repaint the terminal, or worse.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if text.contains(char::is_control) {
-        text.replace(char::is_control, "\u{fffd}").into()
-    } else {
-        text.into()
-    }
+    without(text, steers_terminals)
+}
+
+/// Writes a message to the standard error stream, however many lines it has; what comes from elsewhere in it does not
+/// steer the terminal. The `eprintln!` of this crate.
+pub(crate) fn complain(message: fmt::Arguments<'_>) {
+    let message = message.to_string();
+    let message = without(&message, |c| c != '\n' && steers_terminals(c));
+    // A closed standard error stream hears of nothing.
+    let _unheard = writeln!(io::stderr().lock(), "{message}");
+}
+
+/// Returns a line of data as it goes out: to a file or a program as it is, to a terminal as it may be shown.
+pub(crate) fn line_of_data(line: &str, goes_to_terminal: bool) -> Cow<'_, str> {
+    if goes_to_terminal { without(line, |c| c != '\n' && steers_terminals(c)) } else { line.into() }
+}
+
+fn without(text: &str, unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.contains(&unwanted) { text.replace(&unwanted, "\u{fffd}").into() } else { text.into() }
 }
 
 /// Returns a lag or another short time with the unit that suits it.
@@ -214,7 +230,9 @@ pub(crate) fn short_time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Palette, plural, printable, short_time, stopwatch, that_fit, thousands, times};
+    use super::{
+        Look, Palette, line_of_data, plural, printable, short_time, stopwatch, that_fit, thousands, times,
+    };
 
     #[test]
     fn colour_is_left_out_where_it_is_not_wanted() {
@@ -245,7 +263,15 @@ mod tests {
     #[test]
     fn a_name_cannot_repaint_the_terminal() {
         assert_eq!(printable("EEG µV"), "EEG µV");
+        assert_eq!(printable("EEG\u{202e}gpj\u{2066}"), "EEG\u{fffd}gpj\u{fffd}");
         assert_eq!(printable("a\x1b[2Jb\r\n\u{9b}c"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c");
+    }
+
+    #[test]
+    fn data_are_left_alone_but_for_a_terminal() {
+        let line = "1.0,\x1b]0;owned\x07\n";
+        assert_eq!(line_of_data(line, false), line);
+        assert_eq!(line_of_data(line, true), "1.0,\u{fffd}]0;owned\u{fffd}\n");
     }
 
     #[test]

@@ -153,13 +153,20 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
+/// Whether a terminal does something else with a character than to show it: a control character, or one that turns the
+/// direction of text around and so makes a name look like another.
+pub fn steers_terminals(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl fmt::Write for Escaped<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for part in text.split_inclusive(char::is_control) {
+        for part in text.split_inclusive(steers_terminals) {
             match part.char_indices().next_back() {
-                Some((at, last)) if last.is_control() => {
+                Some((at, last)) if steers_terminals(last) => {
                     self.0.write_str(&part[..at])?;
                     write!(self.0, "{}", last.escape_default())?;
                 }
@@ -262,6 +269,7 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         assert!(line(format_args!("a\nb\x1b[2Jc{}", "\r")).ends_with("| a\\nb\\u{1b}[2Jc\\r"));
+        assert!(line(format_args!("EEG\u{202e}gpj")).ends_with("| EEG\\u{202e}gpj"));
     }
 
     #[test]

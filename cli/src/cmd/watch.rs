@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 use core::time::Duration;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::sync::Arc;
 
 use schwann::inlet::InletOptions;
@@ -14,6 +14,7 @@ use crate::lab;
 use crate::live::chunk::{Chunk, Values, on_values};
 use crate::live::query::{Selector, any_of};
 use crate::stop::Stop;
+use crate::terminal::line_of_data;
 
 /// Print the samples of a stream as they come, as text or CSV.
 #[derive(clap::Args, Debug)]
@@ -70,10 +71,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.clock == Clock::Local {
         inlet.set_post_processing(schwann_proto::postproc::CLOCKSYNC);
     }
+    let is_terminal = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
     if arguments.csv {
         let full = inlet.full_info(PATIENCE).unwrap_or_else(|_| info.clone());
-        out.write_all(titles(&full).as_bytes())?;
+        out.write_all(line_of_data(&titles(&full), is_terminal).as_bytes())?;
     }
     let mut left = arguments.count.unwrap_or(u64::MAX);
     let mut line = String::new();
@@ -89,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         for row in 0..rows {
             line.clear();
             put_row(&mut line, &chunk, row, arguments.csv);
-            out.write_all(line.as_bytes())?;
+            out.write_all(line_of_data(&line, is_terminal).as_bytes())?;
         }
         out.flush()?;
         left -= rows as u64;

@@ -148,7 +148,7 @@ impl fmt::Write for Escaped<'_, '_> {
             match c {
                 '"' => self.0.write_str("\\\"")?,
                 '\\' => self.0.write_str("\\\\")?,
-                c if c.is_control() => write!(self.0, "\\u{:04x}", u32::from(c))?,
+                c if log::steers_terminals(c) => write!(self.0, "\\u{:04x}", u32::from(c))?,
                 c => self.0.write_char(c)?,
             }
         }

@@ -14,6 +14,7 @@ use schwann_session::{Certificate, Lab, RevocationList, Roles};
 
 use super::{Keys, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::printable;
 
 /// The certificates issued here, beside the authority's key.
 pub(super) const ISSUED: &str = "authority.issued";
@@ -81,7 +82,8 @@ fn row(certificate: &Certificate, revoked: &RevocationList<Vec<u8>>) -> String {
         "valid"
     };
     let until = date(statement.not_after.0);
-    let (serial, name, key) = (statement.serial, statement.name.as_str(), statement.device.fingerprint());
+    let (serial, name) = (statement.serial, printable(statement.name.as_str()));
+    let key = statement.device.fingerprint();
     format!("{serial:>6}  {name:<24}  {may:<9}  {until:<10}  {state:<9}  {key}")
 }
 
