@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use schwann::Config;
 use schwann::inlet::Recover;
 use schwann::outlet::Flush;
 use schwann::security::Refusal;
 use schwann::trust::{Member, Policy, UpdateError};
+use schwann_session::UnixSeconds;
 
 mod sealing;
 
@@ -50,6 +51,30 @@ fn a_revocation_entered_at_one_member_reaches_all_and_cuts_the_revoked_one() {
     // It cannot find the stream any more, and others can.
     assert!(find(&leaving, 1.0).is_empty());
     assert_eq!(find(&require(4, &lab), LONG).len(), 1);
+}
+
+#[test]
+fn a_session_ends_when_a_certificate_expires() {
+    let lab = Lab::new();
+    for which in [1, 2] {
+        let network = network();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+        let [sending, receiving] = [1, 2].map(|serial| {
+            let member = lab.member(serial, |statement| {
+                if serial == which {
+                    // Time enough to connect on a busy machine.
+                    statement.not_after = UnixSeconds(now + 6);
+                }
+            });
+            config(&network, Policy::Require, Some(member))
+        });
+        let outlet = outlet(&sending).expect("an outlet");
+        let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
+        inlet.open_stream(LONG).expect("a connection");
+        assert_eq!(inlet.refusal(), None);
+        until("it ends", || outlet.consumer_count() == 0);
+        until("its reason is told", || inlet.refusal() == Some(Refusal::Expired));
+    }
 }
 
 #[test]

@@ -165,11 +165,11 @@ impl Stream {
             // What the socket does not take now goes out the next time.
             link.send(core::iter::empty());
         }
-        let revoked = link.sealing().is_some_and(Sealing::is_revoked);
-        if revoked {
-            self.note_refusal(Refusal::Revoked);
+        let dismissal = link.sealing().and_then(Sealing::dismissal);
+        if let Some(refusal) = dismissal {
+            self.note_refusal(refusal);
         }
-        revoked
+        dismissal.is_some()
     }
 
     /// Where samples and descriptions are served.

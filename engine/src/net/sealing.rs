@@ -104,9 +104,9 @@ impl Sealing {
         self.peer.as_ref().map(Peer::identity)
     }
 
-    /// Whether the peer's certificate has been revoked since it was let in.
-    pub(crate) fn is_revoked(&self) -> bool {
-        self.peer.as_ref().is_some_and(Peer::is_revoked)
+    /// Why the peer would not be let in any more.
+    pub(crate) fn dismissal(&self) -> Option<Refusal> {
+        self.peer.as_ref().and_then(Peer::dismissal)
     }
 
     /// Queues the newest revocation list for the peer, if the peer's is older; says whether it did.

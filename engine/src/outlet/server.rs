@@ -189,6 +189,8 @@ impl Server {
             let now = Instant::now();
             if self.responder.next_check() <= now {
                 self.conversations.values_mut().for_each(|one| one.look_after_key(&self.shared));
+                // Certificates expire with time.
+                self.dismiss();
             }
             let responder = &mut self.responder;
             responder.check_interfaces(now);
@@ -318,17 +320,21 @@ impl Server {
         if core::mem::replace(&mut self.lab_changes, changes) == changes {
             return;
         }
-        let revoked: Vec<_> = self.conversations.iter().filter(|(_, one)| one.is_revoked()).collect();
-        let revoked: Vec<_> = revoked.into_iter().map(|(token, _)| *token).collect();
-        for token in revoked {
+        self.dismiss();
+        self.conversations.values().for_each(Conversation::offer_update);
+    }
+
+    /// Parts from every client that would not be let in any more.
+    fn dismiss(&mut self) {
+        let due = self.conversations.iter().filter_map(|(token, one)| Some((*token, one.dismissal()?)));
+        for (token, refusal) in due.collect::<Vec<_>>() {
             if let Some(conversation) = self.conversations.get(&token) {
-                // So that nobody sends to it any more.
+                // So that nothing is sent to it any more.
                 conversation.member().into_iter().for_each(|member| self.shared.fanout.leave(member));
-                conversation.note_revoked(&self.shared);
+                conversation.note_dismissed(&self.shared, refusal);
             }
             self.part(token);
         }
-        self.conversations.values().for_each(Conversation::offer_update);
     }
 
     fn part_from_broken(&mut self, failed: &[u64]) {

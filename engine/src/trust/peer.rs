@@ -3,16 +3,16 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use schwann_session::PeerIdentity;
+use schwann_session::{PeerIdentity, Refusal};
 
-use super::Member;
 use super::update::pieces;
+use super::{Member, wall_clock};
 use crate::security;
 
 /// The member at the other end of a session, as the one at this end knows it.
 ///
-/// Whoever runs a session of its own asks two things whenever a newer revocation list is in force: whether the
-/// peer [is revoked](Self::is_revoked), and what there is to [hand on](Self::news) to it.
+/// A session of one's own asks two things whenever a newer revocation list is in force: whether the peer is
+/// [dismissed](Self::dismissal), which time brings about as well, and what there is to [hand on](Self::news) to it.
 /// - Source: spec: secure-session §4.6.
 pub struct Peer {
     identity: PeerIdentity,
@@ -32,9 +32,13 @@ impl Peer {
         &self.identity
     }
 
-    /// Whether its certificate has been revoked since it was let in.
-    pub fn is_revoked(&self) -> bool {
-        self.member.standing().is_revoked(self.identity.statement.serial)
+    /// Why it would not be let in any more: its certificate has been revoked, or has expired, since it was.
+    pub fn dismissal(&self) -> Option<Refusal> {
+        let statement = &self.identity.statement;
+        if self.member.standing().is_revoked(statement.serial) {
+            return Some(Refusal::Revoked);
+        }
+        (wall_clock() > statement.not_after).then_some(Refusal::Expired)
     }
 
     /// The newest revocation list as messages of the session's own, if the peer's is older; the same list once.

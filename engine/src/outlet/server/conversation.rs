@@ -148,15 +148,15 @@ impl Conversation {
         }
     }
 
-    /// Whether the client's certificate has been revoked since it was let in.
-    pub(super) fn is_revoked(&self) -> bool {
-        self.link.sealing().is_some_and(Sealing::is_revoked)
+    /// Why the client would not be let in any more.
+    pub(super) fn dismissal(&self) -> Option<Refusal> {
+        self.link.sealing().and_then(Sealing::dismissal)
     }
 
     /// Tells the client and the log why the connection of a client that was let in ends.
-    pub(super) fn note_revoked(&self, shared: &Shared) {
-        self.link.send_refusal(Refusal::Revoked);
-        self.note_refused(shared, Refusal::Revoked);
+    pub(super) fn note_dismissed(&self, shared: &Shared, refusal: Refusal) {
+        self.link.send_refusal(refusal);
+        self.note_refused(shared, refusal);
     }
 
     /// Tells that a client's time is up, if it was to prove who it is.

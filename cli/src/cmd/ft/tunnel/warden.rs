@@ -6,7 +6,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use schwann::trust::{Member, Watcher};
-use schwann_session::Refusal;
 
 use super::sealed::Sealed;
 
@@ -72,8 +71,8 @@ impl Watcher for Warden {
 
 /// Does what the newest list asks for. Each session has a thread for it: a peer that does not read delays no other.
 fn look_at(session: &Arc<Sealed>) {
-    let act = if session.peer().is_revoked() {
-        if !session.bar(Refusal::Revoked) {
+    let act = if let Some(refusal) = session.peer().dismissal() {
+        if !session.bar(refusal) {
             return;
         }
         Sealed::part
