@@ -186,7 +186,9 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "fieldtrip",
-        about: "the FieldTrip buffer: writing and reading blocks, against the raw path and the original's way",
+        about: "the FieldTrip buffer: writing and reading blocks, against the raw path and a stand-in for the original's programs. \
+                The rows Tcp and Unix have our client as well as our server; what an unmodified program gains by our \
+                server alone is OldClient against Original",
         kind: Kind::Steps(step::fieldtrip, 3.0),
         weight: 1.0,
     },

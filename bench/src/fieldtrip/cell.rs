@@ -32,6 +32,8 @@ pub(crate) enum Path {
     OldClientTcp,
     /// The original's client, our server, a connection for each request.
     OldClientStateless,
+    /// The original's client, our server, over a UNIX socket.
+    OldClientUnix,
     /// The original's client and server, one connection.
     OriginalTcp,
     /// The original's client and server, a connection for each request.
@@ -54,7 +56,7 @@ impl Path {
         Some(match self {
             Self::Tcp | Self::OldClientTcp => Self::RawTcp,
             Self::TcpStateless | Self::OldClientStateless => Self::RawStateless,
-            Self::Unix => Self::RawUnix,
+            Self::Unix | Self::OldClientUnix => Self::RawUnix,
             Self::Memory => Self::RawMemory,
             _ => return None,
         })
@@ -68,13 +70,14 @@ impl Path {
                 &[Self::OriginalStateless, Self::OtherServerStateless]
             }
             Self::Unix => &[Self::OriginalUnix],
+            Self::OldClientUnix => &[Self::OriginalUnix, Self::OtherServer],
             Self::Memory => &[Self::OriginalMemory],
             _ => &[],
         }
     }
 }
 
-pub(crate) const PATHS: [Path; 17] = [
+pub(crate) const PATHS: [Path; 18] = [
     Path::RawMemory,
     Path::RawTcp,
     Path::RawStateless,
@@ -85,6 +88,7 @@ pub(crate) const PATHS: [Path; 17] = [
     Path::Memory,
     Path::OldClientTcp,
     Path::OldClientStateless,
+    Path::OldClientUnix,
     Path::OriginalTcp,
     Path::OriginalStateless,
     Path::OriginalUnix,
@@ -172,6 +176,7 @@ impl Plan {
             Path::Memory => ours::memory(shape, direction, time),
             Path::OldClientTcp => original::client_to_ours(shape, direction, Style::Stateful, time),
             Path::OldClientStateless => original::client_to_ours(shape, direction, Style::Stateless, time),
+            Path::OldClientUnix => original::unix_client_to_ours(shape, direction, time),
             Path::OriginalTcp => original::tcp(shape, direction, Style::Stateful, time),
             Path::OriginalStateless => original::tcp(shape, direction, Style::Stateless, time),
             Path::OriginalUnix => original::unix(shape, direction, time),

@@ -50,6 +50,24 @@ pub(crate) fn client_to_ours(
     Ok(cell)
 }
 
+/// The original's client against our server, over a UNIX socket.
+pub(crate) fn unix_client_to_ours(
+    shape: Shape,
+    direction: Direction,
+    time: Duration,
+) -> Result<Cell, Box<dyn Error>> {
+    let buffer = full_buffer(shape)?;
+    let before = buffer.totals()?.samples;
+    let path = socket_path();
+    let _server = Server::start(&Address::Unix(path.clone()), buffer.clone(), Policy::default())?;
+    let connect = || UnixStream::connect(&path);
+    let (cell, block) = drive(connect, Style::Stateful, shape, direction, before, time)?;
+    if direction == Direction::Put {
+        check(&buffer, shape, before, cell.blocks, &block)?;
+    }
+    Ok(cell)
+}
+
 /// The original's client and server over TCP.
 pub(crate) fn tcp(
     shape: Shape,
