@@ -1,7 +1,7 @@
 use core::ops::Range;
 use core::time::Duration;
 
-use crate::awake::Habit;
+use crate::awake::{Habit, Look};
 
 /// When the next block is likely to come, by the intervals between those before.
 ///
@@ -58,7 +58,7 @@ impl Rhythm {
         if let Some(lateness) = vigil.lateness {
             self.lateness = (self.lateness * 7 + lateness.min(LATEST)) / 8;
         }
-        self.habit.tried(vigil.came);
+        self.habit.tried(if vigil.came { Look::Came } else { Look::TooLate });
     }
 }
 

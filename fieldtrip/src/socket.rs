@@ -157,11 +157,38 @@ impl Socket {
     /// Stays awake until there is something to read, for a moment at most, if that paid before.
     #[cfg(unix)]
     pub(crate) fn linger(&self, purpose: Purpose, habit: &mut Habit) {
-        if !habit.is_due() {
-            return;
+        let _came = habit.stay_awake(purpose, || self.has_input().then_some(()));
+    }
+
+    /// Reads, and stays awake for it for a moment at most, if that paid before.
+    #[cfg(unix)]
+    pub(crate) fn read_awake(
+        &self,
+        out: &mut [u8],
+        purpose: Purpose,
+        habit: &mut Habit,
+    ) -> io::Result<usize> {
+        use rustix::net::{RecvFlags, recv};
+        let look = || {
+            // The read itself is the look: what is there costs no call of its own.
+            let read = match self {
+                Self::Tcp(stream) => recv(stream, &mut *out, RecvFlags::DONTWAIT),
+                Self::Unix(stream) => recv(stream, &mut *out, RecvFlags::DONTWAIT),
+            };
+            match read {
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
+                read => Some(read.map(|(count, _)| count)),
+            }
+        };
+        match habit.stay_awake(purpose, look) {
+            Some(read) => Ok(read?),
+            None => self.read(out),
         }
-        let Some(_turn) = Turn::take(purpose) else { return };
-        habit.tried(self.look_until(Instant::now() + habit.longest()));
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn read_awake(&self, out: &mut [u8], _: Purpose, _: &mut Habit) -> io::Result<usize> {
+        self.read(out)
     }
 
     #[cfg(not(unix))]

@@ -283,12 +283,13 @@ impl SocketStream {
 
 impl Stream for SocketStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.is_drained {
-            let habit = if self.is_within { &mut self.within } else { &mut self.between };
-            self.socket.linger(Purpose::Request, habit);
-        }
-        self.is_within = false;
-        let count = self.socket.read(out)?;
+        let is_within = core::mem::take(&mut self.is_within);
+        let count = if self.is_drained {
+            let habit = if is_within { &mut self.within } else { &mut self.between };
+            self.socket.read_awake(out, Purpose::Request, habit)?
+        } else {
+            self.socket.read(out)?
+        };
         self.is_drained = count < out.len();
         Ok(count)
     }
