@@ -71,6 +71,18 @@ def check_standstill(page: Page, process) -> None:
         page.wait(f"!window.cutOff && {LIVE} >= 2", "it goes on with the program")
 
 
+def check_unwell(page: Page) -> None:
+    """A stream that comes, but not as it should, is red in its row, the summary and the title."""
+    with fakes("--drift-ppm", "100000", "counter:2@200"):
+        row = "document.querySelector('#streams tr.wrong:not(.stopped-row)')"
+        page.wait(f"/not well/.test({row}?.innerText)", "a stream at a wrong rate is not well", 30)
+        red = page.value(f"getComputedStyle({row}.querySelector('.health')).color").removeprefix("rgb(").rstrip(")").split(", ")
+        expect(int(red[0]) > 150 and int(red[1]) < 90, "and red", red)
+        expect(page.value("/1 not well/.test(document.querySelector('#summary strong').innerText) && /■.*not well/.test(document.title)"),
+               "in the summary and the title, too", page.value("document.title"))
+        page.screenshot(STATE / "dash-unwell.png")
+
+
 def check_many(page: Page) -> None:
     """A hundred streams cost the page no more than it has."""
     count = 100
@@ -108,6 +120,7 @@ def check_calm() -> None:
             page.call("Page.navigate", url=url)
             check_dead_sender(page)
             check_standstill(page, process)
+            check_unwell(page)
             check_many(page)
             expect(not page.problems, "no script has failed", page.problems)
         finally:

@@ -22,7 +22,7 @@ use tungstenite::{
     protocol::{Role, WebSocketConfig},
 };
 
-use crate::live::verdict::{Trouble, twins};
+use crate::live::verdict::{Trouble, Verdict, twins};
 
 use super::{
     decimate::{Decimator, Selection},
@@ -239,6 +239,7 @@ fn row(monitor: &Monitor, has_twin: bool) -> Value {
         "refusal": reading.refusal,
         "gone": reading.gone,
         "health": reading.health,
+        "is_judged": !matches!(reading.verdict, Verdict::Early | Verdict::Trouble(Trouble::NotConnected)),
         "trouble": trouble.and_then(Trouble::explained),
         "rate": reading.rate,
         "lag": reading.lag,

@@ -72,7 +72,9 @@ function summarize(streams) {
     [number(stream => stream.gaps > 0), "with gaps"],
   ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   const summary = element("summary"), total = plural(streams.length, "stream");
-  const words = streams.length === 0 ? "" : `${total} · ${worries.join(" · ") || "all is well"}`;
+  const unjudged = number(stream => !stream.is_judged);
+  const calm = unjudged ? `${unjudged} not judged yet` : "all is well";
+  const words = streams.length === 0 ? "" : `${total} · ${worries.join(" · ") || calm}`;
   if (summary.textContent === words) return;
   const strong = document.createElement("strong");
   strong.textContent = worries.join(" · ");
@@ -156,7 +158,7 @@ function tell(stream) {
     connecting: "Connecting …",
     unknown: "No contact",
   };
-  const text = texts[stream.health] ?? "";
+  const text = texts[stream.health] ?? ((traces.isEmpty && stream.trouble) || "");
   if (note.textContent !== text) note.textContent = text;
   note.className = `note ${stream.health}`;
   note.hidden = text === "";

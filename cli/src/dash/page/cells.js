@@ -7,6 +7,7 @@ const SHAPES = {
   live: '<circle cx="8" cy="8" r="6"/>',
   connecting: '<circle cx="8" cy="8" r="6"/>',
   unknown: '<path d="M3 8h10"/>',
+  unwell: '<path d="M8 2 15 14H1Z" stroke-linejoin="round"/>',
   silent: '<path d="M8 2 15 14H1Z" stroke-linejoin="round"/>',
   stopped: '<rect x="2.5" y="2.5" width="11" height="11" rx="1.5"/>',
 };
@@ -32,16 +33,20 @@ export const ROW = `
   <td><span class="lock"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span></span></span><button class="dismiss" type="button" hidden>Dismiss</button></td>`;
 
 /** Whether something is wrong with a stream that a person should look at. */
-export function isWrong(stream) { return ["silent", "stopped"].includes(stream.health); }
+export function isWrong(stream) { return ["silent", "stopped", "unwell"].includes(state(stream)); }
+
+/** How a stream is, in a word. */
+function state({ health, trouble }) { return health === "live" && trouble ? "unwell" : health; }
 
 /** Brings a row up to date, and returns what should be announced of it. */
 export function fill(row, stream, before) {
-  const [state, title, , rateCell, lagCell, gapCell, clockCell, lockCell] = row.cells;
-  const news = [];
-  if (before?.health !== stream.health) {
-    fillState(state.firstElementChild, stream.health);
-    row.element.classList.toggle("stopped-row", isWrong(stream));
-    if (before && stream.health !== "unknown" && before.health !== "unknown") news.push(`${stream.name}: ${stream.health}`);
+  const [stateCell, title, , rateCell, lagCell, gapCell, clockCell, lockCell] = row.cells;
+  const news = [], [now, then] = [state(stream), before && state(before)];
+  if (now !== then) {
+    fillState(stateCell.firstElementChild, now);
+    row.element.classList.toggle("stopped-row", stream.health === "stopped");
+    row.element.classList.toggle("wrong", isWrong(stream));
+    if (then && ![now, then].includes("unknown")) news.push(`${stream.name}: ${now}`);
   }
   text(row.name, stream.name);
   text(title.lastElementChild, describe(stream));
@@ -70,10 +75,10 @@ function describe(stream) {
   return stream.refusal ?? stream.trouble ?? [gone, stream.content, shape, stream.format, stream.host].filter(Boolean).join(" · ");
 }
 
-function fillState(element, health) {
-  element.className = `health ${health}`;
-  element.firstElementChild.innerHTML = SHAPES[health];
-  element.lastElementChild.textContent = health;
+function fillState(element, word) {
+  element.className = `health ${word}`;
+  element.firstElementChild.innerHTML = SHAPES[word];
+  element.lastElementChild.textContent = word === "unwell" ? "not well" : word;
 }
 
 function fillLock(lock, stream) {

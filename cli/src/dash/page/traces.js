@@ -62,6 +62,9 @@ export class Traces {
 
   get view() { return this.#view; }
 
+  /** Whether nothing of the stream is in the plot. */
+  get isEmpty() { return !this.#ring || this.#ring.oldest(this.#top(this.#edge)) === Infinity; }
+
   add(frame) {
     if (!this.#view || this.paused || frame.generation !== this.#view.generation) return;
     const top = this.#top(this.#due());
