@@ -35,5 +35,5 @@ gcc -std=c99 "${strict[@]}" "$scratch/example.c" -o "$scratch/example" -L "$libr
 LD_LIBRARY_PATH="$libraries" "$scratch/example"
 
 # Each way of the benchmark once: it checks its own results.
-cargo run --locked --quiet -p schwann-bench -- fieldtrip table \
-  --seconds 0.02 --rounds 1 --only 32x16 --only history --only wake 2> /dev/null
+cargo run --locked --quiet -p schwann-bench -- fieldtrip --quick --trial --out "$scratch/bench" \
+  --only "32 x 16" --only history --only wake 2> /dev/null

@@ -42,4 +42,6 @@ else
 fi
 
 # Every measurement runs once, over real sockets between two processes, and verifies its bytes.
-cargo run --locked --release --quiet -p schwann-bench -- mse table --quick
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+cargo run --locked --release --quiet -p schwann-bench -- mse --quick --trial --out "$results"

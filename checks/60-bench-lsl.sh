@@ -6,4 +6,4 @@ python3 bench/tests/statistics_reference.py --check
 cargo build --locked --release --quiet -p schwann-bench
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-"${CARGO_TARGET_DIR:-target}/release/schwann-bench" lsl --quick --no-null --no-sealed --out "$results" --ours "$SCHWANN_LIBLSL" --vs "$REAL_LIBLSL_118"
+"${CARGO_TARGET_DIR:-target}/release/schwann-bench" lsl --quick --trial --no-null --no-sealed --out "$results" --ours "$SCHWANN_LIBLSL" --vs "$REAL_LIBLSL_118"

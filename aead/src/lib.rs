@@ -38,7 +38,7 @@
 //!
 //! # What is measured
 //!
-//! `cargo run --release -p schwann-bench --features peers -- aead table` seals and opens the same messages
+//! `cargo run --release -p schwann-bench --features peers -- aead` seals and opens the same messages
 //! with this crate and with AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola, in place, in turns within
 //! one run; it throws away passes during which a probe says that the core was not ours, compares every result,
 //! and prints medians. On an AMD EPYC (Zen 5, 2 virtual processors, November 2026), sealing, against the best
@@ -59,7 +59,7 @@
 //!
 //! On a CPU without AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), where no peer has it either, the
 //! AVX2 kernel against the best of them at that size, sealing and opening; from the committed record of `schwann-bench aead`
-//! (`docs/benchmarks/aead`, which has every size, the intervals and the peers). 95 % intervals are 0.02 to 0.07 to each side, and
+//! (`docs/benchmarks/aead.tsv`, which has every size, the intervals and the peers). 95 % intervals are 0.02 to 0.07 to each side, and
 //! ring measured twice in one run differed by up to 2 %.
 //!
 //! | message | alone | batch of 8 | batch of 16 |
@@ -82,7 +82,7 @@
 //! passes of two to six blocks help little, as each takes about 420 cycles, waiting for itself.
 //!
 //! The portable kernel, on the same CPU, takes 0.88 to 1.00 of the cycles of RustCrypto's portable code, sealing and opening, from
-//! nothing to 64 KiB, with and without 13 bytes of header; from 264 B on 0.95 to 0.97. `schwann-bench aead table` holds one against the other when it
+//! nothing to 64 KiB, with and without 13 bytes of header; from 264 B on 0.95 to 0.97. `schwann-bench aead` holds one against the other when it
 //! is built with `RUSTFLAGS='--cfg chacha20_backend="soft" --cfg poly1305_backend="soft"'`.
 //!
 //! # What it does not do

@@ -24,7 +24,7 @@
 //! - **Arithmetic that overflows a limb.** The bounds stand beside the code. The model asserts that no operand of
 //!   a 52-bit multiplication is longer; tests fill keys and texts with ones, which carry the most.
 //! - **A kernel that disagrees in a rare case.** Vectors of RFC 8439 and Wycheproof on every kernel, alone and in
-//!   every place of a batch; random batches against the portable kernel in every test run; `schwann-bench aead table agree`
+//!   every place of a batch; random batches against the portable kernel in every test run; `schwann-bench aead agree`
 //!   against AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola.
 //! - **Key stream that repeats.** Lengths that would wrap the block counter are refused before anything is
 //!   touched; [`ChunkedSealer`](crate::ChunkedSealer) counts its nonces and refuses when they end. Elsewhere the

@@ -1,13 +1,13 @@
-//! What a campaign's records say: every comparison once, for the terminal, the page and the summary alike.
+//! What the record of a suite of cells says: every comparison once, for the tables and the page alike.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
-use crate::campaign::paired_values;
 use crate::record::{Records, Role};
-use crate::report::{Ratio, ratio};
-use crate::scenario::{Cell, Metric};
+use crate::scenario::{Better, Cell, Metric};
 use crate::statistics::{
-    PairedT, cohens_d_paired, cohens_d_pooled, equivalence, holm, median, needed_pairs, paired_t, signed_rank,
+    Interval, PairedT, Resampler, bca_interval, cohens_d_paired, equivalence, holm, median, needed_pairs,
+    paired_t, signed_rank,
 };
 
 /// Differences below this share of the base are of no consequence to an experiment; fixed before any data were seen.
@@ -40,8 +40,6 @@ pub struct Comparison {
     pub p_holm: Option<f64>,
     /// Effect size for pairs.
     pub d_paired: f64,
-    /// Effect size as if unpaired, as older reports give it.
-    pub d_pooled: f64,
     /// p of the test that both are equal within [`EQUIVALENCE_MARGIN`].
     pub p_equal: Option<f64>,
     /// Pairs with which an effect of this size is found four times out of five.
@@ -49,15 +47,32 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What may be said, in two or three words.
+    /// The ratio that the project wants to reach here, if it has such a goal.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn goal(&self) -> Option<f64> {
+        match (self.subject, self.base) {
+            (Role::Schwann, Role::Opponent) => self.metric.goal,
+            (Role::Schwann, Role::Raw) => self.metric.goal_raw,
+            _ => None,
+        }
+    }
+
+    /// Whether it does, if there is a goal.
+    #[must_use]
+    pub fn reaches_goal(&self) -> Option<bool> {
+        self.goal().map(|goal| self.metric.better.reaches(self.ratio.median, goal))
+    }
+
+    /// What may be said.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let is_better = (self.ratio.median > 1.0) == (self.metric.better == Better::Higher);
         if self.ratio.resolved {
-            Verdict::Different
+            if is_better { Outcome::Better } else { Outcome::Worse }
         } else if self.p_equal.is_some_and(|p| p < 0.05) || self.identical() {
-            Verdict::Equivalent
+            Outcome::Equal
         } else {
-            Verdict::NotResolved
+            Outcome::Unresolved
         }
     }
 
@@ -67,24 +82,50 @@ impl Comparison {
     }
 }
 
-/// What a comparison permits to say.
+/// What a comparison permits to say of its subject.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
-    /// The difference is real, and beyond that between equals.
-    Different,
-    /// The two are equal within the margin.
-    Equivalent,
+pub enum Outcome {
+    /// Better than the base, by more than equals differ here.
+    Better,
+    /// Equal within the margin.
+    Equal,
     /// The data say neither.
-    NotResolved,
+    Unresolved,
+    /// Worse than the base, by more than equals differ here.
+    Worse,
+}
+
+impl Outcome {
+    /// The sign that stands beside the number.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Better => "▲",
+            Self::Equal => "=",
+            Self::Unresolved => "·",
+            Self::Worse => "▼",
+        }
+    }
 }
 
 /// Compares, in every cell and metric: ours with the opponent, the raw socket, ZeroMQ and Zenoh, sealed with plain, and the
 /// opponent with itself.
 #[must_use]
 pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
+    let mut all = compare_those(records, cells, |_, _| true);
+    correct(&mut all);
+    all
+}
+
+/// [`compare`], of the cells and metrics that are wanted by name alone, and without [`Comparison::p_holm`].
+pub(crate) fn compare_those(
+    records: &Records,
+    cells: &[Cell],
+    is_wanted: impl Fn(&str, &str) -> bool,
+) -> Vec<Comparison> {
     let mut all = Vec::new();
     for cell in cells {
-        for metric in cell.metrics {
+        for metric in cell.metrics.iter().filter(|metric| is_wanted(&cell.name, metric.name)) {
             let values = by_role(records, &paired_values(records, &cell.name, metric.name));
             for (subject, base) in PAIRS {
                 let null = match subject {
@@ -98,7 +139,6 @@ pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
             }
         }
     }
-    correct(&mut all);
     all
 }
 
@@ -153,7 +193,6 @@ fn one(
         p_ranks: signed_rank(base_values, values).map(|ranks| ranks.p),
         p_holm: None,
         d_paired,
-        d_pooled: cohens_d_pooled(base_values, values),
         p_equal: equivalence(base_values, values, EQUIVALENCE_MARGIN * base_value).map(|both| both.p()),
         pairs_needed: (d_paired.is_finite() && d_paired != 0.0)
             .then(|| needed_pairs(d_paired, 0.05, 0.8))
@@ -175,5 +214,99 @@ fn correct(all: &mut [Comparison]) {
         for (index, adjusted) in indices.into_iter().zip(holm(&p)) {
             all[index].p_holm = Some(adjusted);
         }
+    }
+}
+
+/// Returns, for one cell and metric, the values per subject in pairs: the same index is the same pass of the same block.
+/// Passes that are not complete are left out.
+#[must_use]
+pub fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<String, Vec<f64>> {
+    let mut passes: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
+    let believed = |reading: &&crate::record::Reading| reading.fault.is_none();
+    for reading in records.readings.iter().filter(|r| r.step == cell && r.name == metric).filter(believed) {
+        for (pass, value) in reading.values.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            passes.entry(pass).or_default().insert(&reading.subject, *value);
+        }
+    }
+    let complete = passes.values().map(BTreeMap::len).max().unwrap_or(0);
+    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (subject, value) in passes.values().filter(|pass| pass.len() == complete).flatten() {
+        values.entry((*subject).to_owned()).or_default().push(*value);
+    }
+    values
+}
+
+/// A ratio between paired runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// The median of the pairs' ratios.
+    pub median: f64,
+    /// Its 95 % interval; the range of the pairs when they are too few for one.
+    pub spread: Interval,
+    /// Whether it is different from 1 by more than equals differ here.
+    pub resolved: bool,
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:.3} [{:.3}, {:.3}]", self.median, self.spread.low, self.spread.high)
+    }
+}
+
+/// Returns the ratio of `subject` to `base`, with `null`, two series of equals, as the measure of what equals
+/// differ by.
+#[must_use]
+pub fn ratio(subject: &[f64], base: &[f64], null: Option<(&[f64], &[f64])>) -> Option<Ratio> {
+    let ratios = ratios(subject, base)?;
+    let spread = spread(&ratios);
+    // How far from 1, in either direction, the opponent is from itself.
+    let noise = null.and_then(|(one, other)| self::ratios(one, other)).map_or(0.0, |null| {
+        let Interval { low, high } = self::spread(&null);
+        low.ln().abs().max(high.ln().abs())
+    });
+    let median = median(&ratios);
+    Some(Ratio { median, resolved: !spread.contains(1.0) && median.ln().abs() > noise, spread })
+}
+
+fn ratios(subject: &[f64], base: &[f64]) -> Option<Vec<f64>> {
+    let ratios: Vec<f64> = subject.iter().zip(base).map(|(subject, base)| subject / base).collect();
+    (!ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite() && *ratio > 0.0)).then_some(ratios)
+}
+
+fn spread(ratios: &[f64]) -> Interval {
+    let distribution = Resampler::new(BOOTSTRAP_SEED).distribution(ratios, median, BOOTSTRAP_RESAMPLES);
+    let range = || Interval {
+        low: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        high: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    };
+    if ratios.len() < LEAST_PAIRS_FOR_INTERVAL {
+        return range();
+    }
+    bca_interval(ratios, median, &distribution, 0.95).unwrap_or_else(range)
+}
+
+const BOOTSTRAP_SEED: u64 = 1;
+const BOOTSTRAP_RESAMPLES: usize = 9999;
+/// Below this the bootstrap of a median knows less than the range shows.
+const LEAST_PAIRS_FOR_INTERVAL: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_smaller_than_what_equals_differ_by_is_not_resolved() {
+        let base = [10.0; 8];
+        let faster = [9.0, 9.1, 9.0, 8.9, 9.0, 9.1, 9.0, 8.9];
+        let quiet = [10.1, 9.9, 10.0, 10.1, 10.0, 9.9, 10.0, 10.0];
+        let noisy = [8.0, 12.0, 8.1, 11.9, 8.0, 12.1, 8.2, 12.0];
+        assert!(ratio(&faster, &base, Some((&quiet, &base))).expect("positive").resolved);
+        assert!(!ratio(&faster, &base, Some((&noisy, &base))).expect("positive").resolved);
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_is_no_ratio() {
+        assert_eq!(ratio(&[1.0], &[0.0], None), None);
+        assert_eq!(ratio(&[], &[], None), None);
     }
 }

@@ -4,15 +4,14 @@
 //! that whatever drifts steadily hits all alike.
 
 use core::fmt;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
 use crate::agent::Agent;
 use crate::line::{Carried, Line};
-use crate::record::{Manifest, Place, Records, Role, Run, Subject, load, unix_time};
-use crate::scenario::{Cell, CheckFailure, Figures, NullRuns, RawBaseline, Route, check, check_drift};
+use crate::record::{Manifest, Reading, Records, Role, Subject, load, unix_time};
+use crate::scenario::{Cell, CheckFailure, NullRuns, RawBaseline, Route, check, check_drift};
 use crate::statistics::Resampler;
 use crate::transfer::{Ends, Outcome, TransferError, interrupted, transfer};
 
@@ -55,29 +54,43 @@ pub fn run(
     let scratch = records.folder().join("scratch");
     std::fs::create_dir_all(&scratch).map_err(CampaignError::Records)?;
     let manifest = records.manifest.clone();
-    let plan = plan(cells, &manifest);
-    let todo = plan.iter().filter(|(_, place, _)| !records.has(place)).count();
+    let mut plan = plan(cells, &manifest);
+    plan.retain(|run| !records.has(&run.cell.name, &run.subject.label, run.number()));
     let started = Instant::now();
-    let mut done = 0;
-    for (cell, place, subject) in &plan {
-        if records.has(place) {
-            continue;
-        }
+    for (done, run) in (0_u32..).zip(&plan) {
         if interrupted() {
             return Err(CampaignError::Interrupted);
         }
-        let left = started.elapsed().checked_div(done).map(|each| each * (todo as u32 - done));
-        announce(progress, (done + 1, todo), place, subject, left.map(|left| left.as_secs()));
-        let run = run_once(cell, place, subject, (&scratch, manifest.seed), agent.as_deref_mut())?;
-        records.add(run).map_err(CampaignError::Records)?;
-        done += 1;
+        let left = started.elapsed().checked_div(done).map(|each| each * (plan.len() as u32 - done));
+        let left = left.map_or_else(String::new, |left| format!(", {} s left", left.as_secs()));
+        // Progress is a courtesy; the records are what counts.
+        let Run { cell, block, subject, .. } = run;
+        let _ = writeln!(
+            progress,
+            "[{}/{}{left}] {} block {block} {}",
+            done + 1,
+            plan.len(),
+            cell.name,
+            subject.label
+        );
+        let readings = run.measure((&scratch, manifest.seed), agent.as_deref_mut())?;
+        records.add(readings).map_err(CampaignError::Records)?;
     }
-    let _ = writeln!(progress, "{done} runs in {:.0} s", started.elapsed().as_secs_f64());
+    let _ = writeln!(progress, "{} runs in {:.0} s", plan.len(), started.elapsed().as_secs_f64());
     Ok(())
 }
 
+/// One run and its place: in each block every subject runs once in some order, and once in the reverse.
+struct Run<'a> {
+    cell: &'a Cell,
+    subject: &'a Subject,
+    block: u32,
+    /// First or second pass of the block; runs of one pass are pairs.
+    pass: u32,
+}
+
 /// Every run in the order that the manifest's seed gives.
-fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<(&'a Cell, Place, &'a Subject)> {
+fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<Run<'a>> {
     let mut random = Resampler::new(manifest.seed);
     let mut plan = Vec::new();
     // Blocks outermost: a disturbance of some minutes does not fall on one cell alone.
@@ -86,12 +99,8 @@ fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<(&'a Cell, Place, 
             let mut order: Vec<&Subject> =
                 manifest.subjects.iter().filter(|subject| takes_part(subject.role, cell)).collect();
             random.shuffle(&mut order);
-            let mirrored = order.iter().rev();
-            for (position, subject) in order.iter().chain(mirrored).enumerate() {
-                let pass = u32::from(position >= order.len());
-                let place = Place { cell: cell.name.clone(), block, position: position as u32, pass };
-                plan.push((cell, place, *subject));
-            }
+            plan.extend(order.iter().map(|subject| Run { cell, subject, block, pass: 0 }));
+            plan.extend(order.iter().rev().map(|subject| Run { cell, subject, block, pass: 1 }));
         }
     }
     plan
@@ -107,50 +116,52 @@ pub fn takes_part(role: Role, cell: &Cell) -> bool {
     }
 }
 
-/// Makes a run, again if it fails; the last failure is kept as a run with a fault, so that it shows.
-fn run_once(
-    cell: &Cell,
-    place: &Place,
-    subject: &Subject,
-    (scratch, seed): (&Path, u64),
-    mut agent: Option<&mut Agent>,
-) -> Result<Run, CampaignError> {
-    let give_up = |reason: String| CampaignError::Subject(subject.label.clone(), place.cell.clone(), reason);
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let (started_at, load) = (unix_time(), load());
-        let run = |figures, fault| Run {
-            place: place.clone(),
-            subject: subject.label.clone(),
-            started_at,
-            load,
-            figures,
-            fault,
-        };
-        // All subjects of a pass have the same line; one that failed on it is not tried on the same again.
-        let seed = seed ^ u64::from(place.block) << 32 ^ u64::from(place.pass) << 16 ^ u64::from(attempt);
-        let (figures, reason) = match carry(cell, subject, scratch, seed, agent.as_deref_mut()) {
-            Ok((outcome, line)) => {
-                let mut figures = (cell.take)(&cell.workload, &outcome);
-                figures.add_line(line.as_ref());
-                match check(&cell.workload, &outcome).and_then(|()| check_drift(&figures)) {
-                    Ok(()) => return Ok(run(figures, None)),
-                    // Wrong data is wrong however often one tries again.
-                    Err(failure @ (CheckFailure::Corrupt(_) | CheckFailure::Disordered(_))) => {
-                        return Err(give_up(failure.to_string()));
-                    }
-                    Err(failure) => (figures, failure.to_string()),
+impl Run<'_> {
+    /// The number of its pass in the whole campaign.
+    fn number(&self) -> u32 {
+        2 * self.block + self.pass
+    }
+
+    /// Makes the run, again if it fails; the last failure is kept with its fault, so that it shows.
+    fn measure(
+        &self,
+        (scratch, seed): (&Path, u64),
+        mut agent: Option<&mut Agent>,
+    ) -> Result<Vec<Reading>, CampaignError> {
+        let Self { cell, subject, block, pass } = *self;
+        let give_up =
+            |reason: String| CampaignError::Subject(subject.label.clone(), cell.name.clone(), reason);
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let (done_at, load) = (unix_time(), load());
+            // All subjects of a pass have the same line; one that failed on it is not tried on the same again.
+            let seed = seed ^ u64::from(block) << 32 ^ u64::from(pass) << 16 ^ u64::from(attempt);
+            let carried = match carry(cell, subject, scratch, seed, agent.as_deref_mut()) {
+                Err(TransferError::Interrupted) => return Err(CampaignError::Interrupted),
+                Err(_) if interrupted() => return Err(CampaignError::Interrupted),
+                // A run that cannot be made at all gives nothing to keep.
+                Err(error) if attempt == ATTEMPTS => return Err(give_up(error.to_string())),
+                Err(_) => continue,
+                Ok(carried) => carried,
+            };
+            let (outcome, line) = carried;
+            let mut figures = (cell.take)(&cell.workload, &outcome);
+            figures.extend(line.iter().flat_map(Carried::figures));
+            let fault = match check(&cell.workload, &outcome).and_then(|()| check_drift(&figures)) {
+                Ok(()) => None,
+                // Wrong data is wrong however often one tries again.
+                Err(failure @ (CheckFailure::Corrupt(_) | CheckFailure::Disordered(_))) => {
+                    return Err(give_up(failure.to_string()));
                 }
-            }
-            Err(TransferError::Interrupted) => return Err(CampaignError::Interrupted),
-            Err(_) if interrupted() => return Err(CampaignError::Interrupted),
-            // A run that cannot be made at all gives nothing to keep.
-            Err(error) if attempt == ATTEMPTS => return Err(give_up(error.to_string())),
-            Err(error) => (Figures::default(), error.to_string()),
-        };
-        if attempt == ATTEMPTS {
-            return Ok(run(figures, Some(reason)));
+                Err(_) if attempt < ATTEMPTS => continue,
+                Err(failure) => Some(failure.to_string()),
+            };
+            let reading = |(name, value): (&String, &f64)| {
+                let reading = Reading::of_pass(&cell.name, &subject.label, name, (self.number(), *value));
+                Reading { done_at, load, fault: fault.clone(), ..reading }
+            };
+            return Ok(figures.iter().filter(|(_, value)| value.is_finite()).map(reading).collect());
         }
     }
 }
@@ -177,36 +188,24 @@ fn carry(
     }
 }
 
-fn announce(
-    out: &mut dyn Write,
-    (number, todo): (u32, usize),
-    place: &Place,
-    subject: &Subject,
-    left: Option<u64>,
-) {
-    let left = left.map_or_else(String::new, |left| format!(", {left} s left"));
-    // Progress is a courtesy; the records are what counts.
-    let _ = writeln!(out, "[{number}/{todo}{left}] {} block {} {}", place.cell, place.block, subject.label);
-}
-
-/// Returns, for one cell and metric, the values per subject in pairs: the same index is the same pass of the
-/// same block. Passes that are not complete are left out.
-#[must_use]
-pub fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<String, Vec<f64>> {
-    let mut passes: BTreeMap<(u32, u32), BTreeMap<&str, f64>> = BTreeMap::new();
-    for run in records.believed(cell) {
-        if let Some(&value) = run.figures.values.get(metric) {
-            passes.entry((run.place.block, run.place.pass)).or_default().insert(&run.subject, value);
-        }
+/// Ours must not lose samples in any run.
+///
+/// # Errors
+///
+/// The first loss.
+pub(crate) fn faults(records: &Records) -> Result<(), CampaignError> {
+    let ours = |label: &str| {
+        let subject = records.manifest.subjects.iter().find(|subject| subject.label == label);
+        subject.is_some_and(|subject| matches!(subject.role, Role::Schwann | Role::Sealed))
+    };
+    let faults = records.readings.iter().filter(|reading| ours(&reading.subject));
+    let lost: Vec<String> =
+        faults.filter_map(|reading| Some(format!("{}: {}", reading.step, reading.fault.as_ref()?))).collect();
+    // What drifts is the machine's fault, and the run takes no part; what loses samples is ours.
+    match lost.iter().find(|fault| !fault.contains("drifted")) {
+        None => Ok(()),
+        Some(fault) => Err(CampaignError::Subject("schwann".to_owned(), "a cell".to_owned(), fault.clone())),
     }
-    let complete = passes.values().map(BTreeMap::len).max().unwrap_or(0);
-    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for pass in passes.values().filter(|pass| pass.len() == complete) {
-        for (subject, value) in pass {
-            values.entry((*subject).to_owned()).or_default().push(*value);
-        }
-    }
-    values
 }
 
 /// A run that could not be made, or that lost samples, is tried so often: a busy machine may be the reason.

@@ -9,8 +9,9 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use crate::agent;
 use crate::measure::{measure, measure_all, subjects};
-use crate::record::unix_time;
-use crate::suite::{AGENT, Depth, MCU, SUITES, Suite, find};
+use crate::record::{Records, unix_time};
+use crate::report;
+use crate::suite::{AGENT, Depth, Kind, MCU, SUITES, Suite, find};
 
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
@@ -28,13 +29,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 const USAGE: &str = "\
 Measures Schwann against the real liblsl, against a raw socket, and against limits, so that it can be believed.
 
-  schwann-bench SUITE [--quick] [--minutes N] [OPTIONS]
+  schwann-bench SUITE [PART] [--quick] [--minutes N] [OPTIONS]
   schwann-bench all [--quick] [--minutes N] [OPTIONS]
                                         every suite, and one report
   schwann-bench agent [--listen ADDRESS] [OPTIONS]
                                         take part in a campaign that runs on another computer
   schwann-bench mcu [IMAGE]             the microcontroller's instruction counts, from the image for QEMU
-  schwann-bench report FOLDER           the page (report.html) and the summary (report.md) of results
+  schwann-bench report PATH             the full tables of a record, or of a folder of records
+  schwann-bench publish FOLDER FILE     what is committed of a record: FILE is docs/benchmarks/SUITE.tsv
+  schwann-bench page FOLDER             docs/benchmarks.md, from the published records
   schwann-bench list                    the suites
 
   --quick          under two minutes: proves that everything works, and the order of magnitude
@@ -49,7 +52,9 @@ Measures Schwann against the real liblsl, against a raw socket, and against limi
   --no-null        do not measure --vs against itself; then no difference counts as resolved or not
   --agent ADDRESS  with lsl network: measure with the agent there, not with namespaces here
   --token TOKEN    what that agent printed
+  --against ADDRESS  with fieldtrip: also measure the server that runs there; IT LOSES WHAT IT HOLDS
   --seed N         the order of runs follows from it (default: the time)
+  --trial          keep a record although the tree has changes that are not committed; it cannot be published
   --out FOLDER     results; a folder of an interrupted run is continued (default bench-results/SUITE-TIME)
 
 Ctrl-C keeps what is done: the same command with --out goes on.
@@ -64,6 +69,8 @@ enum Command {
     All(Options),
     Help,
     List,
+    Page(PathBuf),
+    Publish(PathBuf, PathBuf),
     Report(PathBuf),
     Run(&'static Suite, Options),
 }
@@ -83,8 +90,12 @@ pub(crate) struct Options {
     pub(crate) out: Option<PathBuf>,
     pub(crate) null: bool,
     pub(crate) sealed: bool,
+    /// Whether the tree need not be committed.
+    pub(crate) trial: bool,
     pub(crate) zero_mq: bool,
     pub(crate) zenoh: bool,
+    /// A FieldTrip server that runs already.
+    pub(crate) against: Option<String>,
     /// Where an agent listens, or where to find one.
     pub(crate) agent: Option<String>,
     pub(crate) token: Option<String>,
@@ -107,8 +118,10 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
         out: None,
         null: true,
         sealed: true,
+        trial: false,
         zero_mq: false,
         zenoh: false,
+        against: None,
         agent: None,
         token: None,
     };
@@ -126,7 +139,9 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
             Arg::Long("out") => options.out = Some(parser.value()?.into()),
             Arg::Long("no-null") => options.null = false,
             Arg::Long("agent" | "listen") => options.agent = Some(parser.value()?.string()?),
+            Arg::Long("against") => options.against = Some(parser.value()?.string()?),
             Arg::Long("token") => options.token = Some(parser.value()?.string()?),
+            Arg::Long("trial") => options.trial = true,
             Arg::Long("zeromq") => options.zero_mq = true,
             Arg::Long("zenoh") => options.zenoh = true,
             Arg::Long("no-sealed") => options.sealed = false,
@@ -146,7 +161,13 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reaso
             options.image = Some(image.into());
             Command::Run(find(MCU).expect("it is in the list"), options)
         }
-        ["report", folder] => Command::Report(folder.into()),
+        ["report", path] => Command::Report(path.into()),
+        ["publish", folder, file] => Command::Publish(folder.into(), file.into()),
+        ["page", folder] => Command::Page(folder.into()),
+        [suite, part] if find(suite).is_some_and(|suite| matches!(suite.kind, Kind::Steps(..))) => {
+            options.only.push((*part).to_owned());
+            Command::Run(find(suite).expect("found above"), options)
+        }
         name => {
             let name = name.join("-");
             Command::Run(find(&name).ok_or(Unknown(name))?, options)
@@ -170,28 +191,36 @@ fn execute(command: Command) -> Result<(), Reason> {
                 println!("{:16} {}", suite.name.replacen('-', " ", 1), suite.about);
             }
         }
-        Command::Report(folder) => crate::page::write(&folder)?,
+        Command::Page(folder) => print!("{}", crate::page::page(&Records::all_at(&folder)?)?),
+        Command::Publish(folder, file) => publish(&folder, &file)?,
+        Command::Report(path) => print!("{}", report::tables(&Records::all_at(&path)?)?),
         Command::Run(suite, options) => {
             let default = || Path::new("bench-results").join(format!("{}-{}", suite.name, unix_time()));
             let folder = options.out.clone().unwrap_or_else(default);
-            reported(&folder, measure(suite, &options, &folder))?;
+            measure(suite, &options, &folder)?;
         }
         Command::All(options) => {
             let default = || Path::new("bench-results").join(format!("all-{}", unix_time()));
             let folder = options.out.clone().unwrap_or_else(default);
-            reported(&folder, measure_all(&options, &folder))?;
+            let ended = measure_all(&options, &folder);
+            if let Ok(all) = Records::all_at(&folder) {
+                std::fs::write(folder.join("report.md"), report::tables(&all)?)?;
+            }
+            ended?;
         }
     }
     Ok(())
 }
 
-/// Writes the report of what there is, however the measuring ended.
-fn reported(folder: &Path, ended: Result<(), Reason>) -> Result<(), Reason> {
-    let written = crate::page::write(folder);
-    if written.is_ok() {
-        eprintln!("report in {}", folder.join("report.html").display());
+/// Writes what tables show of the record in a folder.
+fn publish(folder: &Path, file: &Path) -> Result<(), Reason> {
+    for records in Records::all_at(folder)? {
+        let cells =
+            find(&records.manifest.suite).map(|suite| suite.cells(crate::measure::effort(&records.manifest)));
+        let cells = cells.ok_or_else(|| Unknown(records.manifest.suite.clone()))?;
+        records.publish(&cells, file)?;
     }
-    ended.and(written.map_err(Reason::from))
+    Ok(())
 }
 
 #[derive(Debug)]

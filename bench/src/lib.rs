@@ -2,8 +2,9 @@
 //!
 //! A [`suite`] is a list of cells, each a [`scenario`] with a [`workload`]. A [`campaign`] runs every cell for
 //! every subject (a library with liblsl's C ABI, or a raw socket) in fresh sender and receiver processes
-//! ([`transfer`], [`worker`]), alternating between subjects, and keeps each run as a line of JSON ([`record`]).
-//! [`report`] turns the records into ratios with their spread, using [`statistics`] that are tested against scipy.
+//! ([`transfer`], [`worker`]), alternating between subjects, and keeps what each run gave as lines ([`record`]).
+//! [`analysis`] turns records into ratios with their spread, using [`statistics`] that are tested against scipy; [`report`]
+//! writes the tables, [`page`] the published page.
 //!
 //! Rules that the code enforces: one clock for both ends; latency from the time when a sample was due; a
 //! sequence number and a pattern in every sample decide what was delivered; the unit of replication is a process
@@ -19,7 +20,6 @@ pub mod command;
 pub mod ffi;
 pub mod fieldtrip;
 pub mod heap;
-mod judge;
 pub mod libcrypto;
 pub mod libraries;
 pub mod line;
@@ -28,10 +28,12 @@ mod measure;
 pub mod mse;
 pub mod page;
 pub mod payload;
+pub mod reading;
 pub mod record;
 pub mod report;
 pub mod scenario;
 pub mod sealed;
+mod sensitivity;
 pub mod statistics;
 pub mod step;
 pub mod suite;
@@ -39,12 +41,4 @@ pub mod transfer;
 pub mod worker;
 pub mod workload;
 
-/// Turns this process into a measuring process if it was started as one, and then does not return.
-///
-/// Call it first in `main` of every program that runs suites.
-pub fn run_if_worker() {
-    aead::workers::run_if_worker();
-    mse::run_if_worker();
-    sealed::run_if_worker();
-    worker::run_if_worker();
-}
+pub use worker::run_if_worker;

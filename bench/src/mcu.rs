@@ -9,6 +9,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::record::Reading;
+use crate::step::Step;
+use crate::suite::{Asked, Missing};
+
+/// One step: the image runs once in QEMU, and counts the same to the last instruction however often it runs.
+pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
+    let image = asked.image.clone().ok_or_else(|| {
+        Missing(
+            "name the image for QEMU: schwann-bench mcu IMAGE; firmware/README.md says how to build it"
+                .to_owned(),
+        )
+    })?;
+    if !has_qemu() {
+        return Err(Missing("there is no qemu-system-riscv32; install qemu-system-misc".to_owned()));
+    }
+    Ok(vec![Step::new("instructions in QEMU", move |step| Ok(run(step, &image)?))])
+}
 
 /// Why there are no figures.
 #[derive(Debug)]

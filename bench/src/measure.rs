@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Agent, Token};
 use crate::campaign::{self, takes_part};
 use crate::command::{Options, Reason};
-use crate::judge::{self, Restless};
 use crate::libraries;
 use crate::line::{Line, LineError};
-use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, program, unix_time};
-use crate::report::{self, table};
+use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, Tree, tree, unix_time};
+use crate::report;
 use crate::scenario::{Cell, Route};
 use crate::sealed::lab;
+use crate::sensitivity::{self, Restless};
 use crate::step;
 use crate::suite::{Asked, Depth, Effort, Kind, Missing, SEALED, SENSITIVITY, SUITES, Suite};
 use crate::transfer::stop_on_interrupt;
@@ -47,6 +47,11 @@ pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason
 }
 
 pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason> {
+    let (commit, tree) = match (tree(), options.trial) {
+        ((commit, Tree::Committed), false) => (commit, Tree::Committed),
+        ((commit, _), true) => (commit, Tree::Uncommitted),
+        _ => return Err(NO_TREE.into()),
+    };
     let subjects = subjects(suite, options)?;
     let mut agent = agent_for(suite, options, &subjects)?;
     let mut manifest = Manifest {
@@ -59,7 +64,8 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
         started_at: unix_time(),
         machine: Machine::here(),
         other: agent.as_ref().map(|agent| (agent.machine().0.clone(), agent.machine().1.to_owned())),
-        program: program(),
+        commit,
+        tree,
     };
     if let Some(minutes) = options.minutes {
         fit(&mut manifest, suite, minutes * 60.0);
@@ -79,23 +85,22 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
             cells.retain(|cell| wanted(&options.only, &cell.name));
             possible(&cells)?;
             install_keys(&records, agent.as_ref())?;
-            let outcome = campaign::run(&cells, &mut records, agent.as_mut(), &mut stderr());
-            print!("{}", table(&records, &cells));
-            outcome
+            campaign::run(&cells, &mut records, agent.as_mut(), &mut stderr())
         }
         Kind::Steps(..) => {
             let steps: Vec<_> = steps.into_iter().filter(|step| wanted(&options.only, &step.name)).collect();
-            let outcome = step::run(&steps, &mut records, &mut stderr());
-            records.readings.iter().for_each(|reading| println!("{}", report::reading(reading)));
-            outcome
+            step::run(&steps, &mut records, &mut stderr())
         }
     };
-    eprintln!("results in {}", folder.display());
+    let tables = report::tables(core::slice::from_ref(&records))?;
+    std::fs::write(folder.join("report.md"), &tables)?;
+    print!("{tables}");
+    eprintln!("record and tables in {}", folder.display());
     outcome?;
     if suite.name == SENSITIVITY {
-        judge::sensitivity(&records.readings)?;
+        sensitivity::judge(&records.readings)?;
     }
-    judge::faults(&records)
+    Ok(campaign::faults(&records)?)
 }
 
 /// What steps are given. Paths are absolute: the measuring processes run elsewhere.
@@ -106,6 +111,7 @@ fn asked(manifest: &Manifest, options: &Options, folder: &Path) -> Result<Asked,
         ours: absolute(options.ours.clone().or_else(libraries::ours))?,
         opponent: absolute(options.opponent.clone().or_else(libraries::opponent))?,
         image: absolute(options.image.clone().or_else(libraries::image))?,
+        against: options.against.clone(),
         scratch: std::path::absolute(folder)?.join(SCRATCH),
     })
 }
@@ -198,6 +204,9 @@ fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
     }
 }
 
+/// Figures that cannot be traced to a commit are nobody's.
+const NO_TREE: &str = "a record names the commit that it is made of, and this folder is no work tree without changes: commit \
+                       them, or add --trial for a record that cannot be published";
 /// Shorter runs than this say nothing; the steps have limits of their own besides.
 const LEAST_SCALE: f64 = 0.02;
 /// The files of measuring processes, in the folder of the results.

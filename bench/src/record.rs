@@ -1,26 +1,23 @@
-//! Results on disk: `manifest.json` says where and how, `runs.jsonl` holds one line per run.
+//! Records: one file for a suite. Its first line says where and how as JSON, each further line holds a [`Reading`].
 //!
-//! Lines are only ever added, and a run is written when it is done, so an interrupted campaign goes on where
-//! it stopped.
+//! Lines are only ever added, and those of a run or a step are written when it is done, all in one go, so an interrupted
+//! campaign goes on where it stopped. A record names the commit that it was made of; from a tree with changes none is made
+//! unless it is called a trial, and a trial is never published.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::ffi::Lsl;
 use crate::ffi::zmq::ZeroMq;
-use crate::scenario::Figures;
+pub use crate::reading::{Reading, Verdict};
+use crate::scenario::Cell;
 use crate::workload::Transport;
-
-mod reading;
-
-pub use reading::{Reading, Verdict};
 
 /// The circumstances of a campaign.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -45,8 +42,21 @@ pub struct Manifest {
     /// The other computer and its agent's program, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<(Machine, String)>,
-    /// The version of this program and, if it was built in a work tree, its commit.
-    pub program: String,
+    /// The commit of the tree that it was made of, as `git` names it.
+    pub commit: String,
+    /// Whether that commit is all of the tree.
+    pub tree: Tree,
+}
+
+/// What a record was made of.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Tree {
+    /// Its commit, and nothing else.
+    Committed,
+    /// A commit that is not in this repository.
+    Foreign,
+    /// Its commit and changes that were never committed, or no tree at all: a trial.
+    Uncommitted,
 }
 
 fn whole() -> f64 {
@@ -199,133 +209,141 @@ impl Machine {
     }
 }
 
-/// One run.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Run {
-    /// Where it stands in the campaign.
-    pub place: Place,
-    /// Label of the subject.
-    pub subject: String,
-    /// Seconds since 1970, UTC.
-    pub started_at: u64,
-    /// Load average of the last minute before the run, all processes of the machine.
-    pub load: f64,
-    /// What it gave.
-    pub figures: Figures,
-    /// Why it is not believed, if it is not; it then takes no part in comparisons.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-}
-
-/// A run's place: in each block every subject runs once in some order and once in the reverse.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-pub struct Place {
-    /// The cell's name.
-    pub cell: String,
-    /// Number of the block within the cell.
-    pub block: u32,
-    /// Number of the run within the block.
-    pub position: u32,
-    /// First or second pass of the block; runs of one pass are pairs.
-    pub pass: u32,
-}
-
-/// A results folder.
+/// A record on disk.
 pub struct Records {
-    folder: PathBuf,
+    path: PathBuf,
     /// The circumstances.
     pub manifest: Manifest,
-    /// The runs done so far.
-    pub runs: Vec<Run>,
-    /// The figures of the steps done so far.
+    /// The figures so far.
     pub readings: Vec<Reading>,
 }
 
 impl Records {
-    /// Says whether `folder` holds results.
-    #[must_use]
-    pub fn is_at(folder: &Path) -> bool {
-        folder.join(MANIFEST).exists()
-    }
-
-    /// Opens `folder` to continue it, or begins it with `manifest`.
+    /// Opens the record of `folder` to continue it, or begins it with `manifest`.
     ///
     /// # Errors
     ///
     /// When the folder cannot be written, holds something unreadable, or belongs to another campaign.
     pub fn begin_or_continue(folder: &Path, manifest: Manifest) -> io::Result<Self> {
-        if Self::is_at(folder) {
-            let records = Self::open(folder)?;
-            let old = &records.manifest;
-            let same = (&old.suite, old.quick, old.scale, &old.subjects, old.blocks)
-                == (&manifest.suite, manifest.quick, manifest.scale, &manifest.subjects, manifest.blocks);
-            return if same {
+        let path = folder.join(RECORD);
+        if path.exists() {
+            let records = Self::open(&path)?;
+            let key = |m: &Manifest| {
+                (m.suite.clone(), m.quick, m.scale.to_bits(), m.subjects.clone(), m.blocks, m.commit.clone())
+            };
+            return if key(&records.manifest) == key(&manifest) {
                 Ok(records)
             } else {
-                Err(io::Error::other("the folder holds another campaign"))
+                Err(io::Error::other("the folder holds a record of another campaign, or of another commit"))
             };
         }
         fs::create_dir_all(folder)?;
-        let text = serde_json::to_string_pretty(&manifest)?;
-        fs::write(folder.join(MANIFEST), text)?;
-        Ok(Self { folder: folder.to_owned(), manifest, runs: Vec::new(), readings: Vec::new() })
+        let records = Self { path, manifest, readings: Vec::new() };
+        records.save()?;
+        Ok(records)
     }
 
-    /// Reads a results folder.
+    /// Reads a record. A last line that was cut off by a crash is left out.
     ///
     /// # Errors
     ///
-    /// When it is missing or unreadable. A last line that was cut off by a crash is left out.
-    pub fn open(folder: &Path) -> io::Result<Self> {
-        let manifest = serde_json::from_str(&fs::read_to_string(folder.join(MANIFEST))?)?;
-        let (runs, readings) = (lines(&folder.join(RUNS))?, lines(&folder.join(READINGS))?);
-        Ok(Self { folder: folder.to_owned(), manifest, runs, readings })
+    /// When it is missing or unreadable.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let text = fs::read_to_string(path)?;
+        let mut lines = text.lines();
+        let manifest = serde_json::from_str(lines.next().unwrap_or_default())?;
+        Ok(Self { path: path.to_owned(), manifest, readings: lines.filter_map(Reading::parse).collect() })
     }
 
-    /// Adds a run, on disk first.
+    /// The records at a path: a file, a folder with one, or a folder of either, in the order in which they were begun.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
-    pub fn add(&mut self, run: Run) -> io::Result<()> {
-        let mut file = OpenOptions::new().create(true).append(true).open(self.folder.join(RUNS))?;
-        writeln!(file, "{}", serde_json::to_string(&run)?)?;
-        self.runs.push(run);
-        Ok(())
+    /// When there is none, or one cannot be read.
+    pub fn all_at(path: &Path) -> io::Result<Vec<Self>> {
+        let paths = if path.is_file() {
+            vec![path.to_owned()]
+        } else if path.join(RECORD).exists() {
+            vec![path.join(RECORD)]
+        } else {
+            let entries = fs::read_dir(path)?.filter_map(|entry| Some(entry.ok()?.path()));
+            let inner = entries.map(|path| if path.is_dir() { path.join(RECORD) } else { path });
+            inner.filter(|path| path.extension().is_some_and(|end| end == "tsv") && path.exists()).collect()
+        };
+        let mut records = paths.iter().map(|path| Self::open(path)).collect::<io::Result<Vec<_>>>()?;
+        if records.is_empty() {
+            return Err(io::Error::other(format!("{} holds no record", path.display())));
+        }
+        records.sort_by_key(|records| records.manifest.started_at);
+        Ok(records)
     }
 
-    /// Adds the figures of a step, on disk first, and all in one write: a step is there or it is not.
+    /// Adds the figures of a run or a step, on disk first, and all in one write: it is there or it is not.
     ///
     /// # Errors
     ///
     /// When they cannot be written.
-    pub fn add_readings(&mut self, readings: Vec<Reading>) -> io::Result<()> {
-        let mut text = String::new();
-        for reading in &readings {
-            text += &serde_json::to_string(reading)?;
-            text.push('\n');
-        }
-        let mut file = OpenOptions::new().create(true).append(true).open(self.folder.join(READINGS))?;
+    pub fn add(&mut self, readings: Vec<Reading>) -> io::Result<()> {
+        let text: String = readings.iter().map(|reading| reading.line() + "\n").collect();
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         file.write_all(text.as_bytes())?;
         self.readings.extend(readings);
         Ok(())
     }
 
-    /// The runs of a cell that passed their own checks, in the order in which they ran.
-    pub fn believed<'a>(&'a self, cell: &'a str) -> impl Iterator<Item = &'a Run> {
-        self.runs.iter().filter(move |run| run.place.cell == cell && run.fault.is_none())
+    /// Writes what is published of it, with as many digits as tables show: of cells a line for each subject and shown figure
+    /// with all passes, of steps the figures without their samples.
+    ///
+    /// # Errors
+    ///
+    /// When it is a trial, or the file cannot be written.
+    pub fn publish(mut self, cells: &[Cell], path: &Path) -> io::Result<()> {
+        if self.manifest.tree == Tree::Uncommitted {
+            return Err(io::Error::other(
+                "a trial is not published: commit what was changed, build, and measure again",
+            ));
+        }
+        let mut all: Vec<Reading> = Vec::new();
+        for mut reading in self.readings.drain(..) {
+            let Some(cell) = cells.iter().find(|cell| cell.name == reading.step) else {
+                reading.values.clear();
+                all.push(reading);
+                continue;
+            };
+            let is_shown = cell.metrics.iter().any(|metric| metric.name == reading.name);
+            let is_same = |other: &&mut Reading| {
+                (&other.step, &other.subject, &other.name, &other.fault)
+                    == (&reading.step, &reading.subject, &reading.name, &reading.fault)
+            };
+            match all.iter_mut().find(is_same) {
+                Some(other) => other.join(&reading),
+                None if is_shown || reading.name.starts_with("line_late_") => all.push(reading),
+                None => {}
+            }
+        }
+        all.iter_mut().for_each(Reading::round);
+        Self { path: path.to_owned(), manifest: self.manifest, readings: all }.save()
     }
 
-    /// Says whether the run at `place` is done.
+    fn save(&self) -> io::Result<()> {
+        let mut text = serde_json::to_string(&self.manifest)? + "\n";
+        self.readings.iter().for_each(|reading| text += &(reading.line() + "\n"));
+        fs::write(&self.path, text)
+    }
+
+    /// Says whether a subject has had this pass of a cell.
     #[must_use]
-    pub fn has(&self, place: &Place) -> bool {
-        self.runs.iter().any(|run| run.place == *place)
+    pub fn has(&self, step: &str, subject: &str, pass: u32) -> bool {
+        let is_pass =
+            |reading: &&Reading| reading.values.get(pass as usize).is_some_and(|value| !value.is_nan());
+        let of_both = |reading: &&Reading| reading.step == step && reading.subject == subject;
+        self.readings.iter().filter(is_pass).any(|reading| of_both(&reading))
     }
 
-    /// Returns the folder.
+    /// The folder of a record that is being made.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.path.parent().unwrap_or(Path::new("."))
     }
 }
 
@@ -335,17 +353,6 @@ pub fn unix_time() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The records of a file of lines; none if there is no file. What a crash cut off is left out.
-fn lines<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
-    let mut records = Vec::new();
-    if let Ok(file) = File::open(path) {
-        for line in BufReader::new(file).lines() {
-            records.extend(serde_json::from_str(&line?).ok());
-        }
-    }
-    Ok(records)
-}
-
 /// The load average of the last minute.
 #[must_use]
 pub fn load() -> f64 {
@@ -353,13 +360,18 @@ pub fn load() -> f64 {
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// This program's version and, in a work tree, its commit.
+/// The commit of the tree around, and whether it is all of the tree. Measuring processes and agents tell it of their own.
 #[must_use]
-pub fn program() -> String {
-    let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output().ok();
-    let commit =
-        commit.filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
-    format!("{} {}", env!("CARGO_PKG_VERSION"), String::from_utf8_lossy(&commit).trim()).trim().to_owned()
+pub fn tree() -> (String, Tree) {
+    let git = |words: &[&str]| {
+        let output =
+            Command::new("git").args(words).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]);
+    let is_clean = git(&["status", "--porcelain"]).is_some_and(|changes| changes.is_empty());
+    let tree = if commit.is_some() && is_clean { Tree::Committed } else { Tree::Uncommitted };
+    (commit.unwrap_or_else(|| format!("none, version {}", env!("CARGO_PKG_VERSION"))), tree)
 }
 
 fn field(file: &str, name: &str) -> String {
@@ -370,6 +382,4 @@ fn field(file: &str, name: &str) -> String {
 
 /// Where measuring processes find the keys of a lab that lives for one campaign.
 pub const KEYS: &str = "keys";
-const MANIFEST: &str = "manifest.json";
-const RUNS: &str = "runs.jsonl";
-const READINGS: &str = "readings.jsonl";
+const RECORD: &str = "record.tsv";

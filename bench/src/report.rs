@@ -1,168 +1,293 @@
-//! The table of a campaign, for a terminal.
+//! The tables of records, as Markdown: every comparison with its statistics, every figure with its limit.
+//!
+//! It measures nothing, and says nothing that [`crate::analysis`] has not decided.
 
-use core::fmt::Write;
+use core::time::Duration;
+use std::io;
+use std::time::UNIX_EPOCH;
 
-use crate::analysis::{Comparison, Verdict, compare};
-use crate::campaign::paired_values;
-use crate::record::{self, Reading, Records, Role};
+use schwann::log::Utc;
+
+use crate::analysis::{Comparison, Outcome, compare};
+use crate::record::{Manifest, Reading, Records, Role, Tree};
 use crate::scenario::Cell;
-use crate::statistics::{Interval, Resampler, bca_interval, median};
+use crate::suite::{Suite, find};
 
-/// Writes, per cell and metric, every subject's median and the ratios with their spread.
-#[must_use]
-pub fn table(records: &Records, cells: &[Cell]) -> String {
-    let mut out = String::new();
-    let manifest = &records.manifest;
-    let machine = &manifest.machine;
-    put(
-        &mut out,
-        format_args!("{} on {} x{}, {}", manifest.suite, machine.processor, machine.cores, machine.kernel),
+/// The full tables of some records.
+///
+/// # Errors
+///
+/// When a record is of a suite that there is not.
+pub fn tables(all: &[Records]) -> io::Result<String> {
+    let mut out = String::from(
+        "# Measurements\n\n▲ better, ▼ worse, = equal within 5 %, · not resolved: smaller than the difference between equals \
+         here. Ratios are medians over pairs of runs with their 95 % interval (bootstrap, BCa), or the range below six \
+         pairs; p is of a paired t-test after Holm's correction over the suite, or of Wilcoxon's ranks; d is Cohen's for \
+         pairs; \"equal\" is the p of two one-sided tests; \"needed\" are pairs that find this effect four times out of \
+         five.\n\n",
     );
-    for subject in &manifest.subjects {
-        put(&mut out, format_args!("  {:10} {}", subject.label, subject.version));
+    for records in all {
+        out += &Chapter::of(records)?.text();
     }
-    let comparisons = compare(records, cells);
-    for cell in cells {
-        put(&mut out, format_args!("\n{}: {}", cell.name, cell.about));
-        cell_table(&mut out, records, cell, &comparisons);
+    Ok(out)
+}
+
+/// A record, its suite, and what follows from them.
+struct Chapter<'a> {
+    records: &'a Records,
+    suite: &'static Suite,
+    comparisons: Vec<Comparison>,
+}
+
+impl<'a> Chapter<'a> {
+    fn of(records: &'a Records) -> io::Result<Self> {
+        let (suite, cells) = ran(records)?;
+        Ok(Self { records, suite, comparisons: compare(records, &cells) })
     }
-    let faults = records.runs.iter().filter(|run| run.fault.is_some()).count();
-    if faults > 0 {
-        put(&mut out, format_args!("\n{faults} of {} runs are not believed:", records.runs.len()));
-    }
-    for run in &records.runs {
-        if let Some(fault) = &run.fault {
-            put(&mut out, format_args!("  {} in {}: {fault}", run.subject, run.place.cell));
+
+    fn text(&self) -> String {
+        let mut out = format!(
+            "## {}\n\n{}. {}\n\n{}\n",
+            self.suite.name,
+            self.suite.about,
+            circumstances(&self.records.manifest),
+            self.verdict()
+        );
+        for fault in self.faults() {
+            out += &format!("\n{fault}\n");
         }
-    }
-    out
-}
-
-/// A ratio between paired runs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ratio {
-    /// The median of the pairs' ratios.
-    pub median: f64,
-    /// Its 95 % interval; the range of the pairs when they are too few for one.
-    pub spread: Interval,
-    /// Whether it is different from 1 by more than equals differ here.
-    pub resolved: bool,
-}
-
-/// Returns the ratio of `subject` to `base`, with `null`, two series of equals, as the measure of what equals
-/// differ by.
-#[must_use]
-pub fn ratio(subject: &[f64], base: &[f64], null: Option<(&[f64], &[f64])>) -> Option<Ratio> {
-    let ratios = ratios(subject, base)?;
-    let spread = spread(&ratios);
-    // How far from 1, in either direction, the opponent is from itself.
-    let noise = null.and_then(|(one, other)| self::ratios(one, other)).map_or(0.0, |null| {
-        let Interval { low, high } = self::spread(&null);
-        low.ln().abs().max(high.ln().abs())
-    });
-    let median = median(&ratios);
-    Some(Ratio { median, resolved: !spread.contains(1.0) && median.ln().abs() > noise, spread })
-}
-
-fn ratios(subject: &[f64], base: &[f64]) -> Option<Vec<f64>> {
-    let ratios: Vec<f64> = subject.iter().zip(base).map(|(subject, base)| subject / base).collect();
-    (!ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite() && *ratio > 0.0)).then_some(ratios)
-}
-
-fn spread(ratios: &[f64]) -> Interval {
-    let distribution = Resampler::new(BOOTSTRAP_SEED).distribution(ratios, median, BOOTSTRAP_RESAMPLES);
-    let range = || Interval {
-        low: ratios.iter().copied().fold(f64::INFINITY, f64::min),
-        high: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    };
-    if ratios.len() < LEAST_PAIRS_FOR_INTERVAL {
-        return range();
-    }
-    bca_interval(ratios, median, &distribution, 0.95).unwrap_or_else(range)
-}
-
-fn cell_table(out: &mut String, records: &Records, cell: &Cell, comparisons: &[Comparison]) {
-    let mut subjects: Vec<_> = records.manifest.subjects.iter().collect();
-    subjects.sort_by_key(|subject| subject.role);
-    let shown: Vec<_> = subjects.iter().filter(|subject| subject.role != Role::Null).collect();
-    let mut line = format!("  {:24}", "");
-    for subject in &shown {
-        let _ = write!(line, " {:>12}", subject.label);
-    }
-    put(
-        out,
-        format_args!("{line}   ratios [95 % interval, or range below {LEAST_PAIRS_FOR_INTERVAL} pairs]"),
-    );
-    for metric in cell.metrics {
-        let values = paired_values(records, &cell.name, metric.name);
-        if values.is_empty() {
-            continue;
+        let shown = || self.comparisons.iter().filter(|comparison| comparison.subject != Role::Null);
+        if shown().next().is_some() {
+            out += "\n| cell | figure | | value | base | ratio [95 %] | | n | p (Holm) | p (ranks) | d | equal | needed | \
+                    goal |\n| --- | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
+            shown().for_each(|comparison| out += &row(comparison));
         }
-        let mut line = format!("  {:24}", metric.name);
-        for subject in &shown {
-            let value =
-                values.get(&subject.label).map_or_else(|| "-".to_owned(), |values| number(median(values)));
-            let _ = write!(line, " {value:>12}");
+        if self.comparisons.is_empty() {
+            out += "\n| figure | at | subject | median | unit | from | to | n | limit | |\n\
+                    | --- | ---: | --- | ---: | --- | ---: | ---: | ---: | --- | --- |\n";
+            self.records.readings.iter().for_each(|reading| out += &figure(reading));
         }
-        let of_metric = comparisons
+        out + "\n"
+    }
+
+    /// What a suite found, in a sentence or two.
+    fn verdict(&self) -> String {
+        let judged = self.comparisons.iter().filter_map(Comparison::reaches_goal);
+        let judged: Vec<bool> =
+            judged.chain(self.records.readings.iter().filter_map(|reading| reading.met)).collect();
+        let mut words = Vec::new();
+        if !judged.is_empty() {
+            let met = judged.iter().filter(|met| **met).count();
+            words.push(format!("{met} of {} goals are met.", judged.len()));
+        }
+        for subject in [Role::Schwann, Role::Sealed] {
+            words.extend(self.tally(subject));
+        }
+        let null: Vec<&Comparison> = self.comparisons.iter().filter(|c| c.subject == Role::Null).collect();
+        if !null.is_empty() {
+            let differ: Vec<f64> =
+                null.iter().map(|c| 100.0 * (c.ratio.median.ln().abs().exp() - 1.0)).collect();
+            let found = null.iter().filter(|c| c.p_holm.is_some_and(|p| p < 0.05)).count();
+            words.push(format!(
+                "liblsl against itself differs by {}, and {found} of {} such comparisons of equals pass for different.",
+                from_to(&differ, &|percent| format!("{} %", number(percent))),
+                null.len()
+            ));
+        }
+        words.join(" ")
+    }
+
+    /// How many comparisons with liblsl went which way.
+    fn tally(&self, subject: Role) -> Option<String> {
+        let all: Vec<Outcome> = self
+            .comparisons
             .iter()
-            .filter(|comparison| comparison.cell == cell.name && comparison.metric.name == metric.name);
-        put(out, format_args!("{line}   {}", of_metric.map(in_words).collect::<Vec<_>>().join("; ")));
+            .filter(|c| (c.subject, c.base) == (subject, Role::Opponent))
+            .map(Comparison::outcome)
+            .collect();
+        let count = |wanted| all.iter().filter(|outcome| **outcome == wanted).count();
+        let name = if subject == Role::Sealed { "Sealed Schwann" } else { "Schwann" };
+        (!all.is_empty()).then(|| {
+            format!(
+                "Of {} comparisons of {name} with liblsl, {} are better, {} worse, {} equal within 5 %, and {} not resolved.",
+                all.len(),
+                count(Outcome::Better),
+                count(Outcome::Worse),
+                count(Outcome::Equal),
+                count(Outcome::Unresolved),
+            )
+        })
+    }
+
+    /// What was not believed, and how restless the machine was.
+    fn faults(&self) -> Vec<String> {
+        let readings = &self.records.readings;
+        let mut faulty: Vec<String> = readings
+            .iter()
+            .filter_map(|r| Some(format!("{} in {} ({})", r.subject, r.step, r.fault.as_deref()?)))
+            .collect();
+        faulty.dedup();
+        let mut words = Vec::new();
+        if !faulty.is_empty() {
+            words.push(format!(
+                "Runs that take no part, because they failed their own checks: {}.",
+                faulty.join("; ")
+            ));
+        }
+        let late = |name: &str| -> Vec<f64> {
+            let of_name = readings.iter().filter(|reading| reading.name == name);
+            of_name.flat_map(|reading| &reading.values).copied().filter(|value| !value.is_nan()).collect()
+        };
+        let (half, most) = (late("line_late_p50_us"), late("line_late_p99_us"));
+        if !half.is_empty() {
+            words.push(format!(
+                "The line itself was late by {} in the median and {} at 99 %, from run to run: smaller differences are its \
+                 own.",
+                from_to(&half, &us),
+                from_to(&most, &us)
+            ));
+        }
+        let greatest = readings.iter().map(|reading| reading.load).fold(0.0, f64::max);
+        let cores = self.records.manifest.machine.cores;
+        if greatest > cores as f64 {
+            words.push(format!(
+                "The machine was busy: its load was up to {} on {cores} cores. Absolute times are too long; ratios stand, \
+                 because all subjects took turns.",
+                number(greatest)
+            ));
+        }
+        words
     }
 }
 
-fn in_words(comparison: &Comparison) -> String {
-    let name = match (comparison.subject, comparison.base) {
-        (Role::Schwann, Role::Opponent) => "ours/theirs",
-        (Role::Schwann, Role::ZeroMq) => "ours/zeromq",
-        (Role::Schwann, Role::Zenoh) => "ours/zenoh",
-        (Role::Schwann, _) => "ours/raw",
-        (Role::Sealed, Role::Schwann) => "sealed/plain",
-        (Role::Sealed, _) => "sealed/theirs",
-        _ => "null",
-    };
-    let Ratio { median, spread, .. } = &comparison.ratio;
-    let verdict = match comparison.verdict() {
-        _ if comparison.subject == Role::Null => "",
-        Verdict::Different => "",
-        Verdict::Equivalent => " (equal within 5 %)",
-        Verdict::NotResolved => " (not resolved)",
-    };
-    let goal = match comparison.base {
-        Role::Opponent if comparison.subject == Role::Schwann => comparison.metric.goal,
-        Role::Raw => comparison.metric.goal_raw,
-        _ => None,
-    };
-    let goal = goal.map_or_else(String::new, |goal| {
-        let met = if comparison.metric.better.reaches(*median, goal) { "met" } else { "MISSED" };
-        format!(" goal {goal}: {met}")
-    });
-    format!("{name} {median:.3} [{:.3}, {:.3}]{verdict}{goal}", spread.low, spread.high)
+/// The suite of a record, and those of its cells that ran.
+pub(crate) fn ran(records: &Records) -> io::Result<(&'static Suite, Vec<Cell>)> {
+    let suite = find(&records.manifest.suite)
+        .ok_or_else(|| io::Error::other(format!("no suite is called {}", records.manifest.suite)))?;
+    let mut cells = suite.cells(crate::measure::effort(&records.manifest));
+    cells.retain(|cell| records.readings.iter().any(|reading| reading.step == cell.name));
+    Ok((suite, cells))
 }
 
-/// A figure of a suite of steps, as a line for a terminal.
-pub(crate) fn reading(reading: &Reading) -> String {
-    let verdict =
-        reading.criterion.as_deref().zip(reading.verdict()).map_or_else(String::new, |(limit, verdict)| {
-            let word = match verdict {
-                record::Verdict::Met => "met",
-                record::Verdict::Missed => "NOT MET",
-                record::Verdict::NotResolved => "not resolved, more restarts or a quieter machine",
-            };
-            format!("  {word}: {limit}")
-        });
+/// When, where and of what a record was made.
+fn circumstances(manifest: &Manifest) -> String {
+    let machine = &manifest.machine;
+    let form = if manifest.quick { "Quick form. " } else { "" };
+    let tree = match manifest.tree {
+        Tree::Committed => "",
+        Tree::Foreign => ", which is not in this repository",
+        Tree::Uncommitted => " with changes that were never committed",
+    };
+    let other = manifest.other.as_ref().map_or_else(String::new, |(machine, commit)| {
+        format!(
+            " The other computer: {} × {}, {}, commit {commit}.",
+            machine.cores, machine.processor, machine.kernel
+        )
+    });
+    let subjects =
+        manifest.subjects.iter().filter(|subject| subject.role != Role::Null && !subject.version.is_empty());
+    let subjects: Vec<String> = subjects
+        .map(|s| format!("{} ({})", s.label, s.version.split('/').next().unwrap_or_default()))
+        .collect();
     format!(
-        "{:14} {:>8} {:26} {:36} {:>12} {} ({} to {}, n {}){verdict}",
+        "{form}{}, commit {}{tree}. {} × {}, {}, {}.{other} {}",
+        date(manifest.started_at),
+        manifest.commit,
+        machine.cores,
+        machine.processor,
+        machine.kernel,
+        machine.memory,
+        subjects.join("; ")
+    )
+    .trim_end()
+    .to_owned()
+}
+
+fn row(comparison: &Comparison) -> String {
+    let p = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |p| format!("{p:.4}"));
+    let goal = comparison.goal().zip(comparison.reaches_goal()).map_or_else(String::new, |(goal, is_met)| {
+        format!("{goal}: {}", if is_met { "met" } else { "**missed**" })
+    });
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {goal} |\n",
+        comparison.cell,
+        metric(comparison.metric.name),
+        against(comparison),
+        number(comparison.value),
+        number(comparison.base_value),
+        comparison.ratio,
+        comparison.outcome().sign(),
+        comparison.pairs,
+        p(comparison.p_holm),
+        p(comparison.p_ranks),
+        if comparison.d_paired.is_finite() { format!("{:.2}", comparison.d_paired) } else { "-".to_owned() },
+        p(comparison.p_equal),
+        comparison.pairs_needed.map_or_else(|| "-".to_owned(), |pairs| pairs.to_string()),
+    )
+}
+
+fn figure(reading: &Reading) -> String {
+    format!(
+        "| {}: {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         reading.step,
+        reading.name,
         reading.at.map_or_else(String::new, |at| at.to_string()),
         reading.subject,
-        reading.name,
         number(reading.median),
         reading.unit,
         number(reading.low),
         number(reading.high),
         reading.samples,
+        reading.criterion.as_deref().unwrap_or_default(),
+        reading.verdict().map_or("", crate::record::Verdict::word),
     )
+}
+
+/// Who is compared with whom.
+pub(crate) fn against(comparison: &Comparison) -> &'static str {
+    match (comparison.subject, comparison.base) {
+        (Role::Schwann, Role::Opponent) => "Schwann / liblsl",
+        (Role::Schwann, Role::ZeroMq) => "Schwann / ZeroMQ",
+        (Role::Schwann, Role::Zenoh) => "Schwann / Zenoh",
+        (Role::Schwann, _) => "Schwann / raw socket",
+        (Role::Sealed, Role::Schwann) => "sealed / plain",
+        (Role::Sealed, _) => "sealed / liblsl",
+        _ => "liblsl / itself",
+    }
+}
+
+/// The minute, UTC.
+pub(crate) fn date(unix: u64) -> String {
+    let whole = Utc(UNIX_EPOCH + Duration::from_secs(unix)).to_string();
+    let minute = whole.rsplit_once(':').map_or(whole.as_str(), |(minute, _)| minute);
+    format!("{} UTC", minute.replace('T', " "))
+}
+
+/// A cell's figure in words, its unit last.
+pub(crate) fn metric(name: &str) -> String {
+    if name == "cpu_s_per_million" {
+        return "CPU seconds per million samples".to_owned();
+    }
+    let unit = crate::reading::unit_of(name);
+    let ends = ["_us", "_mb_per_s", "_samples_per_s", "_percent", "_mb"];
+    let stem = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let mut words = stem.replace("latency_", "latency from ").replace('_', " ");
+    for (short, long) in [("p999", "99.9 %"), ("p99", "99 %"), ("p90", "90 %"), ("p50", "median")] {
+        words = words.replace(short, long);
+    }
+    if unit.is_empty() { words } else { format!("{words}, {unit}") }
+}
+
+/// Microseconds, or milliseconds when they are many.
+fn us(value: f64) -> String {
+    if value >= 1000.0 { format!("{} ms", number(value / 1e3)) } else { format!("{} µs", number(value)) }
+}
+
+/// A range in words; one value when its ends read alike.
+fn from_to(values: &[f64], show: &dyn Fn(f64) -> String) -> String {
+    let low = show(values.iter().copied().fold(f64::INFINITY, f64::min));
+    let high = show(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    if low == high { low } else { format!("{low} to {high}") }
 }
 
 /// Four digits are more than any of these figures deserves.
@@ -175,32 +300,5 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-fn put(out: &mut String, line: core::fmt::Arguments<'_>) {
-    let _ = writeln!(out, "{line}");
-}
-
-const BOOTSTRAP_SEED: u64 = 1;
-const BOOTSTRAP_RESAMPLES: usize = 9999;
-/// Below this the bootstrap of a median knows less than the range shows.
-const LEAST_PAIRS_FOR_INTERVAL: usize = 6;
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_effect_smaller_than_what_equals_differ_by_is_not_resolved() {
-        let base = [10.0; 8];
-        let faster = [9.0, 9.1, 9.0, 8.9, 9.0, 9.1, 9.0, 8.9];
-        let quiet = [10.1, 9.9, 10.0, 10.1, 10.0, 9.9, 10.0, 10.0];
-        let noisy = [8.0, 12.0, 8.1, 11.9, 8.0, 12.1, 8.2, 12.0];
-        assert!(ratio(&faster, &base, Some((&quiet, &base))).expect("positive").resolved);
-        assert!(!ratio(&faster, &base, Some((&noisy, &base))).expect("positive").resolved);
-    }
-
-    #[test]
-    fn a_ratio_to_nothing_is_no_ratio() {
-        assert_eq!(ratio(&[1.0], &[0.0], None), None);
-        assert_eq!(ratio(&[], &[], None), None);
-    }
-}
+mod tests;

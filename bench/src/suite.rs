@@ -4,9 +4,11 @@ use core::fmt;
 use core::time::Duration;
 use std::path::PathBuf;
 
-use crate::libraries;
+use serde::{Deserialize, Serialize};
+
 use crate::scenario::{Cell, agent, latency, memory, network, throughput};
-use crate::step::{self, Step};
+use crate::step::Step;
+use crate::{aead, fieldtrip, libraries, mcu, mse, sealed, sensitivity};
 
 /// A named set of measurements.
 pub struct Suite {
@@ -18,6 +20,17 @@ pub struct Suite {
     pub kind: Kind,
     /// Its share of the time when all suites run.
     pub weight: f64,
+}
+
+impl Suite {
+    /// Its cells; none of a suite of steps.
+    #[must_use]
+    pub fn cells(&self, effort: Effort) -> Vec<Cell> {
+        match &self.kind {
+            Kind::Remote(cells) | Kind::Transfers(cells) => cells(effort),
+            Kind::Steps(..) => Vec::new(),
+        }
+    }
 }
 
 /// How a suite measures.
@@ -41,6 +54,8 @@ pub struct Asked {
     pub opponent: Option<PathBuf>,
     /// The microcontroller's image for QEMU, if there is one.
     pub image: Option<PathBuf>,
+    /// The address of a FieldTrip server that runs already, if it is to be measured, too.
+    pub against: Option<String>,
     /// An existing folder for files of measuring processes; an absolute path.
     pub scratch: PathBuf,
 }
@@ -78,7 +93,7 @@ impl fmt::Display for Missing {
 impl core::error::Error for Missing {}
 
 /// How thoroughly a suite runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Effort {
     /// How many cells there are, and how long their runs.
     pub depth: Depth,
@@ -87,7 +102,7 @@ pub struct Effort {
 }
 
 /// Whether the machine's time or the answer is worth more.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Depth {
     /// Long enough to decide.
     Full,
@@ -169,19 +184,19 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: SENSITIVITY,
         about: "whether this machine finds a push that is 5 % slower on purpose, and finds nothing where nothing is",
-        kind: Kind::Steps(step::sensitivity, 2.0),
+        kind: Kind::Steps(sensitivity::steps, 2.0),
         weight: 1.0,
     },
     Suite {
         name: "aead",
         about: "sealing and opening by message size, every kernel, against the other libraries that are built in",
-        kind: Kind::Steps(step::aead, 2.0),
+        kind: Kind::Steps(aead::suite::steps, 2.0),
         weight: 1.0,
     },
     Suite {
         name: "mse",
         about: "MSE's handshake, ciphers, transfer and success, each against its limit",
-        kind: Kind::Steps(step::mse, 2.0),
+        kind: Kind::Steps(mse::steps, 2.0),
         weight: 1.0,
     },
     Suite {
@@ -189,19 +204,19 @@ pub const SUITES: &[Suite] = &[
         about: "the FieldTrip buffer: writing and reading blocks, against the raw path and a stand-in for the original's programs. \
                 The rows Tcp and Unix have our client as well as our server; what an unmodified program gains by our \
                 server alone is OldClient against Original",
-        kind: Kind::Steps(step::fieldtrip, 3.0),
+        kind: Kind::Steps(fieldtrip::steps, 3.0),
         weight: 1.0,
     },
     Suite {
         name: SEALED,
         about: "what sealing adds: streams side by side in the same processes, the handshake, memory, constant time",
-        kind: Kind::Steps(step::sealed, 15.0),
+        kind: Kind::Steps(sealed::suite::steps, 15.0),
         weight: 2.0,
     },
     Suite {
         name: MCU,
         about: "the microcontroller's own counters: instructions of a push and of serving, plain and sealed, and memory",
-        kind: Kind::Steps(step::mcu, 0.5),
+        kind: Kind::Steps(mcu::steps, 0.5),
         weight: 0.2,
     },
 ];
@@ -282,8 +297,7 @@ mod tests {
     #[test]
     fn cell_names_are_unique_because_records_refer_to_them() {
         for suite in SUITES {
-            let (Kind::Transfers(cells) | Kind::Remote(cells)) = &suite.kind else { continue };
-            let cells = cells(Effort { depth: Depth::Full, scale: 1.0 });
+            let cells = suite.cells(Effort { depth: Depth::Full, scale: 1.0 });
             let mut names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
             names.sort_unstable();
             names.dedup();

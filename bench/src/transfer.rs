@@ -11,14 +11,14 @@ use crate::agent::Agent;
 use crate::clock::now_ns;
 use crate::line::{self, Line};
 use crate::record::{Role, Subject};
-use crate::worker::{Event, MARK, Order, ReceiverReport, SenderReport, Side, Task};
+use crate::worker::{Event, Job, Order, ReceiverReport, SenderReport, Side, Task};
 use crate::workload::Workload;
 
 pub(crate) mod discovery;
 mod process;
 mod remote;
 
-pub(crate) use process::{Heard, Process};
+pub(crate) use process::{Place, Process};
 
 /// What both ends of a transfer measured.
 #[derive(Clone, Debug)]
@@ -141,7 +141,9 @@ impl<'a> Private<'a> {
         let fresh = config.with_extension("new");
         std::fs::write(&fresh, text).map_err(TransferError::Setup)?;
         std::fs::rename(&fresh, &config).map_err(TransferError::Setup)?;
-        Process::start(MARK, task, (enter, &self.subject.environment), &config, self.scratch, self.patience)
+        let environment = Some(&self.subject.environment);
+        let place = Place { enter, environment, files: Some((&config, self.scratch)) };
+        Process::start(&Job::Transfer(Box::new(task.clone())), &place, self.patience)
     }
 
     /// From a sender at `sender`, started behind the words `near`, to receivers started behind the words `far`.

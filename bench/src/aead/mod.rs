@@ -13,8 +13,8 @@ mod measure;
 pub mod mixed;
 #[cfg(feature = "peers")]
 mod peers;
-pub mod print;
 mod probe;
+pub(crate) mod suite;
 pub mod sweep;
 pub mod workers;
 mod workload;
@@ -23,6 +23,6 @@ pub use agree::agree;
 pub use contender::{Contender, Engine};
 pub use measure::{Figure, Plan, Restless, measure};
 #[cfg(feature = "peers")]
-pub use peers::{peers, why_no_ipsec_mb};
+pub use peers::{peers, ring_again};
 pub use probe::Probe;
 pub use workload::{KEY, Workload};

@@ -57,28 +57,6 @@ pub fn lines(rounds: usize) -> Result<Vec<Line>, Restless> {
     Ok(lines)
 }
 
-/// Measures and prints the sweep: MB/s, share of the own and of the best peer's speed on the whole block,
-/// and the fixed cost of a call.
-///
-/// # Errors
-///
-/// [`Restless`] if the machine does not let it.
-pub fn print() -> Result<(), Restless> {
-    let lines = lines(9)?;
-    println!("MB/s sealing {BLOCK} B in chunks (% of own whole block / % of best peer's whole block)");
-    for line in lines {
-        print!("{:24}", line.name);
-        for &(size, speed) in &line.speeds {
-            let peer = line
-                .best_peer
-                .map_or_else(|| "-".to_owned(), |best_peer| format!("{:.0}", 100.0 * speed / best_peer));
-            print!(" {size}: {speed:.0} ({:.0}/{peer})", 100.0 * speed / line.peak());
-        }
-        println!("  call {:.0} ns + {:.4} ns/B", line.call_ns, line.byte_ns);
-    }
-    Ok(())
-}
-
 /// The peers, the widest kernel message by message, and by sixteen.
 fn contenders() -> Vec<Box<dyn Contender>> {
     #[cfg(feature = "peers")]

@@ -2,15 +2,16 @@
 
 use core::hint::black_box;
 use core::time::Duration;
-use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use schwann_aead::parallel::{Strategy, Workers};
-use schwann_aead::{ChunkSize, ChunkedSealer, Kernel, Key, Tag};
+use schwann_aead::{Kernel, Key};
 
 use super::{Contender, Engine, KEY, Workload};
+use crate::statistics;
+use crate::transfer::{End, Place, Process};
+use crate::worker::{Event, Job};
 
 /// One strategy with one number of workers, each with its own 128 KiB block in 512-byte chunks.
 #[derive(Clone, Debug)]
@@ -76,39 +77,10 @@ fn scaling_of(strategy: &'static str, run: Run, rounds: usize) -> Vec<Scaling> {
     each.collect()
 }
 
-/// Measures and prints efficiency and slowdown by strategy, the gain on one shared block, and what an
-/// allocating interface would cost.
-pub fn print() {
-    println!("own 128 KiB block each, 512 B chunks, seal and open; {} processors", processors());
-    for scaling in scaling(ROUNDS) {
-        let Scaling { strategy, workers, rate, efficiency, slowdown, slowdown_of_processor, accepted } =
-            scaling;
-        let verdict = match scaling.is_judged() {
-            true if efficiency >= GOALS.0 && slowdown <= GOALS.1 => "  met: >= 97 %, <= 1.03",
-            true => "  NOT MET: >= 97 %, <= 1.03",
-            false if accepted.0 < FEWEST => "  too restless: of disturbed rounds, not judged",
-            false => "",
-        };
-        println!(
-            "{strategy:10} x{workers}: {rate:6.0} MB/s, efficiency {:5.1} %, slowdown {slowdown:.3}, of processor \
-             time {slowdown_of_processor:.3}; {}/{} rounds undisturbed{verdict}",
-            100.0 * efficiency,
-            accepted.0,
-            accepted.1,
-        );
-    }
-    shared_block();
-    let (direct, fresh) = allocating();
-    println!("512 B, one by one: {direct:.0} ns in place, {fresh:.0} ns with a new vector per message");
-}
-
-/// Turns this process into a worker if it was started as one, and then does not return.
-pub(crate) fn run_if_worker() {
-    if std::env::var_os(CHILD).is_some() {
-        let spent = Worker::new().work(CHILD_PASSES);
-        println!("{} {}", spent.own.as_nanos(), spent.processor.as_nanos());
-        std::process::exit(0);
-    }
+/// The work of one process: time and processor time.
+pub(crate) fn spend(passes: usize) -> (Duration, Duration) {
+    let Spent { own, processor } = Worker::new().work(passes);
+    (own, processor)
 }
 
 /// A way to run workers: takes their number.
@@ -226,23 +198,13 @@ fn rayon_scope(count: usize) -> Sample {
 
 /// This program again, as often as there are workers; their own clocks count, not their start.
 fn processes(count: usize) -> Sample {
-    let program = std::env::current_exe().expect("this program has a path");
-    let children: Vec<_> = (0..count)
-        .map(|_| {
-            let mut child = Command::new(&program);
-            child.env(CHILD, "1").stdout(Stdio::piped()).spawn().expect("a process")
-        })
-        .collect();
-    let spent: Vec<Spent> = children
-        .into_iter()
-        .map(|child| {
-            let output = child.wait_with_output().expect("a child ends").stdout;
-            let text = String::from_utf8_lossy(&output);
-            let mut times = text.split_whitespace().map(|word| word.parse().expect("a child prints times"));
-            let mut next = || Duration::from_nanos(times.next().expect("a child prints two times"));
-            Spent { own: next(), processor: next() }
-        })
-        .collect();
+    let start = |_| Process::start(&Job::Aead(CHILD_PASSES), &Place::default(), PATIENCE).expect("a process");
+    let children: Vec<Process> = (0..count).map(start).collect();
+    let spent = |mut child: Process| match child.hear() {
+        Ok(Event::Spent(own, processor)) => Spent { own, processor },
+        other => panic!("a process measures, but here: {other:?}"),
+    };
+    let spent: Vec<Spent> = children.into_iter().map(spent).collect();
     let slowest = spent.iter().map(|spent| spent.own).max().unwrap_or_default();
     sample(slowest, &spent, CHILD_PASSES)
 }
@@ -259,46 +221,7 @@ fn sample(wall: Duration, spent: &[Spent], passes: usize) -> Sample {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// One block, shared by our own workers.
-fn shared_block() {
-    let size = ChunkSize::new(512).expect("512 is permitted");
-    println!("one block shared, 512 B chunks");
-    for strategy in [Strategy::Pool, Strategy::Spawn] {
-        let mut workers = Workers::new(strategy, processors());
-        println!("{strategy:?}: shares blocks from {} B on", workers.shortest());
-        for length in [BLOCK, 1 << 20, 1 << 23] {
-            let mut block = vec![0_u8; length];
-            let mut tags = vec![Tag([0; 16]); size.count(length)];
-            let mut sealer = ChunkedSealer::new(Key::new(&KEY), size);
-            let mut time = |parallel: bool| {
-                let mut times: Vec<f64> = (0..41)
-                    .map(|_| {
-                        let start = Instant::now();
-                        let sealed = if parallel {
-                            sealer.seal_parallel(&mut workers, &mut block, &mut tags)
-                        } else {
-                            sealer.seal(&mut block, &mut tags)
-                        };
-                        sealed.expect("one tag per chunk");
-                        start.elapsed().as_secs_f64()
-                    })
-                    .collect();
-                times.sort_by(f64::total_cmp);
-                times[20]
-            };
-            let (alone, together) = (time(false), time(true));
-            println!(
-                "  {length:8} B: {:6.0} MB/s alone, {:.2} times as fast shared",
-                length as f64 / alone / 1e6,
-                alone / together
-            );
-        }
-    }
+    statistics::median(&values.collect::<Vec<_>>())
 }
 
 /// Nanoseconds per message of 512 bytes, one by one: in place, and through an interface that returns a new vector
@@ -326,15 +249,11 @@ pub fn allocating() -> (f64, f64) {
 
 /// Median nanoseconds per call.
 fn time_per_call(mut call: impl FnMut(usize)) -> f64 {
-    let mut times: Vec<f64> = (0..101)
-        .map(|_| {
-            let start = Instant::now();
-            (0..200).for_each(&mut call);
-            start.elapsed().as_secs_f64() * 1e9 / 200.0
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[50]
+    median((0..101).map(|_| {
+        let start = Instant::now();
+        (0..200).for_each(&mut call);
+        start.elapsed().as_secs_f64() * 1e9 / 200.0
+    }))
 }
 
 fn processors() -> usize {
@@ -345,8 +264,7 @@ const BLOCK: usize = 131_072;
 /// Some 10 ms: short enough to find rounds without interruption on a busy machine.
 const PASSES: usize = 60;
 const CHILD_PASSES: usize = 400;
-const ROUNDS: usize = 15;
 /// Fewer undisturbed rounds are not judged.
 const FEWEST: usize = 3;
-/// Tells a process that it is a worker.
-const CHILD: &str = "SCHWANN_BENCH_AEAD_WORKER";
+/// A process has done its passes in this time.
+const PATIENCE: Duration = Duration::from_secs(60);

@@ -65,10 +65,10 @@ impl Agent {
         Ok(Self { channel, hello, token, here, there })
     }
 
-    /// The other computer, and the agent's program.
+    /// The other computer, and the commit of the agent's tree.
     #[must_use]
     pub fn machine(&self) -> (&Machine, &str) {
-        (&self.hello.machine, &self.hello.program)
+        (&self.hello.machine, &self.hello.commit)
     }
 
     /// This computer's address as the agent's computer knows it, and the agent's.

@@ -63,7 +63,7 @@ enum Answer {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Hello {
     machine: Machine,
-    program: String,
+    commit: String,
     subjects: Vec<Subject>,
 }
 

@@ -9,10 +9,10 @@ use schwann_session::SystemEntropy;
 use super::channel::Channel;
 use super::token::Token;
 use super::{Answer, HEARING, Hello, Reason, Request};
-use crate::record::{KEYS, Machine, Subject, program};
+use crate::record::{KEYS, Machine, Subject, tree};
 use crate::sealed::lab::{self, Lab};
-use crate::transfer::{End, Heard, Process, discovery};
-use crate::worker::{MARK, Task};
+use crate::transfer::{End, Place, Process, discovery};
+use crate::worker::{Job, Task};
 use crate::workload::Workload;
 
 /// Waits for the campaign that knows the token, and serves it until it ends.
@@ -77,7 +77,7 @@ struct Server {
 impl Server {
     fn run(mut self) -> Result<(), Reason> {
         let subjects = self.subjects.clone();
-        self.channel.send(&Hello { machine: Machine::here(), program: program(), subjects })?;
+        self.channel.send(&Hello { machine: Machine::here(), commit: tree().0, subjects })?;
         // A campaign that ends closes; there is nothing else that it could tell.
         while let Ok(request) = self.channel.receive() {
             let answer = self.answer(request).unwrap_or_else(|reason| Answer::Refused(reason.to_string()));
@@ -100,8 +100,8 @@ impl Server {
                 Answer::Done
             }
             Request::Hear => match self.process.as_mut().ok_or(none)?.hear_within(HEARING)? {
-                Heard::Said(event) => Answer::Heard(event),
-                Heard::Nothing => Answer::Nothing,
+                Some(event) => Answer::Heard(event),
+                None => Answer::Nothing,
             },
             Request::Stop => {
                 self.process = None;
@@ -122,7 +122,9 @@ impl Server {
         // What is loaded here is for this computer to say.
         let task = Task { transport: subject.transport.clone(), ..task };
         let patience = task.workload.duration * 3;
-        Ok(Process::start(MARK, &task, (&[], &subject.environment), &config, &self.scratch.0, patience)?)
+        let files = Some((config.as_path(), self.scratch.0.as_path()));
+        let place = Place { files, environment: Some(&subject.environment), enter: &[] };
+        Ok(Process::start(&Job::Transfer(Box::new(task)), &place, patience)?)
     }
 }
 

@@ -51,6 +51,11 @@ pub(crate) enum Path {
 }
 
 impl Path {
+    /// Whether it is that of the server that the user named.
+    pub(crate) fn is_other(self) -> bool {
+        matches!(self, Self::OtherServer | Self::OtherServerStateless | Self::OtherServerOurClient)
+    }
+
     /// The path that does the least that this one has to do.
     pub(crate) fn bare(self) -> Option<Self> {
         Some(match self {
@@ -60,20 +65,6 @@ impl Path {
             Self::Memory => Self::RawMemory,
             _ => return None,
         })
-    }
-
-    /// What others offer for the same.
-    pub(crate) fn rivals(self) -> &'static [Self] {
-        match self {
-            Self::Tcp | Self::OldClientTcp => &[Self::OriginalTcp, Self::OtherServer],
-            Self::TcpStateless | Self::OldClientStateless => {
-                &[Self::OriginalStateless, Self::OtherServerStateless]
-            }
-            Self::Unix => &[Self::OriginalUnix],
-            Self::OldClientUnix => &[Self::OriginalUnix, Self::OtherServer],
-            Self::Memory => &[Self::OriginalMemory],
-            _ => &[],
-        }
     }
 }
 
@@ -146,19 +137,13 @@ pub(crate) struct Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) blocks: u64,
-    pub(crate) elapsed: Duration,
+    /// What a block takes: a busy machine disturbs the median less than the mean.
     pub(crate) median: Duration,
-    pub(crate) slowest: Duration,
 }
 
 impl Plan {
     pub(crate) fn name(&self) -> String {
         format!("{:?}-{:?}-{}x{}", self.direction, self.path, self.shape.channels, self.shape.samples)
-    }
-
-    /// Whether it measures the server that the user named.
-    pub(crate) fn is_other(&self) -> bool {
-        matches!(self.path, Path::OtherServer | Path::OtherServerStateless | Path::OtherServerOurClient)
     }
 
     /// Measures; `other` is the server that the user named.
@@ -190,26 +175,6 @@ impl Plan {
     }
 }
 
-impl Cell {
-    pub(crate) fn values_per_second(&self, shape: Shape) -> f64 {
-        self.blocks as f64 * shape.values() as f64 / self.elapsed.as_secs_f64()
-    }
-
-    /// Seconds that a block takes: the median, which a busy machine disturbs less than the mean.
-    pub(crate) fn typical(&self) -> f64 {
-        self.median.as_secs_f64()
-    }
-
-    pub(crate) fn line(&self, shape: Shape) -> String {
-        format!(
-            "{:.3e} values/s, median {:?}, slowest {:?}",
-            self.values_per_second(shape),
-            self.median,
-            self.slowest
-        )
-    }
-}
-
 /// Runs `block` for a while, after a few times that do not count, and keeps how long each took.
 ///
 /// Blocks that take no longer than reading the clock does are timed several at a time.
@@ -235,12 +200,10 @@ pub(crate) fn repeat(
         each.push((now - last) / batch);
         last = now;
     }
-    let elapsed = last - started;
     let blocks = each.len() as u64 * u64::from(batch);
     each.sort_unstable();
     let median = each.get(each.len() / 2).copied().ok_or("no block in time")?;
-    let slowest = each.last().copied().unwrap_or_default();
-    Ok(Cell { blocks, elapsed, median, slowest })
+    Ok(Cell { blocks, median })
 }
 
 /// Blocks that come before those that are timed.

@@ -14,7 +14,7 @@ use super::cell::Shape;
 use super::ours::definition;
 
 /// The slowest write and the slowest read, over every size in both orders.
-pub(crate) fn run() -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+pub(crate) fn run(_: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let buffer = Buffer::default();
     buffer.put_header(Header::new(64, 512.0, DataType::Float32))?;
     let address = Address::Tcp { host: "127.0.0.1".into(), port: 0 };

@@ -4,7 +4,7 @@
 //! This reproduces what makes them slow, and nothing else of them: two writes with Nagle's algorithm on for requests
 //! of more than 1460 bytes and replies of more than 4096; a server that looks for connections once a
 //! millisecond and forces socket buffers to 16 KiB; a copy sample by sample under a global lock, behind requests
-//! and replies built by allocation and copy. Figures of the programs themselves are in [`super::documented`].
+//! and replies built by allocation and copy.
 
 use core::error::Error;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -1,38 +1,32 @@
 //! What the project promises of the FieldTrip buffer, judged by ratios and times of one run.
 
+use super::Measured;
 use super::cell::{Direction, Path, Plan, Shape};
-use super::report::Report;
+use crate::record::Reading;
 
 /// A promise, and what a run says about it.
 #[derive(Clone, Debug)]
-pub struct Verdict {
-    /// What was measured.
-    pub name: String,
-    /// The figure, in the bound's unit.
-    pub value: f64,
-    /// What it has to be.
-    pub bound: Bound,
+pub(super) struct Promise {
+    name: String,
+    value: f64,
+    bound: Bound,
     /// The same figure of a bare peer, in the same run: what the machine permits.
-    pub bare: Option<f64>,
+    bare: Option<f64>,
 }
 
 /// Where a figure has to lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bound {
-    /// Microseconds, at most.
+enum Bound {
     AtMostMicros(f64),
-    /// Times something else, at least.
     AtLeastTimes(f64),
-    /// Times something else, at most.
     AtMostTimes(f64),
     /// Nothing of the kind may be there.
     None,
 }
 
-impl Verdict {
-    /// Whether the promise is kept.
-    #[must_use]
-    pub fn is_met(&self) -> bool {
+impl Promise {
+    /// Whether it is kept.
+    fn is_kept(&self) -> bool {
         match self.bound {
             Bound::AtLeastTimes(least) => self.value >= least,
             Bound::AtMostMicros(most) | Bound::AtMostTimes(most) => self.value <= most,
@@ -40,68 +34,50 @@ impl Verdict {
         }
     }
 
-    /// The promise as text, and what a bare peer reaches.
-    #[must_use]
-    pub fn criterion(&self) -> String {
-        let promise = match self.bound {
-            Bound::AtLeastTimes(least) => format!("at least {least} x"),
-            Bound::AtMostMicros(most) => format!("at most {most} us"),
-            Bound::AtMostTimes(most) => format!("at most {most} x"),
-            Bound::None => "none".to_owned(),
+    /// As a figure of a step, with its limit and what a bare peer reaches.
+    pub(super) fn reading(&self, step: &str) -> Reading {
+        let (promise, unit) = match self.bound {
+            Bound::AtLeastTimes(least) => (format!("at least {least} x"), "x"),
+            Bound::AtMostMicros(most) => (format!("at most {most} us"), "us"),
+            Bound::AtMostTimes(most) => (format!("at most {most} x"), "x"),
+            Bound::None => ("none".to_owned(), ""),
         };
-        match self.bare {
-            Some(bare) => format!("{promise}; a bare peer in this run: {bare:.2} {}", self.unit()),
-            None => promise,
-        }
-    }
-
-    /// The unit of the figure.
-    #[must_use]
-    pub fn unit(&self) -> &'static str {
-        match self.bound {
-            Bound::AtLeastTimes(_) | Bound::AtMostTimes(_) => "x",
-            Bound::AtMostMicros(_) => "us",
-            Bound::None => "",
-        }
+        let bare = self.bare.map(|bare| format!("; a bare peer in this run: {bare:.2} {unit}"));
+        let name = format!("goal: {}", self.name);
+        Reading::named(step, "FieldTrip", &name, unit, vec![self.value])
+            .held_against(promise + &bare.unwrap_or_default(), Some(self.is_kept()))
     }
 }
 
-/// Judges everything that a report has measured.
-pub(crate) fn verdicts(report: &Report) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
-    for plan in report.plans() {
-        for (other, bound) in promises(plan, report) {
-            let times = report.times_faster(plan, other);
+/// Judges everything that was measured.
+pub(super) fn promises(measured: &Measured) -> Vec<Promise> {
+    let mut promises = Vec::new();
+    for &(plan, _) in measured.cells.values() {
+        for (other, bound) in promised(plan, measured) {
+            let times = measured.times_faster(plan, other);
             let bare = plan.path.bare().filter(|bare| *bare != other);
-            let bare = bare.and_then(|path| report.times_faster(Plan { path, ..plan }, other));
-            verdicts.extend(times.map(|value| Verdict {
-                name: format!(
-                    "{:?} {}x{}: {:?} against {other:?}",
-                    plan.direction, plan.shape.channels, plan.shape.samples, plan.path
-                ),
-                value,
-                bound,
-                bare,
-            }));
+            let bare = bare.and_then(|path| measured.times_faster(Plan { path, ..plan }, other));
+            let Plan { path, direction, shape } = plan;
+            let name =
+                format!("{direction:?} {}x{}: {path:?} against {other:?}", shape.channels, shape.samples);
+            promises.extend(times.map(|value| Promise { name, value, bound, bare }));
         }
     }
-    let lines = LINES.iter().filter_map(|(name, bound, bare)| {
-        let value = report.line(name)?;
-        let bare = bare.and_then(|bare| report.line(bare));
-        Some(Verdict { name: (*name).to_owned(), value, bound: *bound, bare })
-    });
-    verdicts.extend(lines);
-    verdicts
+    promises.extend(LINES.iter().filter_map(|&(name, bound, bare)| {
+        let (value, bare) = (measured.line(name)?, bare.and_then(|bare| measured.line(bare)));
+        Some(Promise { name: name.to_owned(), value, bound, bare })
+    }));
+    promises
 }
 
 /// Against what a path is promised to be how fast.
-fn promises(plan: Plan, report: &Report) -> Vec<(Path, Bound)> {
+fn promised(plan: Plan, measured: &Measured) -> Vec<(Path, Bound)> {
     let Plan { path, direction, shape } = plan;
     let at_least = Bound::AtLeastTimes;
     match path {
         Path::Tcp => {
             let mut promises = vec![(Path::RawTcp, at_least(0.7))];
-            let theirs = report.typical(Plan { path: Path::OriginalTcp, ..plan });
+            let theirs = measured.typical(Plan { path: Path::OriginalTcp, ..plan });
             if theirs.is_some_and(|seconds| seconds > STALL) {
                 promises.push((Path::OriginalTcp, at_least(100.0)));
             }
@@ -154,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_promise_is_kept_at_its_bound_and_broken_beyond_it() {
-        let is_met = |value, bound| Verdict { name: String::new(), value, bound, bare: None }.is_met();
+        let is_met = |value, bound| Promise { name: String::new(), value, bound, bare: None }.is_kept();
         assert!(is_met(0.7, Bound::AtLeastTimes(0.7)) && !is_met(0.69, Bound::AtLeastTimes(0.7)));
         assert!(is_met(5.0, Bound::AtMostMicros(5.0)) && !is_met(5.1, Bound::AtMostMicros(5.0)));
         assert!(is_met(2.0, Bound::AtMostTimes(2.0)) && !is_met(2.1, Bound::AtMostTimes(2.0)));

@@ -83,6 +83,19 @@ impl Drop for Relay {
 }
 
 impl Carried {
+    /// How late the line was itself is a limit of all latencies.
+    #[must_use]
+    pub fn figures(&self) -> [(String, f64); 5] {
+        [
+            ("line_frames", self.frames as f64),
+            ("line_lost_frames", self.lost as f64),
+            ("line_dropped_frames", self.dropped as f64),
+            ("line_late_p50_us", self.late.value_at_quantile(0.5) as f64 / 1e3),
+            ("line_late_p99_us", self.late.value_at_quantile(0.99) as f64 / 1e3),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+    }
+
     fn nothing() -> Self {
         let late = Histogram::new(2).expect("two digits are within the crate's range");
         Self { frames: 0, lost: 0, dropped: 0, late }

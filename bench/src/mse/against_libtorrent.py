@@ -3,7 +3,7 @@
     python3 bench/src/mse/against_libtorrent.py [MIB] [ROUNDS]        needs the package libtorrent
 
 libtorrent's RC4 is the difference between its transfers with and without it, between two processes. Ours is what
-`schwann-bench mse table cipher` measures, if that is built. Every figure is a median with its spread, every criterion says whether it is met.
+`schwann-bench mse cipher` measures, if that is built. Every figure is a median with its spread, every criterion says whether it is met.
 """
 
 import json
@@ -101,10 +101,10 @@ def our_rc4():
     if not program.exists():
         print("ours is not measured: cargo build --release -p schwann-bench")
         return None
-    with tempfile.NamedTemporaryFile() as records:
-        subprocess.run([program, "mse", "table", "cipher", "--json", records.name], check=True, stdout=subprocess.DEVNULL)
-        rows = map(json.loads, pathlib.Path(records.name).read_text().splitlines())
-        return next(row["median"] for row in rows if row["name"] == "schwann rc4")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, "mse", "cipher", "--trial", "--out", folder], check=True, stdout=subprocess.DEVNULL)
+        lines = pathlib.Path(folder, "record.tsv").read_text().splitlines()[1:]
+        return next(float(fields[5]) for fields in (line.split("\t") for line in lines) if fields[2] == "schwann rc4")
 
 
 def spread(values):

@@ -6,9 +6,11 @@ use schwann_mse::{
     Accept, Cipher, Draw, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer, Responder, Status,
 };
 
-use super::{Effort, Error, Outcome};
+use super::{Error, count, figure, judged};
 use crate::clock;
 use crate::libcrypto::{Encrypter, Libcrypto, StreamCipher};
+use crate::record::Reading;
+use crate::suite::Effort;
 
 /// The block of BitTorrent transfers, and of `openssl speed`'s largest standard size.
 const BLOCK: usize = 16 * 1024;
@@ -33,10 +35,10 @@ impl Contender for Ours {
     }
 }
 
-pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
     let library = Libcrypto::load();
     match &library {
-        Ok(library) => println!("{}", library.version()),
+        Ok(library) => eprintln!("{}", library.version()),
         Err(error) => eprintln!("no OpenSSL 3 here, so no comparison: {error}"),
     }
     let mut outcomes = Vec::new();
@@ -44,7 +46,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
         let ours = Box::new(Ours(cipher(method)?));
         let mut contenders: Vec<Box<dyn Contender>> = vec![ours];
         contenders.extend(library.as_ref().ok().and_then(|library| openssl(library, method)));
-        outcomes.extend(race(&mut contenders, method, effort.count(400)));
+        outcomes.extend(race(&mut contenders, method, count(effort, 400)));
     }
     Ok(outcomes)
 }
@@ -76,7 +78,7 @@ pub(super) fn carry(from: &mut dyn Handshake, to: &mut dyn Handshake) -> Result<
 }
 
 /// Lets all work in turn, round after round, so that the machine's moods meet them alike.
-fn race(contenders: &mut [Box<dyn Contender>], method: Method, rounds: usize) -> Vec<Outcome> {
+fn race(contenders: &mut [Box<dyn Contender>], method: Method, rounds: usize) -> Vec<Reading> {
     let mut data = vec![0; BLOCK];
     let mut speeds = vec![Vec::with_capacity(rounds); contenders.len()];
     for round in 0..rounds {
@@ -89,17 +91,15 @@ fn race(contenders: &mut [Box<dyn Contender>], method: Method, rounds: usize) ->
         let pairs = speeds[0].iter().zip(theirs);
         pairs.map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>()
     });
-    let mut outcomes: Vec<Outcome> = contenders
+    let mut outcomes: Vec<Reading> = contenders
         .iter()
         .zip(speeds)
-        .map(|(contender, speeds)| Outcome::new(contender.name(), "MiB/s", speeds))
+        .map(|(contender, speeds)| figure(contender.name(), "MiB/s", speeds))
         .collect();
     if let Some(ratios) = ratios {
         let least = if method == Method::Rc4 { 1.0 } else { 0.95 };
-        outcomes.push(
-            Outcome::new(format!("{method}, schwann / openssl"), "x", ratios)
-                .held_against(format!(">= {least}"), |ratio| ratio >= least),
-        );
+        let ratio = figure(format!("{method}, schwann / openssl"), "x", ratios);
+        outcomes.push(judged(ratio, format!(">= {least}"), |ratio| ratio >= least));
     }
     outcomes
 }

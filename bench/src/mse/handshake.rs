@@ -9,19 +9,22 @@ use schwann_mse::policy::Attempt;
 use schwann_mse::{Accept, BtHandshake, Draw, Group, Handshake, Initiator, Method, Offer, Responder, Status};
 
 use super::worker::{TORRENT, Task, Variant, Worker, bt_handshake};
-use super::{Effort, Error, Outcome};
+use super::{Error, count, figure, judged};
+use crate::record::Reading;
+use crate::statistics::{median, quantile_of_sorted};
+use crate::suite::Effort;
 
 const GROUPS: [(Group, &str, f64); 2] =
     [(Group::Mse768, "768 bit", 0.25), (Group::Oakley1024, "1,024 bit", 0.5)];
 
-pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
-    let mut outcomes = processor_time(effort.count(2_000))?;
-    outcomes.extend(wall_time(effort.count(1_000))?);
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+    let mut outcomes = processor_time(count(effort, 2_000))?;
+    outcomes.extend(wall_time(count(effort, 1_000))?);
     Ok(outcomes)
 }
 
 /// Everything a side computes: drawing its key, agreeing, hashing, making ciphers.
-fn processor_time(count: usize) -> Result<Vec<Outcome>, Error> {
+fn processor_time(count: usize) -> Result<Vec<Reading>, Error> {
     let mut outcomes = Vec::new();
     for (group, name, limit) in GROUPS {
         let (mut initiators, mut responders) = (Vec::new(), Vec::new());
@@ -31,10 +34,8 @@ fn processor_time(count: usize) -> Result<Vec<Outcome>, Error> {
             responders.push(responder.as_secs_f64() * 1e3);
         }
         for (role, samples) in [("initiator", initiators), ("responder", responders)] {
-            outcomes.push(
-                Outcome::new(format!("handshake, {name}, {role}, CPU"), "ms", samples)
-                    .held_against(format!("< {limit} ms"), |ms| ms < limit),
-            );
+            let spent = figure(format!("handshake, {name}, {role}, CPU"), "ms", samples);
+            outcomes.push(judged(spent, format!("< {limit} ms"), |ms| ms < limit));
         }
     }
     Ok(outcomes)
@@ -79,14 +80,14 @@ fn one_in_memory(group: Group) -> Result<(Duration, Duration), Error> {
 }
 
 /// From `connect` to the peer's BitTorrent handshake, decoded.
-fn wall_time(count: usize) -> Result<Vec<Outcome>, Error> {
+fn wall_time(count: usize) -> Result<Vec<Reading>, Error> {
     let variants = [
         Variant::Plain,
         Variant::Mse(Group::Mse768, Method::Rc4),
         Variant::Mse(Group::Oakley1024, Method::Rc4),
     ];
     let workers =
-        variants.map(|variant| Worker::start(Task::Answer(variant)).map(|worker| (variant, worker)));
+        variants.map(|variant| Worker::start(Task::answer(variant)).map(|worker| (variant, worker)));
     let workers = workers.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut samples = vec![Vec::with_capacity(count); variants.len()];
     for round in 0..count + 10 {
@@ -98,21 +99,20 @@ fn wall_time(count: usize) -> Result<Vec<Outcome>, Error> {
             }
         }
     }
-    let plain = Outcome::new("", "ms", samples[0].clone()).median();
+    let plain = median(&samples[0]);
     let mut outcomes = Vec::new();
-    for ((variant, _), samples) in workers.iter().zip(samples) {
+    for ((variant, _), mut samples) in workers.iter().zip(samples) {
         let name = variant.name();
-        let outcome = Outcome::new(format!("connect to answer, {name}"), "ms", samples);
+        samples.sort_by(f64::total_cmp);
+        let p99 = quantile_of_sorted(&samples, 0.99);
+        let outcome = figure(format!("connect to answer, {name}"), "ms", samples);
         if *variant == Variant::Plain {
             outcomes.push(outcome);
             continue;
         }
-        let (p99, extra) = (outcome.quantile(0.99), outcome.median() - plain);
-        outcomes.push(outcome.with_verdict("p99 < 2 ms", p99 < 2.0));
-        outcomes.push(
-            Outcome::new(format!("set-up overhead, {name}"), "ms", vec![extra])
-                .held_against("< 2 ms", |ms| ms < 2.0),
-        );
+        let extra = figure(format!("set-up overhead, {name}"), "ms", vec![outcome.median - plain]);
+        outcomes.push(outcome.held_against("p99 < 2 ms", Some(p99 < 2.0)));
+        outcomes.push(judged(extra, "< 2 ms", |ms| ms < 2.0));
     }
     Ok(outcomes)
 }

@@ -6,23 +6,23 @@ use schwann_mse::stream::Stream;
 use schwann_mse::{Accept, Draw, Group, InfoHash, Initiator, Method, Methods, Offer, Responder, Status};
 
 use super::cipher::carry;
-use super::{Effort, Error, Outcome};
+use super::{Error, figure, judged};
 use crate::heap::held_by;
+use crate::record::Reading;
+use crate::suite::Effort;
 
 const CONNECTIONS: usize = 100;
 const LIMIT_KIB: f64 = 256.0;
 
-pub(super) fn run(_: Effort) -> Result<Vec<Outcome>, Error> {
+pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Error> {
     let mut outcomes = Vec::new();
     for method in [Method::Rc4, Method::Aes128Ctr, Method::Aes256Ctr] {
         let all = || (0..CONNECTIONS).map(|_| connection(method)).collect::<Result<Vec<_>, _>>();
         let (streams, bytes) = held_by(all);
         drop(streams?);
         let held = bytes / 1024.0;
-        outcomes.push(
-            Outcome::new(format!("{CONNECTIONS} connections, {method}"), "KiB", vec![held])
-                .held_against("<= 256 KiB", |held| held <= LIMIT_KIB),
-        );
+        let held = figure(format!("{CONNECTIONS} connections, {method}"), "KiB", vec![held]);
+        outcomes.push(judged(held, "<= 256 KiB", |held| held <= LIMIT_KIB));
     }
     Ok(outcomes)
 }

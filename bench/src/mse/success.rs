@@ -8,12 +8,14 @@ use schwann_mse::{
 };
 
 use super::worker::{TORRENT, Task, Worker};
-use super::{Effort, Error, Outcome};
+use super::{Error, count as share_of, figure, judged};
+use crate::record::Reading;
+use crate::suite::Effort;
 
 const PAYLOAD: usize = 500;
 
-pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
-    let count = effort.count(10_000);
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+    let count = share_of(effort, 10_000);
     let worker = Worker::start(Task::Shake)?;
     let mut succeeded = 0;
     for n in 0..count {
@@ -30,10 +32,8 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
         }
     }
     let share = 100.0 * succeeded as f64 / count as f64;
-    Ok(vec![
-        Outcome::new(format!("success of {count} handshakes"), "%", vec![share])
-            .held_against("100 %", |share| share >= 100.0),
-    ])
+    let success = figure(format!("success of {count} handshakes"), "%", vec![share]);
+    Ok(vec![judged(success, "100 %", |share| share >= 100.0)])
 }
 
 /// The worker's part of one connection.

@@ -12,8 +12,11 @@ use schwann_mse::{BtHandshake, Cipher, Group, Method};
 
 use super::cipher::cipher;
 use super::worker::{Task, Variant, Worker, bt_handshake};
-use super::{Effort, Error, Outcome};
+use super::{Error, count, figure, judged};
 use crate::clock;
+use crate::record::Reading;
+use crate::statistics;
+use crate::suite::Effort;
 
 const BLOCK: usize = 64 * 1024;
 const GIB: f64 = (1u64 << 30) as f64;
@@ -43,14 +46,14 @@ pub(super) enum Pace {
 }
 
 /// Over loopback the processor is the limit, so its time is what counts.
-pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
     let mut ciphers = VARIANTS.into_iter().map(cipher_of).collect::<Result<Vec<_>, _>>()?;
     let mut figures = vec![Vec::new(); VARIANTS.len()];
     let mut alone = vec![Vec::new(); VARIANTS.len()];
-    for _ in 0..effort.count(20).max(5) {
+    for _ in 0..count(effort, 20).max(5) {
         // The ciphers take their turns between the transfers, so that the machine's moods meet both alike.
         for (n, variant) in VARIANTS.into_iter().enumerate() {
-            figures[n].push(transfer(variant, effort.count(512 << 20) as u64, Pace::Free)?);
+            figures[n].push(transfer(variant, count(effort, 512 << 20) as u64, Pace::Free)?);
             alone[n].push(ciphers[n].as_mut().map_or(0.0, seconds_per_gib));
         }
     }
@@ -59,17 +62,15 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Outcome>, Error> {
     for ((variant, figures), alone) in VARIANTS.into_iter().zip(&figures).zip(&alone) {
         let name = variant.name();
         let speeds = figures.iter().map(|figures| figures.mib_per_second).collect();
-        outcomes.push(Outcome::new(format!("loopback, {name}"), "MiB/s", speeds));
+        outcomes.push(figure(format!("loopback, {name}"), "MiB/s", speeds));
         let cpu: Vec<f64> = figures.iter().map(|figures| figures.cpu).collect();
-        outcomes.push(Outcome::new(format!("loopback, {name}, CPU of both ends"), "s/GiB", cpu.clone()));
+        outcomes.push(figure(format!("loopback, {name}, CPU of both ends"), "s/GiB", cpu.clone()));
         if variant != Variant::Plain {
-            outcomes.push(Outcome::new(format!("{name}, the cipher alone"), "s/GiB", alone.clone()));
+            outcomes.push(figure(format!("{name}, the cipher alone"), "s/GiB", alone.clone()));
             let implied = plain.iter().zip(alone).map(|(plain, alone)| plain + 2.0 * alone);
             let ratios = cpu.iter().zip(implied).map(|(cpu, implied)| cpu / implied).collect();
-            outcomes.push(
-                Outcome::new(format!("{name}, CPU / (plain + twice the cipher)"), "x", ratios)
-                    .held_against("<= 1.05", |ratio| ratio <= 1.05),
-            );
+            let ratio = figure(format!("{name}, CPU / (plain + twice the cipher)"), "x", ratios);
+            outcomes.push(judged(ratio, "<= 1.05", |ratio| ratio <= 1.05));
         }
     }
     Ok(outcomes)
@@ -95,11 +96,11 @@ fn seconds_per_gib(cipher: &mut Cipher) -> f64 {
         cipher.apply(black_box(&mut block));
         began.elapsed().as_secs_f64() * GIB / BLOCK as f64
     });
-    Outcome::new("", "s/GiB", samples.collect()).median()
+    statistics::median(&samples.collect::<Vec<_>>())
 }
 
 pub(super) fn median(figures: &[Figures], pick: fn(&Figures) -> f64) -> f64 {
-    Outcome::new("", "", figures.iter().map(pick).collect()).median()
+    statistics::median(&figures.iter().map(pick).collect::<Vec<_>>())
 }
 
 /// Every variant once a round.
@@ -114,7 +115,7 @@ pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figur
 }
 
 fn transfer(variant: Variant, len: u64, pace: Pace) -> Result<Figures, Error> {
-    let worker = Worker::start(Task::Sink(variant))?;
+    let worker = Worker::start(Task::sink(variant))?;
     let mut dialler = Dialler::new(variant.policy());
     dialler.methods = variant.methods();
     let mut stream = dialler.dial(worker.address, &bt_handshake(b'a'))?.stream;

@@ -1,19 +1,18 @@
 //! The other end of every measured connection: this program, started again.
 
 use core::net::SocketAddr;
-use std::io::{BufRead, BufReader, Read, Write};
+use core::time::Duration;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 
 use schwann_mse::net::{Acceptor, Gate};
 use schwann_mse::policy::Policy;
 use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
 
-use super::{Error, shaped, success, transfer};
+use super::{Error, success, transfer};
 use crate::clock;
-
-/// Names the worker's task; only [`Worker::start`] sets it.
-const TASK: &str = "SCHWANN_MSE_BENCH_WORKER";
+use crate::transfer::{End, Place, Process};
+use crate::worker::{Event, Job, emit};
 
 pub(super) const TORRENT: InfoHash = InfoHash([0x53; 20]);
 
@@ -66,7 +65,8 @@ impl Variant {
         acceptor
     }
 
-    fn to_word(self) -> String {
+    /// As a word that [`Variant::parse`] reads.
+    fn word(self) -> String {
         match self {
             Self::Mse(group, method) => format!("{}:{:x}", group.key_len(), method.bit()),
             Self::Plain => "plain".into(),
@@ -80,69 +80,56 @@ impl Variant {
     }
 }
 
-/// What the other process does with each connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Task {
+/// What the other process does with each connection; the word says which [`Variant`] it is.
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+pub(crate) enum Task {
     /// Answers our BitTorrent handshake with its own.
-    Answer(Variant),
+    Answer(String),
     /// Takes part in a handshake in pieces.
     Shake,
     /// Receives and verifies bytes; answers with the processor time it took.
-    Sink(Variant),
+    Sink(String),
+}
+
+impl Task {
+    pub(super) fn answer(variant: Variant) -> Self {
+        Self::Answer(variant.word())
+    }
+
+    pub(super) fn sink(variant: Variant) -> Self {
+        Self::Sink(variant.word())
+    }
 }
 
 /// A running worker; killed when dropped.
 pub(super) struct Worker {
-    child: Child,
+    _process: Process,
     pub(super) address: SocketAddr,
 }
 
 impl Worker {
     pub(super) fn start(task: Task) -> Result<Self, Error> {
-        let word = match task {
-            Task::Answer(variant) => format!("answer {}", variant.to_word()),
-            Task::Shake => "shake plain".into(),
-            Task::Sink(variant) => format!("sink {}", variant.to_word()),
-        };
-        let mut child = Command::new(std::env::current_exe()?)
-            .env(TASK, word)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-        Ok(Self { child, address: line.trim().parse()? })
+        let mut process = Process::start(&Job::Mse(task), &Place::default(), Duration::from_secs(20))?;
+        let Event::Listening(address) = process.hear()? else { return Err("it spoke out of turn".into()) };
+        Ok(Self { _process: process, address })
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
-}
-
-/// Becomes a worker and never returns, if this process was started as one.
-pub fn run_if_worker() {
-    let Ok(task) = std::env::var(TASK) else { return shaped::run_if_inside() };
-    if let Err(error) = work(&task) {
-        eprintln!("schwann-bench mse worker, {task}: {error}");
-        std::process::exit(1);
-    }
-    std::process::exit(0);
-}
-
-fn work(task: &str) -> Result<(), Error> {
-    let (task, variant) = task.split_once(' ').ok_or("a task and a variant")?;
-    let acceptor = Variant::parse(variant).ok_or("a variant")?.acceptor();
+/// The worker's part: serves one connection after the other until it is ended.
+pub(crate) fn work(task: &Task) -> Result<(), Error> {
+    let word = match task {
+        Task::Answer(word) | Task::Sink(word) => word,
+        Task::Shake => "plain",
+    };
+    let acceptor = Variant::parse(word).ok_or("no such variant")?.acceptor();
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    println!("{}", listener.local_addr()?);
+    emit(&Event::Listening(listener.local_addr()?));
     loop {
         let (socket, _) = listener.accept()?;
         match task {
-            "answer" => answer(socket, &acceptor)?,
-            "shake" => success::respond(&socket)?,
-            _ => sink(socket, &acceptor)?,
+            Task::Answer(_) => answer(socket, &acceptor)?,
+            Task::Shake => success::respond(&socket)?,
+            Task::Sink(_) => sink(socket, &acceptor)?,
         }
     }
 }

@@ -36,19 +36,9 @@ fn there_and_back((channel_count, rate): (usize, f64), duration: Duration) -> Ce
 /// What [`latency::figures`] takes, under names that say that it is the way there and back. Processor time and memory are
 /// left out: half of both is spent on the other computer.
 fn figures(workload: &Workload, outcome: &Outcome) -> Figures {
-    let one_way = latency::figures(workload, outcome);
-    let renamed = |name: String| name.replace("latency_", "round_trip_");
     let here = |name: &String| !name.starts_with("cpu_") && !name.ends_with("_peak_mb");
-    Figures {
-        values: one_way
-            .values
-            .into_iter()
-            .filter(|(name, _)| here(name))
-            .map(|(n, v)| (renamed(n), v))
-            .collect(),
-        histograms: one_way.histograms.into_iter().map(|(name, buckets)| (renamed(name), buckets)).collect(),
-        series: one_way.series,
-    }
+    let one_way = latency::figures(workload, outcome).into_iter().filter(|(name, _)| here(name));
+    one_way.map(|(name, value)| (name.replace("latency_", "round_trip_"), value)).collect()
 }
 
 const CHUNK: usize = 256;

@@ -71,8 +71,8 @@ mod tests {
 
     fn checked(drift: Drift) -> Result<(), CheckFailure> {
         let mut figures = Figures::default();
-        figures.values.insert("drift_percent".to_owned(), drift.percent);
-        figures.values.insert("drift_t".to_owned(), drift.t);
+        figures.insert("drift_percent".to_owned(), drift.percent);
+        figures.insert("drift_t".to_owned(), drift.t);
         check_drift(&figures)
     }
 

@@ -6,12 +6,10 @@
 
 use core::time::Duration;
 
-use hdrhistogram::Histogram;
-
 use super::drift::{Drift, stretches};
 use super::{
     Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, Route, borrow_nulls, cpu_seconds_per_million,
-    largest,
+    figures_of, largest,
 };
 use crate::statistics::quantile_of_sorted;
 use crate::transfer::Outcome;
@@ -125,49 +123,25 @@ pub fn figures(workload: &Workload, outcome: &Outcome) -> Figures {
     distribution(&mut figures, "late", measured.iter().map(|push| push.begun - push.due).collect());
     distribution(&mut figures, "jitter", jitter(outcome, skipped, 1e9 / rate));
     steadiness(&mut figures, outcome, skipped, rate);
-    for (name, value) in [
+    figures.extend(figures_of([
         ("delivered_percent", delivered_percent(outcome)),
         ("cpu_s_per_million", cpu_seconds_per_million(outcome)),
         ("receiver_peak_mb", largest(outcome.receivers.iter().map(|r| r.peak_bytes)) / 1e6),
         ("sender_peak_mb", outcome.sender.peak_bytes as f64 / 1e6),
-    ] {
-        figures.values.insert(name.to_owned(), value);
-    }
+    ]));
     figures
 }
 
-/// Takes what pushes cost their caller, and nothing else.
-#[must_use]
-pub fn push_figures(workload: &Workload, outcome: &Outcome) -> Figures {
-    let skipped = match workload.pacing {
-        Pacing::Schedule { rate } => (workload.warmup.as_secs_f64() * rate / workload.chunk as f64) as usize,
-        Pacing::Unpaced | Pacing::Window { .. } => 0,
-    };
-    let measured = outcome.sender.pushes.get(skipped..).unwrap_or_default();
-    let mut figures = Figures::default();
-    // With what the spin of a handicap adds: to the caller it is part of the push.
-    distribution(&mut figures, "push", measured.iter().map(|push| push.done - push.begun).collect());
-    figures
-}
-
-/// Stores p50 to maximum and the mean of `values` (ns) as microseconds, and their histogram.
+/// Stores p10 to maximum and the mean of `values` (ns) as microseconds.
 fn distribution(figures: &mut Figures, name: &str, mut values: Vec<u64>) {
     values.sort_unstable();
     let as_us: Vec<f64> = values.iter().map(|&value| value as f64 / 1e3).collect();
     for (suffix, p) in
         [("p10", 0.1), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)]
     {
-        figures.values.insert(format!("{name}_{suffix}_us"), quantile_of_sorted(&as_us, p));
+        figures.insert(format!("{name}_{suffix}_us"), quantile_of_sorted(&as_us, p));
     }
-    figures.values.insert(format!("{name}_mean_us"), as_us.iter().sum::<f64>() / as_us.len() as f64);
-
-    let mut histogram = Histogram::<u64>::new(2).expect("two digits are within the crate's range");
-    for value in values {
-        histogram.record(value).expect("it grows with its values");
-    }
-    let buckets =
-        histogram.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
-    figures.histograms.insert(name.to_owned(), buckets.collect());
+    figures.insert(format!("{name}_mean_us"), as_us.iter().sum::<f64>() / as_us.len() as f64);
 }
 
 /// By how much the time between two arrivals differs from the schedule's period, ns.
@@ -193,13 +167,11 @@ fn steadiness(figures: &mut Figures, outcome: &Outcome, skipped: u64, rate: f64)
         .filter_map(|&(sequence, at)| outcome.sender.pushes.get(sequence as usize).map(|push| (push, at)))
         .map(|(push, at)| at.saturating_sub(push.begun) as f64 / 1e3)
         .collect();
-    let series = stretches(&latencies, rate);
-    if let Some(drift) = Drift::of(&series) {
-        figures.values.insert("drift_us_per_minute".to_owned(), drift.us_per_minute);
-        figures.values.insert("drift_percent".to_owned(), drift.percent);
-        figures.values.insert("drift_t".to_owned(), drift.t);
+    if let Some(drift) = Drift::of(&stretches(&latencies, rate)) {
+        figures.insert("drift_us_per_minute".to_owned(), drift.us_per_minute);
+        figures.insert("drift_percent".to_owned(), drift.percent);
+        figures.insert("drift_t".to_owned(), drift.t);
     }
-    figures.series.insert("latency_push".to_owned(), series);
 }
 
 fn delivered_percent(outcome: &Outcome) -> f64 {
@@ -267,16 +239,10 @@ mod tests {
             }],
         };
         let figures = figures(&workload, &outcome);
-        assert_eq!(figures.values["latency_due_p50_us"], 9.0);
-        assert_eq!(figures.values["latency_push_max_us"], 4.0, "the first is warm-up");
-        assert_eq!(figures.values["push_p50_us"], 2.0);
-        assert_eq!(figures.values["late_max_us"], 5.0);
-        assert_eq!(figures.values["jitter_p50_us"], 999.0, "1 us apart instead of 1 ms");
-        let buckets = &figures.histograms["latency_due"];
-        assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 2);
-        assert!(
-            buckets.iter().all(|(ns, _)| (9_000..=9_100).contains(ns)),
-            "a histogram holds what was measured"
-        );
+        assert_eq!(figures["latency_due_p50_us"], 9.0);
+        assert_eq!(figures["latency_push_max_us"], 4.0, "the first is warm-up");
+        assert_eq!(figures["push_p50_us"], 2.0);
+        assert_eq!(figures["late_max_us"], 5.0);
+        assert_eq!(figures["jitter_p50_us"], 999.0, "1 us apart instead of 1 ms");
     }
 }

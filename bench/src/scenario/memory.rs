@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use super::{Cell, Figures, Metric, NullRuns, RawBaseline, Route, cpu_seconds_per_million, largest};
+use super::{
+    Cell, Figures, Metric, NullRuns, RawBaseline, Route, cpu_seconds_per_million, figures_of, largest,
+};
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
@@ -59,16 +61,12 @@ fn probe(pause: Duration, duration: Duration) -> Workload {
 #[must_use]
 pub fn figures(_: &Workload, outcome: &Outcome) -> Figures {
     let receivers = &outcome.receivers;
-    let mut figures = Figures::default();
-    for (name, value) in [
+    figures_of([
         ("receiver_peak_mb", largest(receivers.iter().map(|r| r.peak_bytes)) / 1e6),
         ("receiver_growth_mb", largest(receivers.iter().map(|r| r.peak_bytes - r.baseline_bytes)) / 1e6),
         ("sender_peak_mb", outcome.sender.peak_bytes as f64 / 1e6),
         ("cpu_s_per_million", cpu_seconds_per_million(outcome)),
-    ] {
-        figures.values.insert(name.to_owned(), value);
-    }
-    figures
+    ])
 }
 
 const METRICS: &[Metric] = &[

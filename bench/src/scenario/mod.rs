@@ -6,9 +6,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use crate::line::{Carried, Profile};
+use crate::line::Profile;
 use crate::transfer::Outcome;
 use crate::workload::{Pacing, Workload};
 
@@ -17,7 +15,6 @@ pub mod drift;
 pub mod latency;
 pub mod memory;
 pub mod network;
-pub mod sensitivity;
 pub mod throughput;
 
 /// One cell of a suite's table.
@@ -116,7 +113,7 @@ pub enum RawBaseline {
 /// A figure's name, meaning and goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
-    /// Key in [`Figures::values`]; ends in its unit.
+    /// Key in [`Figures`]; ends in its unit.
     pub name: &'static str,
     /// Which way is better.
     pub better: Better,
@@ -164,32 +161,12 @@ impl Better {
     }
 }
 
-/// What one run gave.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Figures {
-    /// By metric name, in the unit that the name ends in.
-    pub values: BTreeMap<String, f64>,
-    /// Distributions behind them: pairs of a bucket's upper end, ns, and its count.
-    pub histograms: BTreeMap<String, Vec<(u64, u64)>>,
-    /// Medians over stretches of time: seconds since the first, and the value, us.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub series: BTreeMap<String, Vec<(f64, f64)>>,
-}
+/// What one run gave, by metric name, in the unit that the name ends in.
+pub type Figures = BTreeMap<String, f64>;
 
-impl Figures {
-    /// Adds what the line between the ends did, if there was one: how late it was itself is a limit of all latencies.
-    pub(crate) fn add_line(&mut self, carried: Option<&Carried>) {
-        let Some(carried) = carried else { return };
-        for (name, value) in [
-            ("line_frames", carried.frames as f64),
-            ("line_lost_frames", carried.lost as f64),
-            ("line_dropped_frames", carried.dropped as f64),
-            ("line_late_p50_us", carried.late.value_at_quantile(0.5) as f64 / 1e3),
-            ("line_late_p99_us", carried.late.value_at_quantile(0.99) as f64 / 1e3),
-        ] {
-            self.values.insert(name.to_owned(), value);
-        }
-    }
+/// Names each figure.
+fn figures_of<const N: usize>(figures: [(&str, f64); N]) -> Figures {
+    figures.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 /// Why the result of a run is not believed.
@@ -281,7 +258,7 @@ pub fn check(workload: &Workload, outcome: &Outcome) -> Result<(), CheckFailure>
 ///
 /// [`CheckFailure::Drifted`]: the run is made again.
 pub fn check_drift(figures: &Figures) -> Result<(), CheckFailure> {
-    let value = |name| figures.values.get(name).copied().unwrap_or(0.0_f64);
+    let value = |name| figures.get(name).copied().unwrap_or(0.0_f64);
     let (percent, t) = (value("drift_percent"), value("drift_t"));
     if percent.abs() > DRIFT_LIMIT_PERCENT && t.abs() > DRIFT_LIMIT_T {
         return Err(CheckFailure::Drifted(percent as i64));

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{
     Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, Route, borrow_nulls, cpu_seconds_per_million,
-    largest,
+    figures_of, largest,
 };
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Turns, Workload};
@@ -169,8 +169,7 @@ pub fn figures(workload: &Workload, outcome: &Outcome) -> Figures {
     let rate: f64 = receivers.iter().map(|r| r.active_samples as f64 / (r.active_ns as f64 * 1e-9)).sum();
     let received: u64 = receivers.iter().map(|r| r.tally.received).sum();
     let due = outcome.sender.sent * receivers.len() as u64;
-    let mut figures = Figures::default();
-    for (name, value) in [
+    figures_of([
         ("delivered_samples_per_s", rate),
         ("delivered_mb_per_s", rate * workload.sample_bytes() as f64 / 1e6),
         ("pushed_samples_per_s", outcome.sender.sent as f64 / (outcome.sender.active_ns as f64 * 1e-9)),
@@ -178,10 +177,7 @@ pub fn figures(workload: &Workload, outcome: &Outcome) -> Figures {
         ("cpu_s_per_million", cpu_seconds_per_million(outcome)),
         ("receiver_peak_mb", largest(receivers.iter().map(|r| r.peak_bytes)) / 1e6),
         ("sender_peak_mb", outcome.sender.peak_bytes as f64 / 1e6),
-    ] {
-        figures.values.insert(name.to_owned(), value);
-    }
-    figures
+    ])
 }
 
 const CHUNK: usize = 1000;

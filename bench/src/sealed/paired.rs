@@ -16,7 +16,7 @@ mod bare;
 mod ends;
 mod restart;
 
-pub(super) use ends::run_if_worker;
+pub(crate) use ends::{Task, run_end};
 use restart::{Restart, run};
 
 /// What carries the streams.

@@ -1,18 +1,22 @@
-//! The measuring processes: a program re-executes itself as sender and as receivers.
+//! The measuring processes of all suites: the program re-executes itself, as sender and as receivers among others.
 //!
-//! A worker reads its [`Task`] from the first line of standard input and orders from the lines after; it
+//! A worker reads its [`Job`] from the first line of standard input and orders from the lines after; it
 //! writes [`Event`]s, one JSON object per line, to standard output. It ends when its input ends, so no worker
 //! outlives the program that started it.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::io::{BufRead, Write};
 use std::sync::{Arc, mpsc};
 
 use serde::{Deserialize, Serialize};
 
 use crate::payload::Tally;
+use crate::sealed::paired;
+use crate::suite::Effort;
 use crate::workload::{Format, Transport, Workload};
+use crate::{aead, mse};
 
 mod echo;
 mod link;
@@ -21,7 +25,7 @@ mod sender;
 
 /// Turns this process into a worker if it was started as one, and then does not return.
 ///
-/// Call it first in `main` of every program that runs scenarios.
+/// Call it first in `main`: the measuring processes are the same program.
 pub fn run_if_worker() {
     if std::env::var_os(MARK).is_none() {
         return;
@@ -37,8 +41,23 @@ pub fn run_if_worker() {
 /// The environment variable that makes a process a worker.
 pub const MARK: &str = "SCHWANN_BENCH_WORKER";
 
-/// What a worker is to do.
+/// What a worker is there for.
 #[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum Job {
+    /// Seals and opens its own block, so many times.
+    Aead(usize),
+    /// The other end of connections of MSE.
+    Mse(mse::Task),
+    /// One of the two processes that hold streams side by side.
+    Paired(paired::Task),
+    /// The transfers of MSE, on a loopback interface that is slowed down.
+    Shaped(Effort),
+    /// An end of a transfer.
+    Transfer(Box<Task>),
+}
+
+/// What an end of a transfer is to do.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Task {
     /// Which end it is.
     pub side: Side,
@@ -90,11 +109,21 @@ pub struct Ports {
 /// What a worker reports.
 #[derive(Debug, Deserialize, Serialize)]
 pub enum Event {
+    /// The stream of each inlet, and when each of its samples had been pulled, ns.
+    Arrived(Vec<(usize, Vec<u64>)>),
     /// The worker cannot go on.
     Failed {
         /// Why.
         reason: String,
     },
+    /// Figures, as the lines of a record.
+    Figures(Vec<String>),
+    /// It can be connected to here.
+    Listening(SocketAddr),
+    /// When each push of each stream began, ns.
+    Pushed(Vec<Vec<u64>>),
+    /// Time and processor time of its work.
+    Spent(Duration, Duration),
     /// The sender can be connected to.
     Ready {
         /// Where.
@@ -177,24 +206,42 @@ type Failure = Box<dyn core::error::Error + Send + Sync>;
 fn run() -> Result<(), Failure> {
     let mut first = String::new();
     std::io::stdin().lock().read_line(&mut first)?;
-    let task: Task = serde_json::from_str(&first)?;
+    let job = serde_json::from_str(&first)?;
     let orders = Orders::listen();
+    match job {
+        Job::Aead(passes) => {
+            let (own, processor) = aead::workers::spend(passes);
+            emit(&Event::Spent(own, processor));
+            Ok(())
+        }
+        Job::Mse(task) => mse::work(&task),
+        Job::Paired(task) => paired::run_end(&task, &orders),
+        Job::Shaped(effort) => {
+            let readings = mse::inside_the_shaped_link(effort)?;
+            emit(&Event::Figures(readings.iter().map(crate::record::Reading::line).collect()));
+            Ok(())
+        }
+        Job::Transfer(task) => transfer(&task, &orders),
+    }
+}
+
+fn transfer(task: &Task, orders: &Orders) -> Result<(), Failure> {
     match (task.side, task.workload.format) {
-        (Side::Sender, Format::Float32) => sender::run::<f32>(&task, &orders),
-        (Side::Sender, Format::Int16) => sender::run::<i16>(&task, &orders),
-        (Side::Echo { ports }, Format::Float32) => echo::run::<f32>(&task, ports, &orders),
-        (Side::Echo { ports }, Format::Int16) => echo::run::<i16>(&task, ports, &orders),
+        (Side::Sender, Format::Float32) => sender::run::<f32>(task, orders),
+        (Side::Sender, Format::Int16) => sender::run::<i16>(task, orders),
+        (Side::Echo { ports }, Format::Float32) => echo::run::<f32>(task, ports, orders),
+        (Side::Echo { ports }, Format::Int16) => echo::run::<i16>(task, ports, orders),
         (Side::Receiver { ports } | Side::Returned { ports }, Format::Float32) => {
-            receiver::run::<f32>(&task, ports, &orders)
+            receiver::run::<f32>(task, ports, orders)
         }
         (Side::Receiver { ports } | Side::Returned { ports }, Format::Int16) => {
-            receiver::run::<i16>(&task, ports, &orders)
+            receiver::run::<i16>(task, ports, orders)
         }
     }
 }
 
 /// Says a line to the coordinating process.
-pub(crate) fn emit(said: &impl Serialize) {
+pub(crate) fn emit(said: &Event) {
     let line = serde_json::to_string(said).expect("what a worker says is plain data");
     let mut out = std::io::stdout().lock();
     // When nobody reads any more, the run is over and there is nobody to tell.
@@ -202,7 +249,7 @@ pub(crate) fn emit(said: &impl Serialize) {
 }
 
 /// Orders from the coordinating process, read by a thread of their own.
-struct Orders {
+pub(crate) struct Orders {
     /// Samples sent in all; `u64::MAX` until known.
     total: Arc<AtomicU64>,
     queue: mpsc::Receiver<Order>,
@@ -241,7 +288,8 @@ impl Orders {
         (total != u64::MAX).then_some(total)
     }
 
-    fn wait(&self) -> Result<Order, Failure> {
+    /// Waits for the next.
+    pub(crate) fn wait(&self) -> Result<Order, Failure> {
         Ok(self.queue.recv()?)
     }
 }

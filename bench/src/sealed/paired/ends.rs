@@ -1,7 +1,6 @@
 //! The two processes of a restart: one pushes to three streams, the other pulls from all of them.
 
 use core::num::NonZeroU64;
-use std::io::BufRead;
 use std::sync::{Barrier, Mutex, PoisonError};
 
 use super::super::Reason;
@@ -10,15 +9,13 @@ use crate::clock::{now_ns, sleep_until};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
 use crate::payload::{Chunk, Tally, Verifier};
 use crate::statistics::Resampler;
-use crate::worker::emit;
+use crate::worker::{Event, Orders, Ports, emit};
 
 /// The streams: in the clear, in the clear again, sealed.
 pub(super) const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
 pub(super) const ENDS: usize = 3;
 /// Which of them is sealed.
 pub(super) const SEALED_STREAM: usize = 2;
-/// The environment variable that makes a process one of the two; the first line that it reads is its task.
-pub(super) const MARK: &str = "SCHWANN_BENCH_PAIRED";
 /// Everything must be connected in this time, seconds.
 const CONNECT_SECONDS: f64 = 30.0;
 /// A pull waits so long before the run counts as broken, seconds.
@@ -30,7 +27,7 @@ const BUFFER_SECONDS: i32 = 360;
 
 /// What a process is to do.
 #[derive(Debug, serde::Deserialize, serde::Serialize)]
-pub(super) struct Task {
+pub(crate) struct Task {
     pub(super) cell: Cell,
     pub(super) end: End,
     pub(super) subject: Subject,
@@ -40,26 +37,9 @@ pub(super) struct Task {
 }
 
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize)]
-pub(super) enum End {
+pub(crate) enum End {
     Receiver,
     Sender,
-}
-
-/// What a process says, a line each.
-#[derive(Debug, serde::Deserialize, serde::Serialize)]
-pub(super) enum Said {
-    /// The stream of each inlet, and when each of its samples had been pulled, ns.
-    Arrived {
-        inlets: Vec<(usize, Vec<u64>)>,
-    },
-    Failed {
-        reason: String,
-    },
-    /// When each push of each stream began, ns.
-    Pushed {
-        begun: [Vec<u64>; ENDS],
-    },
-    Ready,
 }
 
 impl Task {
@@ -78,32 +58,12 @@ impl Task {
     }
 }
 
-/// Does the task if this process was started for one, and then does not return.
-pub(in super::super) fn run_if_worker() {
-    if std::env::var_os(MARK).is_none() {
-        return;
-    }
-    let done = run();
-    if let Err(reason) = &done {
-        emit(&Said::Failed { reason: reason.to_string() });
-    }
-    // No destructors: the measurement is over.
-    std::process::exit(i32::from(done.is_err()));
-}
-
-fn run() -> Result<(), Reason> {
-    let task: Task = serde_json::from_str(&order()?)?;
+/// Does what one of the two processes is to do.
+pub(crate) fn run_end(task: &Task, orders: &Orders) -> Result<(), Reason> {
     match task.end {
-        End::Receiver => receive(&task),
-        End::Sender => send(&task),
+        End::Receiver => receive(task),
+        End::Sender => send(task, orders),
     }
-}
-
-/// The next line from the coordinating process; nothing once it is gone.
-fn order() -> Result<String, Reason> {
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(line)
 }
 
 /// The sending end of a stream.
@@ -134,15 +94,15 @@ impl Pull for Inlet {
     }
 }
 
-fn send(task: &Task) -> Result<(), Reason> {
+fn send(task: &Task, orders: &Orders) -> Result<(), Reason> {
     match &task.subject {
         Subject::Bare(cipher) => {
             let outlet = |stream| bare::Outlet::new(cipher, stream, &task.cell, &task.source(stream));
-            feed(task, (0..ENDS).map(outlet).collect::<Result<_, _>>()?)
+            feed(task, orders, (0..ENDS).map(outlet).collect::<Result<_, _>>()?)
         }
         Subject::Library(path) => {
             let library = Lsl::load(path)?;
-            feed(task, outlets(task, &library)?)
+            feed(task, orders, outlets(task, &library)?)
         }
     }
 }
@@ -159,15 +119,14 @@ fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
     Ok(outlets)
 }
 
-fn feed(task: &Task, mut outlets: Vec<impl Feed>) -> Result<(), Reason> {
-    emit(&Said::Ready);
-    order()?;
+fn feed(task: &Task, orders: &Orders, mut outlets: Vec<impl Feed>) -> Result<(), Reason> {
+    emit(&Event::Ready { ports: Ports::default() });
+    orders.wait()?;
     outlets.iter_mut().try_for_each(Feed::wait_for_receiver)?;
     let begun = push(task, &mut outlets)?;
-    emit(&Said::Pushed { begun });
+    emit(&Event::Pushed(begun.into()));
     // The receiver has its samples when the coordinator ends this process.
-    order()?;
-    Ok(())
+    orders.wait().map(drop)
 }
 
 /// One push to each stream per period, in random order; a late push does not move those after it.
@@ -228,7 +187,7 @@ fn pull_all<P: Pull>(task: &Task, inlet: impl Fn(usize) -> Result<P, Reason> + S
             })
             .collect();
         open.wait();
-        emit(&Said::Ready);
+        emit(&Event::Open);
         let mut inlets = Vec::new();
         for thread in threads {
             let (stream, arrived) = thread.join().map_err(|_| "a thread has panicked")?;
@@ -236,7 +195,7 @@ fn pull_all<P: Pull>(task: &Task, inlet: impl Fn(usize) -> Result<P, Reason> + S
         }
         Ok(inlets)
     })?;
-    emit(&Said::Arrived { inlets });
+    emit(&Event::Arrived(inlets));
     Ok(())
 }
 

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::super::Reason;
-use super::ends::{ENDS, End, MARK, NAMES, Said, Task};
+use super::ends::{ENDS, End, NAMES, Task};
 use super::{Cell, Subject};
 use crate::clock::now_ns;
 use crate::record::KEYS;
 use crate::statistics::median;
-use crate::transfer::{Process, TransferError, discovery};
+use crate::transfer::{End as _, Place, Process, discovery};
+use crate::worker::{Event, Job, Order};
 
 /// What one restart measured, per stream: in the clear, in the clear again, sealed.
 #[derive(Clone, Debug)]
@@ -32,22 +33,21 @@ pub(super) fn run(
     let config = scratch.join("lsl_api.cfg");
     std::fs::write(&config, discovery::private(&session, discovery::free_ports(), Ipv4Addr::LOCALHOST))?;
     let patience = Duration::from_secs_f64(3.0 * seconds) + SETUP_PATIENCE;
+    let environment = environment();
     let start = |end| {
         let task =
             Task { cell: *cell, end, subject: subject.clone(), seconds, seed, session: session.clone() };
-        Process::<Said>::start(MARK, &task, (&[], &environment()), &config, scratch, patience)
+        let place = Place { files: Some((&config, scratch)), environment: Some(&environment), enter: &[] };
+        Process::start(&Job::Paired(task), &place, patience)
     };
+    const OUT_OF_TURN: &str = "a process spoke out of turn";
     let mut sender = start(End::Sender)?;
-    let Said::Ready = hear(&mut sender)? else { return Err("the sender spoke out of turn".into()) };
+    let Event::Ready { .. } = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
     let mut receiver = start(End::Receiver)?;
-    let Said::Ready = hear(&mut receiver)? else { return Err("the receiver spoke out of turn".into()) };
-    sender.write(&"go");
-    let Said::Pushed { begun } = hear(&mut sender)? else {
-        return Err("the sender spoke out of turn".into());
-    };
-    let Said::Arrived { inlets } = hear(&mut receiver)? else {
-        return Err("the receiver spoke out of turn".into());
-    };
+    let Event::Open = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
+    sender.say(Order::Go)?;
+    let Event::Pushed(begun) = sender.hear()? else { return Err(OUT_OF_TURN.into()) };
+    let Event::Arrived(inlets) = receiver.hear()? else { return Err(OUT_OF_TURN.into()) };
     let mut latencies: [Vec<f64>; ENDS] = core::array::from_fn(|_| Vec::new());
     for (stream, arrivals) in inlets {
         let begun = begun.get(stream).ok_or("an inlet of no stream")?;
@@ -70,13 +70,6 @@ fn environment() -> BTreeMap<String, String> {
     [("SCHWANN_SECURITY", "require"), ("SCHWANN_SECURITY_STREAMS", &clear), ("SCHWANN_KEYS", KEYS)]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into()
-}
-
-fn hear(process: &mut Process<Said>) -> Result<Said, TransferError> {
-    match process.hear_patiently()? {
-        Said::Failed { reason } => Err(TransferError::Worker(reason)),
-        said => Ok(said),
-    }
 }
 
 /// First samples that do not count: caches and the scheduler get to know the streams.

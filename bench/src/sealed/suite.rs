@@ -1,12 +1,12 @@
-//! What sealing costs, cut into steps.
+//! The suite of what sealing costs: what it runs, and what it asserts.
 
-use super::{Step, named};
+use super::{handshake, lab, paired, state, timing};
 use crate::record::KEYS;
-use crate::sealed::{Reason, handshake, lab, paired, state, timing};
+use crate::step::Step;
 use crate::suite::{Asked, Depth, Missing};
 
 /// Streams side by side, a step per group of conditions; then the handshake, memory, and constant time.
-pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
+pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let (ours, effort) = (asked.ours()?, asked.effort);
     let quick = effort.depth == Depth::Quick;
     let (restarts, seconds) = paired::extent(quick);
@@ -22,18 +22,14 @@ pub(crate) fn sealed(asked: &Asked) -> Result<Vec<Step>, Missing> {
             }
             Ok(paired::measure(&group, (restarts, seconds), &scratch)?.concat())
         };
-        step(&name, measure)
+        Step::new(name, measure)
     };
     let rounds = effort.count(1000, 50);
     let parts = [
-        step("handshake", move |step| handshake::measure(step, rounds)),
-        step("state", state::measure),
-        step("timing", timing::measure),
+        Step::new("handshake", move |step| handshake::measure(step, rounds)),
+        Step::new("state", state::measure),
+        Step::new("timing", timing::measure),
     ];
     let conditions = paired::conditions(quick, &ours);
     Ok(conditions.into_iter().map(group).chain(parts).collect())
-}
-
-fn step(name: &str, measure: impl Fn(&str) -> Result<Vec<crate::record::Reading>, Reason> + 'static) -> Step {
-    named(name, Box::new(move |step| measure(step).map_err(|reason| reason.to_string())))
 }

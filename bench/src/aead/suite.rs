@@ -1,39 +1,56 @@
-//! The AEAD engine's tables, cut into steps.
+//! The suite of the AEAD engine: what it runs, and what it asserts.
 
 use schwann_aead::Kernel;
 
-use super::{Step, named};
-use crate::aead::{
-    Contender, Engine, Plan, Probe, Restless, Workload, goals, measure, mixed, sweep, workers,
-};
+use super::{Contender, Engine, Plan, Probe, Workload, agree, goals, measure, mixed, sweep, workers};
 use crate::record::Reading;
+use crate::step::Step;
 use crate::suite::{Asked, Missing};
 
-/// Sealing and opening, a step per message size; then mixed lengths, one block in chunks, workers, and allocation.
-pub(crate) fn aead(asked: &Asked) -> Result<Vec<Step>, Missing> {
+type Figures = Result<Vec<Reading>, Box<dyn core::error::Error + Send + Sync>>;
+
+/// Whether all make the same bytes; sealing and opening, a step per message size; then mixed lengths, one block in chunks,
+/// workers, and allocation.
+pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let sizes = asked
         .effort
         .points(&[64, 264, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536], &[264, 4096, 65_536]);
     let rounds = asked.effort.count(15, 3);
-    let step =
-        |&size: &usize| named(&format!("{size} B"), Box::new(move |name| said(at(name, size, rounds))));
-    let mut steps: Vec<Step> = sizes.iter().map(step).collect();
-    steps.push(named("mixed lengths", Box::new(move |name| said(unequal(name, rounds)))));
-    steps.push(named("128 KiB in chunks", Box::new(move |name| said(chunked(name, rounds)))));
-    steps.push(named("workers", Box::new(move |name| Ok(scaled(name, rounds)))));
-    steps.push(named("allocating", Box::new(move |name| Ok(allocating(name)))));
+    let cases = asked.effort.count(20_000, 500);
+    let mut steps = vec![Step::new("agree", move |step| agreed(step, cases))];
+    steps.extend(
+        sizes.into_iter().map(|size| Step::new(format!("{size} B"), move |step| at(step, size, rounds))),
+    );
+    steps.push(Step::new("mixed lengths", move |step| unequal(step, rounds)));
+    steps.push(Step::new("128 KiB in chunks", move |step| chunked(step, rounds)));
+    steps.push(Step::new("workers", move |step| Ok(scaled(step, rounds))));
+    steps.push(Step::new("allocating", |step| Ok(allocating(step))));
     Ok(steps)
 }
 
-fn said(outcome: Result<Vec<Reading>, Restless>) -> Result<Vec<Reading>, String> {
-    outcome.map_err(|restless| restless.to_string())
+/// The peers that are built in, and ring a second time: what differs less than these two do is no difference.
+fn peers() -> Vec<Box<dyn Contender>> {
+    #[cfg(feature = "peers")]
+    return super::peers().into_iter().chain([super::ring_again()]).collect();
+    #[cfg(not(feature = "peers"))]
+    return Vec::new();
+}
+
+/// Random messages, sealed and opened by every kernel and every peer: the same bytes, and no forgery is opened.
+fn agreed(step: &str, cases: usize) -> Figures {
+    let mut contenders = peers();
+    for kernel in Kernel::available() {
+        contenders.extend([1, 5, 64].map(|batch| Box::new(Engine::new(kernel, batch)) as Box<dyn Contender>));
+    }
+    let seed = crate::clock::now_ns();
+    let count =
+        agree(&mut contenders, cases, seed).map_err(|difference| format!("seed {seed}: {difference}"))?;
+    Ok(vec![plain(step, "all", "messages on which all agree", "", None, count as f64)])
 }
 
 /// Every contender's speed at one size, and what the engine's must be.
-fn at(step: &str, size: usize, rounds: usize) -> Result<Vec<Reading>, Restless> {
-    let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
-    #[cfg(feature = "peers")]
-    contenders.extend(crate::aead::peers());
+fn at(step: &str, size: usize, rounds: usize) -> Figures {
+    let mut contenders = peers();
     for kernel in Kernel::available() {
         contenders.extend([1, 8, 16].map(|batch| Box::new(Engine::new(kernel, batch)) as Box<dyn Contender>));
     }
@@ -61,7 +78,7 @@ fn at(step: &str, size: usize, rounds: usize) -> Result<Vec<Reading>, Restless> 
 }
 
 /// Mixed lengths against equal ones.
-fn unequal(step: &str, rounds: usize) -> Result<Vec<Reading>, Restless> {
+fn unequal(step: &str, rounds: usize) -> Figures {
     let of_share = |share: mixed::Mixed| {
         let reading = |direction: &str, shares: &[f64]| {
             let percent = shares.iter().map(|share| 100.0 * share).collect();
@@ -82,7 +99,7 @@ fn unequal(step: &str, rounds: usize) -> Result<Vec<Reading>, Restless> {
 }
 
 /// Shares of the peak by size of chunk, and what a call costs.
-fn chunked(step: &str, rounds: usize) -> Result<Vec<Reading>, Restless> {
+fn chunked(step: &str, rounds: usize) -> Figures {
     let of_line = |line: &sweep::Line| {
         let speeds = line.speeds.iter().flat_map(|&(size, speed)| {
             let shares = [
@@ -146,11 +163,5 @@ fn allocating(step: &str) -> Vec<Reading> {
 
 /// A reading of one value.
 fn plain(step: &str, subject: &str, name: &str, unit: &str, at: Option<f64>, value: f64) -> Reading {
-    Reading {
-        subject: subject.to_owned(),
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        at,
-        ..Reading::of(step, vec![value])
-    }
+    Reading { at, ..Reading::named(step, subject, name, unit, vec![value]) }
 }
