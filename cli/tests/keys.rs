@@ -445,6 +445,39 @@ fn a_file_in_the_current_folder_neither_opens_streams_nor_names_a_log_elsewhere(
 }
 
 #[test]
+#[cfg(unix)]
+fn status_names_what_others_may_read_or_replace_in_the_key_folder() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+
+    let machine = Machine::new("modes", "machine");
+    machine.says(&["init", "--unprotected"]);
+    machine.says(&["status"]);
+    for (name, others, proper, said) in [
+        ("", 0o777, 0o700, "chmod 700"),
+        ("lab.discovery", 0o644, 0o600, "others can read"),
+        ("lab.revoked", 0o666, 0o600, "others can replace"),
+        ("device.certificate", 0o620, 0o600, "others can replace"),
+    ] {
+        let file = machine.0.join(name);
+        let set =
+            |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        set(others);
+        let output = machine.keys(&["status"]);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("unsafe") && line.contains(said)), "{text}");
+        set(proper);
+    }
+    machine.says(&["status"]);
+    // A file of another user's takes root to make, and another user than root to see.
+    if chown(machine.0.join("lab.public"), Some(NOBODY), None).is_ok() {
+        let output = machine.keys(&["status"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("belongs to another user"));
+    }
+}
+
+#[test]
 fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
     let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
     lab.says(&["init"]);
@@ -523,5 +556,5 @@ fn a_program_with_rights_of_its_own_believes_neither_the_environment_nor_the_fol
 }
 
 /// A user who owns nothing.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 const NOBODY: u32 = 65_534;

@@ -87,7 +87,7 @@ impl SealedQueries {
         let keys = core::iter::once(standing.discovery()).chain(standing.former());
         // What does not verify is wiped, so every key but the first tries a copy.
         self.copy.clear();
-        if !standing.former().is_empty() {
+        if standing.former().next().is_some() {
             self.copy.extend_from_slice(datagram);
         }
         let mut opened = Err(Silence::Foreign);

@@ -131,7 +131,7 @@ impl Questions {
         let Some(member) = self.trust.member() else { return };
         let standing = member.standing();
         let query = encode(EVERY_STREAM, port, &everybody());
-        let calls = standing.former().first().map(|key| (key, lab_call::request(port), About::Lists));
+        let calls = standing.former().next().map(|key| (key, lab_call::request(port), About::Lists));
         let query = (standing.discovery(), query, About::Streams);
         for (key, text, about) in core::iter::once(query).chain(calls) {
             let mut datagram = vec![0; text.len() + QUERY_OVERHEAD];

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use schwann_session::{Credentials, Lab, RevocationList};
+use schwann_session::{Credentials, Lab, LabId, RevocationList};
 use zeroize::Zeroizing;
 
 use super::TrustError;
 use super::member::{DiscoverySecret, FORMER_KEYS, Standing};
-use super::store::{self, CERTIFICATE, DEVICE_KEY, DISCOVERY, FORMER, REVOKED, read, write_private};
+use super::store::{self, CERTIFICATE, DEVICE_KEY, DISCOVERY, FORMER, LAB, REVOKED, read, write_private};
 use crate::log;
 
 /// Time between two looks for a newer list.
@@ -170,10 +170,11 @@ pub(super) fn read_former(folder: &Path) -> Vec<DiscoverySecret> {
     bytes.as_chunks::<32>().0.iter().take(FORMER_KEYS).map(|key| Zeroizing::new(*key)).collect()
 }
 
-/// Replaces the stored list and key by those of an update, unless what is stored is as new.
+/// Replaces the stored list and key by those of an update, unless what is stored is as new, or another lab's: a program
+/// goes on in the lab in which it began.
 ///
 /// - Errors: a file cannot be written.
-fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustError> {
+pub(super) fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustError> {
     let Some((list, key)) = update.split_last_chunk() else { return Ok(()) };
     // Every program of this computer learns of it, and each one stores it.
     let guard = folder.join("lab.lock");
@@ -181,12 +182,23 @@ fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustEr
     let lock = lock.and_then(|file| file.lock().map(|()| file));
     let _lock = lock.map_err(|error| TrustError::File(guard, error.to_string()))?;
     let stored = read(&folder.join(REVOKED))?;
-    // Offset 20: the number (spec: secure-session §2.4). Whoever reads the file checks the rest.
+    // Offset 4: the lab; offset 20: the number (spec: secure-session §2.4). Readers of the file check the rest.
+    if list.get(4..20).is_none_or(|lab| Some(lab) != installed_lab(folder).as_ref().map(|id| id.0.as_slice()))
+    {
+        log::info!("the lab's new revocation list is not stored: this computer has joined another lab since");
+        return Ok(());
+    }
     let stored = stored.get(20..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
     if stored >= number {
         return Ok(());
     }
     replace(folder, list, key)
+}
+
+/// The lab whose keys are in the folder now.
+fn installed_lab(folder: &Path) -> Option<LabId> {
+    let key: [u8; 32] = std::fs::read(folder.join(LAB)).ok()?.try_into().ok()?;
+    Lab::new(&key).map(|lab| lab.id())
 }
 
 /// Writes a list and its key, unless what is stored of the same lab is as new: an old list does not come back.

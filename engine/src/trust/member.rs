@@ -26,7 +26,7 @@ pub(crate) struct Standing {
     revoked: RevocationList<Vec<u8>>,
     discovery: Locked<DiscoverySecret>,
     /// Discovery keys of earlier lists, newest first.
-    former: Vec<DiscoverySecret>,
+    former: Vec<Locked<DiscoverySecret>>,
 }
 
 /// This process's membership in a lab.
@@ -73,6 +73,7 @@ impl Standing {
         discovery: DiscoverySecret,
         former: Vec<DiscoverySecret>,
     ) -> Self {
+        let former = former.into_iter().map(Locked::new).collect();
         Self { revoked, discovery: Locked::new(discovery), former }
     }
 
@@ -92,8 +93,8 @@ impl Standing {
     }
 
     /// Keys that members who have not heard of the newest list still use, newest first.
-    pub(crate) fn former(&self) -> &[DiscoverySecret] {
-        &self.former
+    pub(crate) fn former(&self) -> impl Iterator<Item = &DiscoverySecret> {
+        self.former.iter().map(|key| &**key)
     }
 
     /// What another member needs to know as much as this one: the list, then the key that it commits to.
@@ -264,7 +265,7 @@ impl Member {
             if revoked.number() <= present.number() {
                 return false;
             }
-            let former = core::iter::once(&*present.discovery).chain(&present.former);
+            let former = core::iter::once(&*present.discovery).chain(present.former());
             let former = former.take(FORMER_KEYS).cloned().collect();
             *present = Arc::new(Standing::new(revoked, discovery, former));
         }

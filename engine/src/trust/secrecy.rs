@@ -131,7 +131,7 @@ mod tests {
             return;
         }
         let before = locked_bytes();
-        let is_permitted = Locked::new(()).is_locked();
+        let is_permitted = Locked::new(0_u8).is_locked();
         let secret = vec![7_u8; 64];
         keep_from_swap(&[]);
         assert_eq!(locked_bytes(), before);
@@ -141,6 +141,24 @@ mod tests {
         assert!(!is_permitted || with_secret >= before + 4096);
         keep_stack_from_swap();
         assert!(!is_permitted || locked_bytes() > with_secret);
+    }
+
+    #[test]
+    fn the_keys_that_streams_were_found_with_before_are_locked_as_well() {
+        use schwann_session::{AuthorityKey, RevocationList, SystemEntropy, UnixSeconds};
+        use zeroize::Zeroizing;
+
+        if !is_alone("the_keys_that_streams_were_found_with_before_are_locked_as_well") {
+            return;
+        }
+        let authority = AuthorityKey::generate(&mut SystemEntropy).expect("random");
+        let list = RevocationList::sign(&authority, 1, UnixSeconds(1), &[1; 32], &[]).expect("a list");
+        let before = locked_bytes();
+        let is_permitted = Locked::new(0_u8).is_locked();
+        let former = [2_u8, 3].map(|byte| Zeroizing::new([byte; 32])).into();
+        let standing = super::super::member::Standing::new(list, Zeroizing::new([1; 32]), former);
+        assert_eq!(standing.former().map(|key| key[0]).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(locked_bytes(), if is_permitted { before + 3 * 4096 } else { before });
     }
 
     #[test]

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use super::files::{self, Files};
 use super::member::{DiscoverySecret, Standing};
+use super::permissions::{check_private, weaknesses};
 use super::settings::Settings;
 use super::{Member, Policy, Trust, TrustError, secrecy};
 use crate::config::Config;
@@ -66,6 +67,9 @@ pub fn load(config: &Config) -> Result<Trust, TrustError> {
     }
     if !permits_core_dumps {
         secrecy::forbid_dumps();
+    }
+    for weakness in weaknesses(&folder) {
+        log::warning!("{weakness}");
     }
     let member = member(&folder)?.with_key_lifetime(key_lifetime);
     Ok(Trust { member: Some(Arc::new(member)), ..trust })
@@ -146,7 +150,7 @@ fn device_key(path: &Path) -> Result<DeviceKey, TrustError> {
 ///
 /// - Errors: [`TrustError::Locked`] without a passphrase; what is wrong with the file.
 pub fn private(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, TrustError> {
-    check_mode(path)?;
+    check_private(path)?;
     let bytes = Zeroizing::new(read(path)?);
     if let Some(seed) = bytes.strip_prefix(UNPROTECTED) {
         return Ok(Zeroizing::new(seed.to_vec()));
@@ -186,7 +190,7 @@ pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
     let Some(path) = environment::variable("SCHWANN_PASSPHRASE_FILE").map(PathBuf::from) else {
         return Ok(None);
     };
-    check_mode(&path)?;
+    check_private(&path)?;
     let text = Zeroizing::new(read(&path)?);
     Ok(Some(Zeroizing::new(text.trim_ascii_end().to_vec())))
 }
@@ -202,7 +206,7 @@ fn unlocked_path(path: &Path) -> Option<PathBuf> {
 
 fn unlocked(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
     let unlocked = unlocked_path(path)?;
-    check_mode(&unlocked).ok()?;
+    check_private(&unlocked).ok()?;
     std::fs::read(unlocked).ok().map(Zeroizing::new)
 }
 
@@ -283,23 +287,6 @@ fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Refuses a private key that others can read.
-#[cfg(unix)]
-fn check_mode(path: &Path) -> Result<(), TrustError> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?.permissions().mode();
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    let reason = format!("others can read this private key; run `chmod 600 {}`", path.display());
-    Err(TrustError::File(path.to_path_buf(), reason))
-}
-
-#[cfg(not(unix))]
-fn check_mode(_: &Path) -> Result<(), TrustError> {
-    Ok(())
-}
-
 /// Reads a file of the key folder.
 ///
 /// - Errors: why it cannot be read.
@@ -311,7 +298,7 @@ fn read_array<const LEN: usize>(path: &Path) -> Result<[u8; LEN], TrustError> {
     read(path)?.try_into().map_err(|_| damaged(path))
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> TrustError {
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> TrustError {
     TrustError::File(path.to_path_buf(), format!("{error}; run `schwann keys status`"))
 }
 

@@ -118,6 +118,24 @@ fn passes(outlet: &Outlet, inlet: &Inlet, value: f32) -> bool {
 }
 
 #[test]
+fn a_program_of_a_former_lab_leaves_the_new_labs_list_alone() {
+    let (former, present) = (Lab::new(), Lab::new());
+    let folder = former.folder(1, NEVER);
+    let update = |lab: &Lab, number: u64| {
+        let list = RevocationList::sign(&lab.0, number, UnixSeconds(1), &[8; 32], &[9]).expect("a list");
+        [list.as_bytes(), &[8; 32]].concat()
+    };
+    let stored = || std::fs::read(folder.0.join(store::REVOKED)).expect("a list");
+    files::store_update(&folder.0, 5, &update(&former, 5)).expect("written");
+    assert_eq!(stored()[20], 5, "a program stores what it learns of its own lab");
+    present.install(&folder.0, &key(), 2, NEVER);
+    let joined = stored();
+    files::store_update(&folder.0, 9, &update(&former, 9)).expect("nothing to do");
+    assert!(stored() == joined);
+    assert_eq!(store::member(&folder.0).expect("a member").revocation_number(), 1);
+}
+
+#[test]
 fn an_expired_inlet_connects_once_its_certificate_is_renewed() {
     let lab = Lab::new();
     let (sender, receiver) = (lab.folder(1, NEVER), lab.folder(2, PAST));

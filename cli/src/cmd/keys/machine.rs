@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use schwann::trust::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
-use schwann::trust::{TrustError, install_list};
+use schwann::trust::{TrustError, install_list, weaknesses};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy};
 
@@ -52,7 +52,12 @@ impl Keys {
 
     pub(super) fn status(&self) -> Outcome {
         self.show()?;
-        Ok(if in_force().is_ok() { Exit::Good } else { Exit::Found })
+        let weaknesses = weaknesses(&self.folder);
+        let mut out = io::stdout().lock();
+        for weakness in &weaknesses {
+            writeln!(out, "unsafe     {weakness}")?;
+        }
+        Ok(if in_force().is_ok() && weaknesses.is_empty() { Exit::Good } else { Exit::Found })
     }
 
     /// Shows what is in force now that keys were installed, and what is left to do.
