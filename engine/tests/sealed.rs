@@ -1,12 +1,16 @@
 //! Sealed streams between an outlet and an inlet over real sockets, and those that must not come about.
 
+use core::net::Ipv4Addr;
 use core::time::Duration;
-use std::sync::Arc;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 
-use schwann::inlet::{Inlet, Recover};
+use schwann::inlet::{Inlet, Protection, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::trust::{Member, Policy, StreamPolicies, Trust};
 use schwann::{Config, Error, StreamInfo};
+use schwann_proto::stream_info::IpVersion;
 use schwann_session::Roles;
 
 mod sealing;
@@ -120,7 +124,7 @@ fn clock_probes_of_a_sealed_stream_are_sealed() {
     let offset = inlet.clock_offset(LONG).expect("an offset").offset;
     assert!(offset.abs() < 0.01, "{offset}");
     // A probe in the clear gets no answer; one of a stranger's making neither.
-    let port = outlet.info().endpoint(schwann_proto::stream_info::IpVersion::V4).service_port;
+    let port = outlet.info().endpoint(IpVersion::V4).service_port;
     let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     stranger.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
     stranger.send_to(b"LSL:timedata\r\n1 0.0\r\n", ("127.0.0.1", port)).expect("sent");
@@ -265,4 +269,102 @@ fn who_may_find_a_stream_follows_from_the_policies_of_both_ends() {
             "{case}"
         );
     }
+}
+
+/// What a relay does with the connections that it takes.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Mood {
+    Closes,
+    Forwards,
+}
+
+/// Takes connections for an outlet, and keeps the first bytes of each.
+struct Relay {
+    port: u16,
+    mood: Arc<Mutex<Mood>>,
+    began: Arc<Mutex<Vec<Vec<u8>>>>,
+    ends: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Relay {
+    fn to(port: u16) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let relay = Self {
+            port: listener.local_addr().expect("bound").port(),
+            mood: Arc::new(Mutex::new(Mood::Forwards)),
+            began: Arc::default(),
+            ends: Arc::default(),
+        };
+        let (mood, began, ends) =
+            (Arc::clone(&relay.mood), Arc::clone(&relay.began), Arc::clone(&relay.ends));
+        std::thread::spawn(move || {
+            for mut near in listener.incoming().map_while(Result::ok) {
+                let mut first = vec![0; 4096];
+                let count = near.read(&mut first).unwrap_or_default();
+                first.truncate(count);
+                let mood = *mood.lock().expect("whole");
+                began.lock().expect("whole").push(first.clone());
+                if mood == Mood::Closes {
+                    continue;
+                }
+                let mut far = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the outlet");
+                far.write_all(&first).expect("the outlet");
+                let again = |one: &TcpStream| one.try_clone().expect("a socket");
+                ends.lock().expect("whole").extend([again(&near), again(&far)]);
+                for (mut from, mut to) in [(again(&near), again(&far)), (far, near)] {
+                    std::thread::spawn(move || std::io::copy(&mut from, &mut to).map(drop));
+                }
+            }
+        });
+        relay
+    }
+
+    fn is_now(&self, mood: Mood) {
+        *self.mood.lock().expect("whole") = mood;
+    }
+
+    fn cut(&self) {
+        self.ends.lock().expect("whole").drain(..).for_each(|end| drop(end.shutdown(Shutdown::Both)));
+    }
+}
+
+#[test]
+fn an_outlet_that_has_sealed_is_never_spoken_to_in_the_clear_because_it_closes() {
+    let (lab, network) = (Lab::new(), network());
+    let sending = config(&network, Policy::Prefer, Some(lab.member(1, |_| {})));
+    let receiving = config(&network, Policy::Prefer, Some(lab.member(2, |_| {})));
+    let outlet = outlet(&sending).expect("an outlet");
+    let mut info = description_of(&outlet);
+    let ports = info.endpoint(IpVersion::V4);
+    let (data_port, service_port) = (ports.data_port, ports.service_port);
+    let relay = Relay::to(data_port);
+    info.set_ports(IpVersion::V4, relay.port, service_port);
+    let inlet = inlet_of(&info, &receiving, Recover::BySourceId).expect("an inlet");
+    inlet.open_stream(LONG).expect("a connection");
+    assert_eq!(inlet.protection(), Some(Protection::Sealed));
+    let calls = || relay.began.lock().expect("whole").len();
+    let before = calls();
+    relay.is_now(Mood::Closes);
+    relay.cut();
+    // So that the next consumer is a new one.
+    while outlet.have_consumers() {
+        std::thread::yield_now();
+    }
+    while calls() < before + 3 {
+        std::thread::yield_now();
+    }
+    relay.is_now(Mood::Forwards);
+    assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))));
+    outlet.push_sample(&[1.0_f32; 8], 5.0, Flush::Now).expect("a push");
+    assert_eq!(inlet.pull_sample(&mut [0.0_f32; 8], LONG), Ok(Some(5.0)));
+    assert_eq!(inlet.protection(), Some(Protection::Sealed));
+    // A program's next inlet knows it as well.
+    relay.is_now(Mood::Closes);
+    let next = inlet_of(&info, &receiving, Recover::BySourceId).expect("an inlet");
+    assert_eq!(next.open_stream(SHORT), Err(Error::Timeout));
+    let began = relay.began.lock().expect("whole").clone();
+    assert!(
+        began.iter().all(|first| first.is_empty() || first.starts_with(b"LSL:secure/")),
+        "spoken to in the clear"
+    );
 }

@@ -293,6 +293,13 @@ pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Resul
     Ok(())
 }
 
+/// Why there is no session. An outlet that has sealed before is no plain one, whatever it does now: it may have no room, or
+/// something on the way closes in its name. So nothing falls back for it (spec: secure-session §6).
+fn refused(member: &Member, info: &StreamInfo, refusal: Refusal) -> HandshakeError {
+    let is_known = refusal == Refusal::PlainPeer && member.knows_to_seal(&info.uid().to_string());
+    HandshakeError::Refused(if is_known { Refusal::Closed } else { refusal })
+}
+
 /// What the outlet said so far.
 struct Conversation<'a> {
     link: &'a Link,
@@ -322,7 +329,7 @@ impl Conversation<'_> {
             match self.hear() {
                 // A peer that closes before it has read everything resets the connection.
                 Ok(0) | Err(HandshakeError::Connection(_)) => {
-                    return Err(HandshakeError::Refused(initiator.closed()));
+                    return Err(refused(member, info, initiator.closed()));
                 }
                 heard => heard?,
             };
@@ -337,7 +344,7 @@ impl Conversation<'_> {
                 Err(refusal) => {
                     let alert = initiator.poll_output();
                     self.link.send_until(alert, self.deadline);
-                    return Err(HandshakeError::Refused(refusal));
+                    return Err(refused(member, info, refusal));
                 }
             }
         }
@@ -349,6 +356,7 @@ impl Conversation<'_> {
         initiator.sent(len);
         let mut established = initiator.finish().ok_or(HandshakeError::Malformed)?;
         security::connected(info, self.link.place(), &established.peer, Side::Inlet);
+        member.note_sealing(&info.uid().to_string());
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));

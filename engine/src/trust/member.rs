@@ -1,5 +1,6 @@
 //! This process's membership in a lab, which learns of revocations for as long as it lasts.
 
+use alloc::collections::VecDeque;
 use alloc::sync::{Arc, Weak};
 use core::fmt;
 use core::ops::Deref;
@@ -39,7 +40,12 @@ pub struct Member {
     watchers: Mutex<Vec<Weak<dyn Watcher>>>,
     files: Option<Files>,
     key_lifetime: Duration,
+    /// UIDs of the outlets that this program had a session with, oldest first.
+    sealing: Mutex<VecDeque<String>>,
 }
+
+/// Outlets that are remembered to seal; the oldest is forgotten.
+const SEALING_MOST: usize = 1024;
 
 /// Somebody with connections that a new revocation list concerns.
 pub trait Watcher: Send + Sync {
@@ -126,7 +132,26 @@ impl Member {
             watchers: Mutex::default(),
             files,
             key_lifetime: RekeyLimits::default().lifetime,
+            sealing: Mutex::default(),
         }
+    }
+
+    /// Remembers that there was a session with the outlet `uid`.
+    pub(crate) fn note_sealing(&self, uid: &str) {
+        let mut sealing = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
+        if uid.is_empty() || sealing.iter().any(|known| known == uid) {
+            return;
+        }
+        if sealing.len() >= SEALING_MOST {
+            sealing.pop_front();
+        }
+        sealing.push_back(uid.to_owned());
+    }
+
+    /// Whether there was a session with the outlet `uid`: then it is none that cannot seal, whatever it does now.
+    pub(crate) fn knows_to_seal(&self, uid: &str) -> bool {
+        let sealing = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
+        sealing.iter().any(|known| known == uid)
     }
 
     /// Changes how long the key of a session is used at most.
