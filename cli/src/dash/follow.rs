@@ -8,7 +8,7 @@ use std::{sync::Arc, thread};
 
 use schwann::{
     Config, Error, Inlet, StreamInfo,
-    inlet::{InletOptions, Recover},
+    inlet::{InletOptions, Recover, StreamEvent},
     local_clock,
 };
 
@@ -66,6 +66,8 @@ impl Follower {
             this.take_in_events(monitor);
             match this.inlet.open_stream(WAIT_SECONDS) {
                 Ok(()) => {
+                    // The event may be a moment behind.
+                    monitor.take_in_event(StreamEvent::Connected, this);
                     let (follower, monitor) = (Arc::clone(this), Arc::clone(monitor));
                     let describe = move || {
                         if let Ok(info) = follower.inlet.full_info(LABEL_SECONDS) {
@@ -97,9 +99,13 @@ impl Follower {
                 }
                 (patience, next_clock) = (0.0, local_clock() + CLOCK_SECONDS);
             }
-            let Ok(fresh) = self.receive(&mut batch) else { return };
+            let received = self.receive(&mut batch);
             let more_waits = batch.is_full();
-            monitor.take_in(&mut batch, fresh);
+            // The last samples before a loss count, too.
+            monitor.take_in(&mut batch, received.unwrap_or(None));
+            if received.is_err() {
+                return;
+            }
             if !more_waits {
                 // Many samples at a time cost less than each by itself, and no eye sees the difference.
                 thread::sleep(PAUSE);
