@@ -30,8 +30,20 @@ pub(crate) enum Problem {
 impl Problem {
     /// Says that `error` happened to `subject`, a file or a stream.
     pub(crate) fn with(subject: impl fmt::Display, error: impl fmt::Display) -> Self {
-        Self::Failed(format!("{subject}: {error}"))
+        Self::Failed(format!("{subject}: {}", plain(&error.to_string())))
     }
+}
+
+/// An error of the system in words for people: without its number, and with what to do where that is known.
+fn plain(error: &str) -> String {
+    let Some((words, number)) = error.split_once(" (os error ") else { return error.to_owned() };
+    let Some((number, rest)) = number.split_once(')') else { return error.to_owned() };
+    let what_to_do = match number {
+        // The numbers of EEXIST on Unix, and of its two relatives on Windows.
+        "17" | "80" | "183" => "; what exists is never replaced: name another file",
+        _ => "",
+    };
+    format!("{words}{what_to_do}{rest}")
 }
 
 impl From<io::Error> for Problem {
@@ -66,3 +78,20 @@ Exit codes:
 
 /// The command could not do its work.
 const FAILED: u8 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn errors_of_the_system_are_words() {
+        let cases = [
+            ("File exists (os error 17)", "File exists; what exists is never replaced: name another file"),
+            ("it failed: No such file or directory (os error 2)!", "it failed: No such file or directory!"),
+            ("a sentence (of ours)", "a sentence (of ours)"),
+        ];
+        for (error, words) in cases {
+            assert_eq!(plain(error), words);
+        }
+    }
+}

@@ -44,6 +44,23 @@ pub(crate) fn may_be_sealed(config: &Config) -> bool {
     config.trust().map_or(true, |trust| trust.member().is_some())
 }
 
+/// Keeps warnings of the library from an answer that says the same, unless the configuration asks for a log.
+pub(crate) fn hush(config: &Config) {
+    if config.raw("log", "level").is_none() && config.raw("log", "file").is_none() {
+        schwann::log::hush();
+    }
+}
+
+/// Returns the path of the configuration that is in use, or of one that would be read if it were there.
+pub(crate) fn config_path() -> String {
+    let (_, report) = Search::from_environment().load();
+    let loaded = report.attempts.iter().find_map(|attempt| match (&attempt.origin, &attempt.outcome) {
+        (Origin::File(path), Outcome::Loaded { .. }) => Some(path),
+        _ => None,
+    });
+    loaded.map_or_else(|| "~/lsl_api/lsl_api.cfg".to_owned(), |path| path.display().to_string())
+}
+
 /// Returns the text of a configuration that no other program shares: a session of its own on free ports of
 /// this computer alone. Works without a network, and disturbs none.
 pub(crate) fn private_config() -> String {

@@ -17,6 +17,7 @@ mod cmd;
 mod dash;
 mod doctor;
 mod exit;
+mod help;
 mod lab;
 mod live;
 mod signal;
@@ -25,12 +26,13 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use exit::Outcome;
 
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let matches = help::rewrapped(Program::command()).get_matches();
+    let program = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     exit::conclude(run(program))
 }
 
@@ -47,7 +49,7 @@ fn run(program: Program) -> Outcome {
         Command::Ft(arguments) => cmd::ft::run(&arguments),
         Command::Info(arguments) => cmd::info::run(&arguments),
         Command::Keys(arguments) => cmd::keys::run(&arguments),
-        Command::Man(arguments) => cmd::man::run(&arguments, Program::command()),
+        Command::Man(arguments) => cmd::man::run(&arguments, help::rewrapped(Program::command())),
         Command::Mse(arguments) => cmd::mse::run(&arguments),
         Command::Play(arguments) => cmd::play::run(&arguments),
         Command::Record(arguments) => cmd::record::run(&arguments),

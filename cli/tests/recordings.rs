@@ -77,7 +77,15 @@ fn info_shows_what_was_recorded() {
 fn a_damaged_recording_fails_verification_until_repaired() {
     let scratch = Scratch::new("repair");
     let path = scratch.recording();
-    assert_eq!(schwann(&["verify", path.to_str().unwrap()]).0, 0);
+    let (code, out, _) = schwann(&["verify", path.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    assert!(out.contains("whole") && out.contains("values were not checked"), "what it cannot see: {out}");
+    let (code, out, _) = schwann(&["repair", path.to_str().unwrap()]);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.contains("nothing to repair") && fs::read_dir(&scratch.0).unwrap().count() == 1,
+        "no copy: {out}"
+    );
 
     let bytes = fs::read(&path).unwrap();
     let cut = scratch.0.join("cut.xdf");
@@ -99,6 +107,7 @@ fn a_damaged_recording_fails_verification_until_repaired() {
     let (code, _, errors) = schwann(&["repair", cut.to_str().unwrap()]);
     assert_eq!(code, 3, "a recording is never replaced");
     assert!(errors.starts_with("schwann: ") && errors.contains("cut-repaired.xdf"), "{errors}");
+    assert!(errors.contains("name another file") && !errors.contains("os error"), "{errors}");
 }
 
 #[test]
@@ -142,6 +151,44 @@ fn what_cannot_be_done_is_said_in_one_line() {
         assert!(!errors.is_empty());
         assert!(code == 2 || errors.lines().count() == 1, "{errors}");
     }
+}
+
+#[test]
+fn a_compressed_recording_is_called_what_it_is() {
+    let scratch = Scratch::new("compressed");
+    let path = scratch.0.join("x.xdfz");
+    fs::write(&path, b"\x1f\x8b\x08\0\0\0\0\0\0\x03and what gzip made of it").unwrap();
+    let (code, _, errors) = schwann(&["info", path.to_str().unwrap()]);
+    assert_eq!(code, 3);
+    assert!(errors.contains("compressed recording") && errors.contains("gunzip"), "{errors}");
+}
+
+#[test]
+fn one_thing_is_counted_as_one() {
+    let scratch = Scratch::new("one");
+    let path = scratch.0.join("one.xdf");
+    let writer = Writer::create(&path, Options::default()).unwrap();
+    let header = "<?xml version=\"1.0\"?><info><name>M</name><type>Markers</type><channel_count>1</channel_count>\
+                  <nominal_srate>0</nominal_srate><channel_format>string</channel_format></info>";
+    writer.add_stream(header).unwrap().push_text(&[1.0], &["x"]).unwrap();
+    writer.finish().unwrap();
+    for command in ["info", "verify"] {
+        let (_, out, _) = schwann(&[command, path.to_str().unwrap()]);
+        assert!(
+            out.contains("1 sample") && !out.contains("1 samples") && !out.contains("1 streams"),
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn help_is_wrapped_once() {
+    let (_, help, _) = schwann(&["record", "--help"]);
+    let (_, end) = help.split_once("Exit code 0").expect("it says when all is well");
+    let lines: Vec<_> = end.trim_end().lines().collect();
+    // Without a terminal clap wraps at 100 columns: no line but the last is left before it is full.
+    let (_, full) = lines.split_last().expect("lines");
+    assert!(full.iter().skip(1).all(|line| line.len() > 80), "{end}");
 }
 
 #[test]

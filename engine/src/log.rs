@@ -49,6 +49,11 @@ pub(crate) fn start(config: &Config) {
     }
 }
 
+/// Prints fatal messages alone from now on: for a program whose answer says by itself what a log would say.
+pub fn hush() {
+    LEVEL.store(level::FATAL, Ordering::Relaxed);
+}
+
 /// Whether messages of `level` are printed.
 #[inline]
 pub fn enabled(level: i8) -> bool {

@@ -171,6 +171,8 @@ struct Tally {
     /// Intervals between samples that are no gaps, and their seconds.
     intervals: u64,
     seconds: f64,
+    /// Seconds that samples of one block are stamped too close together.
+    crowded: f64,
 }
 
 impl Tally {
@@ -189,7 +191,7 @@ impl Tally {
             backward_count: 0,
             clock: ClockQuality::default(),
         };
-        Self { survey, offsets: Vec::new(), intervals: 0, seconds: 0.0 }
+        Self { survey, offsets: Vec::new(), intervals: 0, seconds: 0.0, crowded: 0.0 }
     }
 
     fn take_in(&mut self, event: Event<'_>) {
@@ -211,13 +213,48 @@ impl Tally {
             self.survey.first_stamp.get_or_insert(stamp);
             let Some(before) = self.survey.last_stamp.replace(stamp) else { continue };
             let seconds = stamp - before;
+            let missed = seconds - self.uncrowd(seconds);
             if seconds < 0.0 {
                 self.survey.backward_count += 1;
-            } else if rate > 0.0 && seconds > longest {
-                self.add_gap(Gap { after: before, seconds, missing: (seconds * rate).round() as u64 - 1 });
+            } else if rate > 0.0 && missed > longest {
+                let missing = ((missed * rate).round() as u64).saturating_sub(1);
+                self.add_gap(Gap { after: before, seconds, missing });
             } else {
                 self.intervals += 1;
                 self.seconds += seconds;
+            }
+        }
+    }
+
+    /// The seconds of a step that belong to the block before it.
+    ///
+    /// Some senders stamp all samples of a block alike: the step to the next block is then as long as the block, and
+    /// nothing is missing.
+    fn uncrowd(&mut self, seconds: f64) -> f64 {
+        let period = self.survey.header.interval();
+        match seconds {
+            s if s < -ANOTHER_CLOCK || s.is_nan() => self.crowded = 0.0,
+            s if s < 0.5 * period => self.crowded += period - s,
+            s if s > 1.5 * period => return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK),
+            _ => {}
+        }
+        0.0
+    }
+
+    /// A clock that was set ahead leaves a step in the stamps as a gap does, and nothing is missing there.
+    fn forget_resets(&mut self) {
+        let resets: Vec<_> = segments(&self.offsets).iter().skip(1).map(|segment| segment.start).collect();
+        for reset in resets {
+            let [before, after] = [self.offsets[reset - 1], self.offsets[reset]];
+            let is_reset = |gap: &Gap| {
+                let is_here = gap.after >= before.collected - RESET_SECONDS
+                    && gap.after + gap.seconds <= after.collected + RESET_SECONDS;
+                // The offset falls by as much as the stamps jump ahead.
+                is_here && (gap.seconds + after.offset - before.offset).abs() < RESET_SECONDS
+            };
+            if let Some(at) = self.survey.gaps.iter().position(is_reset) {
+                self.survey.gap_seconds -= self.survey.gaps.remove(at).seconds;
+                self.survey.gap_count -= 1;
             }
         }
     }
@@ -231,6 +268,7 @@ impl Tally {
     }
 
     fn finish(mut self) -> StreamSurvey {
+        self.forget_resets();
         if self.survey.header.nominal_rate > 0.0 && self.seconds > 0.0 {
             self.survey.effective_rate = self.intervals as f64 / self.seconds;
         }
@@ -273,6 +311,12 @@ fn quality(offsets: &[ClockOffset]) -> ClockQuality {
 /// less is the jitter of senders that send in blocks.
 const GAP_SECONDS: f64 = 0.1;
 const GAP_SAMPLES: f64 = 2.5;
+/// A longer block than this, in seconds, does not excuse a gap.
+const LONGEST_BLOCK: f64 = 2.0;
+/// Stamps that go back by more than this, in seconds, are those of another clock.
+const ANOTHER_CLOCK: f64 = 1.0;
+/// A clock is measured within so many seconds before and after it is reset.
+const RESET_SECONDS: f64 = 15.0;
 /// Bytes between two words on progress.
 const PROGRESS_BYTES: u64 = 8 << 20;
 
@@ -288,6 +332,12 @@ mod tests {
         <channel_format>int8</channel_format></info>";
 
     fn survey(stamps: &[f64], footer_count: usize) -> Survey {
+        let offsets: Vec<_> =
+            (0..20).map(|n| 100.0 + 5.0 * f64::from(n)).map(|at| (at, 3.0 - 20e-6 * at)).collect();
+        survey_with(stamps, &offsets, footer_count)
+    }
+
+    fn survey_with(stamps: &[f64], offsets: &[(f64, f64)], footer_count: usize) -> Survey {
         let mut file = MAGIC.to_vec();
         put_chunk(
             &mut file,
@@ -300,9 +350,8 @@ mod tests {
             let content = [&[1, 0, 0, 0, 1, 1, 8][..], &stamp.to_le_bytes(), &[7]].concat();
             put_chunk(&mut file, Tag::Samples, None, &content);
         }
-        for n in 0..20 {
-            let at = 100.0 + 5.0 * f64::from(n);
-            put_clock_offset(&mut file, 1, at, 3.0 - 20e-6 * at);
+        for (at, offset) in offsets {
+            put_clock_offset(&mut file, 1, *at, *offset);
         }
         let footer = format!("\x01\0\0\0<info><sample_count>{footer_count}</sample_count></info>");
         put_chunk(&mut file, Tag::StreamFooter, None, footer.as_bytes());
@@ -326,6 +375,30 @@ mod tests {
         assert_eq!((stream.clock.offset_count, stream.clock.reset_count), (20, 0));
         assert!((stream.clock.drift_ppm - 20.0).abs() < 0.01, "{:?}", stream.clock);
         assert!(stream.clock.residual < 1e-9);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_ahead_is_no_gap_and_leaves_the_rate_alone() {
+        let stretch = |from: f64| (0..3_000).map(move |n| from + f64::from(n) / 100.0);
+        let stamps: Vec<_> = stretch(100.0).chain(stretch(50_130.0)).collect();
+        let measured = |from: f64, offset: f64| (0..6).map(move |n| (from + 5.0 * f64::from(n), offset));
+        let offsets: Vec<_> = measured(100.0, 3.0).chain(measured(50_130.0, -49_997.0)).collect();
+        let survey = survey_with(&stamps, &offsets, 6_000);
+        let stream = &survey.streams[0];
+        assert_eq!(
+            (stream.clock.reset_count, stream.gap_count, stream.gap_seconds),
+            (1, 0, 0.0),
+            "{stream:?}"
+        );
+        assert!((stream.effective_rate - 100.0).abs() < 0.1 && stream.duration.as_secs() < 61, "{stream:?}");
+        // The same step without a reset is a gap.
+        assert_eq!(survey_with(&stamps, &offsets[..6], 6_000).streams[0].gap_count, 1);
+    }
+
+    #[test]
+    fn blocks_with_one_stamp_are_no_gaps() {
+        let stamps: Vec<_> = (0..400).map(|n| f64::from(n / 50) * 0.5).collect();
+        assert_eq!(survey(&stamps, 400).streams[0].gap_count, 0);
     }
 
     #[test]

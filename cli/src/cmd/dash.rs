@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         bind: arguments.bind,
         port: arguments.port,
         sessions: arguments.sessions.clone(),
-        config: None,
+        config: Some(crate::lab::config()),
     };
     let stop = Stop::on_signals()?;
     let dashboard = dash::serve(&options)?;

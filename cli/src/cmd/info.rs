@@ -7,6 +7,7 @@ use schwann_xdf::StreamSurvey;
 
 use super::survey::{self, Progress, bytes, seconds};
 use crate::exit::{Exit, Outcome};
+use crate::terminal::{plural, times};
 
 /// Show what is in a recording: streams, counts, rates, gaps, clocks.
 #[derive(clap::Args, Debug)]
@@ -35,12 +36,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let began =
         if survey.datetime.is_empty() { String::new() } else { format!(", begun {}", survey.datetime) };
-    let count = survey.streams.len();
-    let plural = if count == 1 { "" } else { "s" };
     writeln!(
         out,
-        "{}: {count} stream{plural}, {}{began}",
+        "{}: {}, {}{began}",
         arguments.file.display(),
+        plural(survey.streams.len(), "stream"),
         bytes(survey.file_bytes)
     )?;
     for stream in &survey.streams {
@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if survey.damage_count > 0 {
         writeln!(
             out,
-            "\nDAMAGED in {} place(s), {} unreadable; see: schwann verify {}",
-            survey.damage_count,
+            "\nDAMAGED in {}, {} unreadable; see: schwann verify {}",
+            plural(survey.damage_count as usize, "place"),
             bytes(survey.damaged_bytes),
             arguments.file.display()
         )?;
@@ -70,15 +70,13 @@ fn print_stream(out: &mut impl Write, stream: &StreamSurvey) -> io::Result<()> {
     };
     writeln!(out, "      {} x {}, {rate}", header.channel_count, header.format.name())?;
     let duration = seconds(stream.duration.as_secs_f64());
-    writeln!(out, "      {} samples over {duration}", stream.sample_count)?;
-    let missing: u64 = stream.gaps.iter().map(|gap| gap.missing).sum();
+    writeln!(out, "      {} over {duration}", plural(stream.sample_count as usize, "sample"))?;
+    let missing = plural(stream.gaps.iter().map(|gap| gap.missing as usize).sum(), "sample");
     match stream.gap_count {
         0 if header.nominal_rate == 0.0 => {}
         0 => writeln!(out, "      no gaps")?,
-        1 => writeln!(out, "      1 gap: {}, about {missing} samples", seconds(stream.gap_seconds))?,
-        n => {
-            writeln!(out, "      {n} gaps: {} in all, about {missing} samples", seconds(stream.gap_seconds))?
-        }
+        1 => writeln!(out, "      1 gap: {}, about {missing}", seconds(stream.gap_seconds))?,
+        n => writeln!(out, "      {n} gaps: {} in all, about {missing}", seconds(stream.gap_seconds))?,
     }
     match stream.backward_count {
         0 => {}
@@ -95,7 +93,7 @@ fn print_stream(out: &mut impl Write, stream: &StreamSurvey) -> io::Result<()> {
             clock.drift_ppm,
             clock.residual * 1e6,
             if clock.reset_count > 0 {
-                format!(", RESET {} time(s)", clock.reset_count)
+                format!(", RESET {}", times(clock.reset_count as u64))
             } else {
                 String::new()
             }

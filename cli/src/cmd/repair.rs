@@ -3,11 +3,12 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use schwann_xdf::RepairError;
+use schwann_xdf::{RepairError, Survey};
 use serde_json::json;
 
-use super::survey::{Progress, bytes};
+use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::plural;
 
 /// Write every whole sample of a damaged recording into a new one.
 #[derive(clap::Args, Debug)]
@@ -16,7 +17,7 @@ Examples:
   schwann repair session.xdf                 writes session-repaired.xdf
   schwann repair session.xdf -o rescued.xdf
 
-The damaged file is not touched. Samples, stamps, clock offsets and headers are copied bit by bit; what
+A recording that is whole is copied only if -o names the copy. The damaged file is not touched. Samples, stamps, clock offsets and headers are copied bit by bit; what
 cannot be read is left out, and footers are written anew where they are missing or do not agree.
 Exit code 0 if nothing was damaged, 1 if something was.")]
 pub(crate) struct Arguments {
@@ -34,6 +35,13 @@ pub(crate) struct Arguments {
 /// Repairs the recording and says what was salvaged.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let output = arguments.output.clone().unwrap_or_else(|| beside(&arguments.file));
+    // A copy of a sound recording may be large and helps only a script, which names it.
+    if arguments.output.is_none() {
+        let survey = survey::of(&arguments.file, &mut Progress::new("checking"))?;
+        if survey.is_sound() {
+            return say_sound(arguments, &survey);
+        }
+    }
     let mut progress = Progress::new("repairing");
     let done = schwann_xdf::repair(&arguments.file, &output, |at, all| progress.show(at, all));
     progress.clear();
@@ -58,15 +66,38 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     writeln!(
         out,
-        "{}: {} samples of {} streams salvaged; {} damaged place(s), {} left out, {} footer(s) written anew",
+        "{}: {} of {} salvaged; {}, {} left out, {} written anew",
         output.display(),
-        done.sample_count,
-        done.stream_count,
-        done.damage_count,
+        plural(done.sample_count as usize, "sample"),
+        plural(done.stream_count, "stream"),
+        plural(done.damage_count as usize, "damaged place"),
         bytes(done.damaged_bytes),
-        done.footer_count
+        plural(done.footer_count, "footer"),
     )?;
     Ok(exit)
+}
+
+fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
+    let samples = survey.streams.iter().map(|stream| stream.sample_count).sum::<u64>();
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        let json = json!({
+            "output": null,
+            "stream_count": survey.streams.len(),
+            "sample_count": samples,
+            "footer_count": 0,
+            "damage_count": 0,
+            "damaged_bytes": 0,
+        });
+        writeln!(out, "{json}")?;
+    } else {
+        writeln!(
+            out,
+            "{}: whole, so there is nothing to repair; no file was written",
+            arguments.file.display()
+        )?;
+    }
+    Ok(Exit::Good)
 }
 
 fn beside(file: &Path) -> PathBuf {

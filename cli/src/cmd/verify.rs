@@ -5,15 +5,20 @@ use std::path::PathBuf;
 
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome};
+use crate::terminal::plural;
 
-/// Check that a recording is whole: every chunk, every footer, every count.
+/// Check that a recording is whole: every chunk, every footer, every count; not the values.
+///
+/// It sees what is missing, cut off, or damaged so that it cannot be read. XDF has no checksums: a value that was
+/// overwritten by another one is not seen.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  schwann verify session.xdf && echo fit to publish
+  schwann verify session.xdf && echo nothing is missing
   schwann verify --json *.xdf
 
-Exit code 0 if every file is whole, 1 if one is not. `schwann repair` salvages a damaged file.")]
+Exit code 0 if every file is whole, 1 if one is not. `schwann repair` salvages a damaged file. To see later whether a
+value was changed, keep a checksum beside the file from the beginning: sha256sum session.xdf > session.xdf.sha256")]
 pub(crate) struct Arguments {
     /// The recordings.
     #[arg(value_name = "FILE.xdf", required = true)]
@@ -35,12 +40,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         if arguments.json {
             let mut json = survey::json(&survey);
             json["file"] = file.display().to_string().into();
+            json["values_checked"] = false.into();
             writeln!(out, "{json}")?;
             continue;
         }
-        let samples: u64 = survey.streams.iter().map(|stream| stream.sample_count).sum();
-        let verdict = if survey.is_sound() { "whole" } else { "NOT WHOLE" };
-        writeln!(out, "{}: {verdict}: {} streams, {samples} samples", file.display(), survey.streams.len())?;
+        let samples = survey.streams.iter().map(|stream| stream.sample_count as usize).sum();
+        let (verdict, limit) = match survey.is_sound() {
+            true => ("whole", "; values were not checked, because XDF has no checksums"),
+            false => ("NOT WHOLE", ""),
+        };
+        let streams = plural(survey.streams.len(), "stream");
+        let samples = plural(samples, "sample");
+        writeln!(out, "{}: {verdict}: {streams}, {samples}{limit}", file.display())?;
         for stream in &survey.streams {
             if let Some(complaint) = survey::footer_complaint(stream) {
                 writeln!(out, "  stream {} ({}): {complaint}", stream.header.id, stream.header.name)?;

@@ -40,6 +40,8 @@ use crate::{
 pub(crate) struct Facts {
     pub(super) config: Arc<Config>,
     pub(super) report: LoadReport,
+    /// The file to change where the configuration is to be another.
+    pub(super) config_path: String,
     /// Why streams cannot be sealed here although they must be.
     pub(super) unsealed: Option<String>,
     pub(super) interfaces: Vec<Interface>,
@@ -102,6 +104,7 @@ pub(super) struct Host {
 /// Looks at this computer and its network, and at `host` in particular.
 pub(crate) fn look(host: Option<&str>) -> Facts {
     let (config, report) = lab::config_with_report();
+    lab::hush(&config);
     // It looks while the searches run, and knocks when they are over.
     let hidden = Hidden::look(Arc::clone(&config));
     let host = host.map(|name| look_up(name, &config));
@@ -127,6 +130,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let has_multicast_route = has_multicast_route(&config);
     Facts {
         report,
+        config_path: lab::config_path(),
         unsealed: unsealed(&config),
         interfaces,
         has_multicast_route,

@@ -83,7 +83,10 @@ fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "peer-unknown",
             format!("Nobody knows the known peer {peer:?}, so it is never asked for its streams."),
-            format!("getent hosts {peer}    # then write its address into [lab] KnownPeers"),
+            format!(
+                "getent hosts {peer}    # then write its address into [lab] KnownPeers of {}",
+                facts.config_path
+            ),
         );
     }
 }
@@ -108,7 +111,7 @@ fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "scope",
             "ResolveScope is machine, so streams of other computers are not looked for.".to_owned(),
-            "set ResolveScope=site in the section [multicast] of lsl_api.cfg",
+            format!("set ResolveScope=site in the section [multicast] of {}", facts.config_path),
         );
     } else if multicast.ttl == 0 {
         add(
@@ -116,7 +119,7 @@ fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "ttl",
             "TTLOverride is 0, so queries never leave this computer.".to_owned(),
-            "remove TTLOverride from the section [multicast] of lsl_api.cfg",
+            format!("remove TTLOverride from the section [multicast] of {}", facts.config_path),
         );
     }
     for wanted in &multicast.interfaces {
@@ -130,7 +133,10 @@ fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
                     "The configuration names the interface with {}, and no interface has that address now.",
                     wanted.ip
                 ),
-                "ip -brief address    # then correct Interfaces in the section [multicast] of lsl_api.cfg",
+                format!(
+                    "ip -brief address    # then correct Interfaces in the section [multicast] of {}",
+                    facts.config_path
+                ),
             );
         }
     }
@@ -215,7 +221,10 @@ fn ports(facts: &Facts, findings: &mut Vec<Finding>) {
         weight,
         "ports-taken",
         format!("All {count} ports from {} are taken, so {follows}.", ports.base),
-        "set PortRange=256 in the section [ports] of lsl_api.cfg, on every computer of the lab",
+        format!(
+            "set PortRange=256 in the section [ports] of {}, on every computer of the lab",
+            facts.config_path
+        ),
     );
 }
 
@@ -240,7 +249,7 @@ fn streams(facts: &Facts, findings: &mut Vec<Finding>) {
             format!(
                 "{names} belongs to the session {other:?}, and this computer to {session:?}, so it is not seen here."
             ),
-            format!("set SessionID={other} in the section [lab] of lsl_api.cfg"),
+            format!("set SessionID={other} in the section [lab] of {}", facts.config_path),
         );
     }
     duplicates(facts, findings);
@@ -390,7 +399,7 @@ fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         Weight::Fault,
         code,
         format!("{name} is found only when asked directly; {why}."),
-        format!("set KnownPeers={{{name}}} in the section [lab] of lsl_api.cfg"),
+        format!("set KnownPeers={{{name}}} in the section [lab] of {}", facts.config_path),
     );
 }
 

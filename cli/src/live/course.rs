@@ -18,9 +18,7 @@ pub(crate) struct Course {
     newest: Option<f64>,
     /// Where the stream was, now and then, over the last [`WINDOW`] seconds.
     window: VecDeque<Look>,
-    /// Stamp at the latest look.
-    looked: Option<f64>,
-    /// Longest step between two looks since the newest one in the window, in seconds.
+    /// Longest step of the stamps since the newest look in the window, gaps aside, in seconds.
     step: f64,
     /// Seconds that samples of one block are stamped too close together.
     crowded: f64,
@@ -31,6 +29,8 @@ pub(crate) struct Course {
 struct Look {
     stamp: f64,
     count: u64,
+    /// Samples that were missing until then.
+    missing: u64,
     /// Longest step of the stamps since the look before, in seconds.
     step: f64,
 }
@@ -81,7 +81,6 @@ impl Course {
             backward_count: 0,
             newest: None,
             window: VecDeque::new(),
-            looked: None,
             step: 0.0,
             crowded: 0.0,
         }
@@ -111,6 +110,7 @@ impl Course {
         let seconds_missed = seconds - self.uncrowd(seconds);
         let is_gap = self.gap_from.is_some_and(|gap_from| seconds_missed > gap_from);
         if !is_gap {
+            self.step = self.step.max(seconds);
             return Step::Whole;
         }
         let missing = ((seconds_missed * self.nominal_rate).round() as u64).saturating_sub(1);
@@ -140,12 +140,14 @@ impl Course {
     /// Notes where the stream is now, for its rate: after all samples that came together.
     pub(crate) fn look(&mut self) {
         let Some(newest) = self.newest else { return };
-        if let Some(before) = self.looked.replace(newest) {
-            self.step = self.step.max(newest - before);
-        }
         if self.window.back().is_none_or(|look| newest - look.stamp >= WINDOW / 50.0) {
             let step = core::mem::take(&mut self.step);
-            self.window.push_back(Look { stamp: newest, count: self.sample_count, step });
+            self.window.push_back(Look {
+                stamp: newest,
+                count: self.sample_count,
+                missing: self.missing,
+                step,
+            });
         }
         while self.window.len() > 2 && self.window.front().is_some_and(|look| newest - look.stamp > WINDOW) {
             self.window.pop_front();
@@ -155,7 +157,7 @@ impl Course {
     /// Forgets how fast samples came, because the connection has ended.
     pub(crate) fn forget_rate(&mut self) {
         self.window.clear();
-        (self.looked, self.step) = (None, 0.0);
+        self.step = 0.0;
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
@@ -173,10 +175,14 @@ impl Course {
         (seconds >= RATE_FROM).then(|| (to.count - from.count) as f64 / (seconds + silence))
     }
 
-    /// The same rate without any silence, with how far it can be trusted.
+    /// The rate outside gaps and without any silence, which are judged by themselves; with how far it can be trusted.
     pub(crate) fn measured_rate(&self) -> Option<MeasuredRate> {
-        let hz = self.rate(0.0)?;
-        let seconds = self.window.back()?.stamp - self.window.front()?.stamp;
+        let (from, to) = (self.window.front()?, self.window.back()?);
+        let seconds = to.stamp - from.stamp;
+        if seconds < RATE_FROM {
+            return None;
+        }
+        let hz = (to.count - from.count + to.missing - from.missing) as f64 / seconds;
         // One block more or less at the ends.
         let step = self.window.iter().skip(1).map(|look| look.step).fold(0.0, f64::max);
         Some(MeasuredRate { hz, seconds, uncertainty: step / seconds })
@@ -261,6 +267,18 @@ mod tests {
         assert_eq!([0.5, 1.0, 1.52, 2.0].map(&mut block), [0; 4]);
         assert_eq!(block(3.0), 1, "half a second is missing");
         assert_eq!((course.gap_count(), course.missing()), (1, 250));
+    }
+
+    #[test]
+    fn a_gap_does_not_count_against_the_rate() {
+        let mut course = Course::new(250.0);
+        run(&mut course, 0, 250);
+        run(&mut course, 500, 750);
+        let measured = course.measured_rate().expect("known after 3 s");
+        assert!(
+            (measured.hz - 250.0).abs() < 1.0 && course.rate(0.0).expect("known") < 180.0,
+            "{measured:?}"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use schwann::trust::{Policy, Trust};
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
+use crate::lab;
 use crate::stop::Stop;
 use crate::terminal::printable;
 
@@ -197,8 +198,9 @@ impl Shared {
             let (name, own) = (info.name(), &config.lab.session_id);
             let told = format!(
                 "{name} of {} is in the session {session:?}, and this computer looks in {own:?}; to see it: \
-                 SessionID={session} in the section [lab] of lsl_api.cfg",
-                info.hostname()
+                 SessionID={session} in the section [lab] of {}",
+                info.hostname(),
+                lab::config_path()
             );
             if state.elsewhere.len() < MOST {
                 state.elsewhere.insert(uid, told);

@@ -63,7 +63,8 @@ fn every_fault_of_a_stream_is_a_finding_of_the_doctor() {
     let lab = Lab::new("verdict-doctor");
     let faulty = faulty();
     let _senders = start(&lab, faulty.iter().map(|(habit, ..)| *habit));
-    let (_, out, _) = lab.run(&["doctor", "--json"]);
+    let (_, out, err) = lab.run(&["doctor", "--json"]);
+    assert_eq!(err, "", "no log of the library before the answer");
     let answer: Value = serde_json::from_str(&out).expect("JSON");
     let findings = answer["findings"].as_array().expect("a list");
     for (Habit { name, .. }, _, code) in &faulty {
@@ -113,6 +114,50 @@ fn a_stream_of_another_session_is_not_called_refused() {
     assert!(!out.contains("REFUSED") && !out.contains("clocks"), "{out}");
     let told = out.lines().filter(|line| line.contains("Elsewhere") && line.contains("\"another-room\""));
     assert_eq!(told.count(), 1, "{out}");
+}
+
+/// A member of a lab whose streams must be sealed.
+fn member(lab: &Lab, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = lab.schwann(arguments);
+    command.env("SCHWANN_KEYS", lab.path("keys")).env("SCHWANN_SECURITY", "require");
+    let output = command.output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (output.status.code().expect("an end"), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_plain_stream_that_keys_hide_is_named_with_what_admits_it() {
+    let lab = Lab::new("verdict-hidden");
+    let (code, _, err) = member(&lab, &["keys", "init", "--unprotected"]);
+    assert_eq!(code, 0, "{err}");
+    let _sender = Sender::start(&lab, Habit::sound("Plain", 100.0), None);
+    let admits = "SCHWANN_SECURITY_STREAMS=\"Plain=prefer\"";
+    let (_, out, _) = member(&lab, &["--once"]);
+    assert!(out.contains("1 NOT SEEN") && out.contains(admits), "{out}");
+    let (_, out, _) = member(&lab, &["record", "-o", "x.xdf", "--seconds", "2"]);
+    assert!(out.contains("not recorded: Plain of") && out.contains(admits), "{out}");
+    let (code, out, err) = member(&lab, &["doctor"]);
+    assert!(out.contains(admits) && !out.contains("nothing on this computer explains it"), "{out}");
+    assert_eq!((code, err.as_str()), (1, ""));
+    let (_, _, err) = member(&lab, &["keys", "status"]);
+    assert_eq!(err, "", "no log of the library before the answer");
+}
+
+#[test]
+fn an_expired_certificate_of_ones_own_is_the_one_finding() {
+    let lab = Lab::new("verdict-expired");
+    assert_eq!(member(&lab, &["keys", "init", "--unprotected"]).0, 0);
+    let certificate = lab.path("keys").join("device.certificate");
+    // A certificate that does not verify stands for one that is over: neither is the network's fault.
+    let mut bytes = std::fs::read(&certificate).expect("a file");
+    let last = bytes.len() - 2;
+    bytes[last] ^= 1;
+    std::fs::write(&certificate, bytes).expect("a file");
+    let _sender = Sender::start(&lab, Habit::sound("Plain", 100.0), None);
+    let (code, out, _) = member(&lab, &["doctor", "127.0.0.1"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("No stream can be sealed on this computer"), "{out}");
+    assert!(!out.contains("iptables") && !out.contains("firewall blocks"), "{out}");
 }
 
 #[test]

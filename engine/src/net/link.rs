@@ -264,9 +264,9 @@ impl Link {
         !matches!(rustix::event::poll(&mut ready, Some(&left)), Ok(0))
     }
 
-    /// One `send`; `MSG_NOSIGNAL` because the program around us may not ignore SIGPIPE.
+    /// One `send`, without a signal if the peer is gone: the program around us may not ignore SIGPIPE.
     fn send_vector(&self, vector: &[IoSlice<'_>], len: usize, progress: &mut Progress) -> usize {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let flags = SendFlags::DONTWAIT | NO_SIGNAL;
         let sent = loop {
             let sent = match vector {
                 [one] => rustix::net::send(&self.socket, one, flags),
@@ -294,6 +294,12 @@ pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left:
     // Whatever ended the wait shows when the caller tries.
     let _ = rustix::event::poll(&mut sockets, Some(&left));
 }
+
+/// `MSG_NOSIGNAL`, where there is one; Apple's systems have an option of the socket instead, and Windows no such signal.
+#[cfg(not(any(target_vendor = "apple", windows)))]
+const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(any(target_vendor = "apple", windows))]
+const NO_SIGNAL: SendFlags = SendFlags::empty();
 
 #[cfg(test)]
 mod tests {

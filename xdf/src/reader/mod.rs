@@ -48,7 +48,7 @@ impl Reader<File> {
 impl<R: Read + Seek> Reader<R> {
     /// Begins to read `source` at its beginning.
     ///
-    /// - Errors: [`ReadError::NotXdf`] if it does not begin with [`MAGIC`] and no chunk can be found near its
+    /// - Errors: [`ReadError::Compressed`] if it is compressed; [`ReadError::NotXdf`] if it does not begin with [`MAGIC`] and no chunk can be found near its
     ///   beginning; [`ReadError::Io`] from the source.
     pub fn new(source: R) -> Result<Self, ReadError> {
         let window = Window::new(source)?;
@@ -57,6 +57,9 @@ impl<R: Read + Seek> Reader<R> {
         let mut at = MAGIC.len() as u64;
         let mut pending = None;
         if framer.window.view(0, MAGIC.len())? != MAGIC {
+            if framer.window.view(0, GZIP.len())? == GZIP {
+                return Err(ReadError::Compressed);
+            }
             // A damaged beginning must not cost the file.
             if framer.window.len() <= at || !framer.is_plausible(at)? {
                 at = framer.resync(0, BEGINNING_BYTES)?;
@@ -472,6 +475,8 @@ impl core::fmt::Display for DamageKind {
 pub enum ReadError {
     /// The source cannot be read.
     Io(io::Error),
+    /// It is compressed as a whole, as `.xdfz` files are; to be decompressed with gzip first.
+    Compressed,
     /// It is not an XDF file.
     NotXdf,
 }
@@ -486,12 +491,18 @@ impl core::fmt::Display for ReadError {
     fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Io(error) => error.fmt(out),
+            Self::Compressed => out.write_str(
+                "a compressed recording (.xdfz); decompress it first: gunzip -c FILE.xdfz > FILE.xdf",
+            ),
             Self::NotXdf => out.write_str("not an XDF file"),
         }
     }
 }
 
 impl core::error::Error for ReadError {}
+
+/// How a file begins that gzip has written. Source: RFC 1952 §2.3.1.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// What reading came upon.
 #[derive(Clone, Copy, Debug)]

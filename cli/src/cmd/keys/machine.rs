@@ -96,7 +96,7 @@ impl Keys {
             writeln!(out, "key        {}", statement.device.fingerprint())?;
             writeln!(out, "valid      {} more days", statement.not_after.0.saturating_sub(now().0) / DAY)?;
         }
-        writeln!(out, "in force   {}", schwann::security::summary(schwann::Config::get()))?;
+        writeln!(out, "in force   {}", schwann::security::summary(&crate::lab::config()))?;
         Ok(())
     }
 
@@ -250,7 +250,7 @@ impl Keys {
 
 /// Whether this machine can do what its policy asks for.
 fn in_force() -> Result<(), TrustError> {
-    schwann::Config::get().trust()?.check()
+    crate::lab::config().trust()?.check()
 }
 
 /// Says what to run on the lab's machine.
