@@ -130,6 +130,9 @@ impl Inside {
     /// Follows a stream in a row of its own; where there is no room, in that of the one that has been gone longest.
     fn add(&self, info: &StreamInfo) {
         let mut rows = self.lock();
+        if !make_room(&mut rows.monitors) {
+            return;
+        }
         if rows.monitors.len() >= MAX_ROWS {
             let gone = rows.monitors.iter().enumerate().filter_map(|(at, row)| Some((at, row.gone()?)));
             let Some((longest, _)) = gone.max_by(|(_, one), (_, other)| one.total_cmp(other)) else { return };
@@ -146,6 +149,20 @@ impl Inside {
     fn lock(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Says whether one more stream may be followed that has not answered yet. The oldest of them gives way once it has had its
+/// time: any computer may announce thousands of streams, and each takes threads and a socket.
+fn make_room(monitors: &mut Vec<Arc<Monitor>>) -> bool {
+    let unanswered = monitors.iter().enumerate().filter_map(|(at, row)| Some((at, row.unanswered()?)));
+    let unanswered: Vec<_> = unanswered.collect();
+    if unanswered.len() < UNANSWERED_MOST {
+        return true;
+    }
+    let longest = unanswered.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+    let Some((at, _)) = longest.filter(|(_, seconds)| *seconds >= GIVES_WAY_SECONDS) else { return false };
+    monitors.remove(at).stop();
+    true
 }
 
 /// A row with what is compared.
@@ -228,7 +245,11 @@ fn query(sessions: &[String]) -> String {
 const FORGET_AFTER: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
 /// Rows at most.
+/// Streams of a lab answer within some milliseconds.
+const GIVES_WAY_SECONDS: f64 = 2.0;
 const MAX_ROWS: usize = 200;
+/// Streams that are followed and have not answered yet.
+const UNANSWERED_MOST: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -60,11 +60,15 @@ struct State {
     link: Link,
     /// Since when the link is as it is.
     since: f64,
+    /// Since when there is a row for it.
+    shown: f64,
     /// When it was last tried to connect.
     tried: f64,
     /// When a search has last found the sender.
     found: f64,
     refusal: Option<Refusal>,
+    /// Whether there ever was a connection.
+    has_answered: bool,
     last_peer: LastPeer,
     /// Samples that earlier followers dropped.
     dropped: u64,
@@ -95,9 +99,11 @@ impl Monitor {
             follower: None,
             link: Link::New,
             since: now,
+            shown: now,
             tried: now,
             found: now,
             refusal: None,
+            has_answered: false,
             last_peer: LastPeer::default(),
             dropped: 0,
             gauge: Gauge::new(rate),
@@ -205,6 +211,12 @@ impl Monitor {
         state.follower.is_some() && now - last > FORSAKEN_SECONDS
     }
 
+    /// For how many seconds it has been there without an answer of its sender, if there never was one.
+    pub(super) fn unanswered(&self) -> Option<f64> {
+        let state = self.lock();
+        (!state.has_answered).then(|| local_clock() - state.shown)
+    }
+
     /// For how many seconds it has been gone, if it is.
     pub(super) fn gone(&self) -> Option<f64> {
         self.lock().gone(local_clock())
@@ -255,7 +267,7 @@ impl Monitor {
         let mut state = self.lock();
         match event {
             StreamEvent::Connected => {
-                state.refusal = None;
+                (state.refusal, state.has_answered) = (None, true);
                 state.change_link(Link::Connected);
                 // Each return of a sender has a follower, and an inlet, of its own.
                 let now = follower.inlet.peer();

@@ -16,6 +16,7 @@ use crate::harness::Lab;
 /// Answers every search of a lab with made-up streams, at whose port a listener takes connections and says nothing.
 struct Forger {
     called: Arc<AtomicUsize>,
+    asked: Arc<AtomicUsize>,
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -27,6 +28,8 @@ impl Forger {
             UdpSocket::bind((Ipv4Addr::LOCALHOST, lab.last_port())).expect("the port is the test's own");
         socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
         let (called, ends) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let asked = Arc::<AtomicUsize>::default();
+        let searches = Arc::clone(&asked);
         let (calls, end, session) = (Arc::clone(&called), Arc::clone(&ends), lab.session().to_owned());
         let thread = thread::spawn(move || {
             let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -37,7 +40,8 @@ impl Forger {
                 callers.extend(silent.accept());
                 calls.store(callers.len(), Ordering::Relaxed);
                 let Ok((len, source)) = socket.recv_from(&mut query) else { continue };
-                let Some((answer_port, id)) = asked(&query[..len]) else { continue };
+                let Some((answer_port, id)) = wish(&query[..len]) else { continue };
+                searches.fetch_add(1, Ordering::Relaxed);
                 for _ in 0..count {
                     number += 1;
                     let answer = format!("{id}\r\n{}", description(number, channels, &session, port));
@@ -46,7 +50,7 @@ impl Forger {
                 }
             }
         });
-        Self { called, ends, thread: Some(thread) }
+        Self { called, asked, ends, thread: Some(thread) }
     }
 
     /// How many connections were made to the streams.
@@ -63,7 +67,7 @@ impl Drop for Forger {
 }
 
 /// The port to which a query wants its answers, and its id.
-fn asked(query: &[u8]) -> Option<(u16, &str)> {
+fn wish(query: &[u8]) -> Option<(u16, &str)> {
     let text = core::str::from_utf8(query).ok()?;
     let (port, id) = text.strip_prefix("LSL:shortinfo\r\n")?.lines().nth(1)?.trim().split_once(' ')?;
     Some((port.parse().ok()?, id))
@@ -139,4 +143,20 @@ fn thousands_of_made_up_streams_take_few_threads_and_keep_nothing_from_ending() 
     assert!(seen["not_looked_at"].as_u64().expect("a number") > 200, "{}", seen["not_looked_at"]);
     assert!(most < 300, "{most} threads");
     assert_eq!(look.wait().expect("a child").code(), Some(1), "what was not looked at is not well");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_dashboard_spends_few_threads_on_thousands_of_made_up_streams() {
+    let lab = Lab::new("flood-dash");
+    let forger = Forger::of(&lab, 1000, 8);
+    let mut dash = lab.schwann(&["dash", "--no-browser", "--port", "0"]).spawn().expect("it runs");
+    let mut most = 0;
+    while forger.asked.load(Ordering::Relaxed) < 8 || forger.called() < 50 {
+        assert_eq!(dash.try_wait().expect("a child"), None, "it ended by itself");
+        most = most.max(threads(dash.id()).unwrap_or_default());
+        thread::yield_now();
+    }
+    dash.kill().and_then(|()| dash.wait()).expect("a child");
+    assert!(most < 200, "{most} threads");
 }
