@@ -8,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use schwann_xdf::{Clocks, Jitter, Options, RecordedStream, Recording, Survey, Values, Writer};
 use serde_json::Value;
 
-use crate::harness::{Lab, samples, stream};
+use crate::harness::{Lab, Running, samples, stream};
+use crate::tunnel::{at, enrol, found};
 
 /// Writes a recording of half a second with numbers, texts and a stream without samples.
 fn write_recording(path: &Path) {
@@ -176,6 +177,29 @@ fn a_stream_that_comes_back_is_one_stream_with_its_losses_told() {
     let Values::String(events) = &recorded(&recording, "Recorder").values else { panic!("text") };
     let told: Vec<_> = events.iter().filter_map(|event| event.split(':').next()).collect();
     assert!(told.starts_with(&["connection lost"]) && told.contains(&"recovered"), "{events:?}");
+}
+
+#[test]
+fn a_recording_tells_that_another_device_took_a_stream_over() {
+    let lab = Lab::new("record-takeover");
+    found(&lab, "control");
+    ["amplifier", "other"].iter().for_each(|device| enrol(&lab, "control", device, &[]));
+    let run = |device: &str, arguments: &[&str]| Running::of(at(&lab, device, arguments));
+    let name = "Fake counter:1@250";
+    let mut fake = run("amplifier", &["fake", "counter@250"]);
+    fake.wait_for_line("sending");
+    let arguments = ["record", "-o", "x.xdf", "--json", "--wait", "60", "--require", name];
+    let mut recorder = run("control", &arguments);
+    recorder.wait_for(|line| samples(line, name) > 100);
+    drop(fake);
+    let _other = run("other", &["fake", "counter@250"]);
+    recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["recoveries"] == 1));
+    recorder.wait_for(|line| stream(line, name).is_some_and(|it| it["phase"] == "recording"));
+    recorder.interrupt();
+    let recording = load(&lab.path("x.xdf"));
+    let Values::String(events) = &recorded(&recording, "Recorder").values else { panic!("text") };
+    let told = "comes from another device, other (certificate 3)";
+    assert!(events.iter().any(|event| event.contains(told)), "{events:?}");
 }
 
 #[test]
