@@ -73,7 +73,7 @@ fn what_is_put_and_recorded_is_what_is_played_and_got() {
     let (code, _, err) = lab.run(&["ft", "playback", folder, at, "--speed", "inf"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let (code, out, _) = lab.run(&["ft", "get", at]);
-    assert_eq!((code, out.as_str()), (0, "2 channels of float32 at 250 Hz: Fz, Cz\n3 samples, 1 events\n"));
+    assert_eq!((code, out.as_str()), (0, "2 channels of float32 at 250 Hz: Fz, Cz\n3 samples, 1 event\n"));
     let (_, out, _) = lab.run(&["ft", "get", at, "--samples", "0:2"]);
     assert_eq!(out, "0.1\t-2\n3\t4.5\n0.0000001\t6\n");
     assert_eq!(lab.run(&["ft", "events", at]).1, "sample 1: trigger = 7\n");

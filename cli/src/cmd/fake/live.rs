@@ -57,9 +57,9 @@ fn text(fakes: &[Fake], elapsed: f64) -> String {
             dropped => format!(", {} left out", thousands(dropped)),
         };
         out.push_str(&format!(
-            "  {}: {} samples{left_out}, {}\n",
+            "  {}: {}{left_out}, {}\n",
             fake.signal.info().name(),
-            thousands(fake.sent),
+            plural(fake.sent as usize, "sample"),
             plural(fake.signal.consumer_count(), "receiver")
         ));
     }

@@ -7,6 +7,7 @@ use schwann_fieldtrip::{Client, ClientError};
 
 use super::place::{Place, write_rows};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::plural;
 
 /// Print the header of a buffer, or samples of it.
 #[derive(clap::Args, Debug)]
@@ -34,7 +35,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let Some((first, last)) = arguments.samples else {
         let (header, totals) = client.header().map_err(|error| arguments.place.problem(error))?;
-        writeln!(out, "{header}\n{} samples, {} events", totals.samples, totals.events)?;
+        writeln!(
+            out,
+            "{header}\n{}, {}",
+            plural(totals.samples as usize, "sample"),
+            plural(totals.events as usize, "event")
+        )?;
         out.flush()?;
         return Ok(Exit::Good);
     };

@@ -10,6 +10,7 @@ use schwann_fieldtrip::wire::{NEVER, Totals};
 use super::place::Place;
 use crate::exit::{Exit, Outcome};
 use crate::stop::Stop;
+use crate::terminal::plural;
 
 /// Wait until a buffer has so many samples or events, and print how many it has then.
 #[derive(clap::Args, Debug)]
@@ -46,7 +47,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let left = end.saturating_duration_since(Instant::now());
         match client.wait(threshold, left.min(LOOK_EVERY)) {
             Ok(totals) if is_reached(totals, threshold) => {
-                writeln!(io::stdout(), "{} samples, {} events", totals.samples, totals.events)?;
+                writeln!(
+                    io::stdout(),
+                    "{}, {}",
+                    plural(totals.samples as usize, "sample"),
+                    plural(totals.events as usize, "event")
+                )?;
                 return Ok(Exit::Good);
             }
             Ok(_) if stop.is_raised() || left.is_zero() => return Ok(Exit::Found),
