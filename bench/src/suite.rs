@@ -240,15 +240,10 @@ fn goals(effort: Effort) -> Vec<Cell> {
     let timed = effort.time(10.0, 2.0);
     let flat_out = effort.time(3.0, 0.4);
     let filling = effort.time(8.0, 2.0);
-    vec![
-        latency::one_kilohertz(timed),
-        throughput::chunks_in_a_window(flat_out),
-        throughput::chunks_unpaced(flat_out),
-        throughput::singles_in_a_window(flat_out),
-        throughput::singles_unpaced(flat_out),
-        memory::prompt(filling),
-        memory::slow(filling),
-    ]
+    let mut cells = vec![latency::one_kilohertz(timed)];
+    cells.extend(throughput::goals(flat_out));
+    cells.extend(memory::cells(filling));
+    cells
 }
 
 fn latencies(effort: Effort) -> Vec<Cell> {

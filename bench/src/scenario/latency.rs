@@ -7,10 +7,7 @@
 use core::time::Duration;
 
 use super::drift::{Drift, stretches};
-use super::{
-    Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, Route, borrow_nulls, cpu_seconds_per_million,
-    figures_of, largest,
-};
+use super::{Axis, Cell, Figures, Metric, Point, borrow_nulls, cpu_seconds_per_million, figures_of, largest};
 use crate::statistics::quantile_of_sorted;
 use crate::transfer::Outcome;
 use crate::worker::Push;
@@ -19,12 +16,8 @@ use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 /// Single samples of 64 channels at 1 kHz for `duration`.
 #[must_use]
 pub fn one_kilohertz(duration: Duration) -> Cell {
-    Cell {
-        name: "latency-1khz".to_owned(),
-        about: "one-way latency and push cost, single samples at 1 kHz, 64 channels float32".to_owned(),
-        metrics: METRICS,
-        ..point(64, 1000.0, 1, Vec::new(), duration)
-    }
+    let about = "one-way latency and push cost, single samples at 1 kHz, 64 channels float32";
+    Cell::new("latency-1khz", about, single_samples(64, 1000.0, 1, duration), figures, METRICS)
 }
 
 /// A point of a sweep: single samples of `channel_count` channels at `rate` Hz to `consumers` processes.
@@ -37,17 +30,10 @@ pub fn point(
     duration: Duration,
 ) -> Cell {
     let receivers = if consumers == 1 { "one inlet".to_owned() } else { format!("{consumers} inlets") };
-    Cell {
-        name: format!("latency-{channel_count}ch-{rate}hz-{consumers}in"),
-        about: format!("{channel_count} channels float32 at {rate} Hz to {receivers}, single samples"),
-        points,
-        workload: single_samples(channel_count, rate, consumers, duration),
-        take: figures,
-        metrics: POINT_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
+    let name = format!("latency-{channel_count}ch-{rate}hz-{consumers}in");
+    let about = format!("{channel_count} channels float32 at {rate} Hz to {receivers}, single samples");
+    let workload = single_samples(channel_count, rate, consumers, duration);
+    Cell { points, ..Cell::new(name, about, workload, figures, POINT_METRICS) }
 }
 
 /// The published table's cell for `headline`, and sweeps over channels, rates and inlets around it.
@@ -62,18 +48,21 @@ pub fn sweep(
     let mut cells = Vec::new();
     let mut add = |channel_count: usize, rate: f64, consumers: usize, axis: Axis, at: f64| {
         let here = Point { axis, at };
-        let centre = (channel_count, rate, consumers) == (64, 1000.0, 1);
-        let made =
-            point(channel_count, rate, consumers, vec![here], if centre { headline } else { duration });
-        match cells.iter_mut().find(|cell: &&mut Cell| cell.name == made.name) {
-            Some(cell) => cell.points.push(here),
-            None if centre => cells.insert(0, Cell { metrics: METRICS, ..made }),
-            None => cells.push(made),
-        }
+        let cell = match (channel_count, rate, consumers) {
+            CENTRE => {
+                Cell { metrics: METRICS, ..point(channel_count, rate, consumers, vec![here], headline) }
+            }
+            _ => point(channel_count, rate, consumers, vec![here], duration),
+        };
+        Cell::join(&mut cells, cell);
     };
     channels.iter().for_each(|&count| add(count, 1000.0, 1, Axis::Channels, count as f64));
     rates.iter().for_each(|&rate| add(64, rate, 1, Axis::Rate, rate));
     inlets.iter().for_each(|&count| add(64, 1000.0, count, Axis::Inlets, count as f64));
+    // The headline comes first.
+    if let Some(at) = cells.iter().position(|cell| cell.metrics == METRICS) {
+        cells[..=at].rotate_right(1);
+    }
     borrow_nulls(&mut cells);
     cells
 }
@@ -214,6 +203,8 @@ const POINT_METRICS: &[Metric] = &[
     Metric::higher("delivered_percent"),
 ];
 
+/// Channels, rate and inlets of the headline.
+const CENTRE: (usize, f64, usize) = (64, 1000.0, 1);
 /// Connections, caches and the scheduler settle in this time.
 const WARMUP: Duration = Duration::from_millis(500);
 

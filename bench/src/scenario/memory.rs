@@ -2,59 +2,28 @@
 
 use core::time::Duration;
 
-use super::{
-    Cell, Figures, Metric, NullRuns, RawBaseline, Route, cpu_seconds_per_million, figures_of, largest,
-};
+use super::{Cell, Figures, Metric, RawBaseline, cpu_seconds_per_million, figures_of, largest, throughput};
 use crate::transfer::Outcome;
-use crate::workload::{Format, Pacing, Pull, Turns, Workload};
+use crate::workload::{Format, Pacing, Pull, Workload};
 
-/// The receiver pulls as data comes.
+/// The receiver pulls as data comes, or takes a fifth of it so that the rest piles up.
 #[must_use]
-pub fn prompt(duration: Duration) -> Cell {
-    Cell {
-        name: "memory-prompt".to_owned(),
-        about: "peak memory at 30 kHz x 384 int16, chunks of 10 ms, receiver pulls promptly".to_owned(),
-        points: Vec::new(),
-        workload: probe(Duration::ZERO, duration),
-        take: figures,
-        metrics: METRICS,
-        raw_baseline: RawBaseline::Meaningless,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
-}
-
-/// The receiver takes a fifth of what comes, so that the rest piles up.
-#[must_use]
-pub fn slow(duration: Duration) -> Cell {
-    Cell {
-        name: "memory-slow".to_owned(),
-        about: "the same, receiver pulls only a fifth of the data".to_owned(),
-        points: Vec::new(),
-        workload: probe(Duration::from_millis(50), duration),
-        take: figures,
-        metrics: METRICS,
-        raw_baseline: RawBaseline::Meaningless,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
-}
-
-fn probe(pause: Duration, duration: Duration) -> Workload {
-    Workload {
-        format: Format::Int16,
-        channel_count: 384,
-        nominal_rate: 30_000.0,
-        chunk: 300,
-        pacing: Pacing::Schedule { rate: 30_000.0 },
-        duration,
-        warmup: Duration::ZERO,
-        buffer: 360,
-        consumers: 1,
-        pull: Pull::Chunk { samples: 300, pause },
-        timed: false,
-        turns: Turns::default(),
-    }
+pub fn cells(duration: Duration) -> [Cell; 2] {
+    let prompt = "peak memory at 30 kHz x 384 int16, chunks of 10 ms, receiver pulls promptly";
+    let slow = "the same, receiver pulls only a fifth of the data";
+    [("memory-prompt", prompt, Duration::ZERO), ("memory-slow", slow, Duration::from_millis(50))].map(
+        |(name, about, pause)| {
+            let workload = Workload {
+                format: Format::Int16,
+                nominal_rate: 30_000.0,
+                pull: Pull::Chunk { samples: 300, pause },
+                buffer: 360,
+                ..throughput::chunks(384, 300, Pacing::Schedule { rate: 30_000.0 }, duration)
+            };
+            let cell = Cell::new(name, about, workload, figures, METRICS);
+            Cell { raw_baseline: RawBaseline::Meaningless, ..cell }
+        },
+    )
 }
 
 /// Takes peaks of resident memory; the first is the process without what it held before the library came.

@@ -40,6 +40,37 @@ pub struct Cell {
     pub route: Route,
 }
 
+impl Cell {
+    /// A cell between two processes of this computer, measured over a raw socket and with its own null, too.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        workload: Workload,
+        take: fn(&Workload, &Outcome) -> Figures,
+        metrics: &'static [Metric],
+    ) -> Self {
+        Self {
+            name: name.into(),
+            about: about.into(),
+            points: Vec::new(),
+            workload,
+            take,
+            metrics,
+            raw_baseline: RawBaseline::Measured,
+            null: NullRuns::Measured,
+            route: Route::Loopback,
+        }
+    }
+
+    /// Adds cells, or the place on a sweep's axis to the cell that is there already.
+    fn join(cells: &mut Vec<Self>, made: Self) {
+        match cells.iter_mut().find(|cell| cell.name == made.name) {
+            Some(cell) => cell.points.extend(made.points),
+            None => cells.push(made),
+        }
+    }
+}
+
 /// What is between the two ends of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Route {

@@ -2,76 +2,45 @@
 
 use core::time::Duration;
 
-use super::{
-    Axis, Cell, Figures, Metric, NullRuns, Point, RawBaseline, Route, borrow_nulls, cpu_seconds_per_million,
-    figures_of, largest,
-};
+use super::{Axis, Cell, Figures, Metric, Point, borrow_nulls, cpu_seconds_per_million, figures_of, largest};
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
-/// Chunks of 1000 samples; the sender stays within a window, so nothing may be lost.
+/// Chunks of 1000 samples and single ones; the sender stays within a window, so nothing may be lost, or pushes as fast as the
+/// library takes them.
 #[must_use]
-pub fn chunks_in_a_window(duration: Duration) -> Cell {
-    Cell {
-        name: "chunks-window".to_owned(),
-        about: "push_chunk(1000) to pull_chunk(1000), sender at most 64 chunks ahead, 64 channels float32"
-            .to_owned(),
-        points: Vec::new(),
-        workload: chunks(64, CHUNK, Pacing::Window { ahead: 64 * CHUNK as u64 }, duration),
-        take: figures,
-        metrics: CHUNK_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
-}
-
-/// Chunks of 1000 samples as fast as the library takes them.
-#[must_use]
-pub fn chunks_unpaced(duration: Duration) -> Cell {
-    Cell {
-        name: "chunks-unpaced".to_owned(),
-        about: "the same, sender without pause (what the receiver cannot take is dropped)".to_owned(),
-        points: Vec::new(),
-        workload: chunks(64, CHUNK, Pacing::Unpaced, duration),
-        take: figures,
-        metrics: CHUNK_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
-}
-
-/// Single samples as fast as the library takes them.
-#[must_use]
-pub fn singles_unpaced(duration: Duration) -> Cell {
-    Cell {
-        name: "singles-unpaced".to_owned(),
-        about: "push_sample to pull_sample, sender without pause, 64 channels float32".to_owned(),
-        points: Vec::new(),
-        workload: singles(Pacing::Unpaced, duration),
-        take: figures,
-        metrics: SINGLE_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
-}
-
-/// Single samples; the sender stays within a window, so nothing may be lost.
-#[must_use]
-pub fn singles_in_a_window(duration: Duration) -> Cell {
-    Cell {
-        name: "singles-window".to_owned(),
-        about: "the same, sender at most 16,000 samples ahead".to_owned(),
-        points: Vec::new(),
-        workload: singles(Pacing::Window { ahead: 16_000 }, duration),
-        take: figures,
-        metrics: SINGLE_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
+pub fn goals(duration: Duration) -> Vec<Cell> {
+    let window = Pacing::Window { ahead: 64 * CHUNK as u64 };
+    vec![
+        Cell::new(
+            "chunks-window",
+            "push_chunk(1000) to pull_chunk(1000), sender at most 64 chunks ahead, 64 channels float32",
+            chunks(64, CHUNK, window, duration),
+            figures,
+            CHUNK_METRICS,
+        ),
+        Cell::new(
+            "chunks-unpaced",
+            "the same, sender without pause (what the receiver cannot take is dropped)",
+            chunks(64, CHUNK, Pacing::Unpaced, duration),
+            figures,
+            CHUNK_METRICS,
+        ),
+        Cell::new(
+            "singles-window",
+            "the same, sender at most 16,000 samples ahead",
+            singles(Pacing::Window { ahead: 16_000 }, duration),
+            figures,
+            SINGLE_METRICS,
+        ),
+        Cell::new(
+            "singles-unpaced",
+            "push_sample to pull_sample, sender without pause, 64 channels float32",
+            singles(Pacing::Unpaced, duration),
+            figures,
+            SINGLE_METRICS,
+        ),
+    ]
 }
 
 /// Chunks of `chunk` samples, the sender within a window of 8 MB but two chunks at least: a point of a sweep.
@@ -82,19 +51,10 @@ pub fn point(channel_count: usize, chunk: usize, points: Vec<Point>, duration: D
     if chunk == 1 {
         workload.pull = Pull::Sample;
     }
-    Cell {
-        name: format!("flow-{channel_count}ch-{chunk}"),
-        about: format!(
-            "{channel_count} channels float32 in chunks of {chunk}, as fast as the receiver takes them"
-        ),
-        points,
-        workload,
-        take: figures,
-        metrics: POINT_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
+    let name = format!("flow-{channel_count}ch-{chunk}");
+    let about =
+        format!("{channel_count} channels float32 in chunks of {chunk}, as fast as the receiver takes them");
+    Cell { points, ..Cell::new(name, about, workload, figures, POINT_METRICS) }
 }
 
 /// Chunk sizes at 64 channels, and channel counts at chunks of about 64 KB.
@@ -107,11 +67,7 @@ pub fn sweep(chunks: &[usize], channels: &[usize], duration: Duration) -> Vec<Ce
     for &channel_count in channels {
         let here = Point { axis: Axis::Channels, at: channel_count as f64 };
         let chunk = (16_384 / channel_count).clamp(1, 4096);
-        let made = point(channel_count, chunk, vec![here], duration);
-        match cells.iter_mut().find(|cell| cell.name == made.name) {
-            Some(cell) => cell.points.push(here),
-            None => cells.push(made),
-        }
+        Cell::join(&mut cells, point(channel_count, chunk, vec![here], duration));
     }
     borrow_nulls(&mut cells);
     cells
@@ -120,21 +76,13 @@ pub fn sweep(chunks: &[usize], channels: &[usize], duration: Duration) -> Vec<Ce
 /// A stream of 30 kHz at its own pace, in chunks of 10 ms: can it be kept up, and what does it cost?
 #[must_use]
 pub fn thirty_kilohertz(channel_count: usize, duration: Duration) -> Cell {
-    Cell {
-        name: format!("30khz-{channel_count}ch"),
-        about: format!("30 kHz x {channel_count} int16 in chunks of 10 ms, on schedule"),
-        points: Vec::new(),
-        workload: Workload {
-            format: Format::Int16,
-            nominal_rate: 30_000.0,
-            ..chunks(channel_count, 300, Pacing::Schedule { rate: 30_000.0 }, duration)
-        },
-        take: figures,
-        metrics: PACED_METRICS,
-        raw_baseline: RawBaseline::Measured,
-        null: NullRuns::Measured,
-        route: Route::Loopback,
-    }
+    let workload = Workload {
+        format: Format::Int16,
+        nominal_rate: 30_000.0,
+        ..chunks(channel_count, 300, Pacing::Schedule { rate: 30_000.0 }, duration)
+    };
+    let about = format!("30 kHz x {channel_count} int16 in chunks of 10 ms, on schedule");
+    Cell::new(format!("30khz-{channel_count}ch"), about, workload, figures, PACED_METRICS)
 }
 
 /// Chunks of `chunk` samples of `channel_count` channels.
