@@ -3,7 +3,6 @@
 //! In a block every subject runs once in a random order and then once in the reverse order (ABBA for two), so
 //! that whatever drifts steadily hits all alike.
 
-use core::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -16,29 +15,20 @@ use crate::statistics::Resampler;
 use crate::transfer::{Ends, Outcome, TransferError, interrupted, transfer};
 
 /// Why a campaign ended early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CampaignError {
     /// The user stopped it; the same command continues it.
+    #[error("interrupted; the same command continues")]
     Interrupted,
     /// Results could not be written.
+    #[error("results: {0}")]
     Records(io::Error),
     /// A subject delivered something else than was sent, or ours failed again and again: its label, the cell, and
     /// the reason.
+    #[error("{0} failed in {1}: {2}")]
     Subject(String, String, String),
 }
-
-impl fmt::Display for CampaignError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Interrupted => formatter.write_str("interrupted; the same command continues"),
-            Self::Records(error) => write!(formatter, "results: {error}"),
-            Self::Subject(label, cell, reason) => write!(formatter, "{label} failed in {cell}: {reason}"),
-        }
-    }
-}
-
-impl core::error::Error for CampaignError {}
 
 /// Runs every run of `cells` that `records` does not hold yet, with the agent that some of them may need.
 ///

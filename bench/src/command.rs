@@ -1,6 +1,5 @@
 //! The command line.
 
-use core::fmt;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -223,13 +222,6 @@ fn publish(folder: &Path, file: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("no suite is called {0:?}; `schwann-bench list` shows them")]
 struct Unknown(String);
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "no suite is called {:?}; `schwann-bench list` shows them", self.0)
-    }
-}
-
-impl core::error::Error for Unknown {}

@@ -7,7 +7,6 @@
 #![allow(unsafe_code, reason = "calls into a C library that the user names")]
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
-use core::fmt;
 use std::ffi::CString;
 use std::path::Path;
 use std::sync::Arc;
@@ -270,19 +269,13 @@ impl Drop for Inlet {
 }
 
 /// A library that cannot be used: its path and why.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct LoadError(String);
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for LoadError {}
-
 /// A call that the library refused: the function and its reason.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct CallError(String);
 
 impl CallError {
@@ -294,14 +287,6 @@ impl CallError {
         if code == 0 { Ok(()) } else { Err(Self(format!("{function} returned {code}"))) }
     }
 }
-
-impl fmt::Display for CallError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for CallError {}
 
 impl Lsl {
     fn last_error(&self, function: &str) -> CallError {

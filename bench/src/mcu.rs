@@ -4,7 +4,6 @@
 //! radio. So there are no times, no cycles and no throughput here, and nothing at all from a run whose
 //! counter was not exact. What the image says is in `firmware/qemu-riscv32/src/measure.rs`.
 
-use core::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -27,39 +26,26 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
 }
 
 /// Why there are no figures.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum McuError {
     /// The image did not say all that it should.
+    #[error(
+        "the image stopped at {0:?}; build it anew: cargo build --release --target riscv32imac-unknown-none-elf \
+             --manifest-path firmware/qemu-riscv32/Cargo.toml"
+    )]
     Incomplete(String),
     /// The counter does not count instructions.
+    #[error(
+        "the counter of this run does not count instructions, so its figures mean nothing; QEMU must run with -icount shift=0"
+    )]
     Inexact,
     /// QEMU does not run.
+    #[error("qemu-system-riscv32 does not run ({0}); install qemu-system-misc")]
     Qemu(std::io::Error),
     /// The node in the image sends other bytes than it does on a computer.
+    #[error("the node in the image does not send what it should: {0}")]
     Transcript(String),
 }
-
-impl fmt::Display for McuError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Incomplete(last) => write!(
-                out,
-                "the image stopped at {last:?}; build it anew: cargo build --release --target \
-                 riscv32imac-unknown-none-elf --manifest-path firmware/qemu-riscv32/Cargo.toml"
-            ),
-            Self::Inexact => out.write_str(
-                "the counter of this run does not count instructions, so its figures mean nothing; QEMU must run \
-                 with -icount shift=0",
-            ),
-            Self::Qemu(error) => {
-                write!(out, "qemu-system-riscv32 does not run ({error}); install qemu-system-misc")
-            }
-            Self::Transcript(line) => write!(out, "the node in the image does not send what it should: {line}"),
-        }
-    }
-}
-
-impl core::error::Error for McuError {}
 
 /// Runs the image and returns what it counted, as figures of `step`.
 ///

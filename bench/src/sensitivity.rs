@@ -5,7 +5,6 @@
 //! three kinds take turns within a process, push by push in random order ([`Turns`]), and are compared round by round: what
 //! slows the machine slows all three. The unit of replication is the process all the same: one restart, one observation.
 
-use core::fmt;
 use core::time::Duration;
 use std::path::Path;
 
@@ -196,20 +195,9 @@ pub(crate) fn judge(readings: &[Reading]) -> Result<(), Restless> {
 }
 
 /// The machine does not find an effect of known size, or finds one where there is none: what it found instead.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the machine is too restless to find an effect of 5 %: {0}; try again on an idle one")]
 pub(crate) struct Restless(String);
-
-impl fmt::Display for Restless {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "the machine is too restless to find an effect of 5 %: {}; try again on an idle one",
-            self.0
-        )
-    }
-}
-
-impl core::error::Error for Restless {}
 
 const CHUNK: usize = 100;
 const PUSHES_PER_SECOND: f64 = 400.0;

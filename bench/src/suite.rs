@@ -1,6 +1,5 @@
 //! The suites that can be run, by name.
 
-use core::fmt;
 use core::time::Duration;
 use std::path::PathBuf;
 
@@ -81,16 +80,9 @@ impl Asked {
 }
 
 /// What a suite lacks on this computer, in words: no failure of the others.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
 pub struct Missing(pub String);
-
-impl fmt::Display for Missing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for Missing {}
 
 /// How thoroughly a suite runs.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]

@@ -1,6 +1,5 @@
 //! One transfer: fresh processes for both ends, private discovery, and what they measured.
 
-use core::fmt;
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::time::Duration;
@@ -30,37 +29,28 @@ pub struct Outcome {
 }
 
 /// Why a transfer gave no result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransferError {
     /// The agent on the other computer does not do its part; its own words, or the network's.
+    #[error("the agent: {0}")]
     Agent(String),
     /// The user asked to stop.
+    #[error("interrupted")]
     Interrupted,
     /// There is no line between two namespaces here.
+    #[error("{0}")]
     Line(line::LineError),
     /// The files or processes of the run could not be made.
+    #[error("the run could not be set up: {0}")]
     Setup(std::io::Error),
     /// A measuring process gave up; its own words.
+    #[error("a measuring process failed: {0}")]
     Worker(String),
     /// A measuring process said nothing for longer than the run can take.
+    #[error("a measuring process stopped answering")]
     Silent,
 }
-
-impl fmt::Display for TransferError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Agent(reason) => write!(formatter, "the agent: {reason}"),
-            Self::Interrupted => formatter.write_str("interrupted"),
-            Self::Line(error) => write!(formatter, "{error}"),
-            Self::Setup(error) => write!(formatter, "the run could not be set up: {error}"),
-            Self::Worker(reason) => write!(formatter, "a measuring process failed: {reason}"),
-            Self::Silent => formatter.write_str("a measuring process stopped answering"),
-        }
-    }
-}
-
-impl core::error::Error for TransferError {}
 
 /// Where the two ends of a transfer run.
 pub enum Ends<'a> {

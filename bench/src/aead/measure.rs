@@ -1,6 +1,5 @@
 //! Turns, gates and medians.
 
-use core::fmt;
 use std::time::Instant;
 
 use super::{Contender, Probe, Workload};
@@ -30,27 +29,18 @@ pub struct Figure {
 }
 
 /// The machine was never left to us for long enough: there is no figure.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "the machine is too restless to measure {subject}: {} of {} passes were undisturbed; end what else runs on it, or take \
+     more rounds",
+    accepted.0, accepted.1
+)]
 pub struct Restless {
     /// What could not be measured.
     pub subject: String,
     /// Undisturbed passes, or rounds, and all of them.
     pub accepted: (usize, usize),
 }
-
-impl fmt::Display for Restless {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (accepted, all) = self.accepted;
-        write!(
-            f,
-            "the machine is too restless to measure {}: {accepted} of {all} passes were undisturbed; end what else runs \
-             on it, or take more rounds",
-            self.subject
-        )
-    }
-}
-
-impl core::error::Error for Restless {}
 
 /// Measures all contenders on one workload, in turns.
 ///

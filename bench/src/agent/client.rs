@@ -26,16 +26,9 @@ pub struct Agent {
 }
 
 /// Why there is no agent to measure with.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct AgentError(String);
-
-impl fmt::Display for AgentError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for AgentError {}
 
 impl Agent {
     /// Connects to the agent at `address` (host and port), which printed `token`.

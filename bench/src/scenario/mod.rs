@@ -3,7 +3,6 @@
 //! A scenario checks its own result. A run whose samples are damaged, out of order, or lost where the
 //! workload allows no loss gives no figures at all.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use crate::line::Profile;
@@ -201,34 +200,25 @@ fn figures_of<const N: usize>(figures: [(&str, f64); N]) -> Figures {
 }
 
 /// Why the result of a run is not believed.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckFailure {
     /// Values were wrong in so many samples.
+    #[error("{0} samples with wrong values")]
     Corrupt(u64),
     /// So many samples came twice or too late.
+    #[error("{0} samples twice or out of order")]
     Disordered(u64),
     /// Latency changed by so many per cent from the run's beginning to its end.
+    #[error("latency drifted by {0} % during the run")]
     Drifted(i64),
     /// So many samples never came, in a workload that gives no excuse.
+    #[error("{0} samples lost")]
     Lost(u64),
     /// The receiver got nothing.
+    #[error("nothing was received")]
     Nothing,
 }
-
-impl fmt::Display for CheckFailure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupt(count) => write!(formatter, "{count} samples with wrong values"),
-            Self::Disordered(count) => write!(formatter, "{count} samples twice or out of order"),
-            Self::Drifted(percent) => write!(formatter, "latency drifted by {percent} % during the run"),
-            Self::Lost(count) => write!(formatter, "{count} samples lost"),
-            Self::Nothing => formatter.write_str("nothing was received"),
-        }
-    }
-}
-
-impl core::error::Error for CheckFailure {}
 
 /// Leaves the null to the ends of every sweep, and to cells that are in several: a machine's restlessness depends on
 /// the load, which is least and greatest there.
