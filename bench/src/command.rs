@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lexopt::{Arg, Parser, ValueExt};
+use clap::{ArgAction, CommandFactory as _, Parser as _};
 
 use crate::agent;
 use crate::measure::{measure, measure_all, subjects};
@@ -16,7 +16,8 @@ use crate::suite::{AGENT, Depth, Kind, MCU, SUITES, Suite, find};
 ///
 /// The caller must have called [`crate::run_if_worker`] first: the measuring processes are this program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse(arguments).and_then(execute) {
+    let arguments = [OsString::from("schwann-bench")].into_iter().chain(arguments);
+    match execute(Options::parse_from(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("bench: {reason}");
@@ -25,190 +26,142 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-const USAGE: &str = "\
-Measures Schwann against the real liblsl, against a raw socket, and against limits, so that it can be believed.
-
-  schwann-bench SUITE [PART] [--quick] [--minutes N] [OPTIONS]
-  schwann-bench all [--quick] [--minutes N] [OPTIONS]
-                                        every suite, and one report
-  schwann-bench agent [--listen ADDRESS] [OPTIONS]
-                                        take part in a campaign that runs on another computer
-  schwann-bench mcu [IMAGE]             the microcontroller's instruction counts, from the image for QEMU
-  schwann-bench report PATH             the full tables of a record, or of a folder of records
-  schwann-bench publish FOLDER FILE     what is committed of a record: FILE is docs/benchmarks/SUITE.tsv
-  schwann-bench page FOLDER             docs/benchmarks.md, from the published records
-  schwann-bench list                    the suites
-
-  --quick          under two minutes: proves that everything works, and the order of magnitude
-  --minutes N      makes runs shorter until all of them take about so long
-  --blocks N       every subject runs twice per block (default 3, quick 1)
-  --only WORD      only the cells whose name contains WORD
-  --ours LIBRARY   the library to judge (default: liblsl.so beside this program, or in target/release)
-  --vs LIBRARY     the library to compare with (default: the one of the Python package pylsl)
-  --zeromq         also measure ZeroMQ (libzmq of the Python package pyzmq, fetched if need be)
-  --zenoh          also measure Zenoh (built once from bench/zenoh, in a work tree; takes minutes)
-  --no-sealed      do not measure ours with encryption, too (its keys are made for the campaign)
-  --no-null        do not measure --vs against itself; then no difference counts as resolved or not
-  --agent ADDRESS  with lsl network: measure with the agent there, not with namespaces here
-  --token TOKEN    what that agent printed
-  --against ADDRESS  with fieldtrip: also measure the server that runs there; IT LOSES WHAT IT HOLDS
-  --seed N         the order of runs follows from it (default: the time)
-  --trial          keep a record although the tree has changes that are not committed; it cannot be published
-  --out FOLDER     results; a folder of an interrupted run is continued (default bench-results/SUITE-TIME)
+const COMMANDS: &str = "\
+Commands:
+  SUITE [PART]             a suite, such as lsl, `lsl latency` or sealed; a part of it, such as `sealed paired`
+  all                      every suite, and one report
+  list                     the suites
+  agent                    take part in a campaign that runs on another computer
+  mcu [IMAGE]              the microcontroller's instruction counts, from the image for QEMU
+  report PATH              the full tables of a record, or of a folder of records
+  publish FOLDER FILE      what is committed of a record: FILE is docs/benchmarks/SUITE.tsv
+  page FOLDER              docs/benchmarks.md, from the published records
 
 Ctrl-C keeps what is done: the same command with --out goes on.
 
 Examples:
   schwann-bench lsl latency --quick
-  schwann-bench all --minutes 10
-";
+  schwann-bench all --minutes 10";
 
-enum Command {
-    Agent(Options),
-    All(Options),
-    Help,
-    List,
-    Page(PathBuf),
-    Publish(PathBuf, PathBuf),
-    Report(PathBuf),
-    Run(&'static Suite, Options),
+/// Measures Schwann against the real liblsl, against a raw socket, and against limits, so that it can be believed.
+#[derive(Clone, clap::Parser)]
+#[command(name = "schwann-bench", version, after_help = COMMANDS)]
+pub(crate) struct Options {
+    /// What to do.
+    #[arg(value_name = "COMMAND")]
+    pub(crate) words: Vec<String>,
+    /// Under two minutes: proves that everything works, and the order of magnitude.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Make runs shorter until all of them take about so long.
+    #[arg(long, value_name = "N")]
+    pub(crate) minutes: Option<f64>,
+    /// Every subject runs twice per block [default: 3, quick: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) blocks: Option<u32>,
+    /// Only the cells or steps whose name contains WORD; may be given again.
+    #[arg(long, value_name = "WORD")]
+    pub(crate) only: Vec<String>,
+    /// The library to judge [default: liblsl.so beside this program, or in target/release].
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) ours: Option<PathBuf>,
+    /// The library to compare with [default: the one of the Python package pylsl].
+    #[arg(long = "vs", value_name = "LIBRARY")]
+    pub(crate) opponent: Option<PathBuf>,
+    /// Also measure ZeroMQ (libzmq of the Python package pyzmq, fetched if need be).
+    #[arg(long = "zeromq")]
+    pub(crate) zero_mq: bool,
+    /// Also measure Zenoh (built once from bench/zenoh, in a work tree; takes minutes).
+    #[arg(long)]
+    pub(crate) zenoh: bool,
+    /// Do not measure ours with encryption, too (its keys are made for the campaign).
+    #[arg(long = "no-sealed", action = ArgAction::SetFalse)]
+    pub(crate) sealed: bool,
+    /// Do not measure --vs against itself; then no difference counts as resolved or not.
+    #[arg(long = "no-null", action = ArgAction::SetFalse)]
+    pub(crate) null: bool,
+    /// With `lsl network`: measure with the agent there. With `agent`: listen here.
+    #[arg(long, visible_alias = "listen", value_name = "ADDRESS:PORT")]
+    pub(crate) agent: Option<String>,
+    /// What that agent printed.
+    #[arg(long)]
+    pub(crate) token: Option<String>,
+    /// With `fieldtrip`: also measure the server that runs there; IT LOSES WHAT IT HOLDS.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) against: Option<String>,
+    /// The order of runs follows from it.
+    #[arg(long, value_name = "N", default_value_t = unix_time(), hide_default_value = true)]
+    pub(crate) seed: u64,
+    /// Keep a record although the tree has changes that are not committed; it cannot be published.
+    #[arg(long)]
+    pub(crate) trial: bool,
+    /// Results; a folder of an interrupted run is continued [default: bench-results/SUITE-TIME].
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+    /// The microcontroller's, for QEMU.
+    #[arg(skip)]
+    pub(crate) image: Option<PathBuf>,
 }
 
-/// What a person asked of a campaign.
-#[derive(Clone)]
-pub(crate) struct Options {
-    pub(crate) ours: Option<PathBuf>,
-    pub(crate) opponent: Option<PathBuf>,
-    /// The microcontroller's, for QEMU.
-    pub(crate) image: Option<PathBuf>,
-    pub(crate) depth: Depth,
-    pub(crate) minutes: Option<f64>,
-    pub(crate) blocks: Option<u32>,
-    pub(crate) only: Vec<String>,
-    pub(crate) seed: u64,
-    pub(crate) out: Option<PathBuf>,
-    pub(crate) null: bool,
-    pub(crate) sealed: bool,
-    /// Whether the tree need not be committed.
-    pub(crate) trial: bool,
-    pub(crate) zero_mq: bool,
-    pub(crate) zenoh: bool,
-    /// A FieldTrip server that runs already.
-    pub(crate) against: Option<String>,
-    /// Where an agent listens, or where to find one.
-    pub(crate) agent: Option<String>,
-    pub(crate) token: Option<String>,
+impl Options {
+    /// How many cells there are, and how long their runs.
+    pub(crate) fn depth(&self) -> Depth {
+        if self.quick { Depth::Quick } else { Depth::Full }
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        let default = || Path::new("bench-results").join(format!("{name}-{}", unix_time()));
+        self.out.clone().unwrap_or_else(default)
+    }
 }
 
 pub(crate) type Reason = Box<dyn core::error::Error + Send + Sync>;
 
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Reason> {
-    let mut parser = Parser::from_args(arguments);
-    let mut words: Vec<String> = Vec::new();
-    let mut options = Options {
-        ours: None,
-        opponent: None,
-        image: None,
-        depth: Depth::Full,
-        minutes: None,
-        blocks: None,
-        only: Vec::new(),
-        seed: unix_time(),
-        out: None,
-        null: true,
-        sealed: true,
-        trial: false,
-        zero_mq: false,
-        zenoh: false,
-        against: None,
-        agent: None,
-        token: None,
-    };
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Arg::Value(word) => words.push(word.string()?),
-            Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
-            Arg::Long("ours") => options.ours = Some(parser.value()?.into()),
-            Arg::Long("vs") => options.opponent = Some(parser.value()?.into()),
-            Arg::Long("quick") => options.depth = Depth::Quick,
-            Arg::Long("minutes") => options.minutes = Some(parser.value()?.parse()?),
-            Arg::Long("blocks") => options.blocks = Some(parser.value()?.parse()?),
-            Arg::Long("only") => options.only.push(parser.value()?.string()?),
-            Arg::Long("seed") => options.seed = parser.value()?.parse()?,
-            Arg::Long("out") => options.out = Some(parser.value()?.into()),
-            Arg::Long("no-null") => options.null = false,
-            Arg::Long("agent" | "listen") => options.agent = Some(parser.value()?.string()?),
-            Arg::Long("against") => options.against = Some(parser.value()?.string()?),
-            Arg::Long("token") => options.token = Some(parser.value()?.string()?),
-            Arg::Long("trial") => options.trial = true,
-            Arg::Long("zeromq") => options.zero_mq = true,
-            Arg::Long("zenoh") => options.zenoh = true,
-            Arg::Long("no-sealed") => options.sealed = false,
-            other => return Err(other.unexpected().into()),
-        }
-    }
+fn execute(mut options: Options) -> Result<(), Reason> {
+    let words = core::mem::take(&mut options.words);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    Ok(match words.as_slice() {
-        [] => Command::Help,
-        ["list"] => Command::List,
-        ["agent"] => Command::Agent(options),
-        ["all"] => Command::All(options),
-        ["lsl", "network"] | ["lsl-network"] if options.agent.is_some() => {
-            Command::Run(find(AGENT).expect("it is in the list"), options)
-        }
-        [MCU, image] => {
-            options.image = Some(image.into());
-            Command::Run(find(MCU).expect("it is in the list"), options)
-        }
-        ["report", path] => Command::Report(path.into()),
-        ["publish", folder, file] => Command::Publish(folder.into(), file.into()),
-        ["page", folder] => Command::Page(folder.into()),
-        [suite, part] if find(suite).is_some_and(|suite| matches!(suite.kind, Kind::Steps(..))) => {
-            options.only.push((*part).to_owned());
-            Command::Run(find(suite).expect("found above"), options)
-        }
-        name => {
-            let name = name.join("-");
-            Command::Run(find(&name).ok_or(Unknown(name))?, options)
-        }
-    })
-}
-
-fn execute(command: Command) -> Result<(), Reason> {
-    match command {
-        Command::Agent(options) => {
-            let listen = options.agent.clone().unwrap_or_else(|| format!("0.0.0.0:{}", agent::PORT));
-            let listen = listen
-                .parse()
-                .map_err(|error| format!("--listen takes ADDRESS:PORT, not {listen}: {error}"))?;
-            let subjects = subjects(find(AGENT).expect("it is in the list"), &options)?;
-            agent::serve(listen, subjects)?;
-        }
-        Command::Help => print!("{USAGE}"),
-        Command::List => {
+    match words.as_slice() {
+        [] => Options::command().print_help()?,
+        ["list"] => {
             for suite in SUITES {
                 println!("{:16} {}", suite.name.replacen('-', " ", 1), suite.about);
             }
         }
-        Command::Page(folder) => print!("{}", crate::page::page(&Records::all_at(&folder)?)?),
-        Command::Publish(folder, file) => publish(&folder, &file)?,
-        Command::Report(path) => print!("{}", report::tables(&Records::all_at(&path)?)?),
-        Command::Run(suite, options) => {
-            let default = || Path::new("bench-results").join(format!("{}-{}", suite.name, unix_time()));
-            let folder = options.out.clone().unwrap_or_else(default);
-            measure(suite, &options, &folder)?;
+        ["agent"] => {
+            let listen = options.agent.clone().unwrap_or_else(|| format!("0.0.0.0:{}", agent::PORT));
+            let listen = listen
+                .parse()
+                .map_err(|error| format!("--listen takes ADDRESS:PORT, not {listen}: {error}"))?;
+            agent::serve(listen, subjects(named(AGENT)?, &options)?)?;
         }
-        Command::All(options) => {
-            let default = || Path::new("bench-results").join(format!("all-{}", unix_time()));
-            let folder = options.out.clone().unwrap_or_else(default);
+        ["page", folder] => print!("{}", crate::page::page(&Records::all_at(folder.as_ref())?)?),
+        ["publish", folder, file] => publish(folder.as_ref(), file.as_ref())?,
+        ["report", path] => print!("{}", report::tables(&Records::all_at(path.as_ref())?)?),
+        ["all"] => {
+            let folder = options.folder("all");
             let ended = measure_all(&options, &folder);
             if let Ok(all) = Records::all_at(&folder) {
                 std::fs::write(folder.join("report.md"), report::tables(&all)?)?;
             }
             ended?;
         }
+        ["lsl", "network"] | ["lsl-network"] if options.agent.is_some() => one(AGENT, &options)?,
+        [MCU, image] => one(MCU, &Options { image: Some(image.into()), ..options })?,
+        [suite, part] if matches!(find(suite), Some(Suite { kind: Kind::Steps(..), .. })) => {
+            options.only.push((*part).to_owned());
+            one(suite, &options)?;
+        }
+        name => one(&name.join("-"), &options)?,
     }
     Ok(())
+}
+
+fn one(name: &str, options: &Options) -> Result<(), Reason> {
+    measure(named(name)?, options, &options.folder(name))
+}
+
+fn named(name: &str) -> Result<&'static Suite, Unknown> {
+    find(name).ok_or_else(|| Unknown(name.to_owned()))
 }
 
 /// Writes what tables show of the record in a folder.

@@ -56,11 +56,11 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
     let mut agent = agent_for(suite, options, &subjects)?;
     let mut manifest = Manifest {
         suite: suite.name.to_owned(),
-        quick: options.depth == Depth::Quick,
+        quick: options.depth() == Depth::Quick,
         scale: 1.0,
         subjects,
         seed: options.seed,
-        blocks: options.blocks.unwrap_or_else(|| Effort { depth: options.depth, scale: 1.0 }.blocks()),
+        blocks: options.blocks.unwrap_or_else(|| Effort { depth: options.depth(), scale: 1.0 }.blocks()),
         started_at: unix_time(),
         machine: Machine::here(),
         other: agent.as_ref().map(|agent| (agent.machine().0.clone(), agent.machine().1.to_owned())),
