@@ -14,7 +14,6 @@ use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use schwann_proto::outlet::StampPolicy;
 use schwann_proto::stream::{BufferUnit, ChannelFormat};
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::sample::{ByteOrder, Layout, Value};
@@ -397,8 +396,8 @@ impl Producer {
         let now = local_clock();
         let rate = shared.advertisement.info().nominal_rate();
         let own_clock = shared.config.tuning.force_default_timestamps;
-        let policy = if own_clock { StampPolicy::OwnClock } else { StampPolicy::Caller };
-        let or_now = |stamp| policy.seconds(stamp, || now);
+        // A stamp of 0.0 asks for the time of the push (spec: lsl-wire §15.1).
+        let or_now = |stamp| if own_clock || stamp == 0.0 { now } else { stamp };
         let spelt_out: Vec<f64>;
         let stamps = match stamps {
             StampArgument::Last(last) => Stamps::First(first_stamp(or_now(last), count, rate)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{ChannelFormat, Config, StreamInfo, resolver};
+use schwann::{ChannelFormat, Config, StreamInfo, local_clock, resolver};
 
 mod ports;
 
@@ -58,6 +58,32 @@ fn an_outlets_chunk_size_is_honoured() {
     outlet.flush(Some(Duration::from_secs_f64(LONG))).expect("a consumer that takes it");
     assert_eq!(inlet.pull_chunk(&mut values[6..], &mut [], LONG), Ok(1));
     assert_eq!(values, [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn a_stamp_goes_out_as_pushed_and_zero_means_now() {
+    // What is pushed, and whether the outlet's own clock replaces it although it may say something.
+    for (own_clock, name) in [(false, "caller"), (true, "own")] {
+        let config = config(&format!("[tuning]\nForceDefaultTimestamps={own_clock}\n"));
+        let outlet = serve(&config, &info(0.0, name), &OutletOptions::default());
+        let inlet = receive(&config);
+        let stamps = [-5.0, -1.0, f64::NAN, 0.0];
+        let earliest = local_clock();
+        for stamp in stamps {
+            outlet.push_sample(&[1], stamp, Flush::Now).expect("a push");
+        }
+        outlet.push_chunk_stamped(&[1; 4], &stamps, Flush::Now).expect("a push");
+        let latest = local_clock();
+        for stamp in [stamps, stamps].concat() {
+            let sent = inlet.pull_sample(&mut [0], LONG).expect("a stream").expect("a sample");
+            match stamp {
+                _ if own_clock || stamp == 0.0 => assert!((earliest..=latest).contains(&sent), "{stamp}: {sent}"),
+                // Deduced: without a rate, the stamp of the sample before.
+                -1.0 => assert_eq!(sent, -5.0),
+                _ => assert_eq!(sent.to_bits(), stamp.to_bits()),
+            }
+        }
+    }
 }
 
 #[test]

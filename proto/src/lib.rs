@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!            outlet                                                    inlet
-//!   push ─▶ outlet ─▶ wire::sample ─▶ bytes ─────▶ bytes ─▶ wire::sample ─▶ postproc ─▶ pull
+//!             push ─▶ wire::sample ─▶ bytes ─────▶ bytes ─▶ wire::sample ─▶ postproc ─▶ pull
 //!            wire::feed (handshake)  ◀───────────────────▶  wire::feed
 //!            wire::discover (who is there?)  ◀───────────▶  resolver
 //!            wire::timedata (what time is it?)  ◀────────▶  clock
@@ -54,7 +54,6 @@ extern crate std;
 
 pub mod clock;
 pub mod inlet;
-pub mod outlet;
 pub mod postproc;
 pub mod resolver;
 pub mod stream;
