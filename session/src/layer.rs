@@ -1,7 +1,7 @@
 //! What lies between a protocol's bytes and the socket's bytes.
 //!
-//! Whoever owns a socket picks the [`Layer`] and moves bytes through it; the protocol above never asks
-//! which one it is. A layer owns no socket, no thread and no buffer: the caller brings the memory.
+//! The owner of the socket moves bytes through the [`Layer`]. A layer owns no socket, no thread and no
+//! buffer: the caller brings the memory.
 //!
 //! It does not frame messages for the protocol: like TCP, it carries a stream of bytes.
 
@@ -128,48 +128,3 @@ impl fmt::Display for Truncated {
 }
 
 impl core::error::Error for Truncated {}
-
-/// No transformation: the bytes go as they are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
-
-impl Layer for Plain {
-    fn sealed_len(&self, plain_len: usize) -> usize {
-        plain_len
-    }
-
-    fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
-        wire.get_mut(..plain.len()).ok_or(LayerError::NoSpace)?.copy_from_slice(plain);
-        Ok(plain.len())
-    }
-
-    fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
-        Ok(if wire.is_empty() {
-            Opened::Incomplete
-        } else {
-            Opened::Data { consumed: wire.len(), plain: 0..wire.len() }
-        })
-    }
-
-    fn close(&mut self, _: &mut [u8]) -> Result<usize, LayerError> {
-        Ok(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_carries_bytes_unchanged() {
-        let mut wire = [0_u8; 4];
-        assert_eq!(Plain.seal(b"abc", &mut wire), Ok(3));
-        assert_eq!(Plain.open(&mut wire[..3]), Ok(Opened::Data { consumed: 3, plain: 0..3 }));
-        assert_eq!(&wire[..3], b"abc");
-    }
-
-    #[test]
-    fn plain_refuses_a_buffer_that_is_too_short() {
-        assert_eq!(Plain.seal(b"abc", &mut [0; 2]), Err(LayerError::NoSpace));
-    }
-}

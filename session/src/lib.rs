@@ -83,7 +83,7 @@ pub use handshake::{
     Progress, Responder, Room, Suite,
 };
 pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
-pub use layer::{Layer, LayerError, Opened, Plain, Truncated};
+pub use layer::{Layer, LayerError, Opened, Truncated};
 pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};
 pub use refusal::Refusal;
 pub use revocation::{MAX_SERIALS, RevocationError, RevocationList};
