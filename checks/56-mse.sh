@@ -6,7 +6,7 @@ set -euo pipefail
 python3 checks/mse_words.py
 # The features that the workspace's own test run leaves off.
 cargo clippy --locked --quiet --no-deps -p schwann-mse --all-features --all-targets -- -D warnings
-cargo test --locked --quiet -p schwann-mse --all-features --test asynchronous --test layer
+cargo test --locked --quiet -p schwann-mse --all-features --test asynchronous
 
 venv="${SCHWANN_STATE:-target/checks}/mse-venv"
 if ! "$venv/bin/python" -c 'import libtorrent, pytest, pytest_timeout, xdist' 2>/dev/null; then

@@ -13,7 +13,7 @@ ALLOWED = {
     "schwann-aead": set(),
     "schwann-proto": set(),
     "schwann-session": {"schwann-aead"},
-    "schwann-mse": {"schwann-session"},
+    "schwann-mse": set(),
     "schwann-xdf": set(),
     "schwann-node": {"schwann-proto", "schwann-session"},
     "schwann": {"schwann-proto", "schwann-session"},

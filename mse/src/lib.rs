@@ -84,8 +84,6 @@ mod error;
 )]
 mod handshake;
 mod keys;
-#[cfg(feature = "session")]
-mod layer;
 mod method;
 #[cfg(feature = "std")]
 pub mod net;
@@ -105,7 +103,5 @@ pub use error::HandshakeError;
 pub use handshake::{
     Accept, Draw, Established, Handshake, Initiator, Offer, PAD_MAX, Progress, Responder, Stage, Status,
 };
-#[cfg(feature = "session")]
-pub use layer::ObfuscateLayer;
 pub use method::{Method, Methods};
 pub use skey::{InfoHash, Lookup, SkeyIndex};
