@@ -77,7 +77,9 @@ fn a_stamp_goes_out_as_pushed_and_zero_means_now() {
         for stamp in [stamps, stamps].concat() {
             let sent = inlet.pull_sample(&mut [0], LONG).expect("a stream").expect("a sample");
             match stamp {
-                _ if own_clock || stamp == 0.0 => assert!((earliest..=latest).contains(&sent), "{stamp}: {sent}"),
+                _ if own_clock || stamp == 0.0 => {
+                    assert!((earliest..=latest).contains(&sent), "{stamp}: {sent}")
+                }
                 // Deduced: without a rate, the stamp of the sample before.
                 -1.0 => assert_eq!(sent, -5.0),
                 _ => assert_eq!(sent.to_bits(), stamp.to_bits()),
