@@ -13,6 +13,23 @@ use std::sync::Arc;
 
 use libloading::Library;
 
+/// Stamps a table of C functions, which are looked up by name when their library is loaded, and keeps that loaded.
+macro_rules! functions {
+    ($name:ident { $($field:ident: $symbol:literal as $type:ty,)* }) => {
+        struct $name {
+            $($field: $type,)*
+            _library: libloading::Library,
+        }
+
+        impl $name {
+            fn look_up(library: libloading::Library) -> Result<Self, libloading::Error> {
+                Ok(Self { $($field: $crate::ffi::symbol(&library, $symbol)?,)* _library: library })
+            }
+        }
+    };
+}
+pub(crate) use functions;
+
 pub(crate) mod slices;
 pub mod tap;
 pub mod zmq;
@@ -376,7 +393,7 @@ fn element<T>(library: &Library, suffix: &str) -> Result<ElementFunctions<T>, li
     })
 }
 
-fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, libloading::Error> {
-    // SAFETY: every caller names a function of the library's C ABI and asks for exactly its declared type.
+pub(crate) fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, libloading::Error> {
+    // SAFETY: every caller names a function of its library's C interface and asks for exactly its declared type.
     unsafe { library.get::<F>(name) }.map(|found| *found)
 }

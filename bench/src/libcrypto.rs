@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use libloading::Library;
 
+use crate::ffi::functions;
+
 /// A loaded libcrypto of OpenSSL 3, with the provider that holds its broken ciphers if there is one.
 #[derive(Clone)]
 pub struct Libcrypto(Arc<Functions>);
@@ -113,43 +115,21 @@ impl Drop for Encrypter {
     }
 }
 
-/// The functions of the library, which stays loaded as long as they are reachable.
-struct Functions {
-    version: unsafe extern "C" fn(c_int) -> *const c_char,
-    provider_load: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
-    cipher_fetch: unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void,
-    cipher_free: unsafe extern "C" fn(*mut c_void),
-    context_new: unsafe extern "C" fn() -> *mut c_void,
-    context_free: unsafe extern "C" fn(*mut c_void),
-    encrypt_init: EncryptInit,
-    encrypt_update:
-        unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int,
-    _library: Library,
-}
+functions!(Functions {
+    version: "OpenSSL_version" as unsafe extern "C" fn(c_int) -> *const c_char,
+    provider_load: "OSSL_PROVIDER_load" as unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
+    cipher_fetch: "EVP_CIPHER_fetch"
+        as unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void,
+    cipher_free: "EVP_CIPHER_free" as unsafe extern "C" fn(*mut c_void),
+    context_new: "EVP_CIPHER_CTX_new" as unsafe extern "C" fn() -> *mut c_void,
+    context_free: "EVP_CIPHER_CTX_free" as unsafe extern "C" fn(*mut c_void),
+    encrypt_init: "EVP_EncryptInit_ex2" as EncryptInit,
+    encrypt_update: "EVP_EncryptUpdate"
+        as unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int,
+});
 
 type EncryptInit =
     unsafe extern "C" fn(*mut c_void, *const c_void, *const c_uchar, *const c_uchar, *const c_void) -> c_int;
-
-impl Functions {
-    fn look_up(library: Library) -> Result<Self, libloading::Error> {
-        Ok(Self {
-            version: symbol(&library, "OpenSSL_version")?,
-            provider_load: symbol(&library, "OSSL_PROVIDER_load")?,
-            cipher_fetch: symbol(&library, "EVP_CIPHER_fetch")?,
-            cipher_free: symbol(&library, "EVP_CIPHER_free")?,
-            context_new: symbol(&library, "EVP_CIPHER_CTX_new")?,
-            context_free: symbol(&library, "EVP_CIPHER_CTX_free")?,
-            encrypt_init: symbol(&library, "EVP_EncryptInit_ex2")?,
-            encrypt_update: symbol(&library, "EVP_EncryptUpdate")?,
-            _library: library,
-        })
-    }
-}
-
-fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, libloading::Error> {
-    // SAFETY: `Functions` names functions of OpenSSL 3 and asks for exactly their declared types.
-    unsafe { library.get::<F>(name) }.map(|found| *found)
-}
 
 const FILE: &str = if cfg!(target_os = "macos") {
     "libcrypto.3.dylib"

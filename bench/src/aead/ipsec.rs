@@ -11,6 +11,7 @@ use libloading::Library;
 
 use super::workload::{KEY, Workload};
 use super::{Contender, peers::ct_equal};
+use crate::ffi::symbol;
 
 /// The library, and one of its managers.
 pub(super) struct IpsecMb {
@@ -160,11 +161,6 @@ struct Job {
 const CIPHER_CHACHA20_POLY1305: u32 = 19;
 const AUTH_CHACHA20_POLY1305: u32 = 29;
 const COMPLETED: u32 = 3;
-
-fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, libloading::Error> {
-    // SAFETY: the callers name functions of intel-ipsec-mb.h and ask for exactly their declared types.
-    unsafe { library.get::<F>(name) }.map(|found| *found)
-}
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use libloading::Library;
 
-use super::{CallError, LoadError, symbol, text};
+use super::{CallError, LoadError, text};
 
 /// A loaded library with a context.
 #[derive(Clone)]
@@ -182,41 +182,21 @@ impl Drop for Socket {
     }
 }
 
-struct Functions {
-    bind: unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
-    close: unsafe extern "C" fn(*mut c_void) -> c_int,
-    connect: unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
-    ctx_new: unsafe extern "C" fn() -> *mut c_void,
-    errno: unsafe extern "C" fn() -> c_int,
-    getsockopt: unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, *mut usize) -> c_int,
-    recv: unsafe extern "C" fn(*mut c_void, *mut c_void, usize, c_int) -> c_int,
-    send: unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int) -> c_int,
-    setsockopt: unsafe extern "C" fn(*mut c_void, c_int, *const c_void, usize) -> c_int,
-    socket: unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void,
-    strerror: unsafe extern "C" fn(c_int) -> *const c_char,
-    version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
-    _library: Library,
-}
-
-impl Functions {
-    fn look_up(library: Library) -> Result<Self, libloading::Error> {
-        Ok(Self {
-            bind: symbol(&library, "zmq_bind")?,
-            close: symbol(&library, "zmq_close")?,
-            connect: symbol(&library, "zmq_connect")?,
-            ctx_new: symbol(&library, "zmq_ctx_new")?,
-            errno: symbol(&library, "zmq_errno")?,
-            getsockopt: symbol(&library, "zmq_getsockopt")?,
-            recv: symbol(&library, "zmq_recv")?,
-            send: symbol(&library, "zmq_send")?,
-            setsockopt: symbol(&library, "zmq_setsockopt")?,
-            socket: symbol(&library, "zmq_socket")?,
-            strerror: symbol(&library, "zmq_strerror")?,
-            version: symbol(&library, "zmq_version")?,
-            _library: library,
-        })
-    }
-}
+functions!(Functions {
+    bind: "zmq_bind" as unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
+    close: "zmq_close" as unsafe extern "C" fn(*mut c_void) -> c_int,
+    connect: "zmq_connect" as unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
+    ctx_new: "zmq_ctx_new" as unsafe extern "C" fn() -> *mut c_void,
+    errno: "zmq_errno" as unsafe extern "C" fn() -> c_int,
+    getsockopt: "zmq_getsockopt"
+        as unsafe extern "C" fn(*mut c_void, c_int, *mut c_void, *mut usize) -> c_int,
+    recv: "zmq_recv" as unsafe extern "C" fn(*mut c_void, *mut c_void, usize, c_int) -> c_int,
+    send: "zmq_send" as unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int) -> c_int,
+    setsockopt: "zmq_setsockopt" as unsafe extern "C" fn(*mut c_void, c_int, *const c_void, usize) -> c_int,
+    socket: "zmq_socket" as unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void,
+    strerror: "zmq_strerror" as unsafe extern "C" fn(c_int) -> *const c_char,
+    version: "zmq_version" as unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
+});
 
 const SUB: c_int = 2;
 const SUBSCRIBE: c_int = 6;
