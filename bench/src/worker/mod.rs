@@ -1,6 +1,6 @@
 //! The measuring processes of all suites: the program re-executes itself, as sender and as receivers among others.
 //!
-//! A worker reads its [`Job`] from the first line of standard input and orders from the lines after; it
+//! A worker reads its `Job` from the first line of standard input and orders from the lines after; it
 //! writes [`Event`]s, one JSON object per line, to standard output. It ends when its input ends, so no worker
 //! outlives the program that started it.
 
