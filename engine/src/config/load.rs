@@ -203,10 +203,12 @@ impl LoadReport {
             };
             log::info!("{attempt}");
             for note in notes {
-                if note.kind == NoteKind::UnknownKey {
-                    log::verbose!(1, "{}, {note}", attempt.origin);
-                } else {
-                    log::warning!("{}, {note}", attempt.origin);
+                match note.kind {
+                    NoteKind::NoEffect => log::info!("{}, {note}", attempt.origin),
+                    NoteKind::TrailingText | NoteKind::WithoutBraces => {
+                        log::warning!("{}, {note}", attempt.origin);
+                    }
+                    NoteKind::UnknownKey => log::verbose!(1, "{}, {note}", attempt.origin),
                 }
             }
         }
@@ -269,6 +271,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, key, kind } = self;
         match kind {
+            NoteKind::NoEffect => write!(f, "line {line}: {key} is accepted and has no effect"),
             NoteKind::TrailingText => write!(f, "line {line}: {key}: text behind the number is ignored"),
             NoteKind::UnknownKey => write!(f, "line {line}: {key} is no known key and is ignored"),
             NoteKind::WithoutBraces => {

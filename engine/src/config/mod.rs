@@ -180,8 +180,6 @@ pub struct Tuning {
     pub unicast_max_rtt: Duration,
     /// Additional time between the waves of a continuous resolver.
     pub continuous_resolve_interval: Duration,
-    /// Timer period asked of Windows, in milliseconds; 0 leaves it alone.
-    pub timer_resolution_ms: u32,
     /// Most query results remembered per stream.
     pub max_cached_queries: usize,
     /// Time between two waves of clock probes.
@@ -194,16 +192,8 @@ pub struct Tuning {
     pub time_probe_interval: Duration,
     /// Time waited for the replies to the last probe.
     pub time_probe_max_rtt: Duration,
-    /// Outlet memory set aside at the start, in milliseconds of a regular stream.
-    pub outlet_buffer_reserve_ms: u32,
-    /// Outlet memory set aside at the start, in samples of an irregular stream.
-    pub outlet_buffer_reserve_samples: u32,
     /// Send buffer of an outlet's connections, in bytes; 0: the system's default.
     pub send_socket_buffer_size: usize,
-    /// Inlet memory set aside at the start, in milliseconds of a regular stream.
-    pub inlet_buffer_reserve_ms: u32,
-    /// Inlet memory set aside at the start, in samples of an irregular stream.
-    pub inlet_buffer_reserve_samples: u32,
     /// Receive buffer of an outlet's connections, in bytes; 0: the system's default.
     pub receive_socket_buffer_size: usize,
     /// Half-time of the dejitter filter, in seconds; single precision, as in the original.
@@ -419,6 +409,7 @@ impl Lab {
 
 impl Tuning {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Rejected> {
+        reader.accept_without_effect(&WITHOUT_EFFECT);
         let ms = Duration::from_millis;
         let watchdog_time_threshold = reader.seconds("tuning.WatchdogTimeThreshold", ms(15_000))?;
         Ok(Self {
@@ -433,26 +424,13 @@ impl Tuning {
             unicast_min_rtt: reader.seconds("tuning.UnicastMinRTT", ms(750))?,
             unicast_max_rtt: reader.seconds("tuning.UnicastMaxRTT", ms(5_000))?,
             continuous_resolve_interval: reader.seconds("tuning.ContinuousResolveInterval", ms(500))?,
-            timer_resolution_ms: reader.integer("tuning.TimerResolution", 1, ANY_COUNT)?,
             max_cached_queries: reader.integer("tuning.MaxCachedQueries", 100, ANY_COUNT)?,
             time_update_interval: reader.seconds("tuning.TimeUpdateInterval", ms(2_000))?,
             time_update_min_probes: reader.integer("tuning.TimeUpdateMinProbes", 6, ANY_COUNT)?,
             time_probe_count: reader.integer("tuning.TimeProbeCount", 8, ANY_COUNT)?,
             time_probe_interval: reader.seconds("tuning.TimeProbeInterval", ms(64))?,
             time_probe_max_rtt: reader.seconds("tuning.TimeProbeMaxRTT", ms(128))?,
-            outlet_buffer_reserve_ms: reader.integer("tuning.OutletBufferReserveMs", 5_000, ANY_COUNT)?,
-            outlet_buffer_reserve_samples: reader.integer(
-                "tuning.OutletBufferReserveSamples",
-                128,
-                ANY_COUNT,
-            )?,
             send_socket_buffer_size: reader.integer("tuning.SendSocketBufferSize", 0, ANY_COUNT)?,
-            inlet_buffer_reserve_ms: reader.integer("tuning.InletBufferReserveMs", 5_000, ANY_COUNT)?,
-            inlet_buffer_reserve_samples: reader.integer(
-                "tuning.InletBufferReserveSamples",
-                128,
-                ANY_COUNT,
-            )?,
             receive_socket_buffer_size: reader.integer("tuning.ReceiveSocketBufferSize", 0, ANY_COUNT)?,
             smoothing_halftime: reader.number("tuning.SmoothingHalftime", 90.0)?,
             force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false)?,
@@ -524,6 +502,15 @@ const DEFAULT_GROUP: &str = "113D:6FDD:2C17:A643:FFE2:1BD1:3CD2";
 const PROTOCOL_VERSION: i32 = 110;
 
 const ANY_COUNT: core::ops::RangeInclusive<i64> = 0..=0x7fff_ffff;
+
+/// Keys of the original that change nothing here: buffers grow as samples come, and no timer of Windows is changed.
+const WITHOUT_EFFECT: [&str; 5] = [
+    "tuning.InletBufferReserveMs",
+    "tuning.InletBufferReserveSamples",
+    "tuning.OutletBufferReserveMs",
+    "tuning.OutletBufferReserveSamples",
+    "tuning.TimerResolution",
+];
 
 /// Sections that others read with [`Config::raw`]; their keys are never reported as unknown.
 const RAW_SECTIONS: [&str; 1] = ["security"];

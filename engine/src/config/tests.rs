@@ -45,14 +45,11 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!(seconds(tuning.unicast_min_rtt), 0.75);
     assert_eq!(seconds(tuning.unicast_max_rtt), 5.0);
     assert_eq!(seconds(tuning.continuous_resolve_interval), 0.5);
-    assert_eq!(tuning.timer_resolution_ms, 1);
     assert_eq!(tuning.max_cached_queries, 100);
     assert_eq!(seconds(tuning.time_update_interval), 2.0);
     assert_eq!((tuning.time_update_min_probes, tuning.time_probe_count), (6, 8));
     assert_eq!(seconds(tuning.time_probe_interval), 0.064);
     assert_eq!(seconds(tuning.time_probe_max_rtt), 0.128);
-    assert_eq!((tuning.outlet_buffer_reserve_ms, tuning.outlet_buffer_reserve_samples), (5000, 128));
-    assert_eq!((tuning.inlet_buffer_reserve_ms, tuning.inlet_buffer_reserve_samples), (5000, 128));
     assert_eq!((tuning.send_socket_buffer_size, tuning.receive_socket_buffer_size), (0, 0));
     assert_eq!(tuning.smoothing_halftime, 90.0);
     assert!(!tuning.force_default_timestamps && tuning.local_socket);
@@ -61,7 +58,7 @@ fn the_defaults_are_those_of_the_reference() {
 #[test]
 fn every_key_changes_its_field() {
     type Holds = fn(&Config) -> bool;
-    let changes: [(&str, Holds); 47] = [
+    let changes: [(&str, Holds); 42] = [
         ("log.level=-3", |c| c.log.level == -3),
         ("log.file=/tmp/x.log", |c| c.log.file == Some("/tmp/x.log".into())),
         ("ports.MulticastPort=1", |c| c.ports.multicast == 1),
@@ -97,18 +94,13 @@ fn every_key_changes_its_field() {
         ("tuning.UnicastMinRTT=1", |c| c.tuning.unicast_min_rtt == SECOND),
         ("tuning.UnicastMaxRTT=1", |c| c.tuning.unicast_max_rtt == SECOND),
         ("tuning.ContinuousResolveInterval=1", |c| c.tuning.continuous_resolve_interval == SECOND),
-        ("tuning.TimerResolution=0", |c| c.tuning.timer_resolution_ms == 0),
         ("tuning.MaxCachedQueries=1", |c| c.tuning.max_cached_queries == 1),
         ("tuning.TimeUpdateInterval=1", |c| c.tuning.time_update_interval == SECOND),
         ("tuning.TimeUpdateMinProbes=1", |c| c.tuning.time_update_min_probes == 1),
         ("tuning.TimeProbeCount=1", |c| c.tuning.time_probe_count == 1),
         ("tuning.TimeProbeInterval=1", |c| c.tuning.time_probe_interval == SECOND),
         ("tuning.TimeProbeMaxRTT=1", |c| c.tuning.time_probe_max_rtt == SECOND),
-        ("tuning.OutletBufferReserveMs=1", |c| c.tuning.outlet_buffer_reserve_ms == 1),
-        ("tuning.OutletBufferReserveSamples=1", |c| c.tuning.outlet_buffer_reserve_samples == 1),
         ("tuning.SendSocketBufferSize=1", |c| c.tuning.send_socket_buffer_size == 1),
-        ("tuning.InletBufferReserveMs=1", |c| c.tuning.inlet_buffer_reserve_ms == 1),
-        ("tuning.InletBufferReserveSamples=1", |c| c.tuning.inlet_buffer_reserve_samples == 1),
         ("tuning.ReceiveSocketBufferSize=1", |c| c.tuning.receive_socket_buffer_size == 1),
         ("tuning.SmoothingHalftime=1", |c| c.tuning.smoothing_halftime == 1.0),
         ("tuning.ForceDefaultTimestamps=1", |c| c.tuning.force_default_timestamps),
@@ -120,6 +112,21 @@ fn every_key_changes_its_field() {
         assert!(!holds(&Config::default()) || text.contains("=120"), "{text} changes nothing");
         assert_eq!(notes, [], "{text}");
     }
+}
+
+#[test]
+fn keys_without_an_effect_are_accepted_and_noted() {
+    let mut text = String::from("[tuning]\n");
+    for key in WITHOUT_EFFECT {
+        text += &format!("{}=whatever\n", key.strip_prefix("tuning.").expect("of this section"));
+    }
+    let (config, notes) = Config::parse_with_notes(&text).expect("valid");
+    assert_eq!(config.tuning, Config::default().tuning);
+    let noted: Vec<_> = notes.iter().map(|note| (note.line, note.key.as_str(), note.kind)).collect();
+    let expected: Vec<_> =
+        WITHOUT_EFFECT.iter().enumerate().map(|(n, key)| (n + 2, *key, NoteKind::NoEffect)).collect();
+    assert_eq!(noted, expected);
+    assert_eq!(notes[4].to_string(), "line 6: tuning.TimerResolution is accepted and has no effect");
 }
 
 const SECOND: Duration = Duration::from_secs(1);

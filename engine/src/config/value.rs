@@ -69,6 +69,8 @@ pub struct Note {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum NoteKind {
+    /// The original has a key of this name; here it changes nothing.
+    NoEffect,
     /// Text behind a number was ignored.
     TrailingText,
     /// No key of this name exists; it is ignored.
@@ -175,6 +177,15 @@ impl<'a> Reader<'a> {
         self.read(key, None, |text| {
             ZonedAddress::parse(text).map(|address| (Some(address), None)).ok_or(ValueError::Address)
         })
+    }
+
+    /// Knows `keys` whatever their values, and notes each that is set.
+    pub(super) fn accept_without_effect(&mut self, keys: &[&'static str]) {
+        for key in keys {
+            if let Some(entry) = self.take(key) {
+                self.note(key, entry.line, NoteKind::NoEffect);
+            }
+        }
     }
 
     /// The error that `key` has a wrong value.
