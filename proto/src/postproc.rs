@@ -14,8 +14,6 @@ pub const CLOCKSYNC: u32 = 1;
 pub const DEJITTER: u32 = 2;
 /// Never lets stamps go back.
 pub const MONOTONIZE: u32 = 4;
-/// Allows several threads to pull from one inlet; no effect on the stamps.
-pub const THREADSAFE: u32 = 8;
 
 /// Half-life of the dejitter filter's memory, in seconds, if nothing else is configured.
 pub const SMOOTHING_HALFTIME: f32 = 90.0;
@@ -82,11 +80,6 @@ impl PostProcessor {
     /// Accounts for samples that were dropped unseen.
     pub fn skip(&mut self, samples: u64) {
         self.dejitter.index = self.dejitter.index.wrapping_add(samples);
-    }
-
-    /// Returns what is done.
-    pub fn flags(&self) -> u32 {
-        self.flags
     }
 
     /// Processes one stamp; 0 stands for "no sample" and passes unchanged.

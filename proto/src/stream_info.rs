@@ -190,16 +190,6 @@ impl StreamInfo {
         self.set_text("created_at", info::number_text(created_at).as_bytes());
     }
 
-    /// Sets the session that the stream belongs to.
-    pub fn set_session_id(&mut self, session_id: impl AsRef<[u8]>) {
-        self.set_field("session_id", session_id.as_ref(), |fields| &mut fields.session_id);
-    }
-
-    /// Sets the name of the sending computer.
-    pub fn set_hostname(&mut self, hostname: impl AsRef<[u8]>) {
-        self.set_field("hostname", hostname.as_ref(), |fields| &mut fields.hostname);
-    }
-
     /// Sets the ports on which the stream is served.
     pub fn set_ports(&mut self, version: IpVersion, data_port: u16, service_port: u16) {
         let endpoint = self.endpoint_mut(version);
@@ -460,13 +450,12 @@ mod tests {
     fn setters_change_fields_and_document_alike() {
         // A parsed document has no text node where a value was empty.
         let mut info = StreamInfo::parse(&golden().fullinfo()).unwrap();
-        info.set_session_id("lab");
-        info.set_hostname("host\u{e9}");
+        info.set_created_at(12.5);
         info.set_version(100);
         info.set_ports(IpVersion::V6, 17000, 17001);
         let read = StreamInfo::parse(&info.fullinfo()).unwrap();
         assert_eq!(read.fields, info.fields);
-        assert_eq!(read.session_id(), &"lab");
+        assert_eq!(read.created_at(), 12.5);
         assert_eq!(read.version(), 100);
         assert_eq!(read.endpoint(IpVersion::V6).service_port, 17001);
     }
@@ -514,9 +503,9 @@ mod tests {
         let root = tree.root();
         assert!(tree.remove_child_named(root, "info"));
         assert_eq!(info.desc(), None);
-        info.set_hostname("host");
-        assert_eq!(info.hostname(), &"host");
-        assert!(String::from_utf8(info.shortinfo()).unwrap().contains("<hostname>host</hostname>"));
+        info.set_created_at(12.5);
+        assert_eq!(info.created_at(), 12.5);
+        assert!(String::from_utf8(info.shortinfo()).unwrap().contains("<created_at>12.5"));
     }
 
     #[test]

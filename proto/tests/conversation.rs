@@ -63,11 +63,10 @@ fn serve(stream: &Stream, request: &[u8], chunk: &[i64], stamp: f64) -> Vec<u8> 
             let archive = Archive::new(format, channel_count);
             Archive::encode_header("<info />", &mut out).unwrap();
             test_pattern::encode_archive(&archive, &mut out).unwrap();
-            let mut stamp = Stamp::Sent(stamp);
-            for row in chunk.chunks(channel_count) {
-                archive.encode(stamp, row, &mut out).unwrap();
-                stamp = Stamp::Deduced;
-            }
+            let layout = Layout::new(format, channel_count, ByteOrder::NATIVE);
+            let mut samples = Vec::new();
+            layout.encode_chunk(Stamp::Sent(stamp), chunk, &mut samples).unwrap();
+            archive.translate(&layout, &samples, &mut out).unwrap();
         }
     }
     out

@@ -132,7 +132,7 @@ fn search(
             }
         }
         match search.poll(now, results.len()) {
-            SearchOutput::Done => return (results.into_streams().collect(), now),
+            SearchOutput::Done => return (results.iter().map(|(_, info)| info.clone()).collect(), now),
             SearchOutput::Send(_) => network.send(now, &Datagram::Query(question.clone())),
             SearchOutput::WaitUntil(then) => now = then.min(network.next_arrival()).max(now),
         }

@@ -61,11 +61,6 @@ impl<T> Results<T> {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.found.iter().map(|(uid, found)| (uid.as_str(), &found.stream))
     }
-
-    /// Returns the streams in ascending order of their UIDs.
-    pub fn into_streams(self) -> impl Iterator<Item = T> {
-        self.found.into_values().map(|found| found.stream)
-    }
 }
 
 #[cfg(test)]

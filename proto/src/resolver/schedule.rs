@@ -36,16 +36,6 @@ pub enum Burst {
     Unicast,
 }
 
-impl Burst {
-    /// Returns how long to listen for replies, in seconds.
-    pub const fn listening_time(self, settings: &ResolverSettings) -> f64 {
-        match self {
-            Self::Multicast => settings.multicast_max_rtt,
-            Self::Unicast => settings.unicast_max_rtt,
-        }
-    }
-}
-
 /// How long a search goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Duration {

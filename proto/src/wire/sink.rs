@@ -59,11 +59,6 @@ impl<'a> ByteWriter<'a> {
     pub fn written(&self) -> &[u8] {
         self.buffer.get(..self.len).unwrap_or_default()
     }
-
-    /// Returns what was written, for as long as the array lives.
-    pub fn into_written(self) -> &'a mut [u8] {
-        self.buffer.get_mut(..self.len).unwrap_or_default()
-    }
 }
 
 impl Sink for ByteWriter<'_> {

@@ -4,7 +4,7 @@ use schwann_proto::{
     stream::ChannelFormat,
     wire::{
         archive::Archive,
-        sample::{Stamp, StampTracker},
+        sample::{ByteOrder, Layout, Stamp, StampTracker},
         test_pattern,
     },
 };
@@ -86,10 +86,12 @@ fn the_wide_test_pattern_wraps_as_captured() {
 fn every_nan_becomes_the_same() {
     let exchange = Exchange::load("outlet_feed_special_values");
     let archive = Archive::new(ChannelFormat::Double64, 1);
+    let layout = Layout::new(ChannelFormat::Double64, 1, ByteOrder::NATIVE);
     let mut out = Vec::new();
-    archive.encode(Stamp::Sent(5.0), &[f64::from_bits(0xfff8_0000_0000_0123)], &mut out).unwrap();
+    let nan = f64::from_bits(0xfff8_0000_0000_0123);
+    archive.encode_plain(&layout, Stamp::Sent(5.0), &nan.to_ne_bytes(), &mut out).unwrap();
     assert_eq!(out, exchange.steps[7].bytes);
     out.clear();
-    archive.encode(Stamp::Sent(f64::NAN), &[1.0], &mut out).unwrap();
+    archive.encode_plain(&layout, Stamp::Sent(f64::NAN), &1.0_f64.to_ne_bytes(), &mut out).unwrap();
     assert_eq!(out, exchange.steps[8].bytes);
 }

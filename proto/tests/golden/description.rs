@@ -124,8 +124,10 @@ fn an_inlet_shows_a_received_description_as_the_library_does() {
 
 #[test]
 fn the_queries_of_resolvers_and_recovery_find_their_stream() {
-    let mut stream = StreamInfo::new("A", "EEG", 3, 100.0, ChannelFormat::Float32, "src").unwrap();
-    stream.set_session_id("golden");
+    let stream = StreamInfo::new("A", "EEG", 3, 100.0, ChannelFormat::Float32, "src").unwrap();
+    let identity =
+        OutletIdentity { session_id: b"golden", hostname: b"host", created_at: 1.0, random: [7; 16] };
+    let stream = stream.for_outlet(&identity);
     let exchange = Exchange::load("inlet_resolve_query_strings");
     let queries: Vec<String> = exchange.steps.iter().map(|step| second_line(&step.bytes)).collect();
     assert_eq!(queries.len(), 6);

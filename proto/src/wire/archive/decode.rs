@@ -132,14 +132,9 @@ impl Archive {
         Ok(self.split_stamp(sample)?.map(|(stamp, values)| (stamp, values, rest)))
     }
 
-    /// Counts the complete samples that `bytes` begin with, up to `limit`.
+    /// Counts the complete samples that `bytes` begin with, up to `limit`, and lets `tracker` follow their stamps.
     ///
     /// - Errors: [`Malformed`] if the first sample is; one behind good samples is reported when its turn comes.
-    pub fn count(&self, bytes: &[u8], limit: usize) -> Result<Extent, Malformed> {
-        walk(bytes, limit, |rest| self.sample_len(rest), |_| ())
-    }
-
-    /// Counts like [`Self::count`] and lets `tracker` follow the stamps of the samples passed over.
     pub fn skip(&self, bytes: &[u8], limit: usize, tracker: &mut StampTracker) -> Result<Extent, Malformed> {
         let track = |sample| {
             if let Ok(Some((stamp, _))) = self.split_stamp(sample) {

@@ -21,22 +21,6 @@ impl Archive {
         })
     }
 
-    /// Appends one sample, converting its values to the stream's format.
-    ///
-    /// - Shape: one value per channel.
-    /// - Errors: [`EncodeError`].
-    pub fn encode<T: Value>(
-        &self,
-        stamp: Stamp,
-        values: &[T],
-        out: &mut impl Sink,
-    ) -> Result<(), EncodeError> {
-        if values.len() != self.channel_count {
-            return Err(EncodeError::Shape);
-        }
-        self.encode_each(stamp, values.iter().copied(), out)
-    }
-
     /// Appends one sample of as many values as there are channels.
     pub(in crate::wire) fn encode_each<T: Value>(
         &self,
@@ -56,41 +40,6 @@ impl Archive {
                 ChannelFormat::Int64 => values.try_for_each(|v| put_signed(v.convert(), out)),
                 ChannelFormat::String => values.try_for_each(|v| put_string(v.text().as_bytes(), out)),
             }?;
-            Ok(())
-        })
-    }
-
-    /// Appends one sample from strings, which numeric streams read as numbers.
-    ///
-    /// - Shape: one string per channel.
-    /// - Errors: [`EncodeError`].
-    pub fn encode_strings<'a, I>(
-        &self,
-        stamp: Stamp,
-        strings: I,
-        out: &mut impl Sink,
-    ) -> Result<(), EncodeError>
-    where
-        I: IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>,
-    {
-        let strings = strings.into_iter();
-        if strings.len() != self.channel_count || self.format == ChannelFormat::Undefined {
-            return Err(EncodeError::Shape);
-        }
-        whole(out, |out| {
-            put_stamp(stamp, out)?;
-            for text in strings {
-                match self.format {
-                    ChannelFormat::Undefined => {}
-                    ChannelFormat::Float32 => put_f32(f32::parse(text), out)?,
-                    ChannelFormat::Double64 => put_f64(f64::parse(text), out)?,
-                    ChannelFormat::Int32 => put_signed(i32::parse(text).into(), out)?,
-                    ChannelFormat::Int16 => put_signed(i16::parse(text).into(), out)?,
-                    ChannelFormat::Int8 => put_signed(i8::parse(text).into(), out)?,
-                    ChannelFormat::Int64 => put_signed(i64::parse(text), out)?,
-                    ChannelFormat::String => put_string(text, out)?,
-                }
-            }
             Ok(())
         })
     }

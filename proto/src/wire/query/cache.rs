@@ -43,11 +43,6 @@ impl QueryCache {
         verdict
     }
 
-    /// Forgets every verdict.
-    pub fn clear(&mut self) {
-        self.entries.clear();
-    }
-
     fn remember(&mut self, query: &[u8], verdict: Result<bool, QueryError>) {
         if self.capacity == 0 || query.len() > MAX_CACHED_BYTES {
             return;

@@ -258,16 +258,9 @@ impl Default for Document {
 }
 
 impl NodeId {
-    /// Returns the handle as one number, for a C interface.
+    /// Returns the handle as one number, which no other node of the document has or had.
     pub fn to_bits(self) -> u64 {
         (u64::from(self.generation.get()) << 32) | u64::from(self.index)
-    }
-
-    /// Returns the handle that [`Self::to_bits`] made; `None` for a number it never returns.
-    pub fn from_bits(bits: u64) -> Option<Self> {
-        let index = u32::try_from(bits & u64::from(u32::MAX)).ok()?;
-        let generation = NonZeroU32::new(u32::try_from(bits >> 32).ok()?)?;
-        Some(Self { index, generation })
     }
 
     /// Returns the place in the arena, to keep something beside each node.

@@ -72,13 +72,6 @@ impl Document {
         self.child(parent, name).is_some_and(|child| self.remove_child(parent, child))
     }
 
-    /// Removes every child.
-    pub fn remove_children(&mut self, parent: NodeId) {
-        while let Some(child) = self.first_child(parent) {
-            self.remove_child(parent, child);
-        }
-    }
-
     /// Renames an element; `false` for every other kind.
     pub fn set_name(&mut self, node: NodeId, name: impl AsRef<[u8]>) -> bool {
         match self.node_mut(node) {

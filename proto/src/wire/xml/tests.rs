@@ -175,7 +175,7 @@ fn a_handle_of_a_removed_node_is_empty_for_ever() {
 }
 
 #[test]
-fn handles_survive_changes_elsewhere_copies_of_the_document_and_c() {
+fn handles_survive_changes_elsewhere_and_copies_of_the_document() {
     let (mut document, root) = sample();
     let last = document.last_child(root).unwrap();
     for _ in 0..1000 {
@@ -185,8 +185,6 @@ fn handles_survive_changes_elsewhere_copies_of_the_document_and_c() {
     let copy = document.clone();
     document.remove_child(root, last);
     assert_eq!(*copy.child_value(last), "2");
-    assert_eq!(NodeId::from_bits(last.to_bits()), Some(last));
-    assert_eq!(NodeId::from_bits(0), None);
 }
 
 #[test]
