@@ -19,6 +19,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use schwann_proto::postproc::SMOOTHING_HALFTIME;
+use schwann_proto::stream::{BASE_PORT, MULTICAST_PORT, PORT_RANGE, PROTOCOL_VERSION};
+
 use self::value::{Reader, Rejected};
 pub use self::{
     ini::{Ini, SyntaxError},
@@ -355,9 +358,9 @@ impl Ports {
         ];
         let random = reader.switch("ports.AllowRandomPorts", true)?;
         Ok(Self {
-            multicast: reader.integer("ports.MulticastPort", 16571, 0..=65_535)?,
-            base: reader.integer("ports.BasePort", 16572, 0..=65_535)?,
-            range: reader.integer("ports.PortRange", 32, 0..=65_535)?,
+            multicast: reader.integer("ports.MulticastPort", MULTICAST_PORT, 0..=65_535)?,
+            base: reader.integer("ports.BasePort", BASE_PORT, 0..=65_535)?,
+            range: reader.integer("ports.PortRange", PORT_RANGE, 0..=65_535)?,
             fallback: if random { PortFallback::Random } else { PortFallback::Fail },
             ip: reader.choice("ports.IPv6", IpVersions::Both, "allow, disable, force", &choices)?,
         })
@@ -432,7 +435,7 @@ impl Tuning {
             time_probe_max_rtt: reader.seconds("tuning.TimeProbeMaxRTT", ms(128))?,
             send_socket_buffer_size: reader.integer("tuning.SendSocketBufferSize", 0, ANY_COUNT)?,
             receive_socket_buffer_size: reader.integer("tuning.ReceiveSocketBufferSize", 0, ANY_COUNT)?,
-            smoothing_halftime: reader.number("tuning.SmoothingHalftime", 90.0)?,
+            smoothing_halftime: reader.number("tuning.SmoothingHalftime", SMOOTHING_HALFTIME)?,
             force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false)?,
             local_socket: reader.switch("tuning.LocalSocket", true)?,
             prompt_readers: reader.switch("tuning.PromptReaders", true)?,
@@ -497,9 +500,6 @@ const SCOPES: [(&str, Scope); 5] = [
 const SCOPE_NAMES: &str = "machine, link, site, organization, global";
 const GROUP_KEY: &str = "multicast.IPv6MulticastGroup";
 const DEFAULT_GROUP: &str = "113D:6FDD:2C17:A643:FFE2:1BD1:3CD2";
-
-/// Protocol version 1.10, the newest one.
-const PROTOCOL_VERSION: i32 = 110;
 
 const ANY_COUNT: core::ops::RangeInclusive<i64> = 0..=0x7fff_ffff;
 
