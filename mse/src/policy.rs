@@ -48,23 +48,6 @@ impl Policy {
         }
     }
 
-    /// How a client tells a tracker over HTTP: query parameters to append, without a leading `&`.
-    #[must_use]
-    pub const fn tracker_parameters(self) -> &'static str {
-        match self {
-            Self::Disabled => "",
-            Self::Allowed | Self::Preferred => "supportcrypto=1",
-            Self::Required => "supportcrypto=1&requirecrypto=1",
-        }
-    }
-
-    /// How a client tells its peers: the value of key `e` in the extended handshake (BEP 10), and bit 0x01
-    /// of the flags in a peer exchange (BEP 11).
-    #[must_use]
-    pub const fn prefers_encryption(self) -> u8 {
-        matches!(self, Self::Preferred | Self::Required) as u8
-    }
-
     /// What to offer first: RC4 alone under every policy. Offering plaintext too makes most clients select it,
     /// and forbids the initial payload.
     #[must_use]

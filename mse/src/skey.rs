@@ -14,14 +14,6 @@ use crate::keys;
 pub struct InfoHash(pub [u8; 20]);
 
 impl InfoHash {
-    /// Cuts a v2 (SHA-256) info hash to the length the handshake uses.
-    #[must_use]
-    pub fn from_v2(hash: &[u8; 32]) -> Self {
-        let mut short = [0; 20];
-        short.copy_from_slice(&hash[..20]);
-        Self(short)
-    }
-
     /// Parses 40 hexadecimal digits (v1) or 64 (v2, then cut); `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

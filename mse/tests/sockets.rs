@@ -88,7 +88,7 @@ fn policies_meet_as_the_table_says() {
             Ok(connection) => {
                 assert_eq!(Some(connection.attempt), expected, "{ours:?} to {theirs:?}");
                 let rc4 = connection.attempt == Attempt::Mse;
-                assert_eq!(connection.method() == Method::Rc4, rc4);
+                assert_eq!(connection.stream.method() == Method::Rc4, rc4);
                 converse(connection);
                 assert_eq!(server.join().ok(), expected);
             }
@@ -113,7 +113,7 @@ fn a_peer_that_wants_the_payload_in_the_clear_is_reached_unless_rc4_is_required(
             Ok(connection) => {
                 assert_ne!(policy, Policy::Required);
                 assert_eq!(connection.attempt, Attempt::MseAnyPayload);
-                assert_eq!(connection.method(), Method::Plaintext);
+                assert_eq!(connection.stream.method(), Method::Plaintext);
                 converse(connection);
                 assert_eq!(server.join().ok(), Some(Attempt::Mse));
             }
@@ -170,7 +170,7 @@ fn private_methods_work_between_peers_that_know_them_and_fall_away_with_others()
         dialler.methods = Methods::PRIVATE;
         dialler.group = group;
         let connection = dialler.dial(address, &handshake(b'a')).expect("one method is common");
-        assert_eq!(connection.method(), expected);
+        assert_eq!(connection.stream.method(), expected);
         converse(connection);
         server.join().expect("no panic");
     }

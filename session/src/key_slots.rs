@@ -144,14 +144,6 @@ pub fn store(flash: &mut impl Flash, content: &[u8]) -> Result<(), SlotError> {
     }
 }
 
-/// Overwrites both slots, so that the device belongs to no lab.
-///
-/// - Errors: [`SlotError::Flash`].
-pub fn clear(flash: &mut impl Flash) -> Result<(), SlotError> {
-    flash.erase(Slot::A)?;
-    Ok(flash.erase(Slot::B)?)
-}
-
 /// Lays `content` down as the first slot of an otherwise empty store, to be flashed as an image.
 ///
 /// Returns its length, or nothing if `out` is too short. Fill the rest of the slot with `0xff`.

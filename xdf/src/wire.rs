@@ -50,12 +50,6 @@ impl Tag {
     pub const fn number(self) -> u16 {
         self as u16
     }
-
-    /// Says whether the content begins with a stream id.
-    #[must_use]
-    pub const fn has_stream(self) -> bool {
-        !matches!(self, Self::FileHeader | Self::Boundary)
-    }
 }
 
 /// How a stream's values are stored. All are little-endian.

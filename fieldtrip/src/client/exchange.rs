@@ -19,10 +19,6 @@ impl Client {
         if command.is_writing() { self.settling(exchange) } else { self.retrying(exchange) }
     }
 
-    pub(super) fn send_only(&mut self, command: Command, payload: &[&[u8]]) -> Result<(), ClientError> {
-        self.settling(|client| client.send(command, payload))
-    }
-
     /// Runs an exchange that may run again if a kept connection turns out to be closed: it only reads.
     pub(super) fn retrying<R>(
         &mut self,

@@ -62,11 +62,6 @@ impl Follower {
         self
     }
 
-    /// The client, for requests of other kinds.
-    pub fn client(&mut self) -> &mut Client {
-        &mut self.client
-    }
-
     /// Waits for what is new; `None` if there was nothing in time.
     ///
     /// - Errors: those of the client. Calling again goes on where it stopped, over a new connection if need be.

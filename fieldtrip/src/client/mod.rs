@@ -73,12 +73,6 @@ impl Client {
         self.request(Command::PutHeader, &[&fixed, &chunks]).map(drop)
     }
 
-    /// As [`Client::put_header`], without a reply. Old servers do not know this: see the crate's documentation.
-    pub fn put_header_unanswered(&mut self, header: &Header) -> Result<(), ClientError> {
-        let (fixed, chunks) = self.encode_header(header);
-        self.send_only(Command::PutHeaderUnanswered, &[&fixed, &chunks])
-    }
-
     /// Appends samples.
     ///
     /// - Shape: samples × channels, one row per sample.
@@ -94,26 +88,10 @@ impl Client {
         self.request(Command::PutSamples, &[&block.encode(self.options.order), &values]).map(drop)
     }
 
-    /// As [`Client::put_sample_bytes`], without a reply. Old servers do not know this.
-    pub fn put_sample_bytes_unanswered(
-        &mut self,
-        block: SamplesDefinition,
-        values: &[u8],
-    ) -> Result<(), ClientError> {
-        let values = self.in_order(block, values);
-        self.send_only(Command::PutSamplesUnanswered, &[&block.encode(self.options.order), &values])
-    }
-
     /// Appends events.
     pub fn put_events(&mut self, events: &[Event]) -> Result<(), ClientError> {
         let payload = self.encode_events(events);
         self.request(Command::PutEvents, &[&payload]).map(drop)
-    }
-
-    /// As [`Client::put_events`], without a reply. Old servers do not know this.
-    pub fn put_events_unanswered(&mut self, events: &[Event]) -> Result<(), ClientError> {
-        let payload = self.encode_events(events);
-        self.send_only(Command::PutEventsUnanswered, &[&payload])
     }
 
     /// Reads the header and the totals.

@@ -55,17 +55,6 @@ fn every_command_works_in_every_style_and_order() {
 }
 
 #[test]
-fn unanswered_requests_are_carried_out() {
-    let server = server();
-    let mut client = client(&server, Options::default());
-    client.put_header_unanswered(&header()).unwrap();
-    let block = SamplesDefinition::new(2, 1, DataType::Int16).unwrap();
-    client.put_sample_bytes_unanswered(block, &[1, 0, 2, 0]).unwrap();
-    client.put_events_unanswered(&[Event::text(0, "a", "b")]).unwrap();
-    assert_eq!(client.header().unwrap().1, Totals { samples: 1, events: 1 });
-}
-
-#[test]
 fn a_row_of_requests_is_answered_in_order_however_long_it_is() {
     let server = server();
     let mut client = client(&server, Options::default());

@@ -77,11 +77,6 @@ impl RecordedSession {
         &self.header
     }
 
-    /// Where it is.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// How many samples there are, counted.
     pub fn sample_count(&self) -> u64 {
         self.sample_count

@@ -106,11 +106,6 @@ impl Recording {
         self.finish_session()
     }
 
-    /// Where it writes.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     #[cfg(test)]
     pub(super) fn with_longest_file(mut self, bytes: u64) -> Self {
         self.longest_file = bytes;

@@ -71,16 +71,6 @@ impl Event {
             order.convert(data_type.size(), out.get_mut(start..).unwrap_or_default());
         }
     }
-
-    /// The kind as text, if it is text.
-    pub fn kind_text(&self) -> Option<String> {
-        (self.kind_type == DataType::Char).then(|| String::from_utf8_lossy(&self.kind).into_owned())
-    }
-
-    /// The value as text, if it is text.
-    pub fn value_text(&self) -> Option<String> {
-        (self.value_type == DataType::Char).then(|| String::from_utf8_lossy(&self.value).into_owned())
-    }
 }
 
 /// One event inside a message, checked against its own lengths.

@@ -31,14 +31,6 @@ pub struct Connection {
     pub info_hash: Option<InfoHash>,
 }
 
-impl Connection {
-    /// How the payload goes over the wire.
-    #[must_use]
-    pub fn method(&self) -> Method {
-        self.stream.method()
-    }
-}
-
 /// Dials peers and remembers what worked with whom.
 #[derive(Debug)]
 pub struct Dialler {

@@ -88,7 +88,6 @@ fn required_accepts_no_plaintext_and_offers_none() {
         assert_eq!(offer.methods, Methods::RC4);
         assert_eq!(offer.initial_payload, handshake.encode());
     }
-    assert!(Policy::Required.tracker_parameters().contains("requirecrypto=1"));
 }
 
 #[test]
