@@ -16,7 +16,6 @@
 //! read the compressed variant (`.xdfz`).
 #![forbid(unsafe_code)]
 
-mod bids;
 mod clock;
 mod header;
 mod jitter;
@@ -28,7 +27,6 @@ mod values;
 mod wire;
 mod writer;
 
-pub use bids::{Entities, NameError};
 pub use clock::ClockOffset;
 pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
 pub use load::{Clocks, Jitter, RecordedStream, Recording};

@@ -102,12 +102,6 @@ impl<R: Read + Seek> Reader<R> {
         (self.at.min(self.framer.window.len()), self.framer.window.len())
     }
 
-    /// Returns the header of a stream that has been met.
-    #[must_use]
-    pub fn stream(&self, id: u32) -> Option<&StreamHeader> {
-        self.streams.get(&id).map(|stream| &stream.header)
-    }
-
     fn event(&self, step: Step) -> Option<Event<'_>> {
         Some(match step {
             Step::Again | Step::Done => return None,

@@ -158,20 +158,6 @@ impl StreamWriter {
         self.account(self.slot.push_numbers(stamps, values))
     }
 
-    /// Appends numeric samples from their little-endian bytes; never waits for the disk.
-    ///
-    /// - Units: as [`StreamWriter::push`].
-    /// - Shape: as [`StreamWriter::push`], each value in the format's bytes.
-    /// - Errors: [`PushError`]; nothing of the call is then recorded.
-    pub fn push_bytes(&self, stamps: &[f64], values: &[u8]) -> Result<(), PushError> {
-        let width = self.slot.format().value_bytes().ok_or(PushError::Format)?;
-        if !values.len().is_multiple_of(width) {
-            return Err(PushError::Shape);
-        }
-        self.check(self.slot.format(), stamps.len(), values.len() / width)?;
-        self.account(self.slot.push_bytes(stamps, values))
-    }
-
     /// Appends text samples; never waits for the disk.
     ///
     /// - Units, shape, errors: as [`StreamWriter::push`].

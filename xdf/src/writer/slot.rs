@@ -45,19 +45,6 @@ impl Slot {
         })
     }
 
-    /// Appends numbers given as bytes; returns the bytes that memory grew by; none if the stream is closed.
-    pub(crate) fn push_bytes(&self, stamps: &[f64], values: &[u8]) -> Option<usize> {
-        let row_bytes = self.channel_count * self.format.value_bytes().unwrap_or(1);
-        self.append(stamps, |pending| {
-            pending.bytes.reserve(stamps.len() * (9 + row_bytes));
-            for (&stamp, row) in stamps.iter().zip(values.chunks_exact(row_bytes)) {
-                pending.begin_sample(stamp, self.interval);
-                pending.bytes.extend_from_slice(row);
-                pending.end_sample(stamp);
-            }
-        })
-    }
-
     /// Appends texts; returns the bytes that memory grew by; none if the stream is closed.
     pub(crate) fn push_text<S: AsRef<[u8]>>(&self, stamps: &[f64], values: &[S]) -> Option<usize> {
         self.append(stamps, |pending| {
