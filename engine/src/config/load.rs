@@ -189,11 +189,6 @@ impl LoadReport {
         self.attempts.iter().find(loaded).map(|attempt| &attempt.origin)
     }
 
-    /// Whether no candidate failed.
-    pub fn is_clean(&self) -> bool {
-        self.attempts.iter().all(|attempt| matches!(attempt.outcome, Outcome::Loaded { .. }))
-    }
-
     /// Writes the report to the log. A candidate that failed is always printed, whatever the log level.
     fn log(&self) {
         for attempt in &self.attempts {

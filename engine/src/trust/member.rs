@@ -165,11 +165,6 @@ impl Member {
         RekeyLimits { lifetime: self.key_lifetime, ..RekeyLimits::default() }
     }
 
-    /// The lab.
-    pub fn lab(&self) -> &Lab {
-        &self.lab
-    }
-
     /// What this device proves itself with at present; its certificate may be renewed while the process runs.
     pub fn credentials(&self) -> impl Deref<Target = Credentials> + use<> {
         struct Held(Arc<Locked<Credentials>>);
