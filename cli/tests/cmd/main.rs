@@ -12,6 +12,8 @@ mod ft;
 mod harness;
 mod json;
 mod look;
+#[cfg(target_os = "linux")]
+mod mse;
 #[cfg(unix)]
 mod others;
 #[cfg(unix)]

@@ -16,6 +16,7 @@ mod socks5;
 use core::fmt;
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -32,6 +33,8 @@ use crate::skey::InfoHash;
 
 /// Connections carried at once, in either direction; what comes beyond is closed.
 const CONNECTIONS: usize = 512;
+/// Pause before connections are taken again after the system refused one.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a sidecar did with one connection.
 #[derive(Debug)]
@@ -46,6 +49,9 @@ pub enum Event {
     },
     /// It was not carried.
     Failed(Failed),
+    /// The system refuses further connections for now, usually for want of descriptors or threads. Those that are open
+    /// go on; said once, until a connection is carried again.
+    Full(io::Error),
     /// It is being carried.
     Opened {
         /// The peer.
@@ -66,6 +72,10 @@ impl fmt::Display for Event {
                 write!(f, "{peer} closed, {to} bytes to it, {from} from it")
             }
             Self::Failed(failed) => failed.fmt(f),
+            Self::Full(error) => write!(
+                f,
+                "no further connection can be carried yet: {error}; close some, or raise the limits (ulimit -n, -u)"
+            ),
             Self::Opened { peer, info_hash, method, .. } => {
                 write!(f, "{peer} opened, {method}")?;
                 info_hash.map_or(Ok(()), |info_hash| write!(f, ", {info_hash}"))
@@ -143,31 +153,74 @@ pub trait Carry: Send + Sync + 'static {
 
 /// Accepts connections for as long as the listener lives, each on a thread of its own.
 ///
-/// - Errors: the listener's.
+/// What the system lacks for now, such as descriptors, does not end it: connections wait until there are some again.
+///
+/// - Errors: the socket does not listen.
 pub fn serve(
     listener: &TcpListener,
     sidecar: Arc<impl Carry>,
     observe: impl Fn(Event) + Clone + Send + 'static,
 ) -> io::Result<()> {
     let carried = Arc::new(AtomicUsize::new(0));
+    let mut is_full = false;
     loop {
-        let (socket, _) = match listener.accept() {
-            Ok(accepted) => accepted,
-            // The peer left before we came: its affair.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-            Err(error) => return Err(error),
-        };
-        if carried.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-            carried.fetch_sub(1, Ordering::Relaxed);
-            continue;
+        let (sidecar, seat, observe_one) = (sidecar.clone(), carried.clone(), observe.clone());
+        let taken = listener.accept().and_then(|(socket, _)| carry_apart(socket, seat, sidecar, observe_one));
+        match taken {
+            Ok(()) => is_full = false,
+            Err(error) => match Fault::of(&error) {
+                Fault::Listener => return Err(error),
+                Fault::Peer => {}
+                Fault::System => {
+                    if !core::mem::replace(&mut is_full, true) {
+                        observe(Event::Full(error));
+                    }
+                    // Nothing tells when there are descriptors again.
+                    thread::sleep(ACCEPT_PAUSE);
+                }
+            },
         }
-        let (sidecar, observe, seat) = (sidecar.clone(), observe.clone(), Seat(carried.clone()));
-        thread::Builder::new().spawn(move || {
-            let _seat = seat;
-            if let Err(failed) = sidecar.carry(socket, &observe) {
-                observe(Event::Failed(failed));
-            }
-        })?;
+    }
+}
+
+/// Carries one connection on a thread of its own, or closes it if there are too many.
+fn carry_apart(
+    socket: TcpStream,
+    carried: Arc<AtomicUsize>,
+    sidecar: Arc<impl Carry>,
+    observe: impl Fn(Event) + Send + 'static,
+) -> io::Result<()> {
+    let others = carried.fetch_add(1, Ordering::Relaxed);
+    let seat = Seat(carried);
+    if others >= CONNECTIONS {
+        return Ok(());
+    }
+    let carry = move || {
+        let _seat = seat;
+        if let Err(failed) = sidecar.carry(socket, &observe) {
+            observe(Event::Failed(failed));
+        }
+    };
+    thread::Builder::new().spawn(carry).map(drop)
+}
+
+/// Which side made a connection fail before it was carried.
+enum Fault {
+    /// It cannot go on.
+    Listener,
+    /// The peer left before it was taken.
+    Peer,
+    /// The system lacks something that comes back: descriptors, memory, threads, the network.
+    System,
+}
+
+impl Fault {
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted => Self::Peer,
+            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Self::Listener,
+            _ => Self::System,
+        }
     }
 }
 
