@@ -79,17 +79,19 @@ fn header() -> Header {
 pub(crate) struct Wire {
     pub(crate) address: String,
     seen: Arc<Mutex<Vec<u8>>>,
-    /// What went over the newest connection, from the joining end and to it.
-    newest: Arc<[Mutex<Vec<u8>>; 2]>,
+    newest: Arc<Mutex<Arc<Passed>>>,
     flip_at: Arc<AtomicUsize>,
 }
+
+/// What went over one connection, from the joining end and to it. The end of one may come after the beginning of the next.
+type Passed = [Mutex<Vec<u8>>; 2];
 
 impl Wire {
     pub(crate) fn to(there: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound").to_string();
         let (seen, flip_at) = (Arc::default(), Arc::new(AtomicUsize::new(usize::MAX)));
-        let newest: Arc<[Mutex<Vec<u8>>; 2]> = Arc::default();
+        let newest = Arc::<Mutex<Arc<Passed>>>::default();
         let wire = Self {
             address,
             seen: Arc::clone(&seen),
@@ -101,13 +103,14 @@ impl Wire {
             for here in listener.incoming().map_while(Result::ok) {
                 let far = TcpStream::connect(&there).expect("the other end");
                 let ends = |one: &TcpStream| one.try_clone().expect("a socket");
-                newest.iter().for_each(|bytes| bytes.lock().expect("whole").clear());
-                let (seen_there, newest_there) = (Arc::clone(&seen), Arc::clone(&newest));
+                let passed = Arc::<Passed>::default();
+                *newest.lock().expect("whole") = Arc::clone(&passed);
+                let (seen_there, passed_there) = (Arc::clone(&seen), Arc::clone(&passed));
                 let (flip, from, to) = (Arc::clone(&flip_at), ends(&here), ends(&far));
-                thread::spawn(move || pass_on(from, to, [&seen_there, &newest_there[0]], &flip));
-                let (seen_here, newest_here) = (Arc::clone(&seen), Arc::clone(&newest));
+                thread::spawn(move || pass_on(from, to, [&seen_there, &passed_there[0]], &flip));
+                let seen_here = Arc::clone(&seen);
                 let never = AtomicUsize::new(usize::MAX);
-                thread::spawn(move || pass_on(far, here, [&seen_here, &newest_here[1]], &never));
+                thread::spawn(move || pass_on(far, here, [&seen_here, &passed[1]], &never));
             }
         });
         wire
@@ -115,7 +118,8 @@ impl Wire {
 
     /// How often each end has changed its key over the newest connection.
     pub(crate) fn rekeys(&self) -> [usize; 2] {
-        let [there, back] = &*self.newest;
+        let newest = Arc::clone(&self.newest.lock().expect("whole"));
+        let [there, back] = &*newest;
         [(there, MESSAGES_1_AND_3), (back, MESSAGE_2)].map(|(bytes, handshake)| {
             let bytes = bytes.lock().expect("whole");
             Records(bytes.get(handshake..).unwrap_or_default()).filter(|kind| *kind == REKEY).count()
