@@ -19,6 +19,7 @@ use schwann_proto::wire::sample::Layout;
 use schwann_session::{HalfOpenLimits, Roles};
 
 use self::conversation::{Conversation, Next};
+use self::turns::Turns;
 use super::fanout::{Draining, Fanout, Stuck};
 use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
@@ -116,6 +117,11 @@ struct Server {
     /// Sockets of the responder that may have more datagrams.
     unanswered: Vec<usize>,
     conversations: HashMap<usize, Conversation>,
+    turns: Turns,
+    /// When the next of those that wait for it has a turn.
+    next_turn: Option<Instant>,
+    /// Whether the log says that handshakes wait; strangers decide how often they do.
+    has_told_of_turns: bool,
     next_connection: usize,
     /// When to look for clients again after the system refused to let one in.
     accept_again: Option<Instant>,
@@ -157,6 +163,9 @@ impl Server {
             responder,
             unanswered: Vec::new(),
             conversations: HashMap::new(),
+            turns: Turns::new(Instant::now()),
+            next_turn: None,
+            has_told_of_turns: false,
             next_connection: CONNECTIONS,
             accept_again: None,
             draining: Draining::default(),
@@ -170,7 +179,7 @@ impl Server {
             let deadline = self.conversations.values().filter_map(Conversation::deadline).min();
             let timeout = match self.unanswered.is_empty() {
                 true => {
-                    let checks = [Some(self.responder.next_check()), self.accept_again];
+                    let checks = [Some(self.responder.next_check()), self.accept_again, self.next_turn];
                     let next = deadline.into_iter().chain(checks.into_iter().flatten()).min();
                     next.map(|at| at.saturating_duration_since(Instant::now()))
                 }
@@ -187,6 +196,7 @@ impl Server {
                 }
             }
             let now = Instant::now();
+            self.give_turns(now);
             if self.responder.next_check() <= now {
                 self.conversations.values_mut().for_each(|one| one.look_after_key(&self.shared));
                 // Certificates expire with time.
@@ -293,9 +303,39 @@ impl Server {
 
     fn converse(&mut self, token: usize, writable: bool) {
         let Some(conversation) = self.conversations.get_mut(&token) else { return };
-        if conversation.advance(&self.shared, writable) == Next::Part {
+        let was_stranger = conversation.is_stranger();
+        let next = conversation.advance(&self.shared, writable);
+        if was_stranger && conversation.link().is_sealed() {
+            self.turns.met(conversation.link().place().network(), Instant::now());
+        }
+        if next == Next::Part {
             self.part(token);
         }
+    }
+
+    /// Answers as many handshakes as there are turns for.
+    fn give_turns(&mut self, now: Instant) {
+        let waiting = self.conversations.iter().filter(|(_, one)| one.waits_for_turn());
+        let mut waiting: Vec<_> =
+            waiting.map(|(token, one)| (*token, one.link().place().network())).collect();
+        let next_turn = loop {
+            let token = match self.turns.next(&waiting, now) {
+                Ok(token) => token,
+                Err(next_turn) => break next_turn,
+            };
+            waiting.retain(|(waits, _)| *waits != token);
+            let Some(conversation) = self.conversations.get_mut(&token) else { continue };
+            if conversation.begin_securing(&self.shared) == Next::Part {
+                self.part(token);
+            }
+        };
+        if next_turn.is_some() && !core::mem::replace(&mut self.has_told_of_turns, true) {
+            let name = self.shared.advertisement.info().name();
+            log::warning!(
+                "{name}: more handshakes begin than are answered at a time; computers without an earlier session wait"
+            );
+        }
+        self.next_turn = next_turn;
     }
 
     fn part(&mut self, token: usize) {
@@ -365,3 +405,4 @@ fn register(registry: &Registry, conversation: &Conversation, token: usize) -> b
 }
 
 mod conversation;
+mod turns;

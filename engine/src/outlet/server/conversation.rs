@@ -53,6 +53,8 @@ pub(super) struct Conversation {
 }
 
 enum Role {
+    /// The client began a handshake and has no turn yet; this is what it has said.
+    Waiting { received: Vec<u8>, deadline: Instant },
     /// The client shakes hands; what it wants comes sealed.
     Securing { responder: Box<Responder>, deadline: Instant },
     /// The request has not arrived completely.
@@ -128,7 +130,8 @@ impl Conversation {
     /// When the client's time is up, unless it is a consumer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.role {
-            Role::Securing { deadline, .. }
+            Role::Waiting { deadline, .. }
+            | Role::Securing { deadline, .. }
             | Role::Asking { deadline, .. }
             | Role::Answering { deadline, .. }
             | Role::Closing { deadline } => Some(*deadline),
@@ -139,6 +142,11 @@ impl Conversation {
     /// Whether the client has neither become a consumer nor proved who it is.
     pub(super) fn is_stranger(&self) -> bool {
         self.deadline().is_some() && !self.link.is_sealed()
+    }
+
+    /// Whether the client waits for its turn to shake hands.
+    pub(super) fn waits_for_turn(&self) -> bool {
+        matches!(self.role, Role::Waiting { .. })
     }
 
     /// Proves the end of a sealed stream to its consumer, if everything before has gone out.
@@ -198,6 +206,7 @@ impl Conversation {
         }
         match &mut self.role {
             Role::Asking { .. } => self.listen(shared),
+            Role::Waiting { .. } => self.wait_for_turn(),
             Role::Securing { .. } => self.secure(shared),
             Role::Answering { .. } => self.answer(),
             Role::Closing { .. } => match self.hear(&mut Vec::new()) {
@@ -248,7 +257,13 @@ impl Conversation {
         if !self.link.is_sealed() && !received.is_empty() {
             match shared.greet(&received) {
                 Greeting::Plain => {}
-                Greeting::Sealed => return self.begin_securing(shared, &received),
+                Greeting::Sealed if heard == Heard::Nothing => {
+                    let deadline = Instant::now() + HANDSHAKE_LIMIT;
+                    self.role = Role::Waiting { received, deadline };
+                    return Next::Keep;
+                }
+                // A client that is gone is not worth an answer.
+                Greeting::Sealed => return Next::Part,
                 Greeting::Unclear if heard == Heard::Nothing => return self.keep(received),
                 Greeting::RefusedPlain => {
                     self.note_refused(shared, Refusal::PlainPeer);
@@ -289,10 +304,26 @@ impl Conversation {
         Next::Keep
     }
 
-    fn begin_securing(&mut self, shared: &Shared, received: &[u8]) -> Next {
-        let deadline = Instant::now() + HANDSHAKE_LIMIT;
+    /// Keeps what a client says before its turn.
+    fn wait_for_turn(&mut self) -> Next {
+        let Role::Waiting { received, .. } = &mut self.role else { return Next::Keep };
+        let mut so_far = core::mem::take(received);
+        let heard = self.hear(&mut so_far);
+        if let Role::Waiting { received, .. } = &mut self.role {
+            *received = so_far;
+        }
+        match heard {
+            Heard::Nothing => Next::Keep,
+            Heard::Enough | Heard::End => Next::Part,
+        }
+    }
+
+    /// Gives the client its turn: begins to answer its handshake.
+    pub(super) fn begin_securing(&mut self, shared: &Shared) -> Next {
+        let Role::Waiting { received, deadline } = &mut self.role else { return Next::Keep };
+        let (received, deadline) = (core::mem::take(received), *deadline);
         self.role = Role::Securing { responder: Box::new(Responder::new()), deadline };
-        self.shake_hands(shared, received)
+        self.shake_hands(shared, &received)
     }
 
     /// Goes on with a handshake.
