@@ -2,7 +2,7 @@
 #![no_main]
 
 #[allow(dead_code, reason = "the engine uses all of it")]
-#[path = "../../engine/src/net/lab_update.rs"]
+#[path = "../../engine/src/trust/update.rs"]
 mod lab_update;
 
 use lab_update::{Assembly, pieces};
