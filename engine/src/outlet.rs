@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use schwann_proto::stream::{BufferUnit, ChannelFormat};
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::sample::{ByteOrder, Layout, Value};
+use schwann_session::HANDSHAKE_PREFIX;
 
 pub use self::fanout::ConsumerStatus;
 use self::fanout::{Fanout, Route, Sending};
@@ -133,9 +134,6 @@ impl Watcher for Shared {
         self.fanout.call_server();
     }
 }
-
-/// How a secure session begins (spec: secure-session §3.2).
-const HANDSHAKE_PREFIX: &[u8] = b"LSL:secure/";
 
 /// The pushing side; one thread at a time.
 struct Producer {

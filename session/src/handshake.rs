@@ -98,3 +98,6 @@ pub const ALERT: u8 = 0xFF;
 
 /// Longest time for a whole handshake; whoever drives it closes the connection then.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How the first bytes of a connection ask for a secure session (spec: secure-session §3.2).
+pub const HANDSHAKE_PREFIX: &[u8] = b"LSL:secure/";

@@ -79,8 +79,8 @@ pub use fingerprint::Fingerprint;
 #[cfg(feature = "alloc")]
 pub use half_open::{HalfOpenLimits, Network};
 pub use handshake::{
-    ALERT, BareResponder, ClassicSuite, Context, Desk, Established, HANDSHAKE_LIMIT, Initiator, PeerIdentity,
-    Progress, Responder, Room, Suite,
+    ALERT, BareResponder, ClassicSuite, Context, Desk, Established, HANDSHAKE_LIMIT, HANDSHAKE_PREFIX,
+    Initiator, PeerIdentity, Progress, Responder, Room, Suite,
 };
 pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
 pub use layer::{Layer, LayerError, Opened, Truncated};

@@ -6,7 +6,7 @@ use schwann_proto::{
     stream::ChannelFormat,
     wire::{ByteWriter, Sink as _, feed::RequestReader},
 };
-use schwann_session::{Datagrams, Layer as _, UnixSeconds};
+use schwann_session::{Datagrams, HANDSHAKE_PREFIX, Layer as _, UnixSeconds};
 
 use self::{
     answer::{Answer, answer_to, put_answer},
@@ -221,8 +221,8 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
                 return self.give_up();
             }
             let said = self.intake.plain();
-            let same = said.iter().zip(SECURE).take_while(|(a, b)| a == b).count();
-            if same == SECURE.len() {
+            let same = said.iter().zip(HANDSHAKE_PREFIX).take_while(|(a, b)| a == b).count();
+            if same == HANDSHAKE_PREFIX.len() {
                 return self.begin_shaking(host, surroundings);
             }
             if same == said.len() {
@@ -382,8 +382,6 @@ pub(crate) fn fits(description: &Description<'_>, samples: &Consumer<'_>, tx: us
         && longest + 9 + 2 * schwann_session::RECORD_OVERHEAD <= tx
 }
 
-/// How a peer begins that wants a secure session.
-const SECURE: &[u8] = b"LSL:secure/";
 /// How long a peer may take to say what it wants, to prove who it is, or to take what it asked for, in
 /// microseconds.
 const PATIENCE: u64 = 10_000_000;

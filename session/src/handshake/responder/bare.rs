@@ -8,7 +8,7 @@ use crate::{
     Refusal, Secure,
     control::{self, Welcome},
     handshake::{
-        ALERT, ClassicSuite, Context, Established, Progress, Suite,
+        ALERT, ClassicSuite, Context, Established, HANDSHAKE_PREFIX, Progress, Suite,
         initiator::no_entropy,
         message::{self, LENGTH_LEN, MAX_MESSAGE, Proven, Side},
         room::Room,
@@ -336,7 +336,7 @@ fn parse_first_line(line: &[u8]) -> Result<Option<Suite>, Refusal> {
             return Ok(None);
         }
     }
-    match line.strip_prefix(b"LSL:secure/") {
+    match line.strip_prefix(HANDSHAKE_PREFIX) {
         None => Err(Refusal::PlainPeer),
         Some([b'0', b' ', ..]) => Err(Refusal::PeerTooOld),
         Some([b'1', b' ', ..]) => Err(Refusal::Malformed),
