@@ -32,7 +32,9 @@ pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
 pub use load::{Clocks, Jitter, RecordedStream, Recording};
 pub use reader::{Damage, DamageKind, Event, ReadError, Reader};
 pub use repair::{Repair, RepairError, repair, repair_into};
-pub use survey::{ClockQuality, Gap, StreamSurvey, Survey};
+pub use survey::{
+    ANOTHER_CLOCK, ClockQuality, GAP_PERIODS, GAP_SECONDS, Gap, LONGEST_BLOCK, StreamSurvey, Survey,
+};
 pub use values::{Number, Values};
 pub use wire::{BOUNDARY, Format, MAGIC, Tag};
 pub use writer::{

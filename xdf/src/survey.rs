@@ -207,7 +207,7 @@ impl Tally {
 
     fn take_in_stamps(&mut self, stamps: &[f64]) {
         let rate = self.survey.header.nominal_rate;
-        let longest = GAP_SECONDS.max(GAP_SAMPLES * self.survey.header.interval());
+        let longest = GAP_SECONDS.max(GAP_PERIODS * self.survey.header.interval());
         self.survey.sample_count += stamps.len() as u64;
         for &stamp in stamps {
             self.survey.first_stamp.get_or_insert(stamp);
@@ -307,14 +307,15 @@ fn quality(offsets: &[ClockOffset]) -> ClockQuality {
     }
 }
 
-/// A regular stream has a gap where stamps are further apart than this, and than [`GAP_SAMPLES`] intervals:
-/// less is the jitter of senders that send in blocks.
-const GAP_SECONDS: f64 = 0.1;
-const GAP_SAMPLES: f64 = 2.5;
+/// A regular stream has a gap where stamps are further apart than this, and than [`GAP_PERIODS`] periods:
+/// less is the jitter of senders that stamp on arrival or send in blocks.
+pub const GAP_SECONDS: f64 = 0.1;
+/// See [`GAP_SECONDS`]; in periods of the nominal rate.
+pub const GAP_PERIODS: f64 = 2.5;
 /// A longer block than this, in seconds, does not excuse a gap.
-const LONGEST_BLOCK: f64 = 2.0;
+pub const LONGEST_BLOCK: f64 = 2.0;
 /// Stamps that go back by more than this, in seconds, are those of another clock.
-const ANOTHER_CLOCK: f64 = 1.0;
+pub const ANOTHER_CLOCK: f64 = 1.0;
 /// A clock is measured within so many seconds before and after it is reset.
 const RESET_SECONDS: f64 = 15.0;
 /// Bytes between two words on progress.

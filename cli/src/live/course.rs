@@ -5,6 +5,8 @@
 
 use alloc::collections::VecDeque;
 
+use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK};
+
 /// The course of a stream's stamps.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
@@ -218,14 +220,6 @@ impl Course {
 const WINDOW: f64 = 5.0;
 /// Over less than this, in seconds, the jitter of stamps would weigh more than what is measured.
 const RATE_FROM: f64 = 0.3;
-/// A regular stream has a gap where stamps are further apart than this and than [`GAP_PERIODS`] periods, as
-/// in `schwann info`: less is the jitter of senders that stamp on arrival or send in blocks.
-const GAP_SECONDS: f64 = 0.1;
-const GAP_PERIODS: f64 = 2.5;
-/// A longer block than this, in seconds, does not excuse a gap.
-const LONGEST_BLOCK: f64 = 2.0;
-/// Stamps that go back by more than this, in seconds, are those of another clock.
-const ANOTHER_CLOCK: f64 = 1.0;
 
 #[cfg(test)]
 mod tests {
