@@ -273,6 +273,11 @@ impl fmt::Display for ResolveError {
 
 impl core::error::Error for ResolveError {}
 
+/// How long a continuous search remembers a stream that no longer answers, unless a program says otherwise.
+///
+/// - Source: liblsl `lsl_cpp.h`, the default of `continuous_resolver`.
+pub const FORGET_AFTER: Duration = Duration::from_secs(5);
+
 /// A timeout of this length or more never ends; liblsl calls it `LSL_FOREVER`.
 pub const FOREVER: Duration = Duration::from_secs(32_000_000);
 

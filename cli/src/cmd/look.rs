@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::inlet::Protection;
-use schwann::resolver::{ContinuousResolver, ResolveError};
+use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
 use schwann::security::{self, Explained};
 use schwann::{Config, Error};
 use serde_json::{Value, json};
@@ -331,7 +331,5 @@ const PAINT_EVERY: Duration = Duration::from_millis(100);
 /// Streams answer a search within this time, unless the network is very slow.
 const COMPLETE_AT_FIRST: Duration = Duration::from_millis(1200);
 const COMPLETE_AT_LAST: Duration = Duration::from_millis(1900);
-/// Source: liblsl's default of a continuous resolver.
-const FORGET_AFTER: Duration = Duration::from_secs(5);
 /// Streams that cannot be looked at, each of which is told.
 const PROBLEMS_MOST: usize = 20;

@@ -11,7 +11,7 @@ use std::{
 
 use schwann::{
     Config, StreamInfo,
-    resolver::{ContinuousResolver, ResolveError},
+    resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
 use super::{marker::Markers, monitor::Monitor, reading::Health};
@@ -242,7 +242,6 @@ fn query(sessions: &[String]) -> String {
     terms.collect::<Vec<_>>().join(" or ")
 }
 
-const FORGET_AFTER: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
 /// Rows at most.
 /// Streams of a lab answer within some milliseconds.

@@ -1,5 +1,7 @@
 //! Samples of any format on their way from an inlet to whoever wants them.
 
+use core::time::Duration;
+
 use schwann::{Error, Inlet, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::sample::Value;
@@ -166,6 +168,19 @@ fn pull_texts(
     Ok(count)
 }
 
+/// How long the samples of a stream gather between two pulls.
+///
+/// - Units: the nominal rate in Hz.
+pub(super) fn pause(nominal_rate: f64) -> Duration {
+    if nominal_rate > EAGER_UP_TO { BATCH } else { Duration::ZERO }
+}
+
+/// Longest wait of a receiving thread before it looks whether to stop, in seconds.
+pub(super) const PATIENCE: f64 = 0.1;
+/// Streams up to this rate, in Hz, are pulled as samples come; faster ones every [`BATCH`], because a
+/// system call per sample would cost more than it tells.
+const EAGER_UP_TO: f64 = 1000.0;
+const BATCH: Duration = Duration::from_millis(5);
 /// The most values of one chunk: what fits a second-level cache.
 const VALUES_MAX: usize = 1 << 16;
 const ROWS_MAX: usize = 4096;

@@ -1,7 +1,6 @@
 //! Receives a stream to see how it is, and keeps nothing of it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -10,7 +9,7 @@ use schwann::inlet::{InletOptions, Protection, StreamEvent};
 use schwann::security::{PeerIdentity, Refusal};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::{Meter, Reading};
 use super::verdict::{Evidence, Reach, Verdict, judge};
 
@@ -156,7 +155,7 @@ impl Shared {
     fn pull(&self) {
         let Some(mut chunk) = self.open() else { return };
         let info = self.inlet.info();
-        let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
+        let pause = pause(info.nominal_rate());
         // Everybody wants to know the clock; the first question starts the measurement, in a thread of its own.
         let _not_known_yet = self.inlet.clock_offset(0.0);
         while !self.end.load(Ordering::Relaxed) {
@@ -223,9 +222,3 @@ impl State {
         (self.reach, self.since) = (reach, local_clock());
     }
 }
-
-/// Longest wait of the thread before it looks whether to end, in seconds.
-const PATIENCE: f64 = 0.1;
-/// Streams up to this rate, in Hz, are pulled as samples come, faster ones every [`BATCH`].
-const EAGER_UP_TO: f64 = 1000.0;
-const BATCH: Duration = Duration::from_millis(5);

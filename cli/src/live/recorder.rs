@@ -4,7 +4,6 @@
 //! What happens to a connection during the recording (a loss, a recovery, another clock at the sender) is
 //! in the file as a stream of its own, of type `RecorderEvents`, which is there if anything happened.
 
-use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,7 +12,7 @@ use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
 use schwann_xdf::{Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::Meter;
 pub(crate) use super::status::{Phase, StreamStatus, verdicts};
 use crate::exit::Problem;
@@ -197,7 +196,7 @@ impl Pulling {
             lock(&self.shared.state).change(Phase::Unreadable);
             return;
         };
-        let pause = if info.nominal_rate() > EAGER_UP_TO { BATCH } else { Duration::ZERO };
+        let pause = pause(info.nominal_rate());
         loop {
             // What has arrived by the time of the stop belongs to the recording.
             let last = self.stop.is_raised();
@@ -327,12 +326,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Longest wait of a thread before it looks whether to stop, in seconds.
-const PATIENCE: f64 = 0.1;
-/// Streams up to this rate, in Hz, are pulled as samples come; faster ones every [`BATCH`], because a
-/// system call per sample would cost more than it tells.
-const EAGER_UP_TO: f64 = 1000.0;
-const BATCH: Duration = Duration::from_millis(5);
 /// Source: LabRecorder `recording.cpp`, `offset_interval`.
 const OFFSET_EVERY: f64 = 5.0;
 const EVENTS_HEADER: &str = "<?xml version=\"1.0\"?><info><name>Recorder</name><type>RecorderEvents</type>\

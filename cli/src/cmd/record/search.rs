@@ -1,11 +1,10 @@
 //! Which streams are to be recorded, and which queries have found none.
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use schwann::resolver::ContinuousResolver;
+use schwann::resolver::{ContinuousResolver, FORGET_AFTER};
 use schwann::{Config, StreamInfo};
 
 use super::{Arguments, LOOK_EVERY, seconds_or_forever};
@@ -154,7 +153,5 @@ fn uid(info: &StreamInfo) -> String {
     info.uid().to_string_lossy().into_owned()
 }
 
-/// Source: liblsl's default of a continuous resolver.
-const FORGET_AFTER: Duration = Duration::from_secs(5);
 /// Names that are listed where a query finds nothing.
 const NAMES_SHOWN: usize = 12;

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use schwann::inlet::{InletOptions, StreamEvent};
-use schwann::resolver::ContinuousResolver;
+use schwann::resolver::{ContinuousResolver, FORGET_AFTER};
 use schwann::{Config, Error, Inlet, StreamInfo};
 use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_proto::stream::ChannelFormat;
@@ -270,7 +270,5 @@ fn labels(info: &StreamInfo) -> Vec<String> {
     labels
 }
 
-/// Source: liblsl's default of a continuous resolver.
-const FORGET_AFTER: Duration = Duration::from_secs(5);
 /// Seconds before a connection attempt looks whether to stop.
 const CONNECT_PATIENCE: f64 = 0.5;
