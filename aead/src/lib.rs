@@ -15,13 +15,13 @@
 //!
 //! Several messages at hand are sealed faster in one call: [`seal_batch`] and [`open_batch`] take messages
 //! with keys, nonces, headers and lengths of their own and put them side by side into the lanes of a vector
-//! unit.
+//! unit. [`ChunkedSealer`] cuts a large block into chunks and does that; [`parallel`] adds threads.
 //!
 //! A message that comes once in a while finds the code that seals it in no cache, and costs three times what it does in a
 //! loop. Whoever knows its nonce makes its key stream while nobody waits: [`Ahead`].
 //!
-//! No allocation, no global state, no thread, no clock: bytes and nonces come in as arguments. A nonce must never be
-//! used twice with the same key.
+//! No allocation (but by `parallel`, at its start), no global state, no clock: bytes and nonces come in as
+//! arguments. A nonce must never be used twice with the same key.
 //!
 //! # Kernels
 //!
@@ -87,7 +87,7 @@
 //!
 //! # What it does not do
 //!
-//! No other cipher; no nonces of its own; no streaming of one message; no protection
+//! No other cipher; no nonces for single messages and batches; no streaming of one message; no protection
 //! against a caller that repeats a nonce. It is new code: [`safety`] lists what could go wrong and what is done
 //! about it, and [`Kernel::Portable`] remains for those who prefer less of it.
 #![no_std]
@@ -97,12 +97,17 @@ extern crate std;
 
 mod batch;
 mod chacha20poly1305;
+mod chunked;
 pub mod ct;
 pub mod kernel;
 mod key;
+#[cfg(feature = "std")]
+pub mod parallel;
+
 pub mod safety;
 
 pub use batch::{Message, Refused, open_batch, seal_batch};
 pub use chacha20poly1305::{MAX_MESSAGE, OpenError, SealError, open_in_place, seal_in_place};
+pub use chunked::{ChunkSize, ChunkedError, ChunkedOpener, ChunkedSealer};
 pub use kernel::{Ahead, Kernel};
 pub use key::{Key, Nonce, Tag};

@@ -9,6 +9,8 @@
 //! - **Reads or writes outside a buffer.** Loads and stores take slices or references to arrays; their pointers
 //!   live for one instruction. Tails are masked by the hardware (AVX-512) or staged (others). A test runs every
 //!   kernel on buffers that end, or begin, at a page that cannot be touched.
+//! - **A closure that outlives its frame.** [`Workers`](crate::parallel::Workers) lends a borrowed closure to
+//!   threads. `kernel/crew.rs` does not return before every thread is done with it, even if one panics.
 //! - **Inline assembly that breaks its promises.** There are nine blocks. Six are all on registers: a
 //!   multiplication and a byte shuffle that the compiler would turn into something slower, the rounds of
 //!   ChaCha20 on all 32 registers, and the three that clear registers. Three touch memory: the two
@@ -25,7 +27,8 @@
 //!   every place of a batch; random batches against the portable kernel in every test run; `schwann-bench aead agree`
 //!   against AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola.
 //! - **Key stream that repeats.** Lengths that would wrap the block counter are refused before anything is
-//!   touched. The caller must never repeat a nonce; nothing here can know. Key stream made ahead serves once, and no key and nonce but
+//!   touched; [`ChunkedSealer`](crate::ChunkedSealer) counts its nonces and refuses when they end. Elsewhere the
+//!   caller must never repeat a nonce; nothing here can know. Key stream made ahead serves once, and no key and nonce but
 //!   its own.
 //!
 //! # Leaking

@@ -9,6 +9,8 @@ mod ahead;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[path = "ahead_absent.rs"]
 mod ahead;
+#[cfg(feature = "std")]
+pub(crate) mod crew;
 mod portable;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod scalar;
