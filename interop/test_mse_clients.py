@@ -21,7 +21,7 @@ SLOW = {"transmission"}
 
 @pytest.fixture(scope="module")
 def programs():
-    return clients.build()
+    return clients.programs_of_ours()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ RC4, BOTH, WITH_PRIVATE, UNKNOWN = "2", "3", "3000002", "fffffffe"
 
 @pytest.fixture(scope="module")
 def programs():
-    return clients.build()
+    return clients.programs_of_ours()
 
 
 @pytest.fixture
