@@ -9,8 +9,7 @@ use crate::wire::xml::Document;
 /// The verdicts of one description about queries, by query text.
 ///
 /// Several resolvers ask the same few queries every half second. When the cache is full, the older half of it is
-/// dropped. It knows nothing of the description: whoever changes that calls [`Self::clear`], or accepts old
-/// verdicts as the C library does.
+/// dropped. It knows nothing of the description: after a change it still returns old verdicts, as the C library does.
 #[derive(Clone, Debug)]
 pub struct QueryCache {
     capacity: usize,
