@@ -18,6 +18,7 @@ use schwann_session::{
     Responder, RevocationList, Suite,
 };
 use thief::{Memory, Recording, traffic_keys};
+use zeroize::Zeroizing;
 
 /// What a secret is remembered as here, so that the search does not find its own question.
 const MASK: u8 = 0x5A;
@@ -170,7 +171,7 @@ fn occurs(masked: &[u8]) -> bool {
 
 /// Searches in pieces, masked at once, so that the search leaves no copy.
 fn search(memory: &mut File, start: u64, end: u64, masked: &[u8]) -> bool {
-    let mut piece = vec![0; 1 << 16];
+    let mut piece = Zeroizing::new(vec![0; 1 << 16]);
     let mut at = start;
     while at < end {
         let length = usize::try_from((end - at).min(1 << 16)).unwrap();
@@ -181,7 +182,6 @@ fn search(memory: &mut File, start: u64, end: u64, masked: &[u8]) -> bool {
         if piece[..length].windows(masked.len()).any(|part| part == masked) {
             return true;
         }
-        piece.fill(0);
         // Pieces overlap by less than a secret, lest one lie on the border.
         at += (length as u64).saturating_sub(63).max(1);
         if length < 1 << 16 {
