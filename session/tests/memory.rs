@@ -18,7 +18,7 @@ use schwann_session::{
     Responder, RevocationList, Suite,
 };
 use thief::{Memory, Recording, traffic_keys};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
 /// What a secret is remembered as here, so that the search does not find its own question.
 const MASK: u8 = 0x5A;
@@ -182,6 +182,7 @@ fn search(memory: &mut File, start: u64, end: u64, masked: &[u8]) -> bool {
         if piece[..length].windows(masked.len()).any(|part| part == masked) {
             return true;
         }
+        piece.as_mut_slice().zeroize();
         // Pieces overlap by less than a secret, lest one lie on the border.
         at += (length as u64).saturating_sub(63).max(1);
         if length < 1 << 16 {
