@@ -13,4 +13,5 @@ pub(crate) mod query;
 pub(crate) mod recorder;
 pub(crate) mod status;
 pub(crate) mod table;
+pub(crate) mod turns;
 pub(crate) mod verdict;

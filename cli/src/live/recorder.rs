@@ -4,9 +4,11 @@
 //! What happens to a connection during the recording (a loss, a recovery, another clock at the sender) is
 //! in the file as a stream of its own, of type `RecorderEvents`, which is there if anything happened.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
@@ -15,6 +17,7 @@ use schwann_xdf::{Failure, Health, Options, PushError, Readers, StreamWriter, Su
 use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::Meter;
 pub(crate) use super::status::{Phase, StreamStatus, verdicts};
+use super::turns::{Turns, uid};
 use crate::exit::Problem;
 use crate::lab;
 use crate::stop::Stop;
@@ -24,8 +27,11 @@ pub(crate) struct Recorder {
     config: Arc<Config>,
     path: PathBuf,
     file: Arc<File>,
-    stop: Arc<Stop>,
     taps: Vec<Tap>,
+    /// Threads of streams that gave way, until they have ended.
+    leaving: Vec<JoinHandle<()>>,
+    turns: Turns,
+    waiting: usize,
 }
 
 /// Sees samples on their way into the file.
@@ -39,7 +45,35 @@ impl Recorder {
         options.readers = if lab::may_be_sealed(&config) { Readers::Owner } else { Readers::AsUsual };
         let writer = Writer::create(path, options).map_err(|error| Problem::with(path.display(), error))?;
         let file = Arc::new(File { writer, events: Mutex::new(None) });
-        Ok(Self { config, path: path.to_owned(), file, stop: Arc::default(), taps: Vec::new() })
+        let (path, turns) = (path.to_owned(), Turns::default());
+        Ok(Self { config, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
+    }
+
+    /// Begins to record as many of these streams as have a [turn](Turns). Returns the UIDs of streams that gave way to
+    /// them, which have never answered and may have another turn.
+    pub(crate) fn admit(&mut self, new: &[StreamInfo]) -> Result<Vec<String>, Problem> {
+        let now = Instant::now();
+        let half_open =
+            self.taps.iter().filter(|tap| tap.is_half_open()).map(|tap| (tap.since, tap.uid.clone()));
+        let room = self.turns.make_room(half_open, self.taps.len(), new.len(), now);
+        let give_way: BTreeSet<_> = room.give_way.into_iter().collect();
+        let leaving = self.taps.extract_if(.., |tap| give_way.contains(&tap.uid) && tap.give_way());
+        self.leaving.extend(leaving.map(|tap| tap.thread));
+        self.leaving.retain(|thread| !thread.is_finished());
+        self.waiting = new.len().saturating_sub(room.count);
+        let chosen = self.turns.in_turn(new.iter());
+        for info in chosen.into_iter().take(room.count) {
+            self.add(info, Meter::new(info.nominal_rate()), Box::new(|_| {}))?;
+        }
+        let connected = self.taps.iter().map(|tap| tap.uid.clone());
+        let announced = new.iter().map(uid).chain(give_way.iter().cloned()).chain(connected).collect();
+        self.turns.keep(&announced);
+        Ok(give_way.into_iter().collect())
+    }
+
+    /// How many streams are announced and not recorded, because too many do not answer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
     }
 
     /// Begins to record a stream, measured by `meter` and seen by `inspect`.
@@ -47,18 +81,19 @@ impl Recorder {
         let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config))
             .map_err(|error| Problem::with(info.name(), error))?;
         let shared = Arc::new(Shared { inlet, state: Mutex::new(State::new(meter)) });
-        let tap = Pulling {
+        let stop = Arc::<Stop>::default();
+        let pulling = Pulling {
             shared: Arc::clone(&shared),
             file: Arc::clone(&self.file),
-            stop: Arc::clone(&self.stop),
+            stop: Arc::clone(&stop),
             inspect,
             next_offset: 0.0,
         };
         let thread = thread::Builder::new()
             .name(format!("record {}", info.name()))
-            .spawn(move || tap.run())
+            .spawn(move || pulling.run())
             .map_err(|error| Problem::with("a thread", error))?;
-        self.taps.push(Tap { shared, thread });
+        self.taps.push(Tap { uid: uid(info), since: Instant::now(), shared, stop, thread });
         Ok(())
     }
 
@@ -81,7 +116,10 @@ impl Recorder {
     ///
     /// - Errors: the file lacks what was pushed last; all that is in it is readable.
     pub(crate) fn finish(mut self) -> Result<(Summary, Vec<StreamStatus>), Failure> {
-        self.stop.raise();
+        self.taps.iter().for_each(|tap| tap.stop.raise());
+        for thread in self.leaving.drain(..) {
+            let _reported = thread.join();
+        }
         let mut streams = Vec::new();
         for tap in self.taps.drain(..) {
             // A panic of a stream's thread was reported when it happened; what it wrote is in the file.
@@ -118,11 +156,33 @@ impl File {
 
 /// One stream, seen from outside its thread.
 struct Tap {
+    /// The UID with which it was found.
+    uid: String,
+    since: Instant,
     shared: Arc<Shared>,
+    stop: Arc<Stop>,
     thread: JoinHandle<()>,
 }
 
 impl Tap {
+    /// Whether its sender has never answered.
+    fn is_half_open(&self) -> bool {
+        lock(&self.shared.state).contact != Contact::Answered
+    }
+
+    /// Ends it if its sender has still not answered; says whether it ends. Nothing of it is in the file then.
+    fn give_way(&self) -> bool {
+        let mut state = lock(&self.shared.state);
+        if state.contact == Contact::Answered {
+            return false;
+        }
+        state.contact = Contact::GivenUp;
+        drop(state);
+        self.stop.raise();
+        self.shared.inlet.end();
+        true
+    }
+
     fn status(&self) -> StreamStatus {
         self.shared.status()
     }
@@ -133,7 +193,19 @@ struct Shared {
     state: Mutex<State>,
 }
 
+/// Whether a sender is there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Contact {
+    /// It has sent its description.
+    Answered,
+    /// It is asked.
+    Asked,
+    /// It gave way to others before it answered.
+    GivenUp,
+}
+
 struct State {
+    contact: Contact,
     phase: Phase,
     since: f64,
     meter: Meter,
@@ -145,7 +217,7 @@ struct State {
 impl State {
     fn new(meter: Meter) -> Self {
         let (phase, since) = (Phase::Connecting, local_clock());
-        Self { phase, since, meter, recoveries: 0, away_seconds: 0.0, unrecorded: 0 }
+        Self { contact: Contact::Asked, phase, since, meter, recoveries: 0, away_seconds: 0.0, unrecorded: 0 }
     }
 
     fn change(&mut self, phase: Phase) {
@@ -161,6 +233,15 @@ impl State {
 }
 
 impl Shared {
+    /// Notes that the sender has answered, unless it was given up before; says whether to go on.
+    fn note_answer(&self) -> bool {
+        let mut state = lock(&self.state);
+        if state.contact == Contact::Asked {
+            state.contact = Contact::Answered;
+        }
+        state.contact == Contact::Answered
+    }
+
     fn status(&self) -> StreamStatus {
         let (info, protection) = (self.inlet.info(), self.inlet.protection());
         let (refusal, now, state) = (self.inlet.refusal(), local_clock(), lock(&self.state));
@@ -190,7 +271,7 @@ struct Pulling {
 
 impl Pulling {
     fn run(mut self) {
-        let Some((info, chunk)) = self.open() else { return };
+        let Some((info, chunk)) = self.open().filter(|_| self.shared.note_answer()) else { return };
         let added = self.file.writer.add_stream(&String::from_utf8_lossy(&info.fullinfo()));
         let (Some(mut chunk), Ok(writer)) = (chunk, added) else {
             lock(&self.shared.state).change(Phase::Unreadable);

@@ -10,12 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use schwann::StreamInfo;
-
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::hidden::Hidden;
-use crate::live::meter::Meter;
 use crate::live::query::Selector;
 use crate::live::recorder::{Phase, Recorder, StreamStatus, verdicts};
 use crate::live::verdict::Verdict;
@@ -73,13 +70,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let hidden = Hidden::look(Arc::clone(&config));
     let mut recorder = Recorder::create(&path, config)?;
     let mut view = View::new(arguments.json);
-    add(&mut recorder, first)?;
+    search.forget(&recorder.admit(&first)?);
     let end = arguments.seconds.map(|seconds| Instant::now() + seconds_or_forever(seconds));
     loop {
         let new = search.new_streams(&recorder.streams());
-        add(&mut recorder, new)?;
+        search.forget(&recorder.admit(&new)?);
         let health = recorder.health();
-        view.show(&scene(arguments, &search, &hidden, recorder.streams()), &path, &health)?;
+        view.show(&scene(arguments, &search, &hidden, &recorder), &path, &health)?;
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) || health.failure.is_some() {
             break;
@@ -88,17 +85,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             break;
         }
     }
-    let last = scene(arguments, &search, &hidden, recorder.streams());
+    let last = scene(arguments, &search, &hidden, &recorder);
     finish(arguments, recorder, last, path, &mut view)
 }
 
 /// All that a recording shows of itself now.
-fn scene(arguments: &Arguments, search: &Search, hidden: &Hidden, streams: Vec<StreamStatus>) -> Scene {
+fn scene(arguments: &Arguments, search: &Search, hidden: &Hidden, recorder: &Recorder) -> Scene {
+    let streams = recorder.streams();
     streams.iter().for_each(|stream| hidden.note_found(&stream.info));
     Scene {
         verdicts: verdicts(&streams),
         unmatched: search.unmatched(&streams),
         unseen: hidden.unseen(),
+        waiting: recorder.waiting(),
         takes_all: arguments.queries.is_empty(),
         streams,
     }
@@ -130,15 +129,10 @@ fn finish(arguments: &Arguments, recorder: Recorder, last: Scene, path: PathBuf,
         let is_complete = stream.reading.gap_count == 0 && stream.unrecorded == 0 && stream.recoveries == 0;
         was_recorded && is_complete && !is_in_trouble
     };
-    let well = !last.streams.is_empty() && last.streams.iter().zip(&last.verdicts).all(is_whole);
+    let well = !last.streams.is_empty()
+        && last.waiting == 0
+        && last.streams.iter().zip(&last.verdicts).all(is_whole);
     Ok(if well && !lost && last.unmatched.is_empty() { Exit::Good } else { Exit::Found })
-}
-
-fn add(recorder: &mut Recorder, streams: Vec<StreamInfo>) -> Result<(), Problem> {
-    for info in streams {
-        recorder.add(&info, Meter::new(info.nominal_rate()), Box::new(|_| {}))?;
-    }
-    Ok(())
 }
 
 fn seconds_or_forever(seconds: f64) -> Duration {

@@ -12,6 +12,7 @@ use crate::exit::Problem;
 use crate::live::nearest::nearest;
 use crate::live::query::Selector;
 use crate::live::recorder::{Phase, StreamStatus};
+use crate::live::turns::uid;
 use crate::live::verdict::is_same_source;
 use crate::stop::Stop;
 use crate::terminal::printable;
@@ -77,7 +78,7 @@ impl Search {
         }
     }
 
-    /// Returns the streams that were not there before, and are not the return of one that is being recorded.
+    /// Returns the streams that were not recorded before, and are not the return of one that is being recorded.
     pub(super) fn new_streams(&mut self, recorded: &[StreamStatus]) -> Vec<StreamInfo> {
         let found = self.resolver.results();
         let present: Vec<_> = found.iter().map(uid).collect();
@@ -93,11 +94,15 @@ impl Search {
                 stream.phase != Phase::Lost && is_away && is_same_source(&stream.info, &info)
             });
             if is_wanted && !self.known.contains(&uid(&info)) && !is_return {
-                self.known.push(uid(&info));
                 new.push(info);
             }
         }
         new
+    }
+
+    /// Takes streams that gave way to others for new again.
+    pub(super) fn forget(&mut self, uids: &[String]) {
+        self.known.retain(|known| !uids.contains(known));
     }
 
     /// The queries that have found nothing, given what is recorded.
@@ -147,10 +152,6 @@ impl Unmatched {
             names => format!("found: {}", printable(&names.join(", "))),
         }
     }
-}
-
-fn uid(info: &StreamInfo) -> String {
-    info.uid().to_string_lossy().into_owned()
 }
 
 /// Names that are listed where a query finds nothing.

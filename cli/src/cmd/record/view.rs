@@ -26,6 +26,8 @@ pub(super) struct Scene {
     pub(super) unmatched: Vec<Unmatched>,
     /// Streams that are there and cannot be recorded from here.
     pub(super) unseen: Vec<Unseen>,
+    /// How many streams are announced and not recorded, because too many do not answer.
+    pub(super) waiting: usize,
     /// Whether every stream is recorded that comes.
     pub(super) takes_all: bool,
 }
@@ -139,7 +141,18 @@ impl Scene {
         let unmatched =
             self.unmatched.iter().map(|one| format!("no stream matches {}; {}", one.guess(), one.there()));
         let unseen = self.unseen.iter().map(|unseen| format!("not recorded: {unseen}"));
-        explained.chain(unmatched).chain(unseen).map(|line| format!("  {}\n", printable(&line))).collect()
+        let waiting = (self.waiting > 0).then(|| {
+            format!(
+                "{} more are announced and not recorded: too many do not answer, and may be made up",
+                thousands(self.waiting as u64)
+            )
+        });
+        explained
+            .chain(unmatched)
+            .chain(unseen)
+            .chain(waiting)
+            .map(|line| format!("  {}\n", printable(&line)))
+            .collect()
     }
 }
 
@@ -240,6 +253,7 @@ fn json(scene: &Scene, path: &Path, file_bytes: u64, elapsed: f64) -> Value {
         "file_bytes": file_bytes,
         "seconds": elapsed,
         "streams": streams,
+        "not_recorded": scene.waiting,
         "unmatched": scene.unmatched,
         "unseen": scene.unseen.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
