@@ -3,8 +3,8 @@
 //! A thread of its own sends the probes, started by the first question, because most inlets never ask. When to send and
 //! what to make of the replies is [`schwann_proto::clock`]'s; here are the socket, the thread and the waiting.
 //!
-//! Source: LSL protocol reference §9, §19. This module does not decide where the outlet is: whoever recovers a
-//! stream says so with `ClockOffset::set_endpoint`.
+//! Source: LSL protocol reference §9, §19. This module does not decide where the outlet is: the recovery of
+//! a stream sets it with `ClockOffset::set_endpoint`.
 
 use core::{
     fmt,
@@ -73,7 +73,8 @@ impl ClockOffset {
         Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) }
     }
 
-    /// Says where the outlet's time service is; `None` while nobody knows. What was measured elsewhere is forgotten.
+    /// Says where the outlet's time service is; `None` while that is unknown. Earlier measurements are
+    /// discarded.
     pub(crate) fn set_endpoint(&self, endpoint: Option<SocketAddr>) {
         self.change(|state| {
             if state.endpoint != endpoint {

@@ -33,7 +33,7 @@ impl Encoding {
 pub(crate) struct EncodingSet([bool; Encoding::COUNT]);
 
 impl EncodingSet {
-    /// Whether nobody wants anything.
+    /// Whether no encoding is wanted.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == [false; Encoding::COUNT]
     }

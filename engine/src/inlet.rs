@@ -52,7 +52,7 @@ pub enum Protection {
 /// What an inlet may be told besides the stream's description.
 #[derive(Clone, Debug)]
 pub struct InletOptions {
-    /// How much is kept while nobody pulls, in `buffer_unit`s; then the oldest samples are dropped.
+    /// How much is kept between pulls, in `buffer_unit`s; beyond that the oldest samples are dropped.
     pub buffer_length: i32,
     /// What `buffer_length` counts.
     pub buffer_unit: BufferUnit,
@@ -243,7 +243,7 @@ impl Inlet {
         (stamp != 0.0).then(|| local_clock() - (stamp + offset))
     }
 
-    /// Samples that arrived and were dropped because nobody pulled them in time.
+    /// Samples that arrived and were dropped because they were not pulled in time.
     pub fn dropped_samples(&self) -> u64 {
         self.stream.shared.lock().dropped()
     }

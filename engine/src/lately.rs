@@ -10,7 +10,7 @@ pub(crate) struct Lately<T> {
     things: Vec<(T, Instant)>,
 }
 
-/// What finds no room counts as known: whoever floods us is not answered at length.
+/// What finds no room counts as known, so a flood gets no long answers.
 const MOST: usize = 64;
 
 impl<T: PartialEq> Lately<T> {

@@ -60,7 +60,7 @@ pub fn enabled(level: i8) -> bool {
     level <= LEVEL.load(Ordering::Relaxed)
 }
 
-/// Prints a message; whoever calls it checks [`enabled`] before.
+/// Prints a message; the caller checks [`enabled`] before.
 pub fn write(level: i8, file: &str, line: u32, message: fmt::Arguments<'_>) {
     let text = Line { level, file, line, message, now: SystemTime::now() }.to_string();
     emit(&text);
@@ -201,7 +201,7 @@ fn emit(text: &str) -> Sink {
 }
 
 fn to_stderr(text: &str) {
-    // A closed standard error stream is nobody's fault that could be reported.
+    // A closed standard error stream leaves no place to report it.
     let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
 }
 

@@ -176,7 +176,7 @@ pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
     log::warning!("the outlet at {peer} is not found: {}", Explained(refusal));
 }
 
-/// A search from `peer` gets no answer, because there could be no session with whoever makes it.
+/// A search from `peer` gets no answer, because no session with its sender is possible.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
     let place = Place::Address(peer);
     if event(Cause::Stranger, kind_of(refusal), stream, place, Side::Outlet, &[("reason", &refusal)]) {

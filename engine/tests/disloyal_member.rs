@@ -1,7 +1,7 @@
 //! A member of the lab that hands on what the authority did not sign, or signed long ago.
 //!
-//! Whoever only owns the network cannot reach into a session at all (`interop/test_attacker_lab.py`); this one is at its
-//! other end, with a certificate that everybody accepts.
+//! An attacker who only owns the network cannot reach into a session at all (`interop/test_attacker_lab.py`);
+//! this one is at its other end, with a certificate that everybody accepts.
 
 use std::io::{BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -45,7 +45,7 @@ fn an_outlet_takes_in_nothing_that_the_authority_did_not_sign() {
         events.any(|event: serde_json::Value| event["event"] == "tamper" && event["serial"] == "3"),
         "who did it: {told}"
     );
-    // Nobody was cut off, and a list of the authority still comes through the same way.
+    // No connection was cut off, and a list of the authority still comes through the same way.
     outlet.push_sample(&[7.0_f32; 8], 5.0, Flush::Now).expect("a push");
     assert_eq!(honest.pull_sample(&mut [0.0_f32; 8], LONG), Ok(Some(5.0)));
     say_to_outlet(&outlet, &disloyal, &pieces(&good, 100));
@@ -82,7 +82,8 @@ const LONGEST: usize = 524_456;
 /// Updates of that length that are begun and never finished: 20 MB.
 const UNFINISHED: usize = 40;
 
-/// A lab with its list number [`NEWEST`]; messages that nobody may believe; and the authority's next update.
+/// A lab with its list number [`NEWEST`]; messages that no member may believe; and the authority's next
+/// update.
 fn updates() -> (Lab, Vec<Vec<u8>>, Vec<u8>) {
     let (mut lab, mut other) = (Lab::new(), Lab::new());
     let old = lab.revoke(91);
@@ -189,10 +190,10 @@ fn say_to_inlet(listener: &TcpListener, disloyal: &Member, messages: &[Vec<u8>])
 fn say(socket: &mut TcpStream, first: Vec<u8>, session: &mut Secure, messages: &[Vec<u8>], last: &[u8]) {
     let mut wire = vec![0; 16_384];
     let mut socket = BufWriter::with_capacity(256 << 10, socket);
-    socket.write_all(&first).expect("nobody hangs up");
+    socket.write_all(&first).expect("the peer stays connected");
     let mut send = |session: &mut Secure, message: &[u8]| {
         let len = session.seal_control(message, &mut wire).expect("room");
-        socket.write_all(&wire[..len]).expect("nobody hangs up");
+        socket.write_all(&wire[..len]).expect("the peer stays connected");
     };
     for index in 0..UNFINISHED * (LONGEST / Piece::MAX) {
         let offset = index % (LONGEST / Piece::MAX) * Piece::MAX;
@@ -200,8 +201,8 @@ fn say(socket: &mut TcpStream, first: Vec<u8>, session: &mut Secure, messages: &
     }
     messages.iter().for_each(|message| send(session, message));
     let len = session.seal(last, &mut wire).expect("room");
-    socket.write_all(&wire[..len]).expect("nobody hangs up");
-    socket.flush().expect("nobody hangs up");
+    socket.write_all(&wire[..len]).expect("the peer stays connected");
+    socket.flush().expect("the peer stays connected");
 }
 
 /// Appends what one read brings.

@@ -100,7 +100,7 @@ fn feeds_of_protocol_1_10_equal_the_captures_byte_for_byte() {
         for suffix in ["le", "be"] {
             let steps = load(&format!("outlet_feed110_{format}_{suffix}.json"));
             let outlet = outlet(format);
-            // What the outlet says counts, not what was asked for: nobody turns single bytes around.
+            // What the outlet says counts, not what was asked for: single bytes have no order to swap.
             let said = steps.iter().any(|step| {
                 step.bytes.windows(16).any(|text| text == b"Byte-Order: 4321") && step.from_outlet
             });

@@ -55,7 +55,7 @@ fn description(version: &str, port: u16, channel_count: i32) -> String {
     )
 }
 
-/// A port that somebody else than us serves.
+/// A port that a foreign program serves.
 struct Impostor(TcpListener);
 
 impl Impostor {

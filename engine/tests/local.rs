@@ -1,4 +1,5 @@
-//! The local transport between an outlet and an inlet: what goes by it, what does not, and that nobody notices which.
+//! The local transport between an outlet and an inlet: what goes by it, what does not, and that programs
+//! notice no difference.
 #![cfg(target_os = "linux")]
 
 use core::time::Duration;
@@ -138,7 +139,7 @@ fn single_samples_before_the_end_of_an_outlet_arrive() {
 fn a_synchronous_push_larger_than_the_socket_returns_and_arrives() {
     for carrier in BOTH {
         let (outlet, inlet) = pair(1, Delivery::Synchronous, &config_for(carrier));
-        // Nobody pulls meanwhile: what drains the socket is the inlet's own thread.
+        // No thread pulls meanwhile: the inlet's own thread drains the socket.
         let values: Vec<i32> = (0..2_000_000).collect();
         outlet.push_chunk(&values, 0.0, Flush::Now).expect("a push");
         assert_eq!((carriers(&outlet), outlet.dropped_samples()), (vec![carrier], 0));
@@ -226,7 +227,7 @@ fn the_name_is_gone_with_the_outlet() {
     let name = name_of(outlet.info());
     UnixStream::connect_addr(&name).expect("it listens");
     drop(outlet);
-    assert_eq!(UnixStream::connect_addr(&name).expect_err("nobody").kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(UnixStream::connect_addr(&name).expect_err("closed").kind(), ErrorKind::ConnectionRefused);
 }
 
 /// Passes bytes on until either end has no more.

@@ -56,7 +56,7 @@ fn listen_before(port: u16) -> (u16, Arc<AtomicU64>) {
         let (from_inlet, to_outlet) =
             (inlet.try_clone().expect("a copy"), outlet.try_clone().expect("a copy"));
         std::thread::spawn(move || pass_on(from_inlet, to_outlet));
-        // What cannot be passed on has nobody left to miss it.
+        // What cannot be passed on has no receiver left.
         let _ = count_changes(outlet, inlet, &counted);
     });
     (own, changes)

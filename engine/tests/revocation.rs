@@ -39,7 +39,7 @@ fn a_revocation_entered_at_one_member_reaches_all_and_cuts_the_revoked_one() {
     [&stays, &leaves].iter().for_each(|inlet| inlet.open_stream(LONG).expect("a connection"));
     assert!(outlet.wait_for_consumers(2, Some(Duration::from_secs_f64(LONG))));
 
-    // Entered where nobody sends: it goes to the outlet first, and from there on.
+    // Entered at a device that does not send: it goes to the outlet first, and from there on.
     let update = lab.revoke(3);
     assert_eq!(member(&staying).take_in(&update), Ok(true));
     until("the outlet has the list", || member(&sending).revocation_number() == 2);

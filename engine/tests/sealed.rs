@@ -251,7 +251,7 @@ fn who_may_find_a_stream_follows_from_the_policies_of_both_ends() {
         let case = format!("{:?} to {:?}, TCP {over_tcp}", sending.0, receiving.0);
         let network = network();
         let outlet = outlet(&config(&network, sending.0, sending.1)).expect("an outlet");
-        // Over TCP alone: queries by datagram go where nobody is.
+        // Over TCP alone: queries by datagram go to an address without a listener.
         let searching = match over_tcp {
             true => network
                 .replace("[multicast]", "[multicast]\nMachineAddresses={}\nAddressesOverride={127.0.0.99}")

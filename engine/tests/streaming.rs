@@ -212,7 +212,7 @@ fn a_restarted_stream_is_found_again() {
 fn closing_ends_waits_of_other_threads() {
     let config = config("");
     let info = info(ChannelFormat::Int32, 1, 0.0);
-    // Nobody serves this stream.
+    // No outlet serves this stream.
     let inlet = Arc::new(Inlet::with_config(&info, &InletOptions::default(), config).expect("an inlet"));
     let waiting = Arc::clone(&inlet);
     let waiter = std::thread::spawn(move || waiting.open_stream(f64::MAX));

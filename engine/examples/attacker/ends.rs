@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_micros(150);
 /// How long an inlet waits for the next sample; one that waits in vain has not noticed the attack.
 const PATIENCE_S: f64 = 5.0;
 
-/// Prints its description, then pushes samples that say which they are to whoever is connected.
+/// Prints its description, then pushes numbered samples to every connected inlet.
 pub(crate) fn outlet() {
     let info = StreamInfo::new("Attacked", "EEG", CHANNELS as i32, 0.0, ChannelFormat::Int64, "attacked");
     let config = lab::config(lab::member(1, Roles::PUBLISH));

@@ -13,7 +13,7 @@ use schwann_session::{
 const AUTHORITY_SEED: [u8; 32] = [0xA7; 32];
 const DISCOVERY_KEY: [u8; 32] = [0xD7; 32];
 
-/// A member that may only do `roles`, with keys that nobody else has.
+/// A member that may only do `roles`, with keys of its own.
 pub(crate) fn member(serial: u64, roles: Roles) -> Member {
     let authority = AuthorityKey::from_seed(&AUTHORITY_SEED);
     let key = DeviceKey::generate(&mut SystemEntropy).expect("random bytes");

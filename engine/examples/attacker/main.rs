@@ -79,7 +79,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// Whether somebody asked for the end.
+/// Whether the program was asked to end.
 fn is_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }

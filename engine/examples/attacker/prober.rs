@@ -113,7 +113,7 @@ fn request(info: &StreamInfo) -> Vec<u8> {
     bytes
 }
 
-/// Reads samples that nobody needs, as long as the outlet sends some.
+/// Reads and discards samples for as long as the outlet sends them.
 fn drain(mut stream: TcpStream) {
     let mut bytes = [0; 16_384];
     while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}

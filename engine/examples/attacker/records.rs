@@ -142,7 +142,7 @@ impl<'a> Lane<'a> {
     /// Lets a session pass: everything arrives, or all that follows would prove nothing.
     fn learn(&mut self) {
         let seen = self.session(None);
-        let seen = seen.expect("a session that nobody attacks");
+        let seen = seen.expect("a session without an attack");
         self.answer_len = data_len(&seen.records[1]);
         let report = self.reports.recv_timeout(REPORT_WITHIN).expect("the inlet reports");
         let arrived = self.answer_len + report.samples * SAMPLE_LEN;

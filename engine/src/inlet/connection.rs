@@ -1,7 +1,7 @@
 //! The thread that makes an inlet's data connection, keeps it, and makes it anew.
 //!
 //! It sleeps until samples are asked for, connects, verifies the test pattern, and hands the socket to
-//! the pulls. While the connection lasts it drains the socket whenever nobody pulls, and watches for
+//! the pulls. While the connection lasts it drains the socket between pulls, and watches for
 //! silence. When the connection breaks it looks for the stream again, if that is permitted.
 
 use alloc::sync::Arc;
@@ -23,7 +23,7 @@ use crate::{local_clock, log};
 
 /// Pause between two attempts to connect (spec: lsl-wire §17.2).
 const RETRY: Duration = Duration::from_millis((RETRY_PAUSE * 1e3) as u64);
-/// Bounds of the pause between two drains while nobody pulls.
+/// Bounds of the pause between two drains while no thread pulls.
 const DRAIN_PAUSE: core::ops::RangeInclusive<Duration> =
     Duration::from_millis(2)..=Duration::from_millis(100);
 /// Pause between two looks while pulls come.
@@ -38,7 +38,7 @@ pub(crate) fn run(stream: &Stream) {
     while let Some(closings) = wait_until_wanted(stream) {
         let outcome = connect(stream, closings);
         if outcome.is_err() {
-            // The outlet must not go on to serve a connection that nobody reads.
+            // The outlet must not go on to serve a connection that is no longer read.
             release(stream.shared.lock());
         }
         match &outcome {
@@ -68,7 +68,7 @@ pub(crate) fn run(stream: &Stream) {
     }
 }
 
-/// Sleeps until somebody wants samples, and returns the closings so far; nothing when the inlet ends.
+/// Sleeps until samples are wanted, and returns the closings so far; nothing when the inlet ends.
 fn wait_until_wanted(stream: &Stream) -> Option<u64> {
     let mut state = stream.shared.lock();
     loop {

@@ -23,7 +23,7 @@ pub enum StreamEvent {
     Refused,
 }
 
-/// Events that nobody took yet; the oldest are dropped.
+/// Events not taken yet; the oldest are dropped.
 pub(crate) struct Events {
     state: Mutex<State>,
     changed: Condvar,
@@ -36,7 +36,7 @@ struct State {
     ended: bool,
 }
 
-/// Events kept for somebody who does not ask.
+/// Most events kept until they are taken.
 const KEPT: usize = 64;
 
 impl Events {

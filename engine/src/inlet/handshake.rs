@@ -134,7 +134,7 @@ pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Link, HandshakeError> {
 
 /// Waits for the connection, sends the request and checks answer and test pattern.
 ///
-/// Whoever shuts the link down ends this.
+/// Shutting the link down ends this.
 pub(crate) fn shake_hands(
     link: &Link,
     wanted: &Wanted<'_>,

@@ -127,7 +127,7 @@ impl SampleQueue {
         self.samples
     }
 
-    /// Samples that were dropped because nobody pulled them in time.
+    /// Samples that were dropped because they were not pulled in time.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }

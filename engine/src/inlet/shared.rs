@@ -1,8 +1,8 @@
 //! What the threads of one inlet share: its samples, and the right to receive more.
 //!
-//! Whoever needs samples receives them: a pull that waits reads the socket itself, so that a sample
-//! costs one system call and one wake-up. While nobody pulls, the connection's thread drains the socket
-//! now and then. The right to receive is the [`Receiver`] value: present in the state when nobody
+//! The thread that needs samples receives them: a pull that waits reads the socket itself, so that a sample
+//! costs one system call and one wake-up. While no thread pulls, the connection's thread drains the socket
+//! now and then. The right to receive is the [`Receiver`] value: present in the state when no thread
 //! receives, taken by the thread that does.
 
 use alloc::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::net::link::Link;
 /// Where the data connection stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Phase {
-    /// Nobody asked for samples yet, or the stream was closed.
+    /// No samples were asked for yet, or the stream was closed.
     Closed,
     /// The connection's thread is at work to make a connection.
     Connecting,
@@ -35,10 +35,10 @@ pub(crate) struct State {
     pub(crate) was_open: bool,
     /// Samples of the present connection, or of the one that broke.
     pub(crate) queue: Option<SampleQueue>,
-    /// What earlier connections brought and nobody has pulled yet, oldest first.
+    /// Samples of earlier connections that are still to be pulled, oldest first.
     older: VecDeque<SampleQueue>,
     pub(crate) receiver: Option<Receiver>,
-    /// The present connection, to be shut down by whoever closes.
+    /// The present connection, to be shut down when the stream is closed.
     pub(crate) link: Option<Arc<Link>>,
     /// Counts connections and closings, so that what belongs to an older one is recognised.
     pub(crate) epoch: u64,
@@ -48,11 +48,11 @@ pub(crate) struct State {
     pub(crate) broken: bool,
     /// The inlet is being destroyed.
     pub(crate) ending: bool,
-    /// Counts receives by pulling threads: while they come, nobody else needs to drain.
+    /// Counts receives by pulling threads: while they come, no other thread needs to drain.
     pub(crate) pulls: u64,
     /// When bytes last arrived.
     pub(crate) last_arrival: Instant,
-    /// Somebody looks for the stream.
+    /// A search for the stream is running.
     pub(crate) searching: bool,
     /// Samples dropped by connections that are over.
     dropped_before: u64,
@@ -103,7 +103,7 @@ impl State {
         self.queues().map(SampleQueue::byte_len).sum()
     }
 
-    /// Samples that were dropped because nobody pulled them in time.
+    /// Samples that were dropped because they were not pulled in time.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped_before + self.queues().map(SampleQueue::dropped).sum::<u64>()
     }
@@ -182,7 +182,7 @@ impl Shared {
         state
     }
 
-    /// Asks for the data connection if nobody did.
+    /// Asks for the data connection unless that was done already.
     pub(crate) fn ask_to_open(&self, state: &mut State) {
         if state.phase == Phase::Closed && !state.ending {
             state.phase = Phase::Connecting;
@@ -246,7 +246,7 @@ impl Shared {
             (self.lock(), received)
         };
         if receiver.epoch != state.epoch {
-            // The stream was closed or connected anew meanwhile: these bytes belong to nobody.
+            // The stream was closed or connected anew meanwhile: these bytes have no owner.
             return (state, Received::Broken);
         }
         let filed = state.queue.as_mut().map_or(Ok(()), |queue| queue.put_back(block));

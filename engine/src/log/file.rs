@@ -20,7 +20,7 @@ pub(crate) struct LogFile {
 /// Who may read a log, besides this user.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Readers {
-    /// Nobody.
+    /// No other user.
     Owner,
     /// The users whom the process's umask admits.
     Umask,

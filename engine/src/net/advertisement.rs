@@ -55,7 +55,7 @@ impl Advertisement {
     pub(crate) fn matches(&self, condition: impl AsRef<[u8]>) -> bool {
         let condition = condition.as_ref();
         let verdict = {
-            // Evaluation is bounded to about a millisecond, so nobody waits longer than that for the lock.
+            // Evaluation is bounded to about a millisecond, so no thread waits longer than that for the lock.
             let mut verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
             verdicts.matches(self.info.document(), condition)
         };

@@ -5,9 +5,9 @@
 //!   answer     LSL:lab \r\n list number, IPv4 data port, IPv6 data port \r\n
 //! ```
 //!
-//! Both tell no name. Whoever gets an answer connects to the data port, and the session brings the newer list to
-//! whom it is new. A device that was revoked has the former key, too: it learns that there is an outlet, as by
-//! trying its ports, and is refused.
+//! Both tell no name. The receiver of an answer connects to the data port, and the session brings the newer
+//! list to whom it is new. A device that was revoked has the former key, too: it learns that there is an
+//! outlet, as by trying its ports, and is refused.
 //!
 //! Source: spec: secure-session §5.5.
 

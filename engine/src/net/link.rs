@@ -121,7 +121,7 @@ impl Link {
         &self.socket
     }
 
-    /// Ends the connection; whoever waits on the socket returns.
+    /// Ends the connection; threads that wait on the socket return.
     pub(crate) fn shut_down(&self) {
         // Fails only if the peer was faster.
         let _ = self.socket.shutdown(Shutdown::Both);
@@ -135,8 +135,9 @@ impl Link {
         }
     }
 
-    /// Sends as much of `bytes` as the socket takes at once. Sealed bytes go through `wire`, whose content is of no account: the
-    /// sends of one thread share it, and so it is the same few cache lines for all of them.
+    /// Sends as much of `bytes` as the socket takes at once. Sealed bytes go through `wire`.
+    /// `wire` is scratch space; its old contents are ignored. The sends of one thread share it:
+    /// all of them use the same few cache lines.
     pub(crate) fn send_through(&self, bytes: &[u8], wire: &mut Vec<u8>) -> Progress {
         let mut progress = Progress::NOTHING;
         let Some(sealing) = self.sealing.get() else {

@@ -1,8 +1,9 @@
 //! The local transport: a UNIX stream socket in place of TCP between two programs of one user on one computer.
 //!
-//! It carries the same bytes as TCP and has the same ends; only the way there is shorter. A listener has a name in the
-//! abstract namespace, which the system forgets with the listener, and which holds the outlet's UID and TCP port: whoever
-//! was told of another port, that of a relay say, does not come past the relay this way.
+//! It carries the same bytes as TCP and has the same ends; only the way there is shorter. A listener has a
+//! name in the abstract namespace, which the system forgets with the listener, and which holds the outlet's
+//! UID and TCP port: an inlet that was told another port, that of a relay say, does not bypass the relay this
+//! way.
 //!
 //! Both ends look at whose process the other one is, as the system says, and want their own user's. So both
 //! come to the same result, and what another user's process offers or asks is left to TCP.
@@ -34,7 +35,7 @@ pub(crate) struct LocalListener {
 impl LocalListener {
     /// Listens in the name of the outlet `uid` whose TCP listener has `port`.
     ///
-    /// - Errors: [`io::ErrorKind::AddrInUse`] if somebody does; what else the system says.
+    /// - Errors: [`io::ErrorKind::AddrInUse`] if the name is taken; others from the system.
     pub(crate) fn open(uid: &str, port: u16) -> io::Result<Self> {
         let user = own_user()?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
@@ -136,7 +137,7 @@ mod tests {
         assert!(connect(&uid, here(port)).is_some());
         assert!(connect(&uid, here(port + 1)).is_none(), "what is at another port may be a relay");
         assert!(connect(&format!("{uid}0"), here(port)).is_none());
-        // TEST-NET-1 is nobody's.
+        // TEST-NET-1 belongs to no host.
         assert!(connect(&uid, SocketAddr::from(([192, 0, 2, 1], port))).is_none());
         listener.accept().expect("the connection");
         assert_eq!(listener.accept().expect_err("no other").kind(), io::ErrorKind::WouldBlock);
@@ -177,7 +178,7 @@ mod tests {
         let listener = LocalListener::open(&uid, port).expect("a name");
         let listener = LocalListener { user: somebody_else(), ..listener };
         let mut client = connect(&uid, here(port)).expect("a connection");
-        assert_eq!(listener.accept().expect_err("nobody else").kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(listener.accept().expect_err("no other client").kind(), io::ErrorKind::WouldBlock);
         assert_eq!(client.read(&mut [0]).expect("the end"), 0);
     }
 

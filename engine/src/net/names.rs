@@ -1,7 +1,8 @@
 //! Host names of known peers, looked up beside the threads that need them.
 //!
-//! The system's look-up blocks for as long as it likes and cannot be ended, so each name gets a thread of its own that
-//! nobody waits for. Results are kept for the whole process. There is one thread per name at most.
+//! The system's look-up blocks for as long as it likes and cannot be ended, so each name gets a thread of its
+//! own, and no other thread waits for it. Results are kept for the whole process. There is one thread per
+//! name at most.
 
 use core::{net::SocketAddr, time::Duration};
 use std::{

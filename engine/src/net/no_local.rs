@@ -1,4 +1,4 @@
-//! Stands for the local transport where the system has no abstract namespace: nobody listens, and nobody is there.
+//! Stands for the local transport where the system has no abstract namespace: nothing listens or answers.
 
 use core::convert::Infallible;
 use core::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! The sealed datagrams of one outlet: clock probes that nobody can forge, delay into the past, or repeat.
+//! The sealed datagrams of one outlet: clock probes that an attacker cannot forge, delay into the past, or
+//! repeat.
 //!
 //! Every sealed connection brings keys for datagrams with it; they are good for as long as it lasts.
 

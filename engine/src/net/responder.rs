@@ -249,7 +249,7 @@ impl Responder {
         }
     }
 
-    /// Tells of somebody who searches and gets no answer, if it is worth a word.
+    /// Reports a searching peer that gets no answer, if it is worth a message.
     fn note_stranger(&mut self, peer: SocketAddr, reason: Reason) {
         if self.strangers.note(peer, reason, Instant::now()) {
             match reason {

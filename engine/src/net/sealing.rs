@@ -134,8 +134,8 @@ impl Sealing {
         self.lock().layer.refusal()
     }
 
-    /// Takes the outgoing bytes away; whoever has the right to send brings them back. If all of them were sent, seals the
-    /// front of `plain`, as [`seal`](Self::seal) does.
+    /// Takes the outgoing bytes away; the thread with the right to send returns them. If all of them were
+    /// sent, seals the front of `plain`, as [`seal`](Self::seal) does.
     ///
     /// Nothing in a process that inherited the session through a fork: there nothing may be sealed.
     pub(crate) fn take_outgoing(&self, plain: &[u8]) -> Option<(Outgoing, Result<usize, LayerError>)> {

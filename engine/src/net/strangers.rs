@@ -1,8 +1,9 @@
 //! Who searches at an outlet and gets no answer, so that the person in front of the outlet learns of it.
 //!
-//! Somebody whose query was answered is no stranger, whatever else came from there: under `prefer` a member asks in
-//! both ways. So a query counts when another follows and none from the same socket was answered between. liblsl takes a
-//! new socket for each. Memory is bounded, and each address is told once for each reason.
+//! A peer whose query was answered is no stranger, whatever else came from there: under `prefer` a member
+//! asks in both ways. So a query counts when another follows and none from the same socket was answered
+//! between. liblsl takes a new socket for each. Memory is bounded, and each address is told once for each
+//! reason.
 
 use alloc::collections::VecDeque;
 use core::net::{IpAddr, SocketAddr};
@@ -33,7 +34,7 @@ pub(crate) struct Strangers {
 /// Why a search gets no answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reason {
-    /// There is a session to be had for nobody with what it has.
+    /// A session would be refused, for this reason.
     Refused(Refusal),
     /// It is a member whose clock differs, or an old query.
     WrongTime,

@@ -93,7 +93,7 @@ impl Lab {
         Self { authority, credentials }
     }
 
-    /// A list that revokes nobody and commits to a discovery key.
+    /// A list that revokes no device and commits to a discovery key.
     pub(crate) fn list(&self, number: u64, discovery_key: &[u8; 32]) -> RevocationList<Vec<u8>> {
         RevocationList::sign(&self.authority, number, UnixSeconds(1), discovery_key, &[]).expect("a list")
     }

@@ -51,7 +51,7 @@ pub(crate) struct Member {
     cursor: u64,
     /// The socket took less than it was given: wait until it is writable.
     blocked: bool,
-    /// The socket became writable while somebody was sending: the send's own finding is out of date.
+    /// The socket became writable while a thread was sending: the send's own finding is out of date.
     became_writable: bool,
     failed: bool,
     dropped: u64,

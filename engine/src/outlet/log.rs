@@ -81,9 +81,9 @@ impl Block {
 pub(crate) struct Log {
     codec: SampleCodec,
     frozen: VecDeque<Arc<Block>>,
-    /// The block that grows; nobody else has it.
+    /// The block that grows; this is the only reference to it.
     tail: Arc<Block>,
-    /// Emptied blocks, for reuse; nobody else has them.
+    /// Emptied blocks, for reuse; these are the only references to them.
     spare: Vec<Arc<Block>>,
     stored_bytes: usize,
 }

@@ -274,7 +274,7 @@ impl Server {
                 Ok(client) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    // Usually there are no more descriptors. Nobody tells when there are some again.
+                    // Usually there are no more descriptors. Nothing tells when there are some again.
                     log::warning!("a client cannot be served yet: {error}");
                     self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
                     return;

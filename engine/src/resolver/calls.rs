@@ -20,7 +20,8 @@ use crate::trust::Member;
 /// Time between two connections to the same outlet.
 const AGAIN_AFTER: Duration = Duration::from_secs(30);
 
-/// Outlets that wait to be called. Who has a former key can make up answers faster than a connection to nobody fails.
+/// Outlets that wait to be called. The holder of a former key can invent answers faster than connections
+/// fail.
 const MOST_WAITING: usize = 64;
 
 /// The calls that one search follows.

@@ -67,7 +67,7 @@ impl Inquiries {
             return false;
         }
         if self.verdicts.len() >= MOST {
-            // Somebody makes up streams. Those that are there are asked again.
+            // A peer invents streams. The real ones are asked again.
             self.verdicts.clear();
         }
         let port = info.endpoint(version_of(source.ip())).data_port;

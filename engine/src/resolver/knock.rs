@@ -1,8 +1,8 @@
 //! Asks an outlet over TCP what it sends, to learn why it does not answer a search.
 //!
-//! A search that a stranger makes gets no answer at all, so nobody in front of the searching program could tell a foreign
-//! lab from an empty network. A connection tells them apart: it ends with a reason. This is for people and for logs; no
-//! stream is found this way.
+//! A search that a stranger makes gets no answer at all, so a user of the searching program could not tell a
+//! foreign lab from an empty network. A connection tells them apart: it ends with a reason. This is for
+//! people and for logs; no stream is found this way.
 //!
 //! Source: spec: secure-session §3.8; lsl-wire §8.
 
@@ -25,7 +25,7 @@ use crate::trust::Member;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Knocked {
-    /// Nobody, or something that is no outlet.
+    /// No listener, or one that is no outlet.
     Nobody,
     /// An outlet that this computer may not receive from, and why.
     Refused(Refusal),
@@ -108,7 +108,7 @@ fn ask(
     let _ = Query::encode_tcp("", &mut request);
     let mut answer = Vec::new();
     match (Asking { link: &link, opener, deadline, limit: LIMIT }).ask(&request, &mut answer) {
-        // Whoever closes with a request unread resets the connection.
+        // A peer that closes with a request unread resets the connection.
         Err(HandshakeError::Connection(error)) if error.kind() == io::ErrorKind::ConnectionReset => {}
         asked => asked?,
     }

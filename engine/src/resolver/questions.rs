@@ -3,7 +3,7 @@
 //! Sealed queries are worded anew for every burst: each has a name of its own, a time, and a key that opens the answers to
 //! it. They do not say what is looked for, because they are sealed with a key that is stored: every stream of the lab
 //! answers, and what is wanted is decided here. An answer in the clear counts only for streams that may travel in the
-//! clear, so nobody can offer a plain stream in a sealed one's place.
+//! clear, so no attacker can offer a plain stream in a sealed one's place.
 //!
 //! Source: LSL protocol reference §6; spec: secure-session §5.4, §6.
 
@@ -244,7 +244,7 @@ mod tests {
         (questions, queries)
     }
 
-    /// What the asker makes of `text`, sealed by somebody who has `key` as the reply to `query`.
+    /// What the asker makes of `text`, sealed by a holder of `key` as the reply to `query`.
     fn heard(questions: &Questions, query: &[u8], key: &[u8; 32], text: &[u8]) -> &'static str {
         let mut query = query.to_vec();
         let (asker, _) = DiscoveryKey::new(key).open_query(&mut query, wall_clock()).expect("its key");

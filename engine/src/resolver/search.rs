@@ -45,7 +45,7 @@ pub(super) struct Search {
 pub(super) enum End {
     /// What was wanted is found, or the time is over.
     Done,
-    /// Somebody raised the interrupt.
+    /// The interrupt was raised.
     Interrupted,
 }
 

@@ -1,4 +1,5 @@
-//! A search that finds nothing asks, beside itself, whether somebody is there who may not answer, and says why.
+//! A search that finds nothing asks, beside itself, whether a peer is there that may not answer, and says
+//! why.
 //!
 //! Knocks at the service ports of this computer and of the known peers; others it cannot know. Each reason is told once.
 
@@ -77,7 +78,7 @@ impl Silence {
             must_be_sealed: self.must_be_sealed && self.rounds == INTERVALS.len(),
             unanswered: Arc::clone(&self.unanswered),
         };
-        // Without a thread nobody is told anything; the search goes on.
+        // Without a thread nothing is reported; the search goes on.
         let _ = thread::Builder::new().name("lsl-silence".to_owned()).spawn(move || round.run());
     }
 }
@@ -87,7 +88,7 @@ struct Round {
     addresses: Vec<SocketAddr>,
     config: Arc<Config>,
     condition: String,
-    /// Nobody has told anything so far, and strangers could not.
+    /// No answer came so far, and strangers could not give one.
     must_be_sealed: bool,
     unanswered: Arc<Mutex<Vec<String>>>,
 }

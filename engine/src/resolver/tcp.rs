@@ -231,7 +231,7 @@ impl Probe {
         Ok(Self { stream, target, talk, received: Vec::new() })
     }
 
-    /// What was said, unless nobody can understand it.
+    /// The answer, unless it cannot be parsed.
     fn answer(self) -> Option<AnswerOverTcp> {
         let Target { peer, suite, uid, .. } = self.target;
         let way = suite.map_or(Way::Open, |_| Way::Session);

@@ -57,7 +57,7 @@ pub fn advice(refusal: Refusal) -> &'static str {
              `schwann keys new-device NAME` prints on the device"
         }
         _ => {
-            "if it happens again, somebody may be changing bytes on the way: `schwann doctor HOST` tries the network"
+            "if it happens again, an attacker may change bytes on the way: `schwann doctor HOST` tries the network"
         }
     }
 }

@@ -74,7 +74,7 @@ impl Files {
                 self.seen.lock().unwrap_or_else(PoisonError::into_inner).list = Some(present);
                 Some(pair).filter(|(list, _)| list.number() > number)
             }
-            // Somebody may be about to write the other file of the two.
+            // The other file of the two may be about to be written.
             Err(error) => {
                 log::warning!("the lab's revocation list was not read: {error}");
                 None

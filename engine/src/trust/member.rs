@@ -47,7 +47,7 @@ pub struct Member {
 /// Outlets that are remembered to seal; the oldest is forgotten.
 const SEALING_MOST: usize = 1024;
 
-/// Somebody with connections that a new revocation list concerns.
+/// An owner of connections that a new revocation list concerns.
 pub trait Watcher: Send + Sync {
     /// A newer list is in force. Must not wait.
     fn lab_changed(&self);

@@ -181,7 +181,7 @@ pub fn open(
 /// The passphrase of an unattended machine: `$SCHWANN_PASSPHRASE`, else the file that
 /// `$SCHWANN_PASSPHRASE_FILE` names.
 ///
-/// The variable can be read by this user's other processes; the file by whoever may read it.
+/// The variable can be read by this user's other processes; the file by every user with read permission.
 /// - Errors: the file cannot be read.
 pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
     if let Some(text) = environment::variable("SCHWANN_PASSPHRASE") {
@@ -310,6 +310,6 @@ fn damaged(path: &Path) -> TrustError {
 
 type ListAndKey = (RevocationList<Vec<u8>>, DiscoverySecret);
 
-/// Looks at a list that does not fit its key: whoever replaces both needs a moment for it.
+/// Looks at a list that does not fit its key: replacing both takes a moment.
 const REPLACING_LOOKS: u32 = 10;
 const REPLACING_PAUSE: Duration = Duration::from_millis(20);

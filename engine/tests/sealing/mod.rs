@@ -40,7 +40,7 @@ impl Lab {
         Self { authority, discovery, number: 1, revoked: Vec::new() }
     }
 
-    /// The same lab, where a device is revoked with a list of the same number: nobody hands it on.
+    /// The same lab, where a device is revoked with a list of the same number: no device hands it on.
     pub(crate) fn with_revoked(&self, serial: u64) -> Self {
         let authority = AuthorityKey::from_seed(&self.authority.seed());
         Self { authority, discovery: self.discovery, number: self.number, revoked: vec![serial] }
@@ -113,7 +113,7 @@ pub(crate) fn inlet_of(info: &StreamInfo, config: &Arc<Config>, recover: Recover
     Inlet::with_config(info, &InletOptions { recover, ..InletOptions::default() }, Arc::clone(config))
 }
 
-/// The description of an outlet as somebody would have it who could find it.
+/// The description of an outlet as an inlet that found it would have it.
 pub(crate) fn description_of(outlet: &Outlet) -> StreamInfo {
     let mut info = outlet.info().clone();
     info.set_address(schwann_proto::stream_info::IpVersion::V4, "127.0.0.1");

@@ -74,7 +74,7 @@ fn layout() -> Layout {
 #[test]
 fn a_record_alone_is_opened_where_its_samples_are_kept() {
     let mut stream = Stream::new();
-    // Nobody knows that of the first one.
+    // The first record is not known to be alone.
     for is_placed in [false, true, true] {
         let mut block = stream.queue.take_tail();
         let staging = stream.receiver.staging.as_ref();

@@ -56,7 +56,7 @@ impl Stream {
             return false;
         }
         state.searching = true;
-        // Under the lock: whoever closes counts first and raises afterwards, so this undoes no newer closing.
+        // Under the lock: a closing counts first and raises afterwards, so this undoes no newer closing.
         self.interrupt.lower();
         true
     }
