@@ -39,7 +39,7 @@ pub(crate) fn guard<R>(failure: R, body: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(_) => {
-            record(&"An internal error has occurred; please report what stands above.");
+            record(&"Internal error. Please report the message printed above.");
             failure
         }
     }

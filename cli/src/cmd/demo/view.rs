@@ -219,7 +219,7 @@ impl View {
                 },
                 match protection {
                     Some(Protection::Sealed) => "sealed",
-                    Some(Protection::Plain) => "not sealed, for want of a key",
+                    Some(Protection::Plain) => "not encrypted: no key installed",
                     None => "not connected at the end",
                 },
             )?;
