@@ -1,7 +1,8 @@
 # The shared library exports exactly the names of capi/symbols.txt, under the name that programs look for.
 set -euo pipefail
-cargo build --locked --release --quiet -p schwann-capi
-library=target/release/liblsl.so
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+build -p schwann-capi
+library=$built/liblsl.so
 exported=$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort)
 diff <(LC_ALL=C sort capi/symbols.txt) <(echo "$exported") || {
   echo "the exported functions differ from capi/symbols.txt"; exit 1; }

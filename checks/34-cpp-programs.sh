@@ -1,11 +1,13 @@
 # C++ programs compiled against the original's header, its own tests among them, run on our library. The header and the
 # tests come from a published package that carries the original's sources; nothing of them is kept here.
+# debian: valgrind iproute2
 set -euo pipefail
-command -v c++ > /dev/null || { echo "no C++ compiler on this machine"; exit 77; }
-cargo build --locked --release --quiet -p schwann-capi
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+need c++
+build -p schwann-capi
 folder="$SCHWANN_STATE/cpp"
 mkdir -p "$folder/package/src"
-library="${CARGO_TARGET_DIR:-$PWD/target}/release/liblsl.so"
+library="$built/liblsl.so"
 ln -sf "$library" "$folder/liblsl.so"
 ln -sf "$library" "$folder/liblsl.so.2"
 export LD_LIBRARY_PATH="$folder"

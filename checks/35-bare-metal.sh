@@ -1,14 +1,12 @@
 # The crates below the sans-IO line build for microcontrollers: without the standard library, and proto
 # and the node without a heap, too.
+# cores: 2
+# target: riscv32imc-unknown-none-elf riscv32imac-unknown-none-elf thumbv7em-none-eabihf
 set -uo pipefail
 targets=(riscv32imc-unknown-none-elf riscv32imac-unknown-none-elf thumbv7em-none-eabihf)
 for target in "${targets[@]}"; do
-  if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
-    if ! timeout 300 rustup target add "$target"; then
-      echo "the Rust target $target is not installed and cannot be had here"
-      exit 77
-    fi
-  fi
+  rustup target list --installed 2>/dev/null | grep -qx "$target" ||
+    { echo "the Rust target $target is not installed and cannot be had here"; exit 77; }
 done
 
 set -e

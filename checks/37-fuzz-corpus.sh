@@ -1,5 +1,6 @@
 # Every fuzz target builds, and takes every input of its committed corpus. Works without a nightly compiler;
 # searching for new inputs needs one: see fuzz/Cargo.toml.
+# cores: 2
 set -euo pipefail
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/fuzz"
 # As `cargo fuzz` builds them: some targets need the sessions without a handshake that only such builds have.

@@ -1,12 +1,9 @@
 # The codecs of proto under miri, which finds what compiles and is undefined all the same. Needs a nightly
 # compiler with miri; some fifteen seconds once that is built.
+# nightly: miri rust-src
 set -uo pipefail
-if ! cargo +nightly miri --version >/dev/null 2>&1; then
-  if ! timeout 300 rustup toolchain install nightly --profile minimal --component miri --component rust-src; then
-    echo "there is no nightly compiler with miri here, and none can be had"
-    exit 77
-  fi
-fi
+cargo +nightly miri --version >/dev/null 2>&1 ||
+  { echo "there is no nightly compiler with miri here, and none can be had"; exit 77; }
 
 set -e
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri"

@@ -1,3 +1,8 @@
 # Every Rust test and every example in the docs.
+# cores: 2
+# network: own
 set -euo pipefail
-cargo test --locked --workspace --no-fail-fast
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+python_packages
+cargo nextest run --locked --workspace --status-level fail --final-status-level slow --hide-progress-bar
+cargo test --locked --quiet --workspace --doc --no-fail-fast

@@ -1,14 +1,12 @@
 # The AEAD engine: more random cases than `cargo test` takes time for; secrets that steer, under valgrind;
 # undefined behaviour, under miri; NEON, and x86-64 without each of its vector units, under qemu.
+# debian: valgrind qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+# target: aarch64-unknown-linux-gnu
+# nightly: miri rust-src
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
-need() { # program, Debian package
-  command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -y -qq "$2" >/dev/null; }
-}
-need valgrind valgrind
-need qemu-aarch64 qemu-user
-need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
-rustup target list --installed | grep -qx aarch64-unknown-linux-gnu || rustup target add aarch64-unknown-linux-gnu
+need valgrind qemu-aarch64 aarch64-linux-gnu-gcc
 export RUSTFLAGS="${RUSTFLAGS--D warnings}"
 
 # Prints the path of one test program: package options, then its name.
@@ -57,9 +55,9 @@ SCHWANN_AEAD_CASES=2000 SCHWANN_AEAD_EXPECT=portable,neon \
   cargo test --locked -p schwann-aead --target aarch64-unknown-linux-gnu --tests
 
 echo "--- miri"
-if rustup +nightly component add miri rust-src >/dev/null 2>&1; then
+if cargo +nightly miri --version >/dev/null 2>&1; then
   RUSTFLAGS="" MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri timeout 900 \
     cargo +nightly miri test --locked -p schwann-aead --lib -- the_model a_block ct:: chacha20poly1305 chunked
 else
-  echo "SKIPPED miri: the nightly compiler or its component is not to be had"
+  echo "SKIPPED miri: the nightly compiler or its component is not here"
 fi

@@ -1,7 +1,8 @@
 # Our library against the real ones, in both directions, in separate processes; pylsl and mne-lsl on our library.
+# network: own
 set -euo pipefail
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
-source interop/environment.sh
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+libraries
 cd interop
 # Mostly waits, so more of them fit beside each other.
 python3 -m pytest -q -n 8 test_golden.py

@@ -1,9 +1,10 @@
 # Sealed streams between unchanged programs, with a listener on the wire, strangers, and the real library.
+# network: own
 set -euo pipefail
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
-source interop/environment.sh
-cargo build --locked --quiet -p schwann-cli
-export SCHWANN_PROGRAM="${CARGO_TARGET_DIR:-$PWD/target}/debug/schwann"
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+libraries
+build -p schwann-cli
+export SCHWANN_PROGRAM="$built/schwann"
 # Most of the time they wait for somebody to find something.
 python3 -m pytest -n 4 interop/test_sealed.py interop/test_refusals.py interop/test_newcomer.py -q
 

@@ -1,10 +1,12 @@
 # What sealing costs, in the quick form: every part runs and checks its own result. Whether it is fast enough is no check's
 # affair; what a session holds in memory is.
+# cores: 2
+# network: own
 set -euo pipefail
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
-source interop/environment.sh
-cargo build --locked --release --quiet -p schwann-bench
-bench="${CARGO_TARGET_DIR:-target}/release/schwann-bench"
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+libraries
+build -p schwann-bench
+bench="$built/schwann-bench"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 "$bench" sealed --quick --trial --only paired --only handshake --only state --ours "$SCHWANN_LIBLSL" --out "$results/sealed"

@@ -1,14 +1,14 @@
 # The benchmark between two computers, which are network namespaces here: over lines of its own with delay and loss, and with
 # an agent. Every run checks its own result, sealed and plain; no speed is judged.
+# cores: 2
+# debian: iproute2
 set -euo pipefail
-[ "$(id -u)" = 0 ] || { echo "needs root for network namespaces"; exit 77; }
-command -v ip > /dev/null || apt-get install -y -qq iproute2 > /dev/null || { echo "needs iproute2"; exit 77; }
-unshare --net true 2> /dev/null || { echo "network namespaces are not permitted here"; exit 77; }
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+need_networks
 [ -e /dev/net/tun ] || { echo "this kernel has no tap devices"; exit 77; }
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
-source interop/environment.sh
-cargo build --locked --release --quiet -p schwann-bench
-bench="${CARGO_TARGET_DIR:-target}/release/schwann-bench"
+libraries
+build -p schwann-bench
+bench="$built/schwann-bench"
 results=$(mktemp -d) here=schwann-h-$$ there=schwann-t-$$
 trap 'kill ${agent_pid:-} 2> /dev/null || true; ip netns del "$here" || true; ip netns del "$there" || true
       rm -rf "$results"' EXIT

@@ -1,10 +1,12 @@
 # The suites of steps in their quick form, and all suites in one command that ends in one report. Each step checks its own
 # result: what a kernel or a library gives wrongly fails it. That a machine is too restless to be measured on fails nothing.
+# cores: 2
+# network: own
 set -euo pipefail
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
-source interop/environment.sh
-cargo build --locked --release --quiet -p schwann-bench
-bench="${CARGO_TARGET_DIR:-target}/release/schwann-bench"
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+libraries
+build -p schwann-bench
+bench="$built/schwann-bench"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 libraries=(--ours "$SCHWANN_LIBLSL" --vs "$REAL_LIBLSL_118")

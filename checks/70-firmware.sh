@@ -1,21 +1,15 @@
 # The node's images for QEMU: built, within its budgets, and run: the desktop and the original library receive from it,
 # plain and sealed, by multicast, over a network of its own. About 90 s on a busy machine, and 3 minutes more when the image is built for the first time.
+# debian: qemu-system-misc iproute2
+# target: riscv32imac-unknown-none-elf
 set -euo pipefail
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
-: "${SCHWANN_STATE:=$SCHWANN_ROOT/target/checks}"
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 target=riscv32imac-unknown-none-elf
-if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
-  timeout 300 rustup target add "$target" || { echo "the Rust target $target cannot be had here"; exit 77; }
-fi
-if ! command -v qemu-system-riscv32 > /dev/null; then
-  [ "$(id -u)" = 0 ] || { echo "needs qemu-system-riscv32 (package qemu-system-misc)"; exit 77; }
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-system-misc iproute2; } > /dev/null 2>&1 \
-    || { echo "qemu-system-misc cannot be installed here"; exit 77; }
-fi
+rustup target list --installed | grep -qx "$target" || { echo "the Rust target $target cannot be had here"; exit 77; }
+need qemu-system-riscv32
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 # The images as a device gets them: their sizes and instructions are measured.
-unset CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_CODEGEN_UNITS CARGO_PROFILE_RELEASE_DEBUG
 export SCHWANN_IMAGES="$CARGO_TARGET_DIR/qemu/$target/release"
 build_images() {
   CARGO_TARGET_DIR="$CARGO_TARGET_DIR/qemu" cargo build --locked --quiet --release --target "$target" \
@@ -32,9 +26,6 @@ tests=$(qemu_tests)
 
 unshare --net true 2> /dev/null && [ -c /dev/net/tun ] \
   || { echo "network namespaces or tap devices are not permitted here: nothing was received"; exit 77; }
-venv="$SCHWANN_STATE/interop-venv"
-if [ ! -x "$venv/bin/python3" ] || ! "$venv/bin/python3" -c 'import pylsl' 2> /dev/null; then
-  (source interop/environment.sh)
-fi
-export SCHWANN_PYLSL="$venv/bin/python3"
+python_packages
+export SCHWANN_PYLSL="$SCHWANN_STATE/python/bin/python3"
 in_the_images_network "$tests" --ignored --test-threads=1 --nocapture --skip instructions_and_stacks --skip provisioned --skip long_

@@ -1,6 +1,7 @@
 # The node's C library: its test under the sanitizers, and linked for a microcontroller. About 20 s without building.
+# target: riscv32imc-unknown-none-elf
 set -euo pipefail
-cd "${SCHWANN_ROOT:=$(cd "$(dirname "$0")/.." && pwd)}"
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 command -v gcc > /dev/null || { echo "needs gcc"; exit 77; }
 scratch=$(mktemp -d)
@@ -28,9 +29,7 @@ nm -g --defined-only "$CARGO_TARGET_DIR/debug/libschwann_node.a" 2> /dev/null \
 diff "$scratch/header" "$scratch/library"
 
 target=riscv32imc-unknown-none-elf
-if ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
-  timeout 300 rustup target add "$target" || { echo "the Rust target $target cannot be had here"; exit 77; }
-fi
+rustup target list --installed | grep -qx "$target" || { echo "the Rust target $target cannot be had here"; exit 77; }
 CARGO_TARGET_DIR="$CARGO_TARGET_DIR/bare-metal" cargo build --locked --quiet --release -p schwann-node-capi \
   --no-default-features --target "$target"
 library="$CARGO_TARGET_DIR/bare-metal/$target/release/libschwann_node.a"

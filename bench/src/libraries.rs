@@ -19,7 +19,7 @@ pub fn opponent() -> Option<PathBuf> {
     let state = std::env::var_os("SCHWANN_STATE").map(PathBuf::from);
     let environments = state.into_iter().chain(["target/checks".into()]);
     environments
-        .flat_map(|state| site_packages(&state.join("interop-venv")))
+        .flat_map(|state| site_packages(&state.join("python")))
         .chain(of_python("pylsl"))
         .find_map(|packages| library_in(&packages.join("pylsl").join("lib"), is_lsl))
 }

@@ -1,0 +1,7 @@
+# Everything that the other checks run, built once.
+# cores: 2
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+python_packages
+cargo build --locked --quiet --workspace --bins --examples --lib
+cargo nextest run --locked --cargo-quiet --workspace --no-run

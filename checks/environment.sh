@@ -1,0 +1,55 @@
+# Sourced by checks: says where things are, builds what a check needs, and brings the Python packages of all checks.
+cd "${SCHWANN_ROOT:=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}" || exit 1
+: "${SCHWANN_STATE:=$SCHWANN_ROOT/target/checks}"
+export SCHWANN_ROOT SCHWANN_STATE
+mkdir -p "$SCHWANN_STATE"
+target="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
+# One profile serves every check: each thing is built once.
+built="$target/debug"
+
+# Builds for a check that runs by itself; test.sh builds everything before it starts the others.
+build() {
+  [ -n "${SCHWANN_BUILT:-}" ] || cargo build --locked --quiet "$@"
+}
+
+# Ends a check that cannot do without these programs.
+need() {
+  local program
+  for program in "$@"; do
+    command -v "$program" > /dev/null || { echo "needs $program, which is not here and cannot be installed"; exit 77; }
+  done
+}
+
+# Ends a check that cannot do without networks of its own.
+need_networks() {
+  need ip
+  unshare --net true 2> /dev/null || { echo "this machine permits no networks of one's own"; exit 77; }
+}
+
+# Makes the Python environment of all checks, once, and puts it on PATH.
+python_packages() {
+  local venv="$SCHWANN_STATE/python" lists=("$SCHWANN_ROOT"/checks/requirements{,_alone}.txt)
+  exec {lock}> "$SCHWANN_STATE/python.lock"
+  flock "$lock"
+  if ! cmp -s <(cat "${lists[@]}") "$venv/requirements.txt"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv" || { echo "needs python3 with its module venv"; exit 77; }
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "${lists[0]}"
+    # What these depend on is for parts of them that no check uses.
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "${lists[1]}"
+    cat "${lists[@]}" > "$venv/requirements.txt"
+  fi
+  exec {lock}>&-
+  export PATH="$venv/bin:$PATH"
+  packages=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+}
+
+# The same, with our library and the original's: sets SCHWANN_LIBLSL, REAL_LIBLSL_118 and REAL_LIBLSL_117.
+libraries() {
+  python_packages
+  build -p schwann-capi
+  SCHWANN_LIBLSL="$built/liblsl.so"
+  REAL_LIBLSL_118=$(ls "$packages"/pylsl/lib/liblsl.so.1.18.*)
+  REAL_LIBLSL_117=$(ls "$packages"/mne_lsl/lsl/lib/liblsl.so.1.17.*)
+  export SCHWANN_LIBLSL REAL_LIBLSL_118 REAL_LIBLSL_117
+}

@@ -1,0 +1,185 @@
+"""Runs the checks of this folder side by side, and says how many passed.
+
+A check is a file NN-name.sh. It exits 0 (passed), 77 (cannot exist here; its last line says why) or anything else (failed).
+The first lines of a check say what it needs:
+
+    # cores: 2            processors that it keeps busy; 1 without this line, 0 for a check that mostly waits
+    # network: own        it runs in a network of its own, without the world outside
+    # debian: valgrind    packages of Debian
+    # target: NAME        targets of the Rust toolchain
+    # nightly: miri       components of a nightly toolchain
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STATE = pathlib.Path(os.environ["SCHWANN_STATE"])
+TIMES = STATE / "seconds.json"
+QUICK = ("00-build", "format", "lints", "layers", "pitfalls", "self-calls", "rust")
+SKIPPED = 77
+# What a private network has: loopback and one interface like Ethernet, with multicast on both.
+NETWORK = """ip link set lo up && ip link set lo multicast on
+ip link add eth0 type veth peer name eth0-far && ip addr add 10.77.0.1/24 dev eth0
+ip link set eth0 up && ip link set eth0-far up && ip route add default dev eth0
+exec "$@" """
+
+
+class Check:
+    def __init__(self, path: pathlib.Path, seconds: dict[str, float]):
+        self.name, self.path, self.log = path.stem, path, STATE / f"{path.stem}.log"
+        head = path.read_text().split("\nset ", 1)[0]
+        self.needs = {key: value.split() for key, value in re.findall(r"^# (cores|network|debian|target|nightly): (.+)$", head, re.M)}
+        self.cores = int(self.needs.get("cores", ["1"])[0])
+        # A check that never ran may be the longest.
+        self.expected = seconds.get(self.name, 1e9)
+        self.process, self.code, self.seconds, self.started = None, None, 0.0, 0.0
+
+    def start(self, isolated: bool) -> None:
+        command, environment = ["bash", str(self.path)], dict(os.environ)
+        if isolated and "network" in self.needs:
+            command = ["unshare", "--net", "bash", "-c", NETWORK, "network", *command]
+            environment |= {"CARGO_NET_OFFLINE": "true", "SCHWANN_NETWORK": "own"}
+        self.started = time.monotonic()
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def ended(self) -> bool:
+        self.code = self.process.poll()
+        self.seconds = time.monotonic() - self.started
+        return self.code is not None
+
+    def said(self) -> list[str]:
+        return self.log.read_text(errors="replace").splitlines()
+
+    def print(self) -> None:
+        print(f"\n=== {self.name}", *self.said(), sep="\n")
+        word = {0: "passed", SKIPPED: "SKIPPED"}.get(self.code, "FAILED")
+        print(f"--- {word} {self.name} ({self.seconds:.0f} s)", flush=True)
+
+
+def chosen(words: list[str], seconds: dict[str, float]) -> list[Check]:
+    paths = sorted((ROOT / "checks").glob("[0-9]*.sh"))
+    words = [word for word in words if word != "quick"] + list(QUICK if "quick" in words else ())
+    return [Check(path, seconds) for path in paths if not words or any(word in path.stem for word in words)]
+
+
+def missing(checks: list[Check]) -> list[list[str]]:
+    """The commands that install what the checks need and this machine lacks."""
+    wanted = lambda key: sorted({name for check in checks for name in check.needs.get(key, [])})
+    output = lambda *command: subprocess.run(command, capture_output=True, text=True).stdout
+    commands = []
+    if shutil.which("apt-get"):
+        here = set(output("dpkg-query", "-W", "-f", "${Package}\n").split())
+        if packages := [name for name in wanted("debian") if name not in here]:
+            commands += [["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]]
+    if shutil.which("rustup"):
+        here = set(output("rustup", "target", "list", "--installed").split())
+        if targets := [name for name in wanted("target") if name not in here]:
+            commands.append(["rustup", "target", "add", *targets])
+        components = wanted("nightly")
+        here = output("rustup", "+nightly", "component", "list", "--installed")
+        if any(name not in here for name in components):
+            names = ",".join(components)
+            commands.append(["rustup", "toolchain", "install", "nightly", "--profile", "minimal", "--component", names])
+    return commands
+
+
+def install(checks: list[Check], permitted: bool) -> None:
+    commands = missing(checks)
+    if not commands:
+        return
+    print("These commands install what is missing, outside of this folder:", *(f"  {' '.join(one)}" for one in commands), sep="\n")
+    if not permitted:
+        print("They are left out (--no-install): a check that cannot do without them says so.", flush=True)
+        return
+    for command in commands:
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900)
+        if done.returncode:
+            print(f"`{' '.join(command)}` failed: {done.stderr.strip()[-300:]}", flush=True)
+
+
+def can_isolate() -> bool:
+    command = ["unshare", "--net", "bash", "-c", NETWORK, "network", "true"]
+    return bool(shutil.which("ip")) and subprocess.run(command, capture_output=True).returncode == 0
+
+
+def run(checks: list[Check], slots: int) -> None:
+    """Starts the longest first, and never more than `slots` processors' worth of them."""
+    isolated = can_isolate()
+    if not isolated:
+        print("This machine permits no network of one's own: the checks run one by one.")
+    waiting, running = sorted(checks, key=lambda check: -check.expected), []
+    while waiting or running:
+        for check in list(waiting):
+            busy = sum(one.cores for one in running)
+            fits = busy + check.cores <= slots and len(running) < 2 * slots
+            if not running or (isolated and fits):
+                waiting.remove(check)
+                running.append(check)
+                check.start(isolated)
+        for check in [one for one in running if one.ended()]:
+            running.remove(check)
+            check.print()
+        time.sleep(0.05)
+
+
+def counted(checks: list[Check]) -> tuple[int, int]:
+    """Tests inside the checks, as their own runners counted them."""
+    passed = failed = 0
+    for line in (line for check in checks for line in check.said()):
+        if re.match(r"test result:|=* ?\d+ (passed|failed).* in [\d.]+s|\s+Summary \[", line):
+            for number, word in re.findall(r"(\d+) (passed|failed)", line):
+                passed, failed = (passed + int(number), failed) if word == "passed" else (passed, failed + int(number))
+    return passed, failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./test.sh", description="Runs every check, or those whose name contains a word; `quick` is the short list.")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--no-install", action="store_true", help="install nothing outside of this folder")
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    STATE.mkdir(parents=True, exist_ok=True)
+    seconds = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+    checks = chosen(arguments.words, seconds)
+    free_mib = shutil.disk_usage(ROOT).free >> 20
+    if free_mib < 6500:
+        print(f"Only {free_mib} MiB are free here, and the checks may need 6500: `cargo clean` or a larger disk helps.")
+    install(checks, not arguments.no_install)
+    first = [check for check in checks if check.name.startswith("0")]
+    for part in (first, [check for check in checks if check not in first]):
+        run(part, os.cpu_count() or 2)
+        if "00-build" in (check.name for check in first if check.code == 0):
+            os.environ["SCHWANN_BUILT"] = "yes"
+    seconds |= {check.name: round(check.seconds, 1) for check in checks if check.code == 0}
+    TIMES.write_text(json.dumps(seconds, indent=1, sort_keys=True))
+    return report(checks, time.monotonic() - began)
+
+
+def report(checks: list[Check], seconds: float) -> int:
+    failures = [check for check in checks if check.code not in (0, SKIPPED)]
+    skips = [check for check in checks if check.code == SKIPPED]
+    for check in failures:
+        print(f"\n=== the last lines of {check.name}", *check.said()[-40:], sep="\n")
+    print(f"\nchecks in {seconds:.0f} s")
+    for check in skips:
+        print(f"SKIPPED {check.name}: {(check.said() or ['it does not say why'])[-1]}")
+    for check in failures:
+        print(f"FAILED {check.name} (exit {check.code}, {check.seconds:.0f} s)")
+    passed, failed = counted(checks)
+    print(f"tests inside them: {passed} passed, {failed} failed")
+    print(f"{len(checks) - len(failures) - len(skips)} passed, {len(failures)} failed, {len(skips)} skipped")
+    return 1 if failures or len(skips) == len(checks) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
