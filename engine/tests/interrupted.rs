@@ -21,9 +21,17 @@ use sealing::{LONG, Lab, config, inlet_of, network};
 /// Each took more than 4 KiB of a stack of 8 MiB when an interrupted wait began another one inside itself.
 const INTERRUPTIONS: usize = 10_000;
 
+/// The only test of this program; the system interrupts its threads, so it has no runner beside it.
+const NAME: &str = "a_wait_that_is_interrupted_again_and_again_needs_no_more_stack";
+
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 
 fn main() {
+    // Runners ask for a list before they run anything; no test of this program is left out of an ordinary run.
+    let asked = |option: &str| std::env::args().any(|argument| argument == option);
+    if asked("--list") {
+        return if !asked("--ignored") { println!("{NAME}: test") };
+    }
     let count = || _ = HANDLED.fetch_add(1, Ordering::Release);
     ctrlc::set_handler(count).expect("the only handler of this process");
     a_wait_that_is_interrupted_again_and_again_needs_no_more_stack();
