@@ -30,7 +30,9 @@ fn main() {
     // Runners ask for a list before they run anything; no test of this program is left out of an ordinary run.
     let asked = |option: &str| std::env::args().any(|argument| argument == option);
     if asked("--list") {
-        return if !asked("--ignored") { println!("{NAME}: test") };
+        return if !asked("--ignored") {
+            println!("{NAME}: test")
+        };
     }
     let count = || _ = HANDLED.fetch_add(1, Ordering::Release);
     ctrlc::set_handler(count).expect("the only handler of this process");
