@@ -23,7 +23,7 @@ pub(crate) enum Exit {
 pub(crate) enum Problem {
     /// Says what, and to which file or stream it happened.
     Failed(String),
-    /// Whoever read our output has stopped, as `head` does. Nothing to say.
+    /// The reader of our output has stopped, as `head` does. Nothing to say.
     NobodyReads,
 }
 

@@ -12,7 +12,7 @@ use schwann::config::{LoadReport, Origin, Outcome, Search, load_report};
 /// Returns the configuration of the lab, read from where every LSL program reads it.
 ///
 /// Says on the standard error stream what is wrong with it; a log in the middle of a painted screen would
-/// help nobody, so the library's own log is only started if the configuration asks for it.
+/// not help, so the library's own log is only started if the configuration asks for it.
 pub(crate) fn config() -> Arc<Config> {
     let (config, report) = config_with_report();
     for attempt in &report.attempts {

@@ -353,7 +353,7 @@ fn a_revoked_device_does_not_come_back_with_another_certificate_of_its_key() {
     assert!(text.contains("in force   unusable") && text.contains("revoked"), "{text}");
     assert!(lab.says(&["revoke", "3"]).contains("revoked already; list 2 is in force"));
 
-    // The key is certified again only for somebody who says so, and is put out again as a whole.
+    // The key is certified again only on request, and is printed again as a whole.
     let complaint = lab.complains(&["issue", &request], "");
     assert!(
         complaint.contains("was revoked (certificate 2, EEG room)") && complaint.contains("--again"),

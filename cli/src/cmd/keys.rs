@@ -26,7 +26,7 @@ use authority::Granted;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples: a lab in three steps:
-  schwann keys init --name \"control room\"     on the machine of whoever runs the lab
+  schwann keys init --name \"control room\"     on the machine of the lab's manager
   schwann keys export eeg-room.bundle          one identity for every machine: copy the file there
   schwann keys import eeg-room.bundle          on each other machine
 
@@ -175,7 +175,7 @@ impl Keys {
         Certificate::parse(bytes).map_err(|_| damaged(&self.path(CERTIFICATE)))
     }
 
-    /// A private key, asking for its passphrase where there is somebody to ask.
+    /// A private key, asking for its passphrase where there is a terminal to ask at.
     fn private(&self, name: &str, kind: Kind) -> Result<text::Secret, Problem> {
         let path = self.path(name);
         let key = match store::private(&path, kind) {

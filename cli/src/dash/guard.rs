@@ -235,7 +235,7 @@ mod tests {
             ("192.168.1.7:16570", None, None, no),
             ("0.0.0.0:16570", None, None, no),
             ("", None, None, no),
-            // Pages of others, of another port, of another scheme, of nobody.
+            // Pages of others, of another port, of another scheme, of no origin.
             ("127.0.0.1:16570", Some("http://evil.example"), None, no),
             ("127.0.0.1:16570", Some("http://evil.example"), Some("k"), no),
             ("127.0.0.1:16570", Some("http://127.0.0.1:8000"), Some("k"), no),

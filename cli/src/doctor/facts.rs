@@ -49,7 +49,7 @@ pub(crate) struct Facts {
     pub(super) has_multicast_route: bool,
     /// Ports of the service range that other programs of this computer have.
     pub(super) taken_ports: usize,
-    /// Known peers whose names nobody knows.
+    /// Known peers whose names do not resolve.
     pub(super) unknown_peers: Vec<String>,
     /// Every stream that was found, of all sessions.
     pub(super) streams: Vec<Stream>,

@@ -82,7 +82,7 @@ fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
             findings,
             Weight::Fault,
             "peer-unknown",
-            format!("Nobody knows the known peer {peer:?}, so it is never asked for its streams."),
+            format!("The known peer {peer:?} does not resolve, so it is never asked for its streams."),
             format!(
                 "getent hosts {peer}    # then write its address into [lab] KnownPeers of {}",
                 facts.config_path
@@ -377,7 +377,7 @@ fn duplicates(facts: &Facts, findings: &mut Vec<Finding>) {
 fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let Host { name, addresses, .. } = host;
     if addresses.is_empty() {
-        let what = format!("Nobody knows a computer called {name:?}.");
+        let what = format!("No computer called {name:?} was found.");
         return add(findings, Weight::Fault, "host-unknown", what, format!("getent hosts {name}"));
     }
     let is_there = |stream: &&Stream| addresses.iter().any(|ip| address(stream) == ip.to_string());

@@ -14,9 +14,9 @@ use schwann::Config;
 /// What became of an attempt to connect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Knock {
-    /// Somebody listens.
+    /// A program listens.
     Open,
-    /// The computer is there, and nobody listens.
+    /// The computer is there, but no program listens.
     Refused,
     /// Nothing came back: a firewall swallows it, or the computer is away.
     Silent,

@@ -47,7 +47,7 @@ fn try_port(interface: Ipv4Addr, group: Ipv4Addr, port: u16) -> io::Result<Echo>
     let sender = socket()?;
     sender.set_multicast_if_v4(&interface)?;
     sender.set_multicast_loop_v4(true)?;
-    // Without a hop it bothers nobody else, and is heard here all the same.
+    // With zero hops it stays on this computer and is still heard here.
     sender.set_multicast_ttl_v4(0)?;
     let word = word()?;
     if let Err(error) = sender.send_to(word.as_bytes(), &SocketAddr::from((group, port)).into()) {

@@ -1,4 +1,4 @@
-//! Samples of any format on their way from an inlet to whoever wants them.
+//! Samples of any format on their way from an inlet to their consumers.
 
 use core::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) enum Values {
     Int64(Vec<i64>),
     /// Signed 8-bit integers.
     Int8(Vec<i8>),
-    /// Texts, as bytes: nobody promises that they are UTF-8.
+    /// Texts, as bytes: they need not be UTF-8.
     Text(Vec<Vec<u8>>),
 }
 

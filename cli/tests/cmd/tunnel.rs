@@ -210,7 +210,7 @@ fn a_buffer_elsewhere_is_as_if_it_were_here_and_the_wire_shows_nothing() {
     }
     assert_eq!(pipeline.finish().expect("answers").len(), 50);
 
-    // Somebody who writes at the other end wakes who waits at this one.
+    // A writer at the other end wakes a reader that waits at this one.
     let mut there = buffer.client();
     let waiting = thread::spawn(move || {
         client.wait(Totals { samples: 100_050, events: NEVER }, Duration::from_secs(60))

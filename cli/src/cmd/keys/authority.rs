@@ -30,7 +30,7 @@ impl Keys {
             Flags::NONE,
             "If this is the key that `new-device` showed on the new machine, run `schwann keys trust` there and paste \
              these lines.\n\
-             They hold the key that the lab's streams are found with, so show them to nobody else.",
+             They hold the key that the lab's streams are found with, so show them to no one else.",
         )
     }
 
@@ -112,7 +112,7 @@ impl Keys {
         Ok(AuthorityKey::from_seed(seed))
     }
 
-    /// Waits until nobody else issues or revokes here, and keeps others waiting until the file is dropped.
+    /// Waits until no other process issues or revokes here; others wait until the file is dropped.
     pub(super) fn turn(&self) -> Result<File, Problem> {
         let file = File::open(self.path(AUTHORITY)).map_err(failed)?;
         file.lock().map_err(failed)?;

@@ -1,7 +1,7 @@
 //! What the lab's authority has issued, so that a device can be put out by looking up its serial.
 //!
 //! The file beside the authority's key is the certificates themselves, one behind the other: each says and proves
-//! what was granted. One is written before it is handed out, so a crash loses none that somebody has.
+//! what was granted. One is written before it is handed out, so a crash loses none that is in use.
 
 use core::time::Duration;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Where passphrases come from: the environment, or whoever sits at the terminal.
+//! Where passphrases come from: the environment, or the user at the terminal.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -28,7 +28,7 @@ fn one(what: &str, ask: impl FnOnce(&str) -> Result<Secret, Problem>) -> Result<
         }
         None if io::stdin().is_terminal() => ask(what),
         None => Err(Problem::Failed(format!(
-            "{what} is needed, and there is nobody to ask; set SCHWANN_PASSPHRASE or SCHWANN_PASSPHRASE_FILE"
+            "{what} is needed, and there is no terminal; set SCHWANN_PASSPHRASE or SCHWANN_PASSPHRASE_FILE"
         ))),
     }
 }
@@ -39,7 +39,7 @@ fn twice(what: &str, ask: &mut dyn FnMut(&str) -> Result<Secret, Problem>) -> Re
         if first.is_empty() {
             return Err(Problem::Failed(format!("{what} must not be empty")));
         }
-        // Whoever could measure this comparison has typed both.
+        // The only one who could time this comparison has typed both.
         if first == ask("the same once more")? {
             return Ok(first);
         }

@@ -74,7 +74,7 @@ impl Tape {
     }
 }
 
-/// Reads until the end of the file, or until nobody wants the rest.
+/// Reads until the end of the file, or until the rest is no longer wanted.
 fn read(mut reader: Reader<impl io::Read + io::Seek>, chunks: &SyncSender<io::Result<Chunk>>) {
     loop {
         let chunk = match reader.next_event() {
@@ -92,7 +92,7 @@ fn read(mut reader: Reader<impl io::Read + io::Seek>, chunks: &SyncSender<io::Re
 
 const CHUNKS_AHEAD: usize = 16;
 const TOO_SHORT: &str =
-    "the file has become shorter since playing began; play it again when nobody writes to it";
+    "the file has become shorter since playing began; play it again when no program writes to it";
 
 #[cfg(test)]
 mod tests {

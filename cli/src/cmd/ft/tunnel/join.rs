@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     while !stop.wait(Duration::from_secs(3600)) {}
     if let Address::Unix(path) = &here {
-        // Somebody may have taken the file away before.
+        // The file may be gone already.
         let _gone = std::fs::remove_file(path);
     }
     Ok(Exit::Good)

@@ -171,11 +171,11 @@ impl Sealed {
             }
         }
         self.socket.set_read_timeout(None)?;
-        // Nobody goes on before the first messages are exchanged.
+        // Both ends wait until the first messages are exchanged.
         message.try_into().map_err(|_| SealError::Layer(LayerError::Malformed))
     }
 
-    /// Ends the connection in both directions; whoever waits for it returns.
+    /// Ends the connection in both directions; threads that wait for it return.
     pub(super) fn shut(&self) {
         // Who is barred is told why first.
         if self.lock().barred.is_none() {

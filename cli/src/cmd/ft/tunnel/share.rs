@@ -28,7 +28,7 @@ use crate::stop::Stop;
 Examples:
   schwann ft tunnel share                                       buffer://localhost:1972, at port 11972
   schwann ft tunnel share localhost:1973 --listen 192.0.2.7:11973
-  schwann ft tunnel share /tmp/ft --read-only                   nobody may write
+  schwann ft tunnel share /tmp/ft --read-only                   without write access
 
 Who joins proves with a key that it is of the lab; strangers get one byte and learn nothing. A device without the
 role \"publish\" in its certificate may only read. A device that is revoked, here or at any
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     /// Where to listen for other computers; every address of this one if it is not given.
     #[arg(long, value_name = "HOST:PORT", value_parser = super::join::place)]
     listen: Option<(String, u16)>,
-    /// Let nobody change the buffer.
+    /// Let no client change the buffer.
     #[arg(long)]
     read_only: bool,
 }
