@@ -13,7 +13,7 @@ pub(crate) struct Herald(OnceLock<Option<Sender<Wake>>>);
 
 impl Herald {
     /// Has everybody told: a single reader at once, because the thread would have to wake up first; several by one of
-    /// them that is awake, so that the writer wakes nobody at all, or by the thread.
+    /// them that is awake, so that the writer wakes no thread at all, or by the thread.
     #[inline]
     pub(crate) fn announce(&self, wake: Wake) {
         if wake.is_for_many()
@@ -31,7 +31,7 @@ impl Herald {
     }
 }
 
-/// Without a thread, when the system has none left, whoever puts data tells everybody.
+/// Without a thread, when the system has none left, the writer tells every reader.
 fn start() -> Option<Sender<Wake>> {
     let (sender, receiver): (_, Receiver<Wake>) = channel();
     let tell_all = move || receiver.into_iter().for_each(drop);

@@ -74,7 +74,7 @@ impl Socket {
 
     /// A UNIX socket that takes a big block in one go.
     ///
-    /// By default it takes 208 KiB, and whoever sends more has to be woken in between.
+    /// By default it takes 208 KiB, and a sender of more has to be woken in between.
     #[cfg(unix)]
     pub(crate) fn from_unix(stream: UnixStream) -> Self {
         // Where the system permits less it takes less.
@@ -111,7 +111,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends a few bytes if that is possible at once, whoever else uses the socket; otherwise ends the
+    /// Sends a few bytes if that is possible at once, even while others use the socket; otherwise ends the
     /// connection, which then has more to read than it should.
     #[cfg(unix)]
     pub(crate) fn send_or_shut(&self, bytes: &[u8]) {

@@ -78,7 +78,7 @@ impl Wake {
         self.0.len() > 1
     }
 
-    /// Has somebody who is awake tell the others; gives everything back if nobody is.
+    /// Has a reader that is awake tell the others; gives everything back if none is.
     pub(crate) fn hand_over(mut self) -> Option<Self> {
         let Some(awake) = self.0.iter().position(|(sink, _)| sink.is_awake()) else { return Some(self) };
         let (sink, end) = self.0.swap_remove(awake);
@@ -96,7 +96,7 @@ impl Wake {
 impl Drop for Wake {
     #[inline]
     fn drop(&mut self) {
-        // Nobody waits when a program alone fills a buffer, and then this is all that it costs.
+        // A program alone that fills a buffer has no waiting readers; then this is all that it costs.
         if !self.0.is_empty() {
             self.tell();
         }

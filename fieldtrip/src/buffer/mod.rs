@@ -25,7 +25,7 @@ use crate::wire::Header;
 /// uses directly.
 ///
 /// Clones are handles to the same buffer. Every call is one transaction: readers see whole blocks. A call costs
-/// a lock and a copy; big blocks are copied while nobody is locked out.
+/// a lock and a copy; big blocks are copied outside the lock.
 #[derive(Clone)]
 pub struct Buffer {
     inner: Arc<Inner>,
@@ -112,7 +112,7 @@ impl Buffer {
         tap
     }
 
-    /// Has readers told that their waits are over, without holding up whoever put what they waited for.
+    /// Has readers told that their waits are over, without delaying the writer.
     #[inline]
     fn announce(&self, wake: Wake) {
         self.inner.herald.announce(wake);

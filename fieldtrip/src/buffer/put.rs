@@ -128,7 +128,7 @@ impl Buffer {
 }
 
 impl Shared {
-    /// Out of the way of a block that nobody taps.
+    /// Out of the way of a block without taps.
     #[cold]
     fn tell_block(&mut self, block: SamplesDefinition, values: &[u8], at: Duration) {
         let values = vec![Values::Copied(values.into())];

@@ -150,7 +150,7 @@ fn no_wake_up_is_lost_among_readers_asleep_and_awake() {
                     let totals = wait(buffer, threshold, Duration::from_secs(100)).unwrap();
                     assert!(totals.samples > seen, "woken too late");
                     seen = totals.samples;
-                    // In turn with the writer: it puts when somebody waits.
+                    // In turn with the writer: it puts when a reader waits.
                     buffer.put_events(&[Event::number(0, "seen", 1)]).unwrap();
                 }
             });

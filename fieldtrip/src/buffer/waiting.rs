@@ -55,7 +55,7 @@ impl Buffer {
                 let end = first(&parked, deadline)
                     .or_else(|| parked.sleep_until(deadline))
                     .or_else(|| self.cancel_wait(id))
-                    // Somebody is telling it at this moment.
+                    // A thread is telling it at this moment.
                     .or_else(|| parked.sleep_until(None))
                     .unwrap_or(Err(Refused::NoHeader));
                 self.announce(parked.take_others());

@@ -44,7 +44,7 @@ impl fmt::Display for ClientError {
 
 impl core::error::Error for ClientError {}
 
-/// Says what the code of a reply means to somebody who sent a request of this family.
+/// Says what the code of a reply means for a request of this family.
 pub(super) fn check_code(family: Family, code: u16) -> Result<(), ClientError> {
     if code == family.ok() {
         return Ok(());

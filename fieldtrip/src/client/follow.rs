@@ -21,7 +21,7 @@ pub struct Follower {
 pub enum Start {
     /// With its first sample and event, as far as they are still in the ring.
     Oldest,
-    /// With what comes from now on, so that nobody is swamped by what was before.
+    /// With what comes from now on, so that older data swamps no reader.
     Newest,
 }
 

@@ -96,7 +96,7 @@ impl Client {
 
     /// Reads the header and the totals.
     ///
-    /// - Errors: [`ClientError::Refused`] if nobody acquires.
+    /// - Errors: [`ClientError::Refused`] if no acquisition is running.
     pub fn header(&mut self) -> Result<(Header, Totals), ClientError> {
         let payload = self.request(Command::GetHeader, &[])?;
         let (header, totals) =

@@ -131,7 +131,7 @@ impl<'a> Pipeline<'a> {
 
 impl Drop for Pipeline<'_> {
     fn drop(&mut self) {
-        // Replies that nobody has taken would be taken for those of the next request.
+        // Replies left behind would be taken for those of the next request.
         if !self.awaited.is_empty() || self.client.options.style == super::Style::Stateless {
             self.client.connection = None;
         }

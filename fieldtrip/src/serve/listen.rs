@@ -1,7 +1,7 @@
 //! Listening, and the threads that do it.
 //!
 //! A few threads wait for connections at once. The one that gets a connection serves it there and then, and if
-//! nobody else is left waiting it starts a successor first: a client with a single request is served
+//! no other thread is left waiting it starts a successor first: a client with a single request is served
 //! without any hand-over between threads.
 
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -73,7 +73,7 @@ struct Listening {
 }
 
 impl Server {
-    /// Listens on `address` and serves `buffer` to whoever connects.
+    /// Listens on `address` and serves `buffer` to every client that connects.
     ///
     /// A host name is listened on at every address that it has: `localhost` is IPv4 and IPv6, and nothing
     /// outside this machine. The path of a UNIX socket is taken over if no server answers there.
@@ -148,7 +148,7 @@ impl Drop for Server {
         }
         drop(threads);
         if let Some(path) = &self.socket_file {
-            // Somebody may have taken the file away before.
+            // The file may be gone already.
             let _gone = std::fs::remove_file(path);
         }
     }

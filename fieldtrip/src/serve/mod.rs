@@ -119,7 +119,7 @@ fn wait_asleep<S: Stream>(stream: &mut S, session: &mut Session, wait: WaitReque
     }
 }
 
-/// Waits with an eye on the socket, so that the wait ends with the client. Whoever puts the data that end the
+/// Waits with an eye on the socket, so that the wait ends with the client. The writer whose data end the
 /// wait sends the reply, straight from its own thread.
 fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitRequest) -> io::Result<Client> {
     // Where sending could block, this thread has to do it.
@@ -130,7 +130,7 @@ fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitReq
     let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
     let outcome = watch_client(stream, session, &told, &waiting);
     if !matches!(outcome, Ok(Client::Here)) {
-        // However the client went: a wait that is left behind keeps the socket until somebody puts data.
+        // However the client went: a wait that is left behind keeps the socket until data are put.
         let _told_or_not = session.buffer().cancel_wait(waiting.id);
     }
     outcome
@@ -199,7 +199,7 @@ fn time_out(session: &mut Session, told: &Told, waiting: &Waiting) {
         session.finish_wait(end);
         return;
     }
-    // Somebody is telling it at this moment.
+    // A thread is telling it at this moment.
     while !told.signal.sleep(LOOK_EVERY) {}
     match told.end.get() {
         Some(end) if told.courier.is_none() => session.finish_wait(*end),
@@ -339,7 +339,7 @@ mod tests {
         let mut request = definition.encode().to_vec();
         [1, NEVER, 3_600_000].iter().for_each(|number: &u32| request.extend(number.to_le_bytes()));
         client.write_all(&request).expect("a request");
-        // Ours, the thread's, the stream's, and the one of whoever ends the wait.
+        // Ours, the thread's, the stream's, and the one of the writer that ends the wait.
         while Arc::strong_count(&socket) < 4 {
             thread::yield_now();
         }

@@ -189,7 +189,7 @@ impl Session {
         }
     }
 
-    /// Says that the reply to the wait was sent by somebody else.
+    /// Says that another thread has sent the reply to the wait.
     pub(crate) fn wait_was_told(&mut self) {
         self.state = State::Idle;
     }

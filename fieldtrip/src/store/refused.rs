@@ -8,7 +8,7 @@ pub enum Refused {
     Mismatch,
     /// The request contradicts itself or is too short.
     Malformed,
-    /// There is no header: nobody acquires.
+    /// There is no header: no acquisition is running.
     NoHeader,
     /// The selection is not, or no longer, in the ring.
     OutOfRange,

@@ -2,8 +2,8 @@
 //!
 //! Bytes live in segments. Only the last one, the tail, is written to, and only by the store's owner. A full
 //! tail is closed and never changes again, so readers share it and use it after the lock is gone: sending a
-//! minute of data holds up nobody. Big blocks arrive as segments of their own and are not copied at all. A
-//! segment that has left the ring is used again unless somebody still reads it.
+//! minute of data delays no other thread. Big blocks arrive as segments of their own and are not copied at
+//! all. A segment that has left the ring is used again unless a reader still holds it.
 
 use core::ops::{Deref, Range};
 use std::collections::VecDeque;
