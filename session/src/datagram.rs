@@ -30,7 +30,7 @@ pub struct Datagrams {
     window: Window,
 }
 
-/// Names a session to whoever receives its datagrams: 64 random bits, chosen by the outlet.
+/// Names a session to the receiver of its datagrams: 64 random bits, chosen by the outlet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct SessionId(pub [u8; 8]);
 

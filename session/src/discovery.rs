@@ -54,7 +54,7 @@ impl QueryId {
     }
 }
 
-/// What the asker of a query keeps. Once it is dropped, nobody can open the replies any more.
+/// What the asker of a query keeps. Once it is dropped, the replies cannot be opened any more.
 pub struct Asked {
     id: QueryId,
     own: NoiseKey,

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A source of secret random bytes, handed in by the caller.
 pub trait Entropy {
-    /// Fills `out` with bytes that nobody can predict.
+    /// Fills `out` with unpredictable bytes.
     ///
     /// - Errors: [`NoEntropy`]; the caller must give up what needed them.
     fn fill(&mut self, out: &mut [u8]) -> Result<(), NoEntropy>;

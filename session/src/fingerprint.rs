@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 pub struct Fingerprint([u8; Self::LEN]);
 
 impl Fingerprint {
-    /// Length in bytes: 160 bits, so that nobody finds a second key with the same one.
+    /// Length in bytes: 160 bits, so that no attacker finds a second key with the same one.
     pub const LEN: usize = 20;
 
     /// Computes the fingerprint of `public`, an encoded public key.

@@ -1,6 +1,7 @@
 //! Sessions without a handshake, for the fuzz targets: a handshake costs a thousand times what an input does.
 //!
-//! Only in builds with `--cfg fuzzing`, which `cargo fuzz` and `checks/37-fuzz-corpus.sh` make and nobody ships.
+//! Only in builds with `--cfg fuzzing`, which `cargo fuzz` and `checks/37-fuzz-corpus.sh` make and no release
+//! ships.
 
 use schwann_aead::Key;
 

@@ -47,7 +47,7 @@ pub struct Context<'a> {
 pub enum ClassicSuite {
     /// From a device whose certificate permits it, or to one.
     Certified,
-    /// From nobody.
+    /// Accepted from no device.
     #[default]
     Refused,
 }
@@ -96,7 +96,7 @@ pub struct PeerIdentity {
 /// The one byte that a stranger gets: neither a length nor a record begins with it.
 pub const ALERT: u8 = 0xFF;
 
-/// Longest time for a whole handshake; whoever drives it closes the connection then.
+/// Longest time for a whole handshake; its driver closes the connection then.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How the first bytes of a connection ask for a secure session (spec: secure-session §3.2).

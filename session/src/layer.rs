@@ -28,12 +28,12 @@ pub trait Layer: Send {
     /// Writes the authenticated end of the stream, if the layer has one, and returns its length.
     fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError>;
 
-    /// Makes what the next [`open`](Self::open) will need, as far as it can be known. For a moment in which nobody waits:
-    /// before the caller waits for bytes.
+    /// Makes what the next [`open`](Self::open) will need, as far as it can be known. Call it in an idle
+    /// moment: before the caller waits for bytes.
     fn prepare_open(&mut self) {}
 
-    /// Makes what the next [`seal`](Self::seal) will need, as far as it can be known. For a moment in which nobody waits: after
-    /// bytes were sent.
+    /// Makes what the next [`seal`](Self::seal) will need, as far as it can be known. Call it in an idle
+    /// moment: after bytes were sent.
     fn prepare_seal(&mut self) {}
 
     /// Tells the layer the time since any fixed moment, on a clock that never goes back.
@@ -52,7 +52,7 @@ pub trait Layer: Send {
 /// What [`Layer::open`] made of the bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Opened {
-    /// A message of the layer's own, which the protocol above must not see. Whoever drives the layer
+    /// A message of the layer's own, which the protocol above must not see. The driver of the layer
     /// reads it if it knows what it is, and skips it otherwise.
     Control {
         /// How many bytes from the front of the buffer are done with.

@@ -48,7 +48,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The byte that tells a proven peer; nothing for reasons that are nobody's business.
+    /// The byte that tells a proven peer; nothing for reasons that peers must not learn.
     pub(crate) fn code(self) -> Option<u8> {
         Some(match self {
             Self::Expired => 1,

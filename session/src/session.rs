@@ -25,7 +25,7 @@ pub struct Secure {
     /// Most plaintext bytes that the peer takes in one record.
     peer_max: usize,
     limits: RekeyLimits,
-    /// When the present sending key came into use, once somebody has told the time.
+    /// When the present sending key came into use, once the time is known.
     key_since: Option<Duration>,
     /// The time is up: the next call that seals changes the key first.
     rekey_due: bool,
@@ -128,7 +128,7 @@ impl Secure {
 
     /// Tells a peer that was let in why its session ends now, and returns how many bytes of `wire` to send.
     ///
-    /// - Errors: as [`Layer::seal`]; [`LayerError::Malformed`] for a reason that is nobody's business.
+    /// - Errors: as [`Layer::seal`]; [`LayerError::Malformed`] for a reason that peers must not learn.
     pub fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError> {
         let code = refusal.code().ok_or(LayerError::Malformed)?;
         self.seal_control(&refused(code), wire)

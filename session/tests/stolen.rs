@@ -65,7 +65,7 @@ fn the_thief_is_able_to_open_what_it_has_the_secrets_of() {
     let (request, welcome) = open_with_memory(&recording, &memory).unwrap();
     assert_eq!(request, b"LSL:streamfeed/110 uid\r\n");
     assert_eq!((welcome[0], welcome.len()), (1, 73));
-    // And the search finds an ephemeral key that somebody failed to forget.
+    // And the search finds an ephemeral key that was not forgotten.
     let leaked = candidates(&[memory.noise_ephemeral.to_vec()]);
     assert_eq!(try_everything(&recording, &leaked).1, ["the outlet's static key"]);
 }

@@ -9,7 +9,7 @@ use crate::Refusal;
 
 /// The outlet's side of a handshake.
 ///
-/// It holds some kilobytes and computes nothing before message 1 is whole; whoever listens bounds how
+/// It holds some kilobytes and computes nothing before message 1 is whole; the listener bounds how
 /// many there are at a time, in total and per address.
 pub struct Responder {
     steps: BareResponder,

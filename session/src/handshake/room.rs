@@ -1,9 +1,9 @@
-//! Memory for the handshake's messages, from whoever has some.
+//! Memory for the handshake's messages, lent by the caller.
 
 use super::message::{LENGTH_LEN, MAX_MESSAGE};
 use crate::{Refusal, noise::Broken};
 
-/// Bytes in somebody's memory, filled from the front.
+/// Bytes in the caller's memory, filled from the front.
 pub struct Room<'a> {
     bytes: &'a mut [u8],
     len: &'a mut usize,

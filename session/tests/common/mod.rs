@@ -157,7 +157,7 @@ pub fn connect_through(
     Err(Failed { inlet: inlet_refusal, outlet: outlet_refusal })
 }
 
-/// Runs a handshake in which nobody interferes.
+/// Runs an undisturbed handshake.
 pub fn connect(
     suite: Suite,
     inlet: &mut Device,

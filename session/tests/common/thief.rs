@@ -1,4 +1,4 @@
-//! Somebody who recorded a connection and stole keys later, and now tries everything that they permit.
+//! A thief who recorded a connection, stole keys later, and now tries everything that they permit.
 //!
 //! Written from The Noise Protocol Framework and `docs/spec/secure-session.md` over other libraries than this
 //! crate's, so that no mistake in it hides one there.
