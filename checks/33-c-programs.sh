@@ -17,7 +17,7 @@ for program in streams infos process; do
   timeout 240 "$folder/$program-asan"
   passed=$((passed + 2))
   if command -v valgrind >/dev/null; then
-    # A fork's child has the memory of its parent's threads, and not the threads: nobody gives it back there.
+    # A fork's child has the memory of its parent's threads, and not the threads: nothing gives it back there.
     leaks=full
     [ "$program" != process ] || leaks=no
     timeout 500 valgrind --quiet --fair-sched=try --error-exitcode=9 --leak-check=$leaks --errors-for-leak-kinds=definite \

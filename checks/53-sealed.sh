@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
 build -p schwann-cli
 export SCHWANN_PROGRAM="$built/schwann"
-# Most of the time they wait for somebody to find something.
+# They spend most of their time waiting for searches.
 python3 -m pytest -n 4 interop/test_sealed.py interop/test_refusals.py interop/test_newcomer.py -q
 
 # The same from C: who is at the other end, and why there is no session.

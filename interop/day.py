@@ -1,4 +1,4 @@
-"""A day of a lab, for somebody who records the wire: all that happens in one, each thing once or a few times.
+"""A lab's day, for an attacker who records the wire: all that happens in one, each thing once or a few times.
 
 What takes hours is made short: a session's key lives a second instead of an hour, streams send some hundred samples instead of
 some hundred million, and everybody starts, leaves and fails within seconds. Nothing is left out for it.
@@ -85,7 +85,7 @@ class Day:
         return inlet
 
     def pass_samples(self, inlets):
-        """Samples one by one and in a chunk, to whoever has joined."""
+        """Samples one by one and in a chunk, to every inlet that has joined."""
         for format, inlet in inlets.items():
             outlet, value = self.outlets[format], STREAMS[format]
             assert outlet.wait()
@@ -108,7 +108,7 @@ class Day:
         guest = self.join(self.program("guest"), "double64")
         self.flow(inlets)
         late = self.arrive_late()
-        # The amplifier's program crashes; whoever listens finds it again.
+        # The amplifier's program crashes; its listeners find it again.
         sender.kill()
         sender = self.send()
         for format, inlet in [*inlets.items(), ("string", late), ("double64", guest)]:
@@ -150,7 +150,7 @@ class Day:
         wait_until(has_come, 30.0)
 
     def arrive_late(self):
-        """Somebody behind a network that lets no datagram through, while everybody streams."""
+        """A device behind a network that lets no datagram through, while everybody streams."""
         late = self.program("late", lab__ResolveOverTCP=1, ports__MulticastPort=self.place.base + self.place.ports - 1,
                             lab__KnownPeers="{}", multicast__MachineAddresses="{}", multicast__AddressesOverride="{127.0.0.99}")
         inlet = self.join(late, "string")

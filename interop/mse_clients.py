@@ -50,7 +50,7 @@ def wait_for_port(port, address=LOCAL, seconds=20):
         with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
             return
         time.sleep(0.05)
-    raise TimeoutError(f"nobody listens on port {port}")
+    raise TimeoutError(f"no program listens on port {port}")
 
 
 def bencode(value):
@@ -178,7 +178,7 @@ class Libtorrent:
         if seed:
             params.flags |= flags.seed_mode
         handle = self.session.add_torrent(params)
-        # Until then it knows no such torrent and closes on whoever asks.
+        # Until then it knows no such torrent and closes on every peer that asks.
         states = self.lt.torrent_status.states
         wanted = {states.seeding} if seed else {states.downloading, states.finished, states.seeding}
         deadline = time.monotonic() + 10

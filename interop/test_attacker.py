@@ -493,7 +493,7 @@ def test_time_cannot_be_shifted(stage, attack):
             return
         offset, _, round_trip = inlet.correction_ex(20.0)
         print(f"{attack.__name__}: offset {offset * 1e3:.3f} ms, round trip {round_trip * 1e3:.3f} ms")
-        # A delay that nobody can tell from a slow network moves the offset by half the round trip at most, and
+        # A delay that looks like a slow network moves the offset by half the round trip at most, and
         # the round trip that is reported says so.
         assert abs(offset) <= round_trip / 2 + 0.001
         if attack is delayed_back:
@@ -516,7 +516,7 @@ def test_a_child_seals_nothing_with_its_parents_keys(how, stage):
     before = len(connection.records(DOWN))
     # Whether the push fails there or goes nowhere is the library's affair; what counts is the wire.
     stage.outlet.push_in_a_child([5] * CHANNELS, 10, how)
-    # The parent's next record is the next on the wire, and opens: nobody used its nonce before.
+    # The parent's next record is the next on the wire, and opens: its nonce was not used before.
     sent = stage.push(1) + stage.push(1)
     assert inlet.drain(2, 5.0) == (sent, None)
     assert len(connection.records(DOWN)) == before + 2

@@ -98,7 +98,7 @@ def test_an_old_revocation_list_does_not_come_back(place, tmp_path):
     lab = Lab(tmp_path)
     receiver = start(place, lab.authority)
     new, old = lab.lists()
-    # A device that was away, or was set back, learns of the newer list, and nobody of the older one.
+    # A device that was away, or was set back, learns of the newer list, and no device of the older one.
     restored = start(place, lab.before)
     outlet = restored.outlet(channels=1, format="int32", source="attacked")
     meet(outlet, receiver, pass_on, (DOWN, 2))
@@ -114,7 +114,7 @@ class Search:
         self.sender = start(place, keys, ports__PortRange=8)
         self.outlet = self.sender.outlet(name="Found", channels=1, format="int32", source="searched")
         self.outlet_port = ports_of(self.outlet.info().xml())[0]
-        # Nobody listens to its datagrams.
+        # No program listens to its datagrams.
         self.receiver = start(place, keys, ports__BasePort=self.port, ports__PortRange=2, lab__ResolveOverTCP=1,
                               ports__MulticastPort=place.base + 20, lab__KnownPeers="{}", multicast__MachineAddresses="{}",
                               multicast__AddressesOverride="{127.0.0.99}", tuning__UnicastMaxRTT=0.5,
@@ -156,7 +156,7 @@ class Search:
             tap.close()
 
     def finds_nothing_at(self, actor, least=3):
-        """Lets a search meet whoever plays the outlet, a few times."""
+        """Lets a search meet the actor that plays the outlet, a few times."""
         resolver = self.receiver.resolver(predicate="channel_count=1")
         try:
             wait_until(lambda: actor.count > least, 20.0)

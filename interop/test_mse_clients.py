@@ -64,7 +64,7 @@ def test_we_fetch_from_it(programs, started, tmp_path, name, crypto):
 
 
 def retry(action, times=20):
-    """A client listens before it has hashed its file, and closes on whoever asks until then."""
+    """A client listens before it has hashed its file, and closes on every peer until then."""
     for _ in range(times - 1):
         try:
             return action()

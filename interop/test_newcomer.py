@@ -63,7 +63,7 @@ class Machine:
 
 
 def next_command(text, beginning):
-    """The command that the program printed for somebody to run."""
+    """The command that the program printed for the user to run."""
     line = next(line for line in text.splitlines() if line.startswith(f"  schwann keys {beginning}"))
     return re.split(r" {2,}", line.strip())[0]
 

@@ -192,7 +192,8 @@ def test_a_revoked_device(meet, lab, tmp_path):  # noqa: F811
 
 
 def test_the_wrong_role(meet, lab, network, tmp_path):  # noqa: F811
-    # Whoever may not send makes no outlet, and whoever may not receive makes no inlet: nothing goes over the wire.
+    # A device that may not send makes no outlet; one that may not receive makes no inlet: nothing goes over
+    # the wire.
     listener = device(lab, tmp_path / "listener", "--subscribe-only")
     talker = device(lab, tmp_path / "talker", "--publish-only")
     (outlet, _) = meet((listener, {}), (lab, {}), wait=False)

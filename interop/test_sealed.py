@@ -1,4 +1,4 @@
-"""Sealed streams between unchanged programs (pylsl), with somebody on the wire who listens.
+"""Sealed streams between unchanged programs (pylsl), with an eavesdropper on the wire.
 
 Needs SCHWANN_LIBLSL, and SCHWANN_PROGRAM for the keys. Run by checks/53-sealed.sh.
 """
@@ -101,7 +101,7 @@ def lab(tmp_path):
 
 
 class Listener:
-    """Everything on the loopback wire from and to the ports of a network, as somebody with a cable sees it."""
+    """Everything on the loopback wire from and to a network's ports, as an attacker with a cable sees it."""
 
     def __init__(self, network):
         base = int(network.partition("BasePort=")[2].split()[0])
@@ -233,7 +233,8 @@ def test_a_device_that_the_lab_revokes_is_out_while_the_others_stream_on(lab, ne
 
         assert {event["device"]: event["serial"] for event in events("connect")} == serials
         keys(lab, "revoke", serials["leaves"])
-        # Within 10 s the sender has seen the list; it goes on to whoever stays, and stays on that machine.
+        # Within 10 s the sender has seen the list; it goes on to the devices that stay, and stays on that
+        # machine.
         wait_for(lambda: any("revoked" in event["reason"] for event in events("refuse")), "the revoked device is out")
         assert len(events("revoke")) == 1
         listed = lab / "lab.revoked"

@@ -1,4 +1,4 @@
-"""What somebody who records everything on the wire learns of sealed streams: now, and after stealing all stored keys.
+"""What a recorder of the wire learns of sealed streams: now, and after stealing all stored keys.
 
 A day's events one after the other (day.py), and what differs in the older protocol. Needs root (a raw socket),
 SCHWANN_LIBLSL, SCHWANN_PROGRAM for the keys, and SCHWANN_THIEF (session's example) for the second part.

@@ -136,7 +136,7 @@ def test_several_inlets_all_get_every_sample(sender, receiver):
     inlets = [receiver().inlet() for _ in range(3)]
     for inlet in inlets:
         inlet.open()
-    # Real 1.17 registers late; what counts here is that nobody takes from another.
+    # Real 1.17 registers late; what counts here is that no inlet takes from another.
     for number in range(1, 200):
         outlet.push([number, -number], float(number))
     for inlet in inlets:

@@ -46,7 +46,7 @@ def main():
     with open(os.path.join(folder, name + ".json"), "w") as file:
         json.dump(document, file, indent=1)
         file.write("\n")
-    # What the threads of a scenario still wait for belongs to nobody.
+    # The threads of a scenario may still wait; nothing needs their results.
     os._exit(0)
 
 
