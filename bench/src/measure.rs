@@ -204,7 +204,7 @@ fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
     }
 }
 
-/// Figures that cannot be traced to a commit are nobody's.
+/// Figures that cannot be traced to a commit prove nothing.
 const NO_TREE: &str = "a record names the commit that it is made of, and this folder is no work tree without changes: commit \
                        them, or add --trial for a record that cannot be published";
 /// Shorter runs than this say nothing; the steps have limits of their own besides.

@@ -25,7 +25,7 @@ pub(crate) fn serve(listen: SocketAddr, subjects: Vec<Subject>) -> Result<(), Re
     let scratch = Scratch::new()?;
     lab::install_keys_of(&token.authority(), &scratch.0.join(KEYS))?;
     let (channel, peer) = admit(&listener, &Lab::of(token.authority())?)?;
-    // The token is spent: nobody else is let in.
+    // The token is spent: no other client is let in.
     drop(listener);
     println!("measuring with {peer}");
     let outcome = Server { channel, peer, subjects, scratch, process: None }.run();

@@ -3,7 +3,7 @@
 use schwann_session::{AuthorityKey, Entropy, NoEntropy};
 use zeroize::Zeroizing;
 
-/// 256 random bits; whoever has them is the authority of the agent's lab.
+/// 256 random bits; their holder is the authority of the agent's lab.
 pub struct Token(Zeroizing<[u8; 32]>);
 
 impl Token {

@@ -2,7 +2,7 @@
 //!
 //! Every cell checks its own result: the totals of the buffer and the last block, read back. Cells are shuffled in
 //! each round, raw limits among them, because the machine is never the same from minute to minute. What is called
-//! `original` is no program of somebody else: it is `original`, which reproduces on the wire, and in its copying,
+//! `original` is no foreign program: it is `original`, which reproduces on the wire, and in its copying,
 //! what the reference documents of the C client and server. `--against` measures a server that runs already, such as
 //! the original itself where it is installed.
 

@@ -93,7 +93,7 @@ fn put(buffer: &Buffer) -> Result<(), Box<dyn Error>> {
 enum Pace {
     /// As an amplifier delivers.
     Even,
-    /// As nobody can foresee.
+    /// At unpredictable times.
     Uneven,
 }
 
@@ -150,5 +150,5 @@ fn measure(
 
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Whoever waits longer has been forgotten.
+/// A reader that waits longer has been forgotten.
 const LONGEST: Duration = Duration::from_secs(5);

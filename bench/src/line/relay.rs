@@ -76,7 +76,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for direction in self.directions.drain(..) {
-            // Nobody asks for what it carried.
+            // What it carried is not needed.
             let _ = direction.join();
         }
     }

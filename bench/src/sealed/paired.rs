@@ -69,7 +69,7 @@ pub(crate) const fn extent(quick: bool) -> (usize, f64) {
 }
 
 /// All that is measured, in groups that are measured in turns, restart by restart, so that they can be held against each other:
-/// each cell with our library, and what whoever seals must pay, with each cipher that there is.
+/// each cell with our library, and the least that any sealing costs, with each cipher that there is.
 pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
     let group = |cell: Cell| {
         let ours = Condition { name: cell.name(), cell, subject: Subject::Library(ours.to_owned()) };
@@ -136,7 +136,7 @@ fn judge(step: &str, who: &Subject, observed: &[Restart]) -> Vec<Reading> {
     };
     let added = name("sealed - in the clear", difference(step, &plain, &sealed));
     let added = match who {
-        // What whoever seals must pay is nobody's to meet.
+        // The least that any sealing costs has no goal to meet.
         Subject::Bare(_) => added,
         Subject::Library(_) => added.held_against(format!("<= {margin:.2}: the larger of 1 µs and 1 %"), met),
     };

@@ -1,4 +1,4 @@
-//! How the processes of one transfer find each other and nobody else.
+//! How the processes of one transfer find each other and no others.
 
 use core::net::Ipv4Addr;
 use std::net::{TcpListener, UdpSocket};
@@ -19,7 +19,7 @@ pub(crate) fn private(session: &str, base: u16, peer: Ipv4Addr) -> String {
     )
 }
 
-/// Finds a run of ports that nobody uses now, below those that the kernel hands out.
+/// Finds a run of ports that are free now, below those that the kernel hands out.
 pub(crate) fn free_ports() -> u16 {
     let seed = now_ns() ^ u64::from(std::process::id()).rotate_left(32);
     let mut base = 20_000 + (seed % 10_000) as u16;

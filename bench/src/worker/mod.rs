@@ -244,7 +244,7 @@ fn transfer(task: &Task, orders: &Orders) -> Result<(), Failure> {
 pub(crate) fn emit(said: &Event) {
     let line = serde_json::to_string(said).expect("what a worker says is plain data");
     let mut out = std::io::stdout().lock();
-    // When nobody reads any more, the run is over and there is nobody to tell.
+    // Without a reader the run is over and nothing is left to report to.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
