@@ -26,7 +26,7 @@ pub struct Settings {
     pub nominal_rate: f64,
     /// Seconds on the device's clock.
     pub created_at: f64,
-    /// Fills memory with bytes that nobody can predict; returns 0 on success.
+    /// Fills memory with unpredictable bytes; returns 0 on success.
     pub entropy: Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> i32>,
     /// Handed to `entropy`.
     pub entropy_user: *mut c_void,

@@ -1,4 +1,4 @@
-//! What a peer sent and nobody has read yet: opened bytes first, then those that are still sealed.
+//! What a peer sent and the node has not read yet: opened bytes first, then those that are still sealed.
 
 use schwann_session::{Layer as _, LayerError, Opened, Room, Secure};
 
@@ -47,7 +47,7 @@ impl<const N: usize> Intake<N> {
         count
     }
 
-    /// The memory, for whoever takes bytes in before there is a session.
+    /// The memory, for bytes that arrive before there is a session.
     pub(crate) fn room(&mut self) -> Room<'_> {
         self.plain = 0;
         Room::new(&mut self.bytes, &mut self.len)

@@ -1,4 +1,5 @@
-//! Samples on their way from the application's core to the network's: one writer, one reader, nobody waits.
+//! Samples on their way from the application's core to the network's: one writer, one reader, and neither
+//! waits.
 //!
 //! A slot holds a stamp and the values of one sample, in 32-bit words. Every word is an atomic that is loaded
 //! and stored and never exchanged, because the smallest chips can do no more. With [`Keep::Newest`] the writer
@@ -74,7 +75,7 @@ pub struct Control {
     begun: AtomicU32,
     /// Samples that are whole; written by the producer.
     written: AtomicU32,
-    /// Samples that nobody needs any more; written by the consumer.
+    /// Samples that are no longer needed; written by the consumer.
     released: AtomicU32,
     /// Pushes that found no room; written by the producer.
     refused: AtomicU32,

@@ -81,7 +81,7 @@ pub struct Surroundings<'a> {
     /// The date, for certificates and sealed queries. A device without a calendar says so, and when its image was built,
     /// or 1970: the node knows later dates of its own certificate, its list, and members that it has met.
     pub calendar: Calendar,
-    /// Randomness that nobody can predict; on a chip, its hardware generator with the radio on.
+    /// Unpredictable randomness; on a chip, its hardware generator with the radio on.
     pub entropy: &'a mut dyn Entropy,
 }
 

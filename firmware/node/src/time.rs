@@ -48,7 +48,7 @@ impl Ticks32 {
     }
 }
 
-/// How long whoever drives a node may sleep. What arrives, and a push, end the sleep.
+/// How long the driver of a node may sleep. What arrives, and a push, end the sleep.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Wait {
     /// Until this moment; then call `poll` again.

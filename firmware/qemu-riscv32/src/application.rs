@@ -45,7 +45,7 @@ pub fn run(settings: &Settings) -> ! {
         }
         machine::ring(1);
         dog.look(now);
-        // Whoever runs the emulation ends it with a `q`.
+        // The user of the emulation ends it with a `q`.
         if settings.run_s > 0 && now >= end || machine::Serial::read() == Some(b'q') {
             network::report();
             say!("done");

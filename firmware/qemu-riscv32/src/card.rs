@@ -48,7 +48,7 @@ const PAGES: usize = 8;
 static POOL: Pages = Pages(UnsafeCell::new([0; PAGE_SIZE * PAGES]));
 static NEXT_PAGE: AtomicU32 = AtomicU32::new(0);
 
-/// Frames, for the card and for nobody else.
+/// Frames, for the card alone.
 struct Frames(UnsafeCell<([[u8; FRAME]; RECEIVED], [u8; SENDING])>);
 
 // SAFETY: `Card::new` takes them, and runs once.

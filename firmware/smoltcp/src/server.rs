@@ -271,7 +271,7 @@ impl Server<'_> {
     ///
     /// A peer that goes on talking to a closed link fills its window, behind which its own end then waits for ever, and
     /// a peer that acknowledges never runs into the socket's time limit. So what it says is dropped, and its time is
-    /// short: a link serves nobody else meanwhile.
+    /// short: a link serves no other peer meanwhile.
     #[inline(never)]
     fn see_off(&mut self, link: usize, now: Micros) -> Wait {
         let socket = self.sockets.get_mut::<tcp::Socket<'_>>(self.links[link]);

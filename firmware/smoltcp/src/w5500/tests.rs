@@ -83,7 +83,7 @@ impl Chip {
                 self.socket[usize::from(EVENTS)] |= SENT;
             }
             RECEIVE => {
-                // Whoever has moved the pointer has taken what lay before it.
+                // A reader that has moved the pointer has taken what lay before it.
                 let taken = self.word(READ_AT).wrapping_sub(self.word(0x2a));
                 self.set_word(RECEIVED_LEN, self.word(RECEIVED_LEN) - taken);
                 self.set_word(0x2a, self.word(READ_AT));

@@ -122,7 +122,7 @@ impl Net {
     }
 
     pub(crate) fn say(&mut self, peer: Peer, bytes: &[u8]) {
-        // A peer that was reset has nobody to talk to.
+        // A peer that was reset has no connection to send on.
         let _ = self.sockets.get_mut::<tcp::Socket<'_>>(peer).send_slice(bytes);
     }
 
