@@ -27,7 +27,7 @@ pub(crate) unsafe fn read<'a, T>(data: *const T, len: usize) -> Result<&'a [T], 
 ///
 /// # Safety
 ///
-/// - `data` is null or points to `len` values that nobody else uses as long as the result is used.
+/// - `data` is null or points to `len` values that no other code uses as long as the result is used.
 pub(crate) unsafe fn write<'a, T>(data: *mut T, len: usize) -> &'a mut [T] {
     if data.is_null() {
         return &mut [];

@@ -98,7 +98,7 @@ fn word_for_this_process() -> Option<&'static AtomicU32> {
     // SAFETY: as above; there is no advice of this number.
     let accepts_all = unsafe { libc::madvise(page, LEN, -1) } == 0;
     if !wipes || accepts_all {
-        // SAFETY: our own mapping, which nobody has seen.
+        // SAFETY: our own mapping, which no other code has seen.
         unsafe { libc::munmap(page, LEN) };
         return None;
     }

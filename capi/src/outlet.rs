@@ -102,7 +102,7 @@ pub unsafe extern "C" fn lsl_have_consumers(outlet: *mut Outlet) -> i32 {
     guard(0, || i32::from(outlet.is_some_and(Outlet::have_consumers)))
 }
 
-/// Waits until somebody receives the stream, and says whether somebody does.
+/// Waits until an inlet receives the stream, and says whether one does.
 ///
 /// # Safety
 ///

@@ -95,7 +95,7 @@ pub unsafe extern "C" fn schwann_inlet_lag(inlet: *mut Inlet) -> f64 {
     guard(f64::NAN, || inlet.and_then(Inlet::lag).unwrap_or(f64::NAN))
 }
 
-/// Samples that arrived and were dropped because nobody pulled them in time.
+/// Samples that arrived and were dropped because they were not pulled in time.
 ///
 /// # Safety
 ///

@@ -27,7 +27,7 @@ impl Info {
     ///
     /// # Safety
     ///
-    /// - `handle` is null or a live handle that nobody changes meanwhile.
+    /// - `handle` is null or a live handle that no other code changes meanwhile.
     pub(crate) unsafe fn of<'a>(handle: *const Self) -> Option<&'a Self> {
         // SAFETY: as the caller promises.
         unsafe { handle.as_ref() }
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn lsl_streaminfo_from_xml(xml: *const c_char) -> *mut Inf
 ///
 /// # Safety
 ///
-/// - `info` is null or a live handle that nobody else uses meanwhile.
+/// - `info` is null or a live handle that no other code uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_reset_uid(info: *mut Info) -> *const c_char {
     // SAFETY: as this function's own contract.

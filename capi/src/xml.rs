@@ -48,7 +48,7 @@ impl Place<'_> {
     ///
     /// # Safety
     ///
-    /// - `node` is null or a node of a live description that nobody changes meanwhile.
+    /// - `node` is null or a node of a live description that no other code changes meanwhile.
     unsafe fn of(node: *mut Node) -> Option<Self> {
         // SAFETY: as the caller promises.
         let node = unsafe { node.as_ref() }?;
@@ -72,7 +72,7 @@ impl Place<'_> {
 ///
 /// # Safety
 ///
-/// - `node` is null or a node of a live description that nobody else uses meanwhile.
+/// - `node` is null or a node of a live description that no other code uses meanwhile.
 unsafe fn change<R>(node: *mut Node, failure: R, change: impl FnOnce(&mut Document, NodeId) -> R) -> R {
     // SAFETY: as the caller promises.
     let Some(place) = (unsafe { node.as_ref() }) else { return failure };
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn lsl_child_value_n(node: *mut Node, name: *const c_char)
 ///
 /// # Safety
 ///
-/// - `node` is null or a node of a live description that nobody else uses meanwhile; the strings are null
+/// - `node` is null or a node of a live description that no other code uses meanwhile; the strings are null
 ///   or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_append_child_value(

@@ -6,7 +6,7 @@ use core::slice;
 /// `length` bytes, for which null is an error unless there are none.
 ///
 /// # Safety
-/// - `data` is null or has `length` bytes that nobody changes during the call.
+/// - `data` is null or has `length` bytes that do not change during the call.
 pub(crate) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Option<&'a [u8]> {
     match (data.is_null(), length) {
         (_, 0) => Some(&[]),
@@ -19,7 +19,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Option<&'a
 /// Room for `length` bytes.
 ///
 /// # Safety
-/// - `data` is null or has `length` bytes that nobody else uses during the call.
+/// - `data` is null or has `length` bytes that no other code uses during the call.
 pub(crate) unsafe fn bytes_mut<'a>(data: *mut c_void, length: usize) -> Option<&'a mut [u8]> {
     match (data.is_null(), length) {
         (_, 0) => Some(&mut []),

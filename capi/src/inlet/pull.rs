@@ -120,7 +120,7 @@ impl<'a> Slots<'a> {
     ///
     /// # Safety
     ///
-    /// - The arrays are null or have `len` places that nobody else uses.
+    /// - The arrays are null or have `len` places that no other code uses.
     unsafe fn empty(texts: *mut *mut c_char, lengths: *mut u32, len: usize) -> Self {
         // SAFETY: as the caller promises.
         let texts = unsafe { chunk::write(texts, len) };
