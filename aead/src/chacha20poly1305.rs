@@ -54,7 +54,7 @@ impl core::error::Error for SealError {}
 pub enum OpenError {
     /// The tag did not verify: a wrong key, nonce or associated data, damage, or an attack.
     Forged,
-    /// The message is longer than [`MAX_MESSAGE`], so nobody can have sealed it.
+    /// The message is longer than [`MAX_MESSAGE`], so no sealer can have made it.
     TooLong,
 }
 

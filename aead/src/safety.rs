@@ -42,7 +42,7 @@
 //! - **Plaintext of a forgery.** Tags are checked first; nothing is decrypted under a tag that fails, and the
 //!   buffer is then filled with zeros. Only the AVX2 kernel decrypts messages longer than a pass part by part, each as
 //!   soon as it is summed: if the tag then fails, what was decrypted is overwritten with zeros before the call returns.
-//!   Whoever shares the buffer with another process must know that.
+//!   A caller that shares the buffer with another process must know that.
 //! - **Memory.** Keys are wiped when dropped; the stack that a call has used and the vector registers are
 //!   cleared at its end. A test searches the stack below the call for pieces of the key, of the one-time keys
 //!   and of the key stream. [`Ahead`](crate::Ahead) keeps the key stream of one message, beside a key that could make it

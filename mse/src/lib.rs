@@ -1,7 +1,7 @@
 //! BitTorrent Message Stream Encryption: obfuscation, NOT confidentiality.
 //!
 //! MSE hides *that* a connection carries BitTorrent from someone who watches and does not know the info
-//! hash. It authenticates nobody, notices no change, and rests on RC4 and a short group. What must stay
+//! hash. It authenticates no peer, notices no change, and rests on RC4 and a short group. What must stay
 //! between two machines belongs in a VPN, in TLS, or in files encrypted before they are shared.
 //!
 //! ```text

@@ -7,7 +7,8 @@ use hashbrown::HashMap;
 
 use crate::keys;
 
-/// A torrent's info hash, which is also the shared key of its peers ("SKEY"): whoever has the torrent has it.
+/// A torrent's info hash, which is also the shared key of its peers ("SKEY"): every holder of the torrent has
+/// it.
 ///
 /// - Shape: the 20 bytes of a v1 hash, or the first 20 of a v2 hash. A hybrid torrent has one of each.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -132,8 +133,8 @@ impl<L: Lookup> Lookup for std::sync::RwLock<L> {
     }
 }
 
-/// Keys are SHA-1 digests already, so their first bytes are hash enough. Nobody but the owner of the
-/// index inserts, so nobody can crowd a bucket.
+/// Keys are SHA-1 digests already, so their first bytes are hash enough. Only the owner of the
+/// index inserts, so no attacker can crowd a bucket.
 #[derive(Clone, Debug, Default)]
 struct FirstBytes(u64);
 

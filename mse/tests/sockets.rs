@@ -202,7 +202,7 @@ fn probe(script: impl FnOnce(TcpStream)) -> (AcceptError, Duration) {
         let (socket, _) = listener.accept().expect("a peer comes");
         let began = Instant::now();
         let outcome = acceptor.accept(socket);
-        (outcome.expect_err("nobody shook hands"), began.elapsed())
+        (outcome.expect_err("no peer shook hands"), began.elapsed())
     });
     script(TcpStream::connect(address).expect("listening"));
     server.join().expect("no panic")
@@ -267,7 +267,7 @@ fn an_initiator_gives_up_on_a_silent_peer_at_its_deadline() {
     let mut dialler = Dialler::new(Policy::Required);
     dialler.timeout = Duration::from_millis(200);
     let began = Instant::now();
-    let error = dialler.dial(address, &handshake(b'a')).expect_err("nobody answers");
+    let error = dialler.dial(address, &handshake(b'a')).expect_err("no answer");
     assert!(matches!(error, DialError::Failed(failure) if failure.cause == Cause::TimedOut));
     assert!(began.elapsed() < Duration::from_secs(5));
     drop(listener);

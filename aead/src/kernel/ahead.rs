@@ -9,7 +9,7 @@ use super::wide::{Block, settle};
 use super::{Direction, Kernel, wipe_stack};
 use crate::{Key, Message, Nonce};
 
-/// The key stream of one message to come, made while nobody waits for it.
+/// The key stream of one message to come, made in an idle moment.
 ///
 /// Between two samples a CPU sleeps, and what seals the next one leaves its caches. With the key stream at hand before
 /// the sample, an exclusive or and a sum are left to do: a third of the lines and pages, whichever kernel made it.
@@ -105,7 +105,7 @@ impl Ahead {
         self.ready.is_some_and(|ready| length <= usize::from(ready))
     }
 
-    /// Compares the keys in constant time. They differ if somebody keeps one of these for several keys.
+    /// Compares the keys in constant time. They differ if a caller uses one of these for several keys.
     #[inline(always)]
     fn is_for(&self, key: &Key, nonce: Nonce) -> bool {
         let pairs = self.key.iter().zip(key.words());

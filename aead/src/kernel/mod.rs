@@ -151,7 +151,7 @@ impl Kernel {
             self.batch(messages, Direction::Open);
             return Refused::among(messages);
         }
-        // Nobody can have sealed a message that is too long; the others open one by one.
+        // No sealer can have made a message that is too long; the others open one by one.
         for message in &mut *messages {
             if too_long(message.buffer.len()) {
                 message.outcome = Err(OpenError::TooLong);

@@ -1,7 +1,7 @@
 //! Key agreement: Diffie-Hellman over one of two fixed groups, with 160-bit exponents.
 //!
 //! Arithmetic on secrets takes the same time for every secret: no branch and no memory index depends
-//! on one (`field.rs`). What this does not do: authenticate anybody. Whoever sits between two peers
+//! on one (`field.rs`). What this does not do: authenticate anybody. An attacker who sits between two peers
 //! and knows the info hash can run one exchange with each of them.
 
 mod field;

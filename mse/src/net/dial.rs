@@ -162,8 +162,8 @@ impl Dialler {
     }
 }
 
-/// Sends the handshake in the clear and waits for the first byte of an answer: until then nobody knows
-/// whether the peer bears it.
+/// Sends the handshake in the clear and waits for the first byte of an answer: until then it is
+/// unknown whether the peer accepts it.
 fn begin_plain(
     socket: TcpStream,
     handshake: &BtHandshake,

@@ -19,7 +19,7 @@ use crate::policy::{Attempt, Cause, Failure, Policy};
 use crate::skey::Lookup;
 use crate::stream::Stream;
 
-/// Shakes hands with whoever comes in.
+/// Shakes hands with incoming peers.
 #[derive(Debug)]
 pub struct Acceptor<L> {
     /// The torrents there are.

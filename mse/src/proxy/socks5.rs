@@ -134,7 +134,7 @@ pub(super) enum Reply {
     AddressNotSupported = 8,
 }
 
-/// Answers the client's wish. The bound address is left at zero: nobody uses it.
+/// Answers the client's wish. The bound address is left at zero: no client uses it.
 pub(super) fn reply(client: &mut impl Write, reply: Reply) -> io::Result<()> {
     let code = match reply {
         Reply::Connected => 0,

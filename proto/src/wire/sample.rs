@@ -70,7 +70,7 @@ impl ByteOrder {
 
     /// Reads the number of a byte-order header; 0 stands for "no preference" and is taken as native.
     ///
-    /// Returns nothing for mixed orders (2134, 1, 2), which nobody can decode.
+    /// Returns nothing for mixed orders (2134, 1, 2), which cannot be decoded.
     pub const fn from_code(code: i32) -> Option<Self> {
         match code {
             1234 => Some(Self::Little),

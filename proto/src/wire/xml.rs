@@ -1,7 +1,7 @@
 //! The XML of stream descriptions: a tree in an arena, its parser and its writer.
 //!
 //! The dialect is the one existing peers speak (spec: lsl-wire §4): no namespaces, no validation, text is bytes
-//! because nobody promises that a host name is UTF-8. What a hostile peer sends costs bounded memory and no
+//! because a host name need not be UTF-8. What a hostile peer sends costs bounded memory and no
 //! recursion.
 //!
 //! Not here: what the elements mean ([`crate::wire::info`]) and how they are searched ([`crate::wire::query`]).

@@ -72,7 +72,7 @@ class Client:
             self._socket = None
 
     def getHeader(self):
-        """The header with the current counts, or None while nobody acquires."""
+        """The header with the current counts, or None while no acquisition is running."""
         payload = self._ask(wire.GET_HDR)
         return None if payload is None else wire.decode_header(payload)
 

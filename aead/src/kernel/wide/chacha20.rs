@@ -88,7 +88,7 @@ pub(in crate::kernel) fn rounds_and<S: Simd, const SETS: usize>(
 ) {
     for _ in 0..10 {
         round(simd, sets);
-        // The row that is ready last, b, stays where it is and the others turn: nobody waits for it.
+        // The row that is ready last, b, stays where it is and the others turn: no instruction waits for it.
         for [a, _, c, d] in &mut *sets {
             *a = simd.words3(*a);
             *c = simd.words1(*c);

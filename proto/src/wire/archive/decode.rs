@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// Not an archive, or one of a version that nobody knows.
+    /// Not an archive, or one of an unknown version.
     Header,
     /// A number has more bytes than its type, or a sign that its type lacks.
     Number,

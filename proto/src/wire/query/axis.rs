@@ -51,7 +51,7 @@ impl Evaluator<'_> {
         Ok(found)
     }
 
-    /// An attribute has a parent but is nobody's child: it has neither siblings nor children.
+    /// An attribute has a parent but is no element's child: it has neither siblings nor children.
     fn attribute_axis(
         &mut self,
         node: Node,

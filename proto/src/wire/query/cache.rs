@@ -60,7 +60,7 @@ impl Default for QueryCache {
     }
 }
 
-/// Longer queries are not remembered; nobody writes them, and a hostile peer could fill memory with them.
+/// Longer queries are not cached: real ones are shorter, and a hostile peer could fill memory with them.
 const MAX_CACHED_BYTES: usize = 1024;
 
 #[cfg(test)]

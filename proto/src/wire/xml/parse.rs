@@ -29,7 +29,7 @@ pub struct Parsed {
 
 /// Why a document was not parsed to its end.
 ///
-/// A peer has sent it, or the application has; nobody but its author can mend it.
+/// A peer has sent it, or the application has; only its author can mend it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum XmlError {
