@@ -109,7 +109,7 @@ impl ClockOffset {
         self.change(|state| state.estimator.forget());
     }
 
-    /// Gives up for good; everybody who waits gets [`Error::Lost`].
+    /// Gives up for good; every waiting caller gets [`Error::Lost`].
     pub(crate) fn lose(&self) {
         self.change(|state| state.end = state.end.max(End::Lost));
     }
@@ -162,7 +162,7 @@ impl ClockOffset {
         self.shared.lock().estimator.take_was_reset()
     }
 
-    /// Changes the state and lets everybody look at it.
+    /// Changes the state and wakes all waiting threads to look at it.
     fn change(&self, change: impl FnOnce(&mut State)) {
         let waker = {
             let mut state = self.shared.lock();

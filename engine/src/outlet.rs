@@ -276,7 +276,7 @@ impl Outlet {
         producer.push(&self.shared, values, stamps, count, flush)
     }
 
-    /// Whether anybody receives the stream.
+    /// Whether an inlet receives the stream.
     ///
     /// - Source: equals liblsl `lsl_have_consumers`.
     pub fn have_consumers(&self) -> bool {

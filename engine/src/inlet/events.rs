@@ -54,7 +54,7 @@ impl Events {
         self.changed.notify_all();
     }
 
-    /// Lets everybody who waits come back.
+    /// Ends every wait.
     pub(crate) fn end(&self) {
         self.lock().ended = true;
         self.changed.notify_all();

@@ -159,7 +159,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes everybody that waits for this inlet.
+    /// Wakes all threads that wait for this inlet.
     pub(crate) fn notify_all(&self) {
         self.changed.notify_all();
         self.control.notify_all();

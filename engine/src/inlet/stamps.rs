@@ -58,7 +58,7 @@ impl Stamps {
         self.flags.load(Ordering::Relaxed) & CLOCKSYNC != 0
     }
 
-    /// Waits for the clock offset up to `wait`, before a sample is taken, so that none is lost for want of
+    /// Waits for the clock offset up to `wait`, before a sample is taken, so that none is lost without
     /// it; says whether it is known.
     ///
     /// - Errors: [`Error::Timeout`] if the offset could not be had for five seconds; [`Error::Lost`].

@@ -261,7 +261,7 @@ impl Server {
         for (token, conversation) in &mut self.conversations {
             if let Some(interest) = conversation.changed_interest(&blocked) {
                 let fd = conversation.link().socket().as_raw_fd();
-                // Fails for want of memory alone; then the next wake-up finds what there is to do.
+                // Fails only when memory is short; then the next wake-up finds what there is to do.
                 let _ = self.poll.registry().reregister(&mut SourceFd(&fd), Token(*token), interest);
             }
         }

@@ -26,8 +26,8 @@ pub(super) fn check_private(_: &Path) -> Result<(), TrustError> {
 
 /// What in the key folder others may read or replace although they must not: a sentence each, with what mends it.
 ///
-/// Who may write the folder may put files of their own in place of the lab's and the device's; who reads the discovery key
-/// finds the lab's streams.
+/// A user who may write the folder can replace the lab's and the device's files. A reader of the discovery
+/// key finds the lab's streams.
 #[cfg(unix)]
 pub fn weaknesses(folder: &Path) -> Vec<String> {
     let mut found: Vec<String> = weakness(folder, OTHERS_WRITE, "700").into_iter().collect();

@@ -25,7 +25,7 @@ struct Claim {
 }
 
 impl Fanout {
-    /// Sends what waits for anybody whose socket takes it, until nothing is left to do.
+    /// Sends what waits for each consumer whose socket takes it, until nothing is left to do.
     pub(crate) fn drain(&self, draining: &mut Draining) {
         self.lock().server_called = false;
         while let Some(claim) = self.claim(draining) {

@@ -154,8 +154,8 @@ impl Fanout {
     }
 }
 
-/// Sends all of `pending` to each of `direct`, waiting for their sockets; who takes nothing for `timeout`
-/// has failed.
+/// Sends all of `pending` to each of `direct`, waiting for their sockets; one that takes nothing for
+/// `timeout` has failed.
 fn send_to_all(direct: &mut [Direct], pending: &Pending, timeout: Duration) {
     let mut waiting = Vec::new();
     for one in direct {

@@ -337,7 +337,7 @@ impl Conversation {
                 // The poller tells of bytes once, and not of those that were left.
                 Heard::Enough if next == Next::Keep && matches!(self.role, Role::Securing { .. }) => {}
                 // A member that knows of a newer lab sends the update right behind its handshake: that may be more than is
-                // read at a time, and who has shaken hands reads on.
+                // read at a time, and a link after its handshake reads on.
                 _ => return next,
             }
         }
