@@ -87,7 +87,7 @@ fn word_for_this_process() -> Option<&'static AtomicU32> {
     const PROTECTION: c_int = libc::PROT_READ | libc::PROT_WRITE;
     const KIND: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     const LEN: usize = size_of::<AtomicU32>();
-    // SAFETY: a new mapping, which takes no memory that anybody has.
+    // SAFETY: a new mapping, which takes no memory that is in use.
     let page = unsafe { libc::mmap(core::ptr::null_mut(), LEN, PROTECTION, KIND, -1, 0) };
     if page == libc::MAP_FAILED {
         return None;

@@ -90,7 +90,7 @@ pub unsafe extern "C" fn lsl_destroy_outlet(outlet: *mut Outlet) {
     }
 }
 
-/// Whether anybody receives the stream.
+/// Whether an inlet receives the stream.
 ///
 /// # Safety
 ///

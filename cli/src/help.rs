@@ -2,7 +2,8 @@
 
 use clap::Command;
 
-/// Joins the lines of each paragraph, in what stands behind a command's options, and in that of its subcommands.
+/// Joins the lines of each paragraph in the help text after a command's options, and in its subcommands'
+/// text.
 ///
 /// In the source such text has lines of its own. clap would break them once more where a terminal is narrower.
 pub(crate) fn rewrapped(command: Command) -> Command {

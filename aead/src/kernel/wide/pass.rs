@@ -49,7 +49,7 @@ pub(in crate::kernel) struct Quad<'k> {
 }
 
 impl<'k> Quad<'k> {
-    /// Those of one to four messages; who is missing, the first stands in for.
+    /// Those of one to four messages; the first stands in for the missing ones.
     #[inline(always)]
     pub(super) fn of(messages: &'k [Message<'_>]) -> Self {
         let message = |place: usize| messages.get(place).unwrap_or(&messages[0]);

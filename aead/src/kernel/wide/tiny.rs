@@ -1,8 +1,9 @@
 //! Batches of messages of at most one block: four to a pass, which makes their key blocks and their data blocks.
 //!
-//! As in [`short`](super::short), but nothing needs a plan: a message's place follows from its number. The sums of four
-//! messages are worked on in the next pass; those of the last four have none, and go side by side. What is summed is a
-//! copy, so that opening decrypts at once; a message that then does not verify is wiped before anybody sees it.
+//! As in [`short`](super::short), but nothing needs a plan: a message's place follows from its number. The
+//! sums of four messages are worked on in the next pass; those of the last four have none, and go side by
+//! side. What is summed is a copy, so that opening decrypts at once; a message that then does not verify is
+//! wiped before the caller sees it.
 
 use super::pass::{QUAD, Quad, Run, Sums};
 use super::under_way::UnderWay;

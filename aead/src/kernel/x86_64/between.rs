@@ -89,7 +89,7 @@ impl AfterRound for Sum<'_> {
         self.pace.after_round();
         while self.pace.step() {
             if let Some(block) = self.text.next() {
-                // SAFETY: who has steps to do has BMI2; see `chacha20x8::blocks_and_sum`.
+                // SAFETY: a caller with steps to do has BMI2; see `chacha20x8::blocks_and_sum`.
                 unsafe { step(&mut self.h, block, self.r) };
             }
         }
@@ -144,7 +144,7 @@ impl<const SLOTS: usize> AfterRound for Between<'_, '_, SLOTS> {
                 self.turn();
             }
             if let Some(block) = self.text.next() {
-                // SAFETY: who has steps to do has BMI2; see `chacha20x8::pass`.
+                // SAFETY: a caller with steps to do has BMI2; see `chacha20x8::pass`.
                 unsafe { step(&mut self.h, block, self.r) };
             }
         }

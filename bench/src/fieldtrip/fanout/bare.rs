@@ -43,7 +43,7 @@ pub(super) fn over_sockets(readers: usize, time: Duration) -> Outcome {
     Ok(missed(times, readers, &read))
 }
 
-/// The writer copies its block under a lock and wakes everybody, who copy it as well.
+/// The writer copies its block under a lock and wakes all readers, which copy it as well.
 pub(super) fn in_process(readers: usize, time: Duration) -> Outcome {
     let (shared, is_over) = (Mutex::new((0_u64, vec![0.0_f32; BLOCK_VALUES])), AtomicBool::new(false));
     let (came, read) = (Condvar::new(), AtomicU64::new(0));

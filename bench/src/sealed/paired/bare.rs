@@ -40,7 +40,7 @@ fn ours() -> [Box<dyn Contender>; 2] {
     [Box::<MadeAhead>::default(), Box::new(Engine::new(Kernel::best(), 1))]
 }
 
-/// One sample as it goes through a socket, and who seals it there, if anybody does.
+/// One sample as it goes through a socket, and the cipher that seals it there, if one does.
 struct Record {
     cipher: Option<Box<dyn Contender>>,
     work: Workload,
