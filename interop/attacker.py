@@ -196,7 +196,7 @@ class Tap:
             for end in (inlet, outlet):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             attack = self.attack.next() if isinstance(self.attack, Anew) else self.attack
-            # Listed before its first byte passes: who has received something looks here.
+            # Listed before its first byte passes: its receivers look here.
             self.connections.append(Connection(inlet, outlet, attack))
             self.connections[-1].start()
 

@@ -24,7 +24,7 @@ import time
 import numpy
 import pyxdf
 
-# What a researcher writes who has no recorder: pull chunks into an array, append them to the file.
+# What a researcher without a recorder writes: pull chunks into an array, append them to the file.
 RECORD = """
 import signal, struct, sys, time
 import numpy, pylsl

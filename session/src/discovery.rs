@@ -93,7 +93,8 @@ impl DiscoveryKey {
     /// Seals a query into the front of `datagram`; returns its length, [`QUERY_OVERHEAD`] more than
     /// `query`, and what opens the replies.
     ///
-    /// Who has the discovery key reads `query`, today or years later: it must say nothing of what is looked for.
+    /// The holder of the discovery key can read `query`, today or years later: it must not say what is looked
+    /// for.
     ///
     /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`].
     pub fn seal_query(

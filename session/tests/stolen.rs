@@ -98,7 +98,7 @@ fn stored_keys_open_no_clock_probe_no_answer_and_of_a_search_what_says_nothing()
     let reply = Datagram::parse(&reply).unwrap();
     assert!(reply.is_reply() && reply.answers(&asked));
     assert_eq!(reply.reply(&asked, &secrets), None);
-    // For want of a secret, not of skill: with what either side drew and forgot, it opens.
+    // It lacks a secret, not skill: with what either side drew and forgot, it opens.
     for name in ["query_ephemeral_secret", "reply_ephemeral_secret"] {
         let leaked = candidates(&[published.bytes("stored", name)]);
         assert_eq!(reply.reply(&asked, &leaked).as_deref(), Some(b"1234\r\n<info/>".as_slice()), "{name}");

@@ -227,7 +227,7 @@ impl<'a> Server<'a> {
                 break;
             }
         }
-        // Who has closed its side takes no more samples; who waits for an answer gets it first.
+        // A peer that has closed its side takes no more samples; one that waits for an answer gets it first.
         if *open && socket.state() == tcp::State::CloseWait && outlet.subscribers() > 0 && !socket.can_recv()
         {
             if outlet.state(link) == LinkState::Open {

@@ -49,8 +49,8 @@ pub enum Event {
     },
     /// It was not carried.
     Failed(Failed),
-    /// The system refuses further connections for now, usually for want of descriptors or threads. Those that are open
-    /// go on; said once, until a connection is carried again.
+    /// The system refuses further connections for now, usually because descriptors or threads are used up.
+    /// Those that are open go on; said once, until a connection is carried again.
     Full(io::Error),
     /// It is being carried.
     Opened {

@@ -166,7 +166,7 @@ impl<W> Writer<W> {
 impl<W: Write> Writer<W> {
     /// Encrypts `data` where it lies and sends it: no copy. Afterwards `data` holds what went over the wire.
     ///
-    /// - Errors: the transport's. What it does not take now for want of room is kept, and is not an error.
+    /// - Errors: the transport's. What finds no room in it now is kept, and is not an error.
     pub fn write_in_place(&mut self, data: &mut [u8]) -> io::Result<()> {
         self.outgoing.write_in_place(&mut self.inner, data)
     }

@@ -222,7 +222,7 @@ pub(crate) struct Memory {
 }
 
 /// Opens the first record of each direction with what the inlet's process had in memory: the proof that
-/// [`try_everything`] fails for want of a secret, not of skill.
+/// [`try_everything`] lacks a secret, not skill.
 pub(crate) fn open_with_memory(recording: &Recording, memory: &Memory) -> Option<(Vec<u8>, Vec<u8>)> {
     let [forth, back] = traffic_keys(recording, memory)?;
     let first = |key, records: &[Vec<u8>]| {

@@ -19,7 +19,7 @@ use crate::{
     record::{RECORD_OVERHEAD, RecordType, Sender},
 };
 
-/// The outlet's side of a handshake, for who has memory for its messages anyway: as
+/// The outlet's side of a handshake, for a caller that has memory for its messages anyway: as
 /// [`Responder`](crate::Responder), but its memory comes with every call, the same each time.
 pub struct BareResponder(State);
 
