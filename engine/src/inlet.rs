@@ -1,7 +1,7 @@
 //! Inlets: where samples come in.
 //!
-//! An [`Inlet`] receives one stream. It connects when samples are first asked for, keeps what arrives
-//! until it is pulled, and, if permitted, finds the stream again when its sender was restarted.
+//! An [`Inlet`] receives one stream. It connects when samples are first asked for and keeps what arrives
+//! until it is pulled. If permitted, it finds the stream again after its sender has restarted.
 //!
 //! Timeouts are in seconds: 0 or less does not wait, [`FOREVER`](schwann_proto::stream::FOREVER) or more
 //! waits without limit. No call waits longer than it was told to.

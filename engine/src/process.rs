@@ -27,7 +27,7 @@ pub fn note_fork() {
 /// Lets the library tell processes apart by a word in memory instead of a system call with each sealed send, and without
 /// [`note_fork`].
 ///
-/// `word` is zero, no other code uses it, and the system makes it zero again in every process that gets a
+/// `word` is zero, and no other code uses it. The system makes it zero again in every process that gets a
 /// copy of this one's memory, however that was made (on Linux: `MADV_WIPEONFORK`). A process that shares the
 /// memory itself, such as a child of `vfork`, sees the same word and the same counters of nonces. The C
 /// library arranges for it; call it before the first outlet or inlet is made. Without it, the system is asked

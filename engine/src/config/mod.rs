@@ -1,13 +1,13 @@
 //! The configuration, `lsl_api.cfg`: every key of the original, typed, read once per process.
 //!
 //! [`Config::get`] loads it at the first call that needs it; [`set_config_content`] and
-//! [`set_config_filename`] act before that. Everything below the top level of this crate takes a
-//! `&Config` instead of asking for the global one, so tests run many configurations side by side.
-//! [`load_report`] tells where the configuration came from and what was wrong with the others.
+//! [`set_config_filename`] act before that. Everything below the top level of this crate takes a `&Config`
+//! instead of the global one. So tests run many configurations side by side. [`load_report`] tells where the
+//! configuration came from and what was wrong with the others.
 //!
-//! Source: LSL protocol reference §2. Unlike the original, `true`, `yes` and `on` mean true, a value that
-//! cannot be read is an error that names its line, and no error is silent.
-//! This module does not open sockets, and it never reads a file again once it is loaded.
+//! Source: LSL protocol reference §2. Unlike in the original, `true`, `yes` and `on` mean true. An unreadable
+//! value is an error that names its line, and no error is silent. This module does not open sockets, and it
+//! never reads a file again once it is loaded.
 
 mod ini;
 mod load;

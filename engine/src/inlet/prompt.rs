@@ -1,8 +1,8 @@
 //! How soon a thread that waits for samples runs once one is there.
 //!
-//! A sample that was sent on the same computer wakes its reader on the processor of its sender. Whether the reader runs
-//! at once or when the sender next sleeps is for the system's scheduler to decide, and makes more of the latency than
-//! all that this library does: see `docs/decisions/latency-path.md`.
+//! A sample that was sent on the same computer wakes its reader on the processor of its sender. The system's
+//! scheduler decides whether the reader runs at once or when the sender next sleeps. This matters more for
+//! the latency than all that this library does: see `docs/decisions/latency-path.md`.
 
 use core::cell::Cell;
 use std::sync::OnceLock;

@@ -13,8 +13,8 @@ use schwann_proto::wire::sample::{Extent, Malformed, StampTracker, Value};
 
 use crate::codec::QueueCodec;
 
-/// Bytes of a block. The system hands out its pages when they are first written, so an inlet whose
-/// samples are pulled as they come touches the first page or two.
+/// Bytes of a block. The system hands out its pages when they are first written. So an inlet whose samples
+/// are pulled as they come touches the first page or two.
 const BLOCK_LEN: usize = 256 * 1024;
 /// A read is worth its system call only if the block has this much room.
 const READ_ROOM: usize = 16 * 1024;

@@ -1,9 +1,9 @@
 //! Sealed discovery, as an outlet answers it: members get an answer, strangers none.
 //!
-//! A query is answered once to each address that it came from, and to [`ANSWERS`] addresses at most, so that one
-//! that was recorded says no more than who is there. A query under a key of an earlier revocation list comes
-//! from a member who has not heard of the newest one: it gets no description, but learns where a list is to be
-//! had.
+//! A query is answered once to each address that it came from, and to [`ANSWERS`] addresses at most. So a
+//! recorded query reveals no more than who is there. A query under a key of an earlier revocation list comes
+//! from a member who has not heard of the newest one: it gets no description, but learns where a list is to
+//! be had.
 //!
 //! Source: spec: secure-session §5.4, §5.5.
 

@@ -1,9 +1,9 @@
 //! Every socket of the engine is made here, with the options that it needs.
 //!
-//! All of them are non-blocking and closed on `exec`. IPv6 sockets take IPv6 alone, so IPv4 and IPv6 can have the
-//! same port number and a service range of 32 ports holds 32 outlets with both versions; the original's
-//! dual-stack sockets hold half as many. Source: LSL protocol reference §3.
-//! This module neither sends nor receives.
+//! All of them are non-blocking and closed on `exec`. IPv6 sockets take IPv6 alone, so IPv4 and IPv6 can
+//! share a port number. A service range of 32 ports holds 32 outlets with both versions; the original's
+//! dual-stack sockets hold half as many. Source: LSL protocol reference §3. This module neither sends nor
+//! receives.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::io;
@@ -125,9 +125,9 @@ pub(crate) fn allowed_versions(config: &Config) -> Vec<IpVersion> {
 
 /// A UDP socket that sends queries and receives the replies on the same port.
 ///
-/// The port is taken from the *end* of the service range. It has to be inside of it, because replies to a multicast query
-/// come from an address that the query was not sent to, so a firewall lets them through only at ports
-/// that it has open; outlets fill the range from its start and find their ports free.
+/// The port is taken from the *end* of the service range. It must be inside the range: replies to a multicast
+/// query come from an address that the query was not sent to. A firewall lets them through only at ports that
+/// it has open; outlets fill the range from its start and find their ports free.
 pub(crate) fn resolver(config: &Config, version: IpVersion) -> io::Result<(UdpSocket, u16)> {
     let socket = bind_in_range(config, config.ports.service_range().rev(), || {
         let socket = new_socket(version, Type::DGRAM)?;

@@ -1,9 +1,9 @@
 //! What a search asks, in the clear or sealed, and what it takes for an answer.
 //!
-//! Sealed queries are worded anew for every burst: each has a name of its own, a time, and a key that opens the answers to
-//! it. They do not say what is looked for, because they are sealed with a key that is stored: every stream of the lab
-//! answers, and what is wanted is decided here. An answer in the clear counts only for streams that may travel in the
-//! clear, so no attacker can offer a plain stream in a sealed one's place.
+//! Sealed queries are worded anew for every burst: each has a name of its own, a time, and a key that opens
+//! the answers to it. They do not say what is looked for, because they are sealed with a key that is stored:
+//! every stream of the lab answers, and what is wanted is decided here. An answer in the clear counts only
+//! for streams that may travel in the clear. So no attacker can offer a plain stream in a sealed one's place.
 //!
 //! Source: LSL protocol reference §6; spec: secure-session §5.4, §6.
 
