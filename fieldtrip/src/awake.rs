@@ -23,8 +23,8 @@ pub(crate) enum Purpose {
     Request,
 }
 
-/// The right to stay awake, which one thread of the program has at a time for each purpose, and none if there is only
-/// one processor.
+/// The right to stay awake. For each purpose, one thread of the program has it at a time. With only one
+/// processor no thread has it.
 #[derive(Debug)]
 pub(crate) struct Turn(&'static AtomicBool);
 

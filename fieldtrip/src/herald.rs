@@ -4,8 +4,8 @@ use std::thread;
 
 use crate::wait::Wake;
 
-/// Tells many readers that their waits are over, on a thread of its own, so that they cost a writer in this process no
-/// more than one reader does.
+/// Tells many readers, on a thread of its own, that their waits are over. So they cost a writer in this
+/// process no more than one reader does.
 ///
 /// The thread is started when there are several readers for the first time, and ends with its buffer.
 #[derive(Debug, Default)]

@@ -246,9 +246,9 @@ impl Socket {
 
     /// Acknowledges what has arrived now instead of in 40 ms.
     ///
-    /// A client that sends a request in two writes with Nagle's algorithm on holds the second back until the first is
-    /// acknowledged, and the system delays that in the hope of a reply to send it with. The option lasts for a
-    /// moment only, so this is called each time (spec: fieldtrip §16.2).
+    /// With Nagle's algorithm on, a client that sends a request in two writes holds the second back. It waits
+    /// until the first is acknowledged. The system delays that, hoping for a reply to send it with. The
+    /// option lasts for a moment only, so this is called each time (spec: fieldtrip §16.2).
     pub(crate) fn acknowledge(&self) {
         #[cfg(target_os = "linux")]
         if let Self::Tcp(stream) = self {

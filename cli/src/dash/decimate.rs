@@ -1,4 +1,4 @@
-//! Turns samples into one minimum and maximum per channel and pixel column, so that the bytes to a browser depend
+//! Turns samples into one minimum and maximum per channel and pixel column. So the bytes to a browser depend
 //! on its window and not on the stream.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Multicast that we send ourselves: whether it leaves, and whether it comes in again.
 //!
-//! The system hands a copy to every listener on this computer as if it had come in through the interface, so the
-//! firewall's rules for what comes in are tried as well as those for what goes out.
+//! The system hands a copy to every listener on this computer, as if it had arrived through the interface. So
+//! this tries the firewall's rules in both directions.
 
 use core::{
     net::{IpAddr, Ipv4Addr, SocketAddr},

@@ -1,8 +1,8 @@
-//! Records live streams: one thread per stream pulls and hands over to the file's own threads, so that
-//! neither the disk nor another stream can make a stream wait.
+//! Records live streams: one thread per stream pulls and hands over to the file's own threads. So neither the
+//! disk nor another stream can make a stream wait.
 //!
-//! What happens to a connection during the recording (a loss, a recovery, another clock at the sender) is
-//! in the file as a stream of its own, of type `RecorderEvents`, which is there if anything happened.
+//! If a connection is lost or recovers, or the sender's clock changes, the file has a stream of type
+//! `RecorderEvents` that says so.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,9 @@
 
 /// Says which of the blocks that are put are worth a look at the clock.
 ///
-/// A precise clock takes longer than all else that is done for a small block. So a program that puts many at once,
-/// faster than any device, has only the first few of each tick of the system's coarse clock timed, and some of the rest.
+/// A precise clock takes longer than all else that is done for a small block. A program may put many at once,
+/// faster than any device. Then only the first few of each tick of the system's coarse clock are timed, and
+/// some of the rest.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     tick: Tick,

@@ -25,7 +25,7 @@ pub fn record_buffer(tap: &Tap, recording: &mut Recording, stop: &AtomicBool) ->
 }
 
 /// Writes what another server's buffer gets, until told to stop. Says how many samples and events were missed
-/// because the ring had overwritten them, which is 0 unless this machine was busy for longer than the ring is.
+/// because the ring had overwritten them. It is 0 unless this machine was busy for longer than the ring is.
 ///
 /// A server that goes away is waited for.
 ///
