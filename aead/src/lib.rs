@@ -17,8 +17,8 @@
 //! with keys, nonces, headers and lengths of their own and put them side by side into the lanes of a vector
 //! unit. [`ChunkedSealer`] cuts a large block into chunks and does that; [`parallel`] adds threads.
 //!
-//! A message that comes once in a while finds the code that seals it in no cache, and costs three times what it does in a
-//! loop. A caller that knows its nonce can prepare its key stream while idle: [`Ahead`].
+//! A rare message finds the code that seals it in no cache: it costs three times what it does in a loop. A
+//! caller that knows its nonce can prepare its key stream while idle: [`Ahead`].
 //!
 //! No allocation (but by `parallel`, at its start), no global state, no clock: bytes and nonces come in as
 //! arguments. A nonce must never be used twice with the same key.

@@ -1,7 +1,7 @@
 //! The Lab Streaming Layer wire protocol as pure functions and state machines.
 //!
 //! Bytes, time and randomness come in as arguments; nothing here opens a socket, reads a clock or starts a
-//! thread, so a microcontroller and a desktop run the same code and a test needs no network. Without the
+//! thread. So a microcontroller and a desktop run the same code, and a test needs no network. Without the
 //! feature `alloc` everything encodes into arrays of the caller ([`wire::ByteWriter`]).
 //!
 //! ```text

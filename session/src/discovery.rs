@@ -7,11 +7,12 @@
 //!           | magic (4)    | query's nonce (24)  | answerer's key (32) | reply: sealed | tag (16) |
 //! ```
 //!
-//! A query is sealed by XChaCha20-Poly1305 under the lab's discovery key, which every member has, and says nothing but
-//! who may answer it. A reply is sealed by ChaCha20-Poly1305 under a key of its own, made of the discovery key and of
-//! two X25519 keys that are drawn for this query and this reply, and forgotten: who steals the discovery key later
-//! opens no reply. The bytes before the sealed part are its associated data. So a reply belongs to one query, and
-//! only a member can have made either. The length of a stream's description is not hidden.
+//! A query is sealed by XChaCha20-Poly1305 under the lab's discovery key, which every member has, and says
+//! nothing but who may answer it. ChaCha20-Poly1305 seals a reply under a key of its own. This key is made of
+//! the discovery key and of two X25519 keys, which are drawn for this query and this reply and then
+//! forgotten: a later thief of the discovery key opens no reply. The bytes before the sealed part are its
+//! associated data. So a reply belongs to one query, and only a member can have made either. The length of a
+//! stream's description is not hidden.
 //!
 //! - Source: spec: secure-session §5.4; draft-irtf-cfrg-xchacha-03 §2; RFC 5869 as Noise §4.3 uses it.
 

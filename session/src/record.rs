@@ -6,8 +6,8 @@
 //!     ------- AAD -----------
 //! ```
 //!
-//! The counter is the nonce. It lives in here, starts at zero with the handshake's key and only ever
-//! rises, also across rekeying, so no key ever meets a nonce twice.
+//! The counter is the nonce. It lives in here, starts at zero with the handshake's key and only ever rises,
+//! also across rekeying. So no key ever meets a nonce twice.
 //!
 //! - Source: spec: secure-session §4; The Noise Protocol Framework rev. 34 §5.1, §11.3 and §12.3.
 

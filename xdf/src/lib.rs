@@ -1,8 +1,8 @@
 //! XDF recordings: crash-safe writer, reader, repair.
 //!
 //! XDF is the file format of LabRecorder: chunks, each with its length, in the order in which they were
-//! recorded. This crate writes it so that a crash costs less than a second, reads it so that no damaged
-//! byte costs more than the chunk it is in, and says what is wrong with a file.
+//! recorded. This crate writes it so that a crash costs less than a second. It reads it so that no damaged
+//! byte costs more than its chunk. It says what is wrong with a file.
 //!
 //! ```text
 //! Writer ── StreamWriter::push ──► memory ──► one thread writes whole chunks ──► one thread syncs

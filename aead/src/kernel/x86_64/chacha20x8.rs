@@ -187,8 +187,8 @@ pub(super) fn blocks_from(key: &Key, nonce: &Nonce, first: u32, blocks: &mut [Bl
 
 /// As [`blocks_from`], while blocks of text are added to a sum.
 ///
-/// The rounds leave the 64-bit multipliers idle and wait for themselves a part of the time, so the steps of the sum
-/// between them cost a third of what they would cost alone.
+/// The rounds leave the 64-bit multipliers idle and wait for themselves a part of the time. So the steps of
+/// the sum between them cost a third of their cost alone.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn blocks_and_sum(
