@@ -12,8 +12,8 @@
 //! were pushed, and sends what [`Outlet::transmit`] holds. [`Wait`] says until when it may sleep.
 //! [`Inlet`] is driven in the same way.
 //!
-//! Nothing here needs a heap, an operating system, unsafe code, or atomic instructions beyond loads and stores,
-//! which is all that the smallest RISC-V chips have.
+//! Nothing here needs a heap, an operating system or unsafe code. Its only atomic instructions are loads and
+//! stores, as on the smallest RISC-V chips.
 //!
 //! It does not serve protocol 1.00, nor queries about `desc`; `firmware/README.md` has the whole list.
 #![forbid(unsafe_code)]

@@ -269,9 +269,9 @@ impl<'a> Server<'a> {
 impl Server<'_> {
     /// Lets go of a connection that is the network's alone; says when to look again.
     ///
-    /// A peer that goes on talking to a closed link fills its window, behind which its own end then waits for ever, and
-    /// a peer that acknowledges never runs into the socket's time limit. So what it says is dropped, and its time is
-    /// short: a link serves no other peer meanwhile.
+    /// A peer that goes on talking to a closed link fills its window; its own end then waits behind that for
+    /// ever. A peer that acknowledges never runs into the socket's time limit. So what it says is dropped,
+    /// and its time is short: a link serves no other peer meanwhile.
     #[inline(never)]
     fn see_off(&mut self, link: usize, now: Micros) -> Wait {
         let socket = self.sockets.get_mut::<tcp::Socket<'_>>(self.links[link]);

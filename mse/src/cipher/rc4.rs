@@ -42,8 +42,8 @@ impl Rc4 {
         tail.iter_mut().for_each(|byte| *byte ^= self.next());
     }
 
-    /// The loop that the time goes into: all but the places `j` and `x + y` are known ahead, and the next `x` is read
-    /// before the swap that may overwrite it, so that the load does not wait for the two stores.
+    /// The loop that the time goes into: all but the places `j` and `x + y` are known ahead. The next `x` is
+    /// read before the swap that may overwrite it: so the load does not wait for the two stores.
     // Not inlined: in a caller's loop the generator's variables would compete for registers.
     #[inline(never)]
     fn apply_blocks(&mut self, blocks: &mut [[u8; BLOCK]]) {
