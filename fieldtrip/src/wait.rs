@@ -309,7 +309,7 @@ mod tests {
             waits.beat(Duration::from_millis(block * 10));
         }
         let due = waits.watch(None).expect("the blocks are even");
-        assert_eq!(waits.watch(None), None, "somebody is");
+        assert_eq!(waits.watch(None), None, "another reader is");
         waits.watched(Some(Vigil { lateness: None, came: true }));
         assert_eq!(waits.watch(Some(due.start)), None, "its wait would be over before");
         assert!(waits.watch(None).is_some());
