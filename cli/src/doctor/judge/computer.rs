@@ -1,0 +1,198 @@
+//! What is wrong with this computer: its configuration, keys, network interfaces and ports.
+
+use std::io;
+
+use schwann::config::{NoteKind, Outcome, PortFallback, Scope};
+
+use super::{add, allow};
+use crate::doctor::{
+    Finding, Weight,
+    facts::{Facts, Interface},
+    probe::Echo,
+};
+
+pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
+    for attempt in &facts.report.attempts {
+        let origin = &attempt.origin;
+        match &attempt.outcome {
+            Outcome::Invalid(invalid) => add(
+                findings,
+                Weight::Fault,
+                "config-invalid",
+                format!("{origin} is not used at all, because {invalid}."),
+                format!("${{EDITOR:-nano}} {origin}"),
+            ),
+            Outcome::Unreadable(kind) => add(
+                findings,
+                Weight::Fault,
+                "config-unreadable",
+                format!(
+                    "The configuration {origin} cannot be read ({kind}), so others or the defaults are in use."
+                ),
+                format!("ls -l {origin}; echo $LSLAPICFG"),
+            ),
+            Outcome::Loaded { notes } => {
+                for note in notes.iter().filter(|note| note.kind == NoteKind::UnknownKey) {
+                    let what = format!("{origin} has a key that nothing reads: {note}.");
+                    add(
+                        findings,
+                        Weight::Warning,
+                        "config-unknown-key",
+                        what,
+                        format!("${{EDITOR:-nano}} {origin}"),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    for peer in &facts.unknown_peers {
+        add(
+            findings,
+            Weight::Fault,
+            "peer-unknown",
+            format!("The known peer {peer:?} does not resolve, so it is never asked for its streams."),
+            format!(
+                "getent hosts {peer}    # then write its address into [lab] KnownPeers of {}",
+                facts.config_path
+            ),
+        );
+    }
+}
+
+pub(super) fn keys(facts: &Facts, findings: &mut Vec<Finding>) {
+    if let Some(reason) = &facts.unsealed {
+        add(
+            findings,
+            Weight::Fault,
+            "keys",
+            format!("No stream can be sealed on this computer: {reason}."),
+            "schwann keys status",
+        );
+    }
+}
+
+pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
+    let multicast = &facts.config.multicast;
+    if multicast.scope == Scope::Machine && facts.config.lab.known_peers.is_empty() {
+        add(
+            findings,
+            Weight::Fault,
+            "scope",
+            "ResolveScope is machine, so streams of other computers are not looked for.".to_owned(),
+            format!("set ResolveScope=site in the section [multicast] of {}", facts.config_path),
+        );
+    } else if multicast.ttl == 0 {
+        add(
+            findings,
+            Weight::Fault,
+            "ttl",
+            "TTLOverride is 0, so queries never leave this computer.".to_owned(),
+            format!("remove TTLOverride from the section [multicast] of {}", facts.config_path),
+        );
+    }
+    for wanted in &multicast.interfaces {
+        let is_here = facts.interfaces.iter().any(|interface| interface.ip == wanted.ip);
+        if !is_here {
+            add(
+                findings,
+                Weight::Fault,
+                "interface-gone",
+                format!(
+                    "The configuration names the interface with {}, and no interface has that address now.",
+                    wanted.ip
+                ),
+                format!(
+                    "ip -brief address    # then correct Interfaces in the section [multicast] of {}",
+                    facts.config_path
+                ),
+            );
+        }
+    }
+}
+
+pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
+    let outward: Vec<_> = facts.interfaces.iter().filter(|interface| !interface.ip.is_loopback()).collect();
+    if outward.is_empty() {
+        let what = "No network is up but loopback, so only streams of this computer can be seen.".to_owned();
+        return add(
+            findings,
+            Weight::Fault,
+            "loopback-only",
+            what,
+            "ip link    # then: sudo ip link set NAME up",
+        );
+    }
+    if outward.iter().all(|interface| !interface.has_multicast) {
+        let name = &outward[0].name;
+        let what = format!("Multicast is switched off at {name}, so no query leaves and none comes in.");
+        add(findings, Weight::Fault, "multicast-off", what, format!("sudo ip link set {name} multicast on"));
+    }
+    for interface in &outward {
+        judge_echo(interface, facts, findings);
+    }
+    if !facts.has_multicast_route {
+        let name = &outward[0].name;
+        add(
+            findings,
+            Weight::Warning,
+            "no-multicast-route",
+            "There is no route for multicast, so programs that do not choose an interface themselves find nothing.".to_owned(),
+            format!("sudo ip route add 224.0.0.0/4 dev {name}"),
+        );
+    }
+}
+
+fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>) {
+    let name = &interface.name;
+    match interface.echo {
+        Some(Echo::NotSent(io::ErrorKind::PermissionDenied)) => add(
+            findings,
+            Weight::Fault,
+            "firewall-out",
+            format!("The firewall of this computer does not let queries out through {name}."),
+            allow(facts, "OUTPUT", "udp"),
+        ),
+        Some(Echo::NotSent(kind)) => add(
+            findings,
+            Weight::Fault,
+            "multicast-not-sent",
+            format!("The system does not send multicast through {name} ({kind})."),
+            format!("sudo ip route add 224.0.0.0/4 dev {name}"),
+        ),
+        Some(Echo::Swallowed) => add(
+            findings,
+            Weight::Fault,
+            "firewall-in",
+            format!(
+                "What comes in through {name} at the ports of LSL is swallowed by the firewall of this computer."
+            ),
+            allow(facts, "INPUT", "udp"),
+        ),
+        Some(Echo::Heard) | None => {}
+    }
+}
+
+pub(super) fn ports(facts: &Facts, findings: &mut Vec<Finding>) {
+    let ports = &facts.config.ports;
+    let count = ports.service_range().count();
+    if count == 0 || facts.taken_ports < count {
+        return;
+    }
+    let (weight, follows) = match ports.fallback {
+        PortFallback::Fail => {
+            (Weight::Fault, "no further stream can be sent from here, and no search can listen")
+        }
+        PortFallback::Random => (Weight::Warning, "further streams take random ports, which firewalls block"),
+    };
+    add(
+        findings,
+        weight,
+        "ports-taken",
+        format!("All {count} ports from {} are taken, so {follows}.", ports.base),
+        format!(
+            "set PortRange=256 in the section [ports] of {}, on every computer of the lab",
+            facts.config_path
+        ),
+    );
+}

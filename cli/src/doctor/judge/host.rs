@@ -1,0 +1,97 @@
+//! What is wrong on the way to one other computer.
+
+use schwann::{config::Scope, security::Explained};
+
+use super::{add, address, allow};
+use crate::doctor::{
+    Finding, Weight,
+    facts::{Facts, Host, Stream},
+    ports::Knock,
+};
+
+pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
+    let Host { name, addresses, .. } = host;
+    if addresses.is_empty() {
+        let what = format!("No computer called {name:?} was found.");
+        return add(findings, Weight::Fault, "host-unknown", what, format!("getent hosts {name}"));
+    }
+    let is_there = |stream: &&Stream| addresses.iter().any(|ip| address(stream) == ip.to_string());
+    let found: Vec<_> = facts.streams.iter().filter(is_there).collect();
+    if found.is_empty() {
+        return judge_unseen_host(host, facts, findings);
+    }
+    if found.iter().any(|stream| stream.by_multicast) || facts.config.multicast.scope == Scope::Machine {
+        return;
+    }
+    let is_near = addresses.iter().any(|&ip| facts.interfaces.iter().any(|interface| interface.reaches(ip)));
+    let (code, why) = if is_near {
+        ("multicast-lost", "multicast does not come through: a firewall or the network switch swallows it")
+    } else {
+        ("other-subnet", "it is in another subnet, and routers do not pass multicast on")
+    };
+    add(
+        findings,
+        Weight::Fault,
+        code,
+        format!("{name} is found only when asked directly; {why}."),
+        format!("set KnownPeers={{{name}}} in the section [lab] of {}", facts.config_path),
+    );
+}
+
+/// The host has an address, and none of its streams was found.
+fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
+    let (name, ip) = (&host.name, host.addresses[0]);
+    let has = |knock: Knock| host.knocks.contains(&knock);
+    if facts.unsealed.is_some() && has(Knock::Open) {
+        // The finding on keys says why; a firewall has no part in it.
+        return;
+    }
+    if let Some(refusal) = host.refusal {
+        let what = format!("{name} has streams, but not for this computer: {}.", Explained(refusal));
+        let fix = "schwann keys status    # here and there; schwann keys import joins the lab";
+        add(findings, Weight::Fault, "sealed", what, fix);
+    } else if host.is_silent {
+        let what = format!(
+            "{name} has streams that let this computer in, but do not answer its searches: the clocks of the two \
+             computers differ by more than 30 s."
+        );
+        let fix = "date -u    # here and there; where it is wrong: sudo timedatectl set-ntp true";
+        add(findings, Weight::Fault, "clock-differs", what, fix);
+    } else if has(Knock::Open) {
+        let what = format!("{name} has streams, but its answers do not come through: a firewall blocks UDP.");
+        add(
+            findings,
+            Weight::Fault,
+            "udp-blocked",
+            what,
+            format!("on {name}: {}", allow(facts, "INPUT", "udp")),
+        );
+    } else if has(Knock::Refused) {
+        let what = format!(
+            "{name} is there, but no program on it sends a stream at the ports that this computer asks."
+        );
+        add(
+            findings,
+            Weight::Fault,
+            "no-outlet",
+            what,
+            format!("on {name}: schwann    # shows what is sent there"),
+        );
+    } else if has(Knock::Unreachable) {
+        let what = format!(
+            "There is no way to {name}: it is off, or in a network that this computer does not reach."
+        );
+        add(findings, Weight::Fault, "host-unreachable", what, format!("ip route get {ip}; ping -c 3 {ip}"));
+    } else {
+        let what = format!(
+            "{name} does not answer at any port of LSL: it is off, or its firewall swallows everything."
+        );
+        add(
+            findings,
+            Weight::Fault,
+            "host-silent",
+            what,
+            format!("on {name}: {}", allow(facts, "INPUT", "tcp")),
+        );
+    }
+}

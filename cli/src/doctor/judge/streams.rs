@@ -1,0 +1,177 @@
+//! What is wrong with the streams that were found, and which were not.
+
+use schwann::security::{Explained, Refusal};
+
+use super::{add, address, allow};
+use crate::{
+    doctor::{
+        Finding, Weight,
+        facts::{Facts, Stream},
+        ports::Knock,
+    },
+    live::verdict::Trouble,
+};
+
+pub(super) fn streams(facts: &Facts, findings: &mut Vec<Finding>) {
+    for stream in &facts.streams {
+        judge_stream(stream, facts, findings);
+    }
+    let session = &facts.config.lab.session_id;
+    let mut others: Vec<_> =
+        facts.streams.iter().map(|stream| stream.info.session_id().to_string()).collect();
+    others.retain(|other| other != session);
+    others.sort_unstable();
+    others.dedup();
+    let has_own = facts.streams.iter().any(|stream| stream.info.session_id().to_string() == *session);
+    for other in others {
+        let names = names(facts, |stream| stream.info.session_id().to_string() == other);
+        let weight = if has_own { Weight::Warning } else { Weight::Fault };
+        add(
+            findings,
+            weight,
+            "session",
+            format!(
+                "{names} belongs to the session {other:?}, and this computer to {session:?}, so it is not seen here."
+            ),
+            format!("set SessionID={other} in the section [lab] of {}", facts.config_path),
+        );
+    }
+    duplicates(facts, findings);
+}
+
+fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
+    let (name, host) = (stream.info.name(), stream.info.hostname());
+    let version = stream.info.version();
+    if version / 100 > 1 {
+        let text = format!("{}.{:02}", version / 100, version % 100);
+        let what = format!("{name} of {host} speaks protocol {text}, which this program does not know.");
+        return add(findings, Weight::Fault, "version", what, "schwann --version    # then get a newer one");
+    }
+    match stream.data {
+        Knock::Open => {}
+        Knock::Refused => add(
+            findings,
+            Weight::Fault,
+            "data-refused",
+            format!(
+                "{name} of {host} was found, but its data port is closed: it is just ending, or something is in between."
+            ),
+            "schwann doctor    # again, in a few seconds",
+        ),
+        Knock::Silent | Knock::Unreachable => add(
+            findings,
+            Weight::Fault,
+            "data-blocked",
+            format!("{name} of {host} is seen, but its data does not come through: a firewall blocks TCP."),
+            format!("on {host}: {}", allow(facts, "INPUT", "tcp")),
+        ),
+    }
+    match stream.round_trip {
+        Some(seconds) if seconds > SLOW_SECONDS => add(
+            findings,
+            Weight::Warning,
+            "clock-uncertain",
+            format!(
+                "The clock of {host} is known to ± {:.0} ms alone, because the way to it is slow.",
+                seconds * 500.0
+            ),
+            format!("ping -c 20 {}    # then use a cable instead of radio", address(stream)),
+        ),
+        None if stream.refusal.is_some() => {
+            let refusal = stream.refusal.unwrap_or(Refusal::MembersOnly);
+            add(
+                findings,
+                Weight::Fault,
+                "sealed",
+                format!("{name} of {host} cannot be received: {}.", Explained(refusal)),
+                "schwann keys status    # here and there; compare the line lab",
+            );
+        }
+        // Without usable keys nothing answers, and the network is not to blame.
+        None if facts.unsealed.is_some() => {}
+        None if stream.data == Knock::Open => add(
+            findings,
+            Weight::Fault,
+            "clock-blocked",
+            format!(
+                "The clock of {host} does not answer, so stamps of {name} cannot be compared with others."
+            ),
+            format!("on {host}: {}", allow(facts, "INPUT", "udp")),
+        ),
+        _ => {}
+    }
+    if let Some(trouble) = stream.trouble {
+        judge_samples(stream, trouble, findings);
+    }
+}
+
+/// What comes of a stream that can be reached.
+fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>) {
+    let (name, host) = (stream.info.name(), stream.info.hostname());
+    let watch = format!("schwann watch {:?}    # shows its samples as they come", name.to_string_lossy());
+    let (code, weight, fix) = match trouble {
+        Trouble::NoSamples { .. } | Trouble::Stopped { .. } => ("no-samples", Weight::Fault, watch),
+        Trouble::Rate { .. } => {
+            ("rate", Weight::Fault, "schwann    # shows the rate all the while".to_owned())
+        }
+        Trouble::Ahead { .. } | Trouble::Behind { .. } => ("stamps", Weight::Fault, watch),
+        Trouble::Gaps { .. } => {
+            ("gaps", Weight::Warning, "schwann    # shows the gaps all the while".to_owned())
+        }
+        // Twins have a finding of their own for all of them, and connections are judged by their ports.
+        _ => return,
+    };
+    let Some(why) = trouble.explained() else { return };
+    add(findings, weight, code, format!("{name} of {host} {why}."), fix);
+}
+
+/// Streams that are there and that no search finds.
+pub(super) fn unseen(facts: &Facts, findings: &mut Vec<Finding>) {
+    for unseen in &facts.unseen {
+        let fix = "schwann keys status    # here and there; compare the lines lab and in force";
+        add(findings, Weight::Fault, "hidden", format!("{unseen}."), fix);
+    }
+    if facts.unvisited > 0 {
+        let what = format!("{} more streams were found, and not looked at.", facts.unvisited);
+        add(findings, Weight::Warning, "too-many", what, "schwann    # shows them all");
+    }
+}
+
+fn duplicates(facts: &Facts, findings: &mut Vec<Finding>) {
+    let key = |stream: &Stream| {
+        let info = &stream.info;
+        [info.name(), info.stream_type(), info.source_id()].map(|text| text.to_string())
+    };
+    let mut keys: Vec<_> = facts.streams.iter().filter(|stream| stream.has_twin).map(key).collect();
+    keys.sort_unstable();
+    for group in keys.chunk_by(|one, other| one == other).filter(|group| group.len() > 1) {
+        let ([name, _, source], count) = (&group[0], group.len());
+        add(
+            findings,
+            Weight::Fault,
+            "duplicate-source",
+            format!(
+                "{count} streams are called {name} and have the source id {source:?}, so a receiver cannot find its own again."
+            ),
+            format!("give each sender a source id of its own instead of {source:?}"),
+        );
+    }
+}
+
+fn names(facts: &Facts, is_meant: impl Fn(&Stream) -> bool) -> String {
+    let mut names: Vec<_> = facts
+        .streams
+        .iter()
+        .filter(|stream| is_meant(stream))
+        .map(|stream| stream.info.name().to_string())
+        .collect();
+    names.sort_unstable();
+    match &names[..] {
+        [one] => one.clone(),
+        [one, more @ ..] => format!("{one} (and {} more)", more.len()),
+        [] => String::new(),
+    }
+}
+
+/// Round trips beyond this make stamps less exact than one sample of most recordings.
+const SLOW_SECONDS: f64 = 0.02;
