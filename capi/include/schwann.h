@@ -11,7 +11,7 @@ extern "C" {
 /** Age of the newest pulled sample in seconds; NaN before the first, and before the offset of the sender's clock is known
  * (lsl_time_correction has it measured). */
 LSL_C_API double schwann_inlet_lag(lsl_inlet inlet);
-/** Samples that arrived and were dropped because nobody pulled them in time. */
+/** Samples that arrived and were dropped because they were not pulled in time. */
 LSL_C_API uint64_t schwann_inlet_dropped_samples(lsl_inlet inlet);
 /** Bytes of samples that wait to be pulled. */
 LSL_C_API uint64_t schwann_inlet_buffered_bytes(lsl_inlet inlet);

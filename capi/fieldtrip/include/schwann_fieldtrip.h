@@ -20,7 +20,7 @@ typedef struct schwann_ft_server schwann_ft_server;
 enum {
   SCHWANN_FT_OK = 0,
   SCHWANN_FT_ARGUMENT = -1,     /* the call contradicts itself */
-  SCHWANN_FT_NO_HEADER = -2,    /* nobody acquires */
+  SCHWANN_FT_NO_HEADER = -2,    /* no client has sent a header yet */
   SCHWANN_FT_MISMATCH = -3,     /* not the header's channels or data type */
   SCHWANN_FT_TOO_LARGE = -4,    /* more than the ring, or your memory, can hold */
   SCHWANN_FT_OUT_OF_RANGE = -5, /* not in the ring: not yet, or not any more */

@@ -107,7 +107,7 @@ static void a_child_leaves_the_parents_streams_alone(void) {
 	close_pair();
 }
 
-/* A child that the C library does not hear of: nobody's handlers run in it, and it has its parent's number in what was noted. */
+/* A child that the C library does not hear of: no handler runs in it, and what was noted holds its parent's number. */
 static pid_t clone_unheard(void) {
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }

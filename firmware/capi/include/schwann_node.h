@@ -56,7 +56,7 @@ typedef struct {
   const char *desc;        /* content of <desc>: well-formed XML of any length; or NULL */
   double nominal_rate;     /* Hz; 0 if irregular */
   double created_at;       /* seconds on the device's clock */
-  /* Fills memory with bytes that nobody can predict; returns 0 on success. On an ESP32, esp_fill_random with the
+  /* Fills memory with unpredictable bytes; returns 0 on success. On an ESP32, esp_fill_random with the
    * radio on. Required. */
   int32_t (*entropy)(void *user, uint8_t *out, size_t len);
   void *entropy_user;
@@ -93,7 +93,7 @@ size_t schwann_node_alignment(void);
 schwann_node *schwann_node_create(void *memory, size_t size, uint32_t *words, size_t word_count,
                                   const schwann_node_settings *settings);
 
-/* One sample: one value of the stream's own type per channel. Never waits; the same time whoever listens. */
+/* One sample: one value of the stream's own type per channel. Never waits, however many inlets listen. */
 int32_t schwann_node_push_f32(schwann_node *, const float *values, size_t count, double stamp);
 int32_t schwann_node_push_f64(schwann_node *, const double *values, size_t count, double stamp);
 int32_t schwann_node_push_i8(schwann_node *, const int8_t *values, size_t count, double stamp);
