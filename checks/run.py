@@ -40,7 +40,8 @@ class Check:
         self.cores = int(self.needs.get("cores", ["1"])[0])
         # A check that never ran may be the longest.
         self.expected = seconds.get(self.name, 1e9)
-        self.process, self.code, self.seconds, self.started = None, None, 0.0, 0.0
+        self.process, self.code = None, None
+        self.started, self.seconds, self.processor = 0.0, 0.0, 0.0
 
     def start(self, isolated: bool) -> None:
         command, environment = ["bash", str(self.path)], dict(os.environ)
@@ -52,9 +53,13 @@ class Check:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def ended(self) -> bool:
-        self.code = self.process.poll()
+        # The system's own account of the check and of all that it waited for.
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if pid:
+            self.code = self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.processor = usage.ru_utime + usage.ru_stime
         self.seconds = time.monotonic() - self.started
-        return self.code is not None
+        return bool(pid)
 
     def said(self) -> list[str]:
         return self.log.read_text(errors="replace").splitlines()
@@ -62,7 +67,7 @@ class Check:
     def print(self) -> None:
         print(f"\n=== {self.name}", *self.said(), sep="\n")
         word = {0: "passed", SKIPPED: "SKIPPED"}.get(self.code, "FAILED")
-        print(f"--- {word} {self.name} ({self.seconds:.0f} s)", flush=True)
+        print(f"--- {word} {self.name} ({self.seconds:.0f} s, {self.processor:.0f} s of processor)", flush=True)
 
 
 def chosen(words: list[str], seconds: dict[str, float]) -> list[Check]:
