@@ -1,5 +1,4 @@
 # Every Rust test and every example in the docs.
-# cores: 2
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

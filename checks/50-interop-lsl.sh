@@ -1,4 +1,5 @@
 # Our library against the real ones, in both directions, in separate processes; pylsl and mne-lsl on our library.
+# cores: 0
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

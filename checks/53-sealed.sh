@@ -1,4 +1,5 @@
 # Sealed streams between unchanged programs, with a listener on the wire, strangers, and the real library.
+# cores: 0
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

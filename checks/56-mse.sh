@@ -2,6 +2,7 @@
 #
 # libtorrent comes from PyPI and is always there; aria2, Transmission and rtorrent come from Debian where
 # apt-get can bring them. The settings of the LSL tests beside them (conftest.py) are not theirs. A network namespace keeps every packet on the loopback interface.
+# cores: 0
 # network: own
 # debian: aria2 transmission-daemon rtorrent iproute2
 set -euo pipefail

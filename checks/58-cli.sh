@@ -1,6 +1,7 @@
 # The program's commands against the real library, pylsl and pyxdf, in separate processes; and what they show in a terminal.
 #
 #   CLI_KILLS=100 checks/58-cli.sh    kills 100 recorders instead of 5
+# cores: 0
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

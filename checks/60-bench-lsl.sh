@@ -1,5 +1,4 @@
 # Every scenario runs once against the real liblsl and checks its own result; the statistics equal scipy's.
-# cores: 2
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

@@ -1,6 +1,5 @@
 # What sealing costs, in the quick form: every part runs and checks its own result. Whether it is fast enough is no check's
 # affair; what a session holds in memory is.
-# cores: 2
 # network: own
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

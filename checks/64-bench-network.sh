@@ -1,6 +1,5 @@
 # The benchmark between two computers, which are network namespaces here: over lines of its own with delay and loss, and with
 # an agent. Every run checks its own result, sealed and plain; no speed is judged.
-# cores: 2
 # debian: iproute2
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

@@ -118,16 +118,16 @@ def can_isolate() -> bool:
 
 
 def run(checks: list[Check], slots: int) -> None:
-    """Starts the longest first, and never more than `slots` processors' worth of them."""
+    """Starts the longest first, those that wait before those that compute, and never more than `slots` processors' worth."""
     isolated = can_isolate()
     if not isolated:
         print("This machine permits no network of one's own: the checks run one by one.")
-    waiting, running = sorted(checks, key=lambda check: -check.expected), []
+    waiting, running = sorted(checks, key=lambda check: (-check.expected, check.cores)), []
     while waiting or running:
         for check in list(waiting):
-            busy = sum(one.cores for one in running)
-            fits = busy + check.cores <= slots and len(running) < 2 * slots
-            if not running or (isolated and fits):
+            # Checks that wait have as many places of their own as there are processors.
+            busy = sum(one.cores for one in running) if check.cores else sum(not one.cores for one in running)
+            if not running or (isolated and busy + max(check.cores, 1) <= slots):
                 waiting.remove(check)
                 running.append(check)
                 check.start(isolated)
