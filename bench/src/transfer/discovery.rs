@@ -19,12 +19,12 @@ pub(crate) fn private(session: &str, base: u16, peer: Ipv4Addr) -> String {
     )
 }
 
-/// Finds a run of ports that are free now, below those that the kernel hands out.
+/// Finds a run of ports that are free now, below LSL's own and those that the tests of other crates take.
 pub(crate) fn free_ports() -> u16 {
     let seed = now_ns() ^ u64::from(std::process::id()).rotate_left(32);
-    let mut base = 20_000 + (seed % 10_000) as u16;
+    let mut base = FIRST_PORT + (seed % u64::from(PORT_SPAN)) as u16;
     while !(base..base + PORTS).all(is_free) {
-        base = 20_000 + (base - 20_000 + PORTS) % 10_000;
+        base = FIRST_PORT + (base - FIRST_PORT + PORTS) % PORT_SPAN;
     }
     base
 }
@@ -36,3 +36,5 @@ fn is_free(port: u16) -> bool {
 
 /// Ports of one transfer: discovery and the service range.
 const PORTS: u16 = 17;
+const FIRST_PORT: u16 = 10_000;
+const PORT_SPAN: u16 = 6_500;
