@@ -118,11 +118,11 @@ def can_isolate() -> bool:
 
 
 def run(checks: list[Check], slots: int) -> None:
-    """Starts the longest first, those that wait before those that compute, and never more than `slots` processors' worth."""
+    """Starts the longest first, those that wait beside those that fill every processor, and never more than `slots` processors' worth."""
     isolated = can_isolate()
     if not isolated:
         print("This machine permits no network of one's own: the checks run one by one.")
-    waiting, running = sorted(checks, key=lambda check: (-check.expected, check.cores)), []
+    waiting, running = sorted(checks, key=lambda check: (-check.expected, check.cores == 1)), []
     while waiting or running:
         for check in list(waiting):
             # Checks that wait have as many places of their own as there are processors.

@@ -59,17 +59,18 @@ fn everything_of_a_stream_comes_through_the_seal() {
         for value in 0..10_000_u32 {
             outlet.push_sample(&[value as f32; 8], f64::from(value) + 1.0, Flush::Now).expect("a push");
         }
-        for _ in 0..3 {
-            outlet.push_chunk(&values, 0.0, Flush::Now).expect("a push");
-        }
-        (outlet, values)
+        outlet
     });
     for value in 0..10_000_u32 {
         let mut sample = [0.0_f32; 8];
         assert_eq!(inlet.pull_sample(&mut sample, LONG), Ok(Some(f64::from(value) + 1.0)));
         assert_eq!(sample, [value as f32; 8]);
     }
-    let (outlet, values) = pusher.join().expect("no panic");
+    let outlet = pusher.join().expect("no panic");
+    // After the samples were pulled: all together would be more than an inlet keeps.
+    for _ in 0..3 {
+        outlet.push_chunk(&values, 0.0, Flush::Now).expect("a push");
+    }
     for _ in 0..3 {
         let mut pulled = vec![0.0_f32; 80_000];
         assert_eq!(inlet.pull_chunk(&mut pulled, &mut [], LONG), Ok(10_000));
