@@ -49,7 +49,6 @@ mod process;
 pub mod resolver;
 pub mod security;
 mod time;
-pub mod trust;
 
 pub use crate::{
     config::{Config, load_report, set_config_content, set_config_filename},

@@ -28,7 +28,8 @@ use crate::net::advertisement::Advertisement;
 pub use crate::net::link::Carrier;
 use crate::net::probes::ProbeSessions;
 use crate::process::Maker;
-use crate::trust::{Policy, Terms, Watcher};
+use crate::security::policy::Terms;
+use crate::security::{Policy, Watcher};
 use crate::{Error, local_clock};
 
 /// When pushed samples are handed to the network.

@@ -40,8 +40,12 @@ use self::{
     search::{End, Search, lock},
 };
 use crate::{
-    Error, config::Config, local_clock, log, net::interrupt::Interrupt, process::Maker, security,
-    trust::Trust,
+    Error,
+    config::Config,
+    local_clock, log,
+    net::interrupt::Interrupt,
+    process::Maker,
+    security::{Trust, policy},
 };
 
 /// Why streams could not be searched.
@@ -286,7 +290,7 @@ pub const FOREVER: Duration = Duration::from_secs(32_000_000);
 /// - Errors: [`ResolveError::Unsealed`]: it must be, and cannot.
 fn trust(config: &Config) -> Result<Arc<Trust>, ResolveError> {
     config.trust().map_err(|error| {
-        security::unsealed(&error);
+        policy::unsealed(&error);
         ResolveError::Unsealed
     })
 }

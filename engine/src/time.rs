@@ -1,6 +1,9 @@
 //! The local clock: the one that every LSL program on this computer reads.
 
 use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use schwann_session::UnixSeconds;
 
 /// Time of the local clock.
 ///
@@ -24,6 +27,11 @@ pub(crate) fn since_start() -> Duration {
     #[cfg(not(target_os = "linux"))]
     let (seconds, nanoseconds) = read();
     Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32)
+}
+
+/// Seconds since 1970, for certificates and sealed queries.
+pub(crate) fn wall_clock() -> UnixSeconds {
+    UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]

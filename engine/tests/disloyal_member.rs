@@ -12,7 +12,7 @@ use schwann::Config;
 use schwann::inlet::Recover;
 use schwann::outlet::{Flush, Outlet};
 use schwann::security;
-use schwann::trust::{Member, Policy};
+use schwann::security::{Member, Policy};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::control::Piece;
 use schwann_session::{Initiator, Layer, Opened, Progress, Responder, Secure, Suite};

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use schwann::inlet::Recover;
-use schwann::trust::Policy;
+use schwann::security::Policy;
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::{Initiator, Suite};
 use socket2::{Domain, Socket, Type};

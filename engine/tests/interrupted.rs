@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::process::{Signal, getpid, kill_process};
 use schwann::inlet::Recover;
-use schwann::trust::Policy;
+use schwann::security::Policy;
 use schwann::{Error, StreamInfo};
 
 mod sealing;

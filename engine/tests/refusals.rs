@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use schwann::inlet::{Inlet, Recover};
 use schwann::outlet::Outlet;
 use schwann::security::{self, advice};
-use schwann::trust::{Member, Policy, Trust};
+use schwann::security::{Member, Policy, Trust};
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::{Refusal, Roles, Statement, UnixSeconds};

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use schwann::inlet::Recover;
 use schwann::outlet::Flush;
-use schwann::trust::Policy;
+use schwann::security::Policy;
 use schwann_proto::stream_info::IpVersion;
 
 mod sealing;

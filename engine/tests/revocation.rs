@@ -8,7 +8,7 @@ use schwann::Config;
 use schwann::inlet::Recover;
 use schwann::outlet::Flush;
 use schwann::security::Refusal;
-use schwann::trust::{Member, Policy, UpdateError};
+use schwann::security::{Member, Policy, UpdateError};
 use schwann_session::UnixSeconds;
 
 mod sealing;

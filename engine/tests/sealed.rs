@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use schwann::inlet::{Inlet, Protection, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::trust::{Member, Policy, StreamPolicies, Trust};
+use schwann::security::{Member, Policy, StreamPolicies, Trust};
 use schwann::{Config, Error, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::Roles;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::outlet::{Outlet, OutletOptions};
-use schwann::trust::Policy;
+use schwann::security::Policy;
 use schwann::{Config, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 

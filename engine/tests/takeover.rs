@@ -2,7 +2,7 @@
 
 use schwann::inlet::{Inlet, Recover, StreamEvent};
 use schwann::security;
-use schwann::trust::Policy;
+use schwann::security::Policy;
 
 mod sealing;
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 #[allow(dead_code, reason = "the engine uses all of it")]
-#[path = "../../engine/src/trust/update.rs"]
+#[path = "../../engine/src/security/link/update.rs"]
 mod lab_update;
 
 use lab_update::{Assembly, pieces};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use schwann::trust::store;
+use schwann::security::keys::store;
 use schwann_session::keystore::Bundle;
 use schwann_session::{
     AuthorityKey, ClassicSuite, Context, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList,

@@ -4,8 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use schwann::trust::store::{self, CERTIFICATE, DISCOVERY, LAB, REVOKED};
-use schwann::trust::{TrustError, keep_from_swap};
+use schwann::security::TrustError;
+use schwann::security::keys::keep_from_swap;
+use schwann::security::keys::store::{self, CERTIFICATE, DISCOVERY, LAB, REVOKED};
 use schwann_session::keystore::Kind;
 use schwann_session::{
     Certificate, DeviceKey, DeviceName, Flags, Lab, PublicKey, RevocationList, Roles, Statement, UnixSeconds,
@@ -114,8 +115,8 @@ enum Action {
 /// Does what was asked.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Keys and passphrases lie in this program's memory for some seconds.
-    schwann::trust::forbid_dumps();
-    schwann::trust::keep_stack_from_swap();
+    schwann::security::keys::forbid_dumps();
+    schwann::security::keys::keep_stack_from_swap();
     let keys = Keys { folder: store::folder(), unprotected: arguments.unprotected };
     match &arguments.action {
         Action::Init { name } => keys.init(name),

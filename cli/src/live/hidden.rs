@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use schwann::resolver::{Knocked, knock, own_ports, peer_ports, resolve, unheard};
 use schwann::security::{Explained, Refusal};
-use schwann::trust::{Policy, Trust};
+use schwann::security::{Policy, Trust};
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schwann::Config;
-use schwann::trust::{Member, Policy, Trust};
+use schwann::security::{Member, Policy, Trust};
 use schwann_session::{
     AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
     SystemEntropy, UnixSeconds,

@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::{Config, Note, NoteKind, SyntaxError, ValueError};
-use crate::{environment, log, security};
+use crate::security::journal;
+use crate::{environment, log};
 
 /// The places where a configuration may be, in the order of their precedence.
 ///
@@ -301,7 +302,7 @@ fn loaded() -> &'static (Arc<Config>, LoadReport) {
         search.required.extend(chosen.file);
         let (config, report) = search.load();
         log::start(&config);
-        security::start(&config);
+        journal::start(&config);
         log::info!("Schwann {}", env!("CARGO_PKG_VERSION"));
         report.log();
         (Arc::new(config), report)

@@ -32,7 +32,7 @@ pub use self::{
     value::{Note, NoteKind, ValueError, ZonedAddress},
 };
 use crate::environment;
-use crate::trust::{self, Trust, TrustError};
+use crate::security::{Trust, TrustError, policy};
 
 /// All settings of one process (or of one test). Immutable once made.
 #[derive(Clone, Debug, PartialEq)]
@@ -247,7 +247,7 @@ impl Config {
     ///
     /// - Errors: why streams cannot be sealed although they must be.
     pub fn trust(&self) -> Result<Arc<Trust>, TrustError> {
-        self.trust.0.get_or_init(|| trust::store::load(self).map(Arc::new)).clone()
+        self.trust.0.get_or_init(|| policy::load(self).map(Arc::new)).clone()
     }
 
     /// The same configuration with keys and a policy that are not on disk.

@@ -18,7 +18,7 @@ use super::receiver::{Received, Receiver, Wait};
 use super::shared::{Phase, State};
 use super::stream::{Recovery, Stream};
 use crate::codec::QueueCodec;
-use crate::net::sealing::Sealing;
+use crate::security::link::Sealing;
 use crate::{local_clock, log};
 
 /// Pause between two attempts to connect (spec: lsl-wire §17.2).

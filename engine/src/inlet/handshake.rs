@@ -19,9 +19,9 @@ use schwann_proto::wire::test_pattern::{self, Mismatch};
 use schwann_session::{Initiator, Progress, Refusal, Suite};
 
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Opener, Peer, Sealing};
-use crate::security::{self, Side};
-use crate::trust::Member;
+use crate::security::Member;
+use crate::security::journal::{self, Side};
+use crate::security::link::{Flow, Opener, Peer, Sealing};
 
 /// How long connecting and shaking hands may take before it is tried again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -355,7 +355,7 @@ impl Conversation<'_> {
         }
         initiator.sent(len);
         let mut established = initiator.finish().ok_or(HandshakeError::Malformed)?;
-        security::connected(info, self.link.place(), &established.peer, Side::Inlet);
+        journal::connected(info, self.link.place(), &established.peer, Side::Inlet);
         member.note_sealing(&info.uid().to_string());
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
@@ -372,7 +372,7 @@ impl Conversation<'_> {
             match self.link.sealing().and_then(Sealing::refusal) {
                 Some(refusal) => HandshakeError::Refused(refusal),
                 None => {
-                    security::broken(self.link.peer(), self.link.place(), error);
+                    journal::broken(self.link.peer(), self.link.place(), error);
                     HandshakeError::Malformed
                 }
             }

@@ -15,7 +15,7 @@ use schwann_session::LayerError;
 use super::queue::Block;
 use crate::log;
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Opener, RECEIVE_LEN};
+use crate::security::link::{Flow, Opener, RECEIVE_LEN};
 
 /// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
 /// timer tick, so the last stretch is waited for with `poll`.

@@ -9,7 +9,7 @@ use rustix::net::RecvFlags;
 
 use super::handshake::HandshakeError;
 use crate::net::link::Link;
-use crate::net::sealing::{Flow, Opener, Sealing};
+use crate::security::link::{Flow, Opener, Sealing};
 
 /// Bytes of one read.
 const READ_LEN: usize = 16 * 1024;

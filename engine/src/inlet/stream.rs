@@ -21,9 +21,10 @@ use crate::config::{Config, ZonedAddress};
 use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
 use crate::net::link::Link;
-use crate::net::sealing::Sealing;
-use crate::security::{self, LastPeer, Side};
-use crate::trust::{Terms, Watcher};
+use crate::security::Watcher;
+use crate::security::journal::{self, LastPeer, Side};
+use crate::security::link::Sealing;
+use crate::security::policy::{self, Terms};
 use crate::{Error, local_clock, log};
 
 mod recovery;
@@ -58,7 +59,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(info: &StreamInfo, options: &InletOptions, config: Arc<Config>) -> Result<Self, Error> {
         let recover = check(info, options.recover)?;
-        let terms = security::terms(&config, &info.name().to_string(), None, Roles::SUBSCRIBE)?;
+        let terms = policy::terms(&config, &info.name().to_string(), None, Roles::SUBSCRIBE)?;
         let stream = Self {
             shared: Shared::new(),
             events: Events::new(),
@@ -112,7 +113,7 @@ impl Stream {
             *last = Some((refusal, now));
         }
         let info = self.info();
-        security::refused(&info, self.data_address(&info).into(), refusal, Side::Inlet);
+        journal::refused(&info, self.data_address(&info).into(), refusal, Side::Inlet);
         self.events.push(StreamEvent::Refused);
         self.shared.notify_all();
     }
@@ -132,7 +133,7 @@ impl Stream {
         let now = link.peer();
         let before = self.last_peer.lock().unwrap_or_else(PoisonError::into_inner).replace(now.copied());
         if let Some(before) = before {
-            security::taken_over(&self.info(), link.place(), &before, now);
+            journal::taken_over(&self.info(), link.place(), &before, now);
             self.events.push(StreamEvent::OtherDevice);
         }
     }

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
-use crate::trust::{settings, store};
+use crate::security::{keys::store, policy::settings};
 
 /// An open file of a log.
 pub(crate) struct LogFile {

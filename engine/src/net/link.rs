@@ -17,7 +17,7 @@ use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
 use socket2::Socket;
 
 use super::place::Place;
-use super::sealing::{Outgoing, Peer, Sealing};
+use crate::security::link::{Outgoing, Peer, Sealing};
 
 /// Slices handed to the kernel in one call; well below any system's limit.
 const SLICES_PER_SEND: usize = 32;
@@ -307,8 +307,8 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::net::sealing::{Flow, Opener};
     use crate::net::testing::sealed_pair;
+    use crate::security::link::{Flow, Opener};
 
     /// Sends all of `plain` in pieces, and reads of `client` whenever the socket is full.
     fn send_all(link: &Link, client: &Link, plain: &[u8], send: impl Fn(&[u8]) -> Progress) -> Vec<u8> {

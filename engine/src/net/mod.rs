@@ -16,7 +16,6 @@ pub(crate) mod place;
 pub(crate) mod probes;
 pub(crate) mod responder;
 pub(crate) mod sealed_queries;
-pub(crate) mod sealing;
 pub(crate) mod sockets;
 pub(crate) mod strangers;
 #[cfg(test)]

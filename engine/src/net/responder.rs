@@ -28,8 +28,7 @@ use crate::{
         sockets::rejoin,
         strangers::{Reason, Strangers},
     },
-    security,
-    trust::Member,
+    security::{Member, journal},
 };
 
 /// The UDP side of one outlet.
@@ -173,7 +172,7 @@ impl Responder {
                 }
                 return;
             }
-            Err(reason) => return security::replayed(peer, &reason),
+            Err(reason) => return journal::replayed(peer, &reason),
         }
         if is_sealed(&self.received[..length]) {
             return self.handle_sealed(index, length, peer);
@@ -218,7 +217,7 @@ impl Responder {
         let unsealed = match queries.open(&mut self.received[..length], peer.ip()) {
             Ok(unsealed) => unsealed,
             Err(Silence::WrongTime) => {
-                security::replayed(peer, &"its time is more than 30 s from this clock");
+                journal::replayed(peer, &"its time is more than 30 s from this clock");
                 return self.note_stranger(peer, Reason::WrongTime);
             }
             Err(Silence::Foreign) => {
@@ -253,8 +252,8 @@ impl Responder {
     fn note_stranger(&mut self, peer: SocketAddr, reason: Reason) {
         if self.strangers.note(peer, reason, Instant::now()) {
             match reason {
-                Reason::Refused(refusal) => security::unanswered(self.advertisement.info(), peer, refusal),
-                Reason::WrongTime => security::wrong_time(self.advertisement.info(), peer),
+                Reason::Refused(refusal) => journal::unanswered(self.advertisement.info(), peer, refusal),
+                Reason::WrongTime => journal::wrong_time(self.advertisement.info(), peer),
             }
         }
     }

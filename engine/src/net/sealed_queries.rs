@@ -17,7 +17,8 @@ use std::time::Instant;
 use schwann_session::SystemEntropy;
 use schwann_session::discovery::{Asker, DiscoveryError, DiscoveryKey, QueryId, REPLY_OVERHEAD};
 
-use crate::trust::{DiscoverySecret, Member, wall_clock};
+use crate::security::keys::{DiscoverySecret, Member};
+use crate::time::wall_clock;
 
 /// Addresses that one query is answered to; a computer asks through each of its interfaces.
 const ANSWERS: usize = 8;

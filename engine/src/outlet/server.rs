@@ -29,8 +29,8 @@ use crate::net::listener::Listener;
 use crate::net::place::Place;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
-use crate::trust::{self, Policy, Watcher};
-use crate::{Error, local_clock, log, security};
+use crate::security::{Policy, Watcher, policy};
+use crate::{Error, local_clock, log};
 
 /// The waker's token; listeners, responder sockets and connections follow.
 const WAKE: Token = Token(0);
@@ -60,7 +60,7 @@ pub(super) fn start(
     delivery: Delivery,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), Error> {
     let name = info.name().to_string();
-    let terms = security::terms(&config, &name, trust::of_description(info), Roles::PUBLISH)?;
+    let terms = policy::terms(&config, &name, policy::of_description(info), Roles::PUBLISH)?;
     let sockets = OutletSockets::open(&config)
         .map_err(|_| Error::System("the sockets of an outlet: no port could be opened"))?;
     let info = describe(info, &config, &sockets)?;

@@ -14,8 +14,7 @@ use crate::lately::Lately;
 use crate::log;
 use crate::net::lab_call::Answer;
 use crate::net::sockets::version_of;
-use crate::security::Explained;
-use crate::trust::Member;
+use crate::security::{Explained, Member};
 
 /// Time between two connections to the same outlet.
 const AGAIN_AFTER: Duration = Duration::from_secs(30);

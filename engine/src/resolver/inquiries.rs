@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::net::testing::Lab;
-    use crate::trust::{Member, Policy, Trust};
+    use crate::security::{Member, Policy, Trust};
 
     fn questions() -> Questions {
         let lab = Lab::new();

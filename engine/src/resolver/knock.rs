@@ -19,7 +19,7 @@ use schwann_session::{Refusal, Suite};
 use crate::config::Config;
 use crate::inlet::{Asking, HandshakeError, connect_tcp, no_stream, prepare};
 use crate::net::sockets::version_of;
-use crate::trust::Member;
+use crate::security::Member;
 
 /// What is behind a port.
 #[derive(Clone, Debug)]

@@ -24,7 +24,8 @@ use crate::{
         lab_call::{self, Answer},
         sealed_queries::is_sealed,
     },
-    trust::{DiscoverySecret, Member, Open, Policy, Trust, wall_clock},
+    security::{Member, Policy, Trust, keys::DiscoverySecret, policy::Open},
+    time::wall_clock,
 };
 
 /// Sealed queries whose answers are still taken: those of a few waves.

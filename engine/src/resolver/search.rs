@@ -22,7 +22,7 @@ use super::{
     silence::Silence,
     tcp::{AnswerOverTcp, TcpProbes},
 };
-use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, trust::Trust};
+use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, security::Trust};
 
 /// Sends waves of queries and collects the replies.
 #[derive(Debug)]

@@ -19,9 +19,9 @@ use super::knock::{Knocked, knock, own_ports, peer_ports};
 use super::search::lock;
 use crate::config::Config;
 use crate::lately::Lately;
+use crate::log;
 use crate::net::names;
-use crate::trust::{Policy, Trust};
-use crate::{log, security};
+use crate::security::{Policy, Trust, journal};
 
 /// Seconds without any stream after which it is asked for the first time, and then again; later the last of them.
 const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
@@ -108,7 +108,7 @@ impl Round {
                 Knocked::Refused(refusal) => {
                     is_alone = false;
                     if is_news(*address, Some(refusal)) {
-                        security::hidden(*address, refusal);
+                        journal::hidden(*address, refusal);
                     }
                 }
                 Knocked::Stream(info) => {

@@ -17,7 +17,7 @@ use super::{
     questions::{Questions, Way},
     tcp_sealed::SealedRequest,
 };
-use crate::{config::Config, log, net::names, trust::Member};
+use crate::{config::Config, log, net::names, security::Member};
 
 /// Asks every port of the service range of some hosts, a few at a time.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use mio::net::TcpStream;
 use schwann_session::{Initiator, Layer as _, Opened, Refusal, Secure, Suite};
 
 use super::tcp::{MAX_ANSWER, Progress};
-use crate::trust::Member;
+use crate::security::Member;
 
 /// A request on its way, and the answer as far as it has come.
 pub(super) struct SealedRequest {

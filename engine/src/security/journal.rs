@@ -1,202 +1,231 @@
-//! The file of the security log: lines of JSON, bounded, shared by all programs of a user.
+//! The security log, and what people are told about sealing: who connected, who was refused, and what mends it.
 //!
-//! What strangers cause, who proved no membership, goes to a file of its own, `FILE.strangers`: they cannot push out what
-//! members did. Neither they nor others fill the disk: files are bounded ([`LogFile`]), and of each kind at most
-//! [`PER_SECOND`] events in a second are written, of strangers [`PER_SECOND_OF_STRANGERS`]. The next one tells how many
-//! were not.
+//! No payload, one line of JSON per event. The lines go to the file that `$SCHWANN_SECURITY_LOG` or `security.log`
+//! names, else to the ordinary log.
+//!
+//! Source: spec: secure-session §9.
 
-use core::fmt::{self, Display, Write as _};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use core::fmt;
+use core::net::SocketAddr;
+use std::path::PathBuf;
+
+use schwann_proto::stream_info::StreamInfo;
+use schwann_session::{LayerError, PeerIdentity, Refusal, Statement, Suite};
 
 use crate::config::Config;
-use crate::log::{self, LogFile, Readers};
+use crate::net::place::Place;
+use crate::{environment, log};
 
-/// Who caused an event.
+mod advice;
+mod file;
+mod last_peer;
+
+pub use self::advice::{Explained, advice};
+use self::file::Cause;
+pub use self::file::log_to;
+pub use self::last_peer::LastPeer;
+
+/// At which end of a connection this process is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Cause {
-    /// This program, or a peer that proved to be a member.
-    Member,
-    /// A peer that proved nothing.
-    Stranger,
+pub(crate) enum Side {
+    Inlet,
+    Outlet,
 }
 
-/// Writes the security log to this file from now on; events go to the ordinary log if it cannot be opened.
-pub fn log_to(path: &Path) {
-    use_files(path, LogFile::open(path, Readers::Owner).map_err(|error| error.to_string()));
-}
-
-/// The same for a file that `config` names.
-pub(super) fn log_as_configured(path: &Path, config: &Config) {
-    use_files(path, LogFile::named(path, Readers::Owner, config));
-}
-
-fn use_files(path: &Path, file: Result<LogFile, String>) {
-    let of_strangers = path.with_added_extension("strangers");
-    let opened = file.and_then(|file| {
-        let strangers = LogFile::open(&of_strangers, Readers::Owner).map_err(|error| error.to_string())?;
-        Ok([file, strangers])
-    });
-    match opened {
-        Ok(files) => lock(&JOURNAL).files = Some(files),
-        Err(error) => log::announce(
-            log::level::ERROR,
-            format_args!(
-                "the security log {} is not used: {error}; name another file in SCHWANN_SECURITY_LOG",
-                path.display()
-            ),
-        ),
+/// Begins to keep the security log as the environment or the configuration says.
+pub(crate) fn start(config: &Config) {
+    if let Some(path) = environment::variable("SCHWANN_SECURITY_LOG") {
+        return log_to(path.as_ref());
+    }
+    // A file in the current folder does not take the events away from the log that this user has chosen.
+    let named = |config: &Config| config.raw("security", "log").map(PathBuf::from);
+    if let Some(path) = config.beneath.as_deref().and_then(named) {
+        log_to(&path);
+    } else if let Some(path) = named(config) {
+        file::log_as_configured(&path, config);
     }
 }
 
-/// Writes an event; says whether it was not one of too many.
-pub(super) fn write(cause: Cause, kind: &'static str, fields: &[(&str, &dyn Display)]) -> bool {
-    let mut state = lock(&JOURNAL);
-    let Some(left_out) = state.admit(cause, kind) else { return false };
-    let line = line(SystemTime::now(), kind, fields, left_out);
-    if let Some([of_members, of_strangers]) = &mut state.files {
-        let file = if cause == Cause::Member { of_members } else { of_strangers };
-        match file.append(&line) {
-            Ok(()) => return true,
-            Err(error) => log::error!("the security log was not written: {error}"),
-        }
-    }
-    log::info!("{}", line.trim_end());
-    true
-}
-
-/// One line.
-fn line(now: SystemTime, kind: &str, fields: &[(&str, &dyn Display)], left_out: u32) -> String {
-    let mut line = format!(
-        "{{\"time\":\"{}\",\"process\":{},\"event\":{}",
-        log::Utc(now),
-        std::process::id(),
-        Text(&kind)
+/// A peer proved who it is.
+pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentity, side: Side) {
+    let suite = match identity.suite {
+        Suite::Classic => "classic",
+        Suite::Hybrid => "hybrid",
+    };
+    let statement = &identity.statement;
+    event(
+        Cause::Member,
+        "connect",
+        stream,
+        peer,
+        side,
+        &[
+            ("device", &statement.name.as_str()),
+            ("serial", &statement.serial),
+            ("key", &statement.device.fingerprint()),
+            ("suite", &suite),
+        ],
     );
-    for (name, value) in fields {
-        // A string takes any text.
-        let _ = write!(line, ",\"{name}\":{}", Text(*value));
-    }
-    if left_out > 0 {
-        let _ = write!(line, ",\"left_out\":\"{left_out}\"");
-    }
-    line.push_str("}\n");
-    line
 }
 
-struct State {
-    /// What members caused, and what strangers did.
-    files: Option<[LogFile; 2]>,
-    kinds: [Kind; KINDS],
-}
-
-/// How many events of one kind there were lately.
-#[derive(Clone, Copy)]
-struct Kind {
-    name: &'static str,
-    cause: Cause,
-    since: Option<Instant>,
-    written: u32,
-    left_out: u32,
-}
-
-impl Cause {
-    fn per_second(self) -> u32 {
-        match self {
-            Self::Member => PER_SECOND,
-            Self::Stranger => PER_SECOND_OF_STRANGERS,
-        }
+/// Another device serves a stream than before; nothing of it is sealed if `now` is none.
+pub(crate) fn taken_over(
+    stream: &StreamInfo,
+    peer: Place,
+    before: &PeerIdentity,
+    now: Option<&PeerIdentity>,
+) {
+    let device = now.map_or("", |now| now.statement.name.as_str());
+    let serial = now.map_or_else(String::new, |now| now.statement.serial.to_string());
+    let before = &before.statement;
+    let more: [(&str, &dyn fmt::Display); 4] = [
+        ("device", &device),
+        ("serial", &serial),
+        ("device_before", &before.name.as_str()),
+        ("serial_before", &before.serial),
+    ];
+    if event(Cause::Member, "takeover", stream, peer, Side::Inlet, &more) {
+        log::warning!(
+            "{} comes from another device than before: {}, before {} (certificate {}); any member of the lab may take a \
+             stream over by its source id: if this one should not, run `schwann keys revoke` on the lab's machine",
+            stream.name(),
+            Server(now),
+            before.name.as_str(),
+            before.serial
+        );
     }
 }
 
-impl State {
-    /// Lets an event through, with the number of those before that were not; nothing if there are too many.
-    fn admit(&mut self, cause: Cause, name: &'static str) -> Option<u32> {
-        let is_it = |kind: &Kind| kind.name == name && kind.cause == cause;
-        let kind = self.kinds.iter_mut().find(|kind| is_it(kind) || kind.name.is_empty())?;
-        (kind.name, kind.cause) = (name, cause);
-        let now = Instant::now();
-        if kind.since.is_none_or(|since| now.duration_since(since).as_secs() > 0) {
-            (kind.since, kind.written) = (Some(now), 0);
-        }
-        if kind.written >= cause.per_second() {
-            kind.left_out = kind.left_out.saturating_add(1);
-            return None;
-        }
-        kind.written += 1;
-        Some(core::mem::take(&mut kind.left_out))
-    }
-}
+/// Who serves a stream, in words.
+struct Server<'a>(Option<&'a PeerIdentity>);
 
-/// A JSON string.
-struct Text<'a>(&'a dyn Display);
-
-impl Display for Text<'_> {
+impl fmt::Display for Server<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("\"")?;
-        write!(Escaped(out), "{}", self.0)?;
-        out.write_str("\"")
-    }
-}
-
-struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
-
-impl fmt::Write for Escaped<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
-            match c {
-                '"' => self.0.write_str("\\\"")?,
-                '\\' => self.0.write_str("\\\\")?,
-                c if log::steers_terminals(c) => write!(self.0, "\\u{:04x}", u32::from(c))?,
-                c => self.0.write_char(c)?,
+        match self.0 {
+            Some(PeerIdentity { statement, .. }) => {
+                write!(out, "{} (certificate {})", statement.name.as_str(), statement.serial)
             }
+            None => out.write_str("one that does not seal"),
         }
-        Ok(())
     }
 }
 
-fn lock(journal: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
-    journal.lock().unwrap_or_else(PoisonError::into_inner)
+/// Nothing can be sealed here although it has to be.
+pub(crate) fn unusable(reason: &str) {
+    file::write(Cause::Member, "unusable", &[("reason", &reason)]);
 }
 
-/// Events of a kind that are written in one second.
-const PER_SECOND: u32 = 20;
-/// The same for what strangers cause.
-const PER_SECOND_OF_STRANGERS: u32 = 5;
-/// Kinds of events that are counted, by who caused them; there are fewer.
-const KINDS: usize = 32;
-const NO_KIND: Kind = Kind { name: "", cause: Cause::Member, since: None, written: 0, left_out: 0 };
-static JOURNAL: Mutex<State> = Mutex::new(State { files: None, kinds: [NO_KIND; KINDS] });
-
-#[cfg(test)]
-mod tests {
-    use core::time::Duration;
-    use std::time::UNIX_EPOCH;
-
-    use super::*;
-
-    #[test]
-    fn a_line_is_json_whatever_a_peer_calls_itself() {
-        let now = UNIX_EPOCH + Duration::from_millis(1_709_164_799_042);
-        let name = "a\"b\\c\n\u{7f}\u{85}\u{1f600}";
-        let line = line(now, "connect", &[("device", &name), ("serial", &7)], 3);
-        let value: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-        assert_eq!(value["time"], "2024-02-28T23:59:59.042Z");
-        assert_eq!((&value["event"], &value["device"]), (&"connect".into(), &name.into()));
-        assert_eq!((&value["serial"], &value["left_out"]), (&"7".into(), &"3".into()));
-        assert_eq!(line.matches('\n').count(), 1);
+/// There is no session with a peer, or no longer.
+pub(crate) fn refused(stream: &StreamInfo, peer: Place, refusal: Refusal, side: Side) {
+    if !event(cause_of(refusal), kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
+        return;
     }
+    let at = match peer {
+        Place::Address(address) => format!(" at {address}"),
+        Place::ThisComputer => String::from(" on this computer"),
+        Place::Unknown => String::new(),
+    };
+    let who = if side == Side::Inlet { "outlet" } else { "inlet" };
+    log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
+}
 
-    #[test]
-    fn a_flood_is_cut_and_counted() {
-        let mut state = State { files: None, kinds: [NO_KIND; KINDS] };
-        let mut written = |cause| (0..1000).filter(|_| state.admit(cause, "refuse").is_some()).count();
-        let (strangers, members) = (written(Cause::Stranger), written(Cause::Member));
-        assert!((5..=10).contains(&strangers) && (20..=40).contains(&members), "{strangers} {members}");
-        assert_eq!(state.admit(Cause::Stranger, "replay"), Some(0), "other kinds are not held up");
-        std::thread::sleep(Duration::from_millis(1100));
-        let left_out = 1000 - u32::try_from(members).expect("few");
-        assert_eq!(state.admit(Cause::Member, "refuse"), Some(left_out));
+/// An outlet is there that a search does not find, because there could be no session with it.
+pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
+    let reason: &dyn fmt::Display = &refusal;
+    file::write(
+        Cause::Stranger,
+        kind_of(refusal),
+        &[("side", &"inlet"), ("peer", &peer), ("reason", reason)],
+    );
+    log::warning!("the outlet at {peer} is not found: {}", Explained(refusal));
+}
+
+/// A search from `peer` gets no answer, because no session with its sender is possible.
+pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
+    let place = Place::Address(peer);
+    if event(Cause::Stranger, kind_of(refusal), stream, place, Side::Outlet, &[("reason", &refusal)]) {
+        log::warning!("{}: a search from {peer} gets no answer: {}", stream.name(), Explained(refusal));
     }
+}
+
+/// The event of a refusal.
+fn kind_of(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::PlainPeer | Refusal::ClassicRefused => "downgrade",
+        _ => "refuse",
+    }
+}
+
+/// Who caused a refusal: these reasons are for a device that proved to be the lab's (spec: secure-session §3.8).
+fn cause_of(refusal: Refusal) -> Cause {
+    match refusal {
+        Refusal::Expired | Refusal::NotYetValid | Refusal::Revoked | Refusal::WrongRole => Cause::Member,
+        _ => Cause::Stranger,
+    }
+}
+
+/// A session ended because what came does not verify, or is out of order.
+pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Place, error: LayerError) {
+    let device = identity.map_or("", |identity| identity.statement.name.as_str());
+    let cause = if identity.is_some() { Cause::Member } else { Cause::Stranger };
+    file::write(cause, "tamper", &[("device", &device), ("peer", &peer), ("reason", &error)]);
+    log::error!("a sealed connection to {device} {peer} was broken off: {error}");
+}
+
+/// A member handed on a revocation list that is not the authority's, or not with the key that belongs to it.
+pub(crate) fn disloyal(identity: &PeerIdentity, reason: &dyn fmt::Display) {
+    let statement = &identity.statement;
+    let (device, serial) = (statement.name.as_str(), statement.serial);
+    if file::write(Cause::Member, "tamper", &[("device", &device), ("serial", &serial), ("reason", reason)]) {
+        log::warning!("an update of the lab from {device} (serial {serial}) was not taken in: {reason}");
+    }
+}
+
+/// A datagram was here before, or is from another time; an outlet's screen is told of the latter when it knows that it
+/// is no mishap.
+pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {
+    if file::write(Cause::Stranger, "replay", &[("peer", &peer), ("reason", reason)]) {
+        log::verbose!(1, "a sealed datagram from {peer} was ignored: {reason}");
+    }
+}
+
+/// A member's searches come from another time.
+pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
+    log::warning!(
+        "{}: a search from {peer} gets no answer: its time is more than 30 s from this clock; if it is no attack, a \
+         clock is wrong: compare `date -u` on both machines, and set it right with `sudo timedatectl set-ntp true`",
+        stream.name()
+    );
+}
+
+/// A sender has changed the keys of its sessions.
+pub(crate) fn rekeyed(stream: &StreamInfo, peer: Place, side: Side, count: u64) {
+    event(Cause::Member, "rekey", stream, peer, side, &[("count", &count)]);
+}
+
+/// This device has another certificate from now on.
+pub(crate) fn renewed(statement: &Statement) {
+    let serial = statement.serial;
+    file::write(Cause::Member, "renew", &[("device", &statement.name.as_str()), ("serial", &serial)]);
+}
+
+/// A newer revocation list is in force.
+pub(crate) fn revoked(number: u64) {
+    file::write(Cause::Member, "revoke", &[("list", &number)]);
+}
+
+/// Writes an event of a connection; says whether it was not one of too many.
+fn event(
+    cause: Cause,
+    kind: &'static str,
+    stream: &StreamInfo,
+    peer: Place,
+    side: Side,
+    more: &[(&str, &dyn fmt::Display)],
+) -> bool {
+    let side = if side == Side::Inlet { "inlet" } else { "outlet" };
+    let (name, uid) = (stream.name().to_string(), stream.uid().to_string());
+    let head: [(&str, &dyn fmt::Display); 4] =
+        [("side", &side), ("stream", &name), ("uid", &uid), ("peer", &peer)];
+    file::write(cause, kind, &[&head, more].concat())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
 use schwann::outlet::{Outlet, OutletOptions};
-use schwann::trust::{Member, Policy, Trust};
+use schwann::security::{Member, Policy, Trust};
 use schwann::{Config, Error, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::{

@@ -16,7 +16,7 @@ use common::{Lab, NodeInlet, NodeOutlet, Seeded, description};
 use ports::ports;
 use schwann::inlet::{Inlet as DesktopInlet, InletOptions};
 use schwann::outlet::{Flush, Outlet as DesktopOutlet, OutletOptions};
-use schwann::trust::{Member, Policy, Trust};
+use schwann::security::{Member, Policy, Trust};
 use schwann::{Config, StreamInfo, resolver};
 use schwann_node::{
     Description, Found, Inlet, InletState, Keep, LinkState, Micros, Outlet, Pace, Place, Producer, Security,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use schwann::trust::store::{self, AUTHORITY};
+use schwann::security::keys::store::{self, AUTHORITY};
 use schwann_session::keystore::Kind;
 use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, Roles, SystemEntropy};
 use schwann_session::{key_slots, provision};

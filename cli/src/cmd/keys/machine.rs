@@ -3,8 +3,9 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
-use schwann::trust::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
-use schwann::trust::{TrustError, install_list, weaknesses};
+use schwann::security::TrustError;
+use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
+use schwann::security::keys::{install_list, weaknesses};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy};
 

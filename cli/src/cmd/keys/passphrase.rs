@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use schwann::trust::{keep_from_swap, store};
+use schwann::security::keys::{keep_from_swap, store};
 use zeroize::Zeroizing;
 
 use super::failed;

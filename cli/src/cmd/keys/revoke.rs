@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use schwann::trust::replace_list;
-use schwann::trust::store::{DISCOVERY, REVOKED};
+use schwann::security::keys::replace_list;
+use schwann::security::keys::store::{DISCOVERY, REVOKED};
 use schwann_session::{Certificate, PublicKey, RevocationList};
 
 use super::{Keys, failed, now};

@@ -7,7 +7,7 @@ use schwann_proto::wire::sample::{ByteOrder, Layout, Stamp};
 
 use super::*;
 use crate::codec::QueueCodec;
-use crate::net::sealing::Opener;
+use crate::security::link::Opener;
 
 const LAYOUT: Layout = Layout::new(ChannelFormat::Int32, 1, ByteOrder::NATIVE);
 

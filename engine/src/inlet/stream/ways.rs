@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
 use crate::net::local;
-use crate::trust::{Member, Policy};
+use crate::security::{Member, Policy};
 
 /// What is known of the ways to the outlet.
 pub(super) struct Ways {

@@ -6,7 +6,7 @@ use schwann_session::{Initiator, Layer, Progress, Responder, Secure, Suite};
 
 use super::Lab;
 use crate::net::link::Link;
-use crate::trust::Member;
+use crate::security::Member;
 
 /// The inlet's and the outlet's end of a connection, with a session of two members of a lab.
 pub(crate) fn sealed_pair() -> (Link, Link) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::net::link::wait_any_writable;
-use crate::net::sealing::Sealing;
+use crate::security::link::Sealing;
 
 impl Sending {
     pub(crate) fn new() -> Self {

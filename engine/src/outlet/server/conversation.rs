@@ -20,10 +20,10 @@ use crate::codec::Encoding;
 use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
-use crate::net::sealing::{Flow, Opener, Peer, Sealing};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
-use crate::security::{self, Side};
+use crate::security::journal::{self, Side};
+use crate::security::link::{Flow, Opener, Peer, Sealing};
 
 /// How long a client may take to say what it wants, or to take a short answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -175,7 +175,7 @@ impl Conversation {
     }
 
     fn note_refused(&self, shared: &Shared, refusal: Refusal) {
-        security::refused(shared.advertisement.info(), self.link.place(), refusal, Side::Outlet);
+        journal::refused(shared.advertisement.info(), self.link.place(), refusal, Side::Outlet);
     }
 
     /// Tells the session the time, and logs what changes of this end's key there were since the last look.
@@ -184,7 +184,7 @@ impl Conversation {
         sealing.tick();
         let rekeys = sealing.rekeys();
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
-            security::rekeyed(shared.advertisement.info(), self.link.place(), Side::Outlet, rekeys);
+            journal::rekeyed(shared.advertisement.info(), self.link.place(), Side::Outlet, rekeys);
         }
     }
 
@@ -242,7 +242,7 @@ impl Conversation {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
-                    security::broken(self.link.peer(), self.link.place(), reason);
+                    journal::broken(self.link.peer(), self.link.place(), reason);
                     return Heard::End;
                 }
             }
@@ -378,7 +378,7 @@ impl Conversation {
         let Some(mut established) = responder.finish() else { return Next::Part };
         let datagrams = established.session.take_datagrams();
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        security::connected(shared.advertisement.info(), self.link.place(), &established.peer, Side::Outlet);
+        journal::connected(shared.advertisement.info(), self.link.place(), &established.peer, Side::Outlet);
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));

@@ -17,7 +17,7 @@ use common::Lab;
 use machine::{Machine, numbers};
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::trust::{Member, Policy, Trust};
+use schwann::security::{Member, Policy, Trust};
 use schwann::{Config, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::provision::Lines;

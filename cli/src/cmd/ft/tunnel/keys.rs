@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use schwann::Config;
-use schwann::trust::{Member, Trust, TrustError, store};
+use schwann::security::keys::store;
+use schwann::security::{Member, Trust, TrustError};
 use schwann_session::Roles;
 
 use super::sealed::Sealed;
@@ -21,7 +22,7 @@ impl Keys {
     ///
     /// - Errors: there is no key that can be used; the text says what to do.
     pub(super) fn load(config: &Config, role: Roles) -> Result<Self, Problem> {
-        let trust = store::load(config).map_err(no_key)?;
+        let trust = config.trust().map_err(no_key)?;
         let member = member(&trust).map_err(no_key)?;
         member.check(role).map_err(no_key)?;
         let warden = Warden::start(Arc::clone(&member)).map_err(|error| Problem::with("tunnel", error))?;

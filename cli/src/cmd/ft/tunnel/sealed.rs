@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
-use schwann::trust::{Assembly, Member, Peer};
+use schwann::security::{Assembly, Member, Peer};
 use schwann_session::{
     HANDSHAKE_LIMIT, Initiator, Layer as _, LayerError, Opened, Refusal, Responder, Secure, Suite,
 };

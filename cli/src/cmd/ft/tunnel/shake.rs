@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
-use schwann::trust::Member;
+use schwann::security::Member;
 use schwann_session::{Context, Established, HANDSHAKE_LIMIT, Initiator, Progress, Refusal, Responder};
 
 use super::inbox::Inbox;

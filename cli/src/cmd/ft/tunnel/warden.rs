@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-use schwann::trust::{Member, Watcher};
+use schwann::security::{Member, Watcher};
 
 use super::sealed::Sealed;
 

@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use schwann_session::{PeerIdentity, Refusal};
 
 use super::update::pieces;
-use super::{Member, wall_clock};
-use crate::security;
+use crate::security::{journal, keys::Member};
+use crate::time::wall_clock;
 
 /// The member at the other end of a session, as the one at this end knows it.
 ///
@@ -54,7 +54,7 @@ impl Peer {
     pub fn take_in(&self, update: &[u8]) {
         match self.member.take_in(update) {
             Ok(_) => drop(self.list.fetch_max(self.member.standing().number(), Ordering::Relaxed)),
-            Err(error) => security::disloyal(&self.identity, &error),
+            Err(error) => journal::disloyal(&self.identity, &error),
         }
     }
 }

@@ -7,33 +7,24 @@
 //! Source: spec: secure-session §6.
 
 use alloc::sync::Arc;
-use core::fmt;
-use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use schwann_session::{Refusal, Roles, UnixSeconds};
+use schwann_session::Roles;
 
-mod files;
-mod member;
-mod peer;
-mod permissions;
-mod secrecy;
+use super::keys::{self, Member, TrustError};
+use crate::log;
+
+mod load;
+mod reason;
 pub(crate) mod settings;
-pub mod store;
 mod streams;
-#[cfg(test)]
-mod tests;
-pub(crate) mod update;
+mod summary;
 
-pub use self::files::{install as install_list, replace as replace_list};
-pub(crate) use self::member::DiscoverySecret;
-pub use self::member::{Member, UpdateError, Watcher};
-pub use self::peer::Peer;
-pub use self::permissions::weaknesses;
-pub use self::secrecy::{forbid_dumps, keep_from_swap, keep_stack_from_swap};
+pub(crate) use self::load::load;
+pub use self::reason::reason;
+pub(crate) use self::reason::{terms, unsealed};
 pub use self::streams::StreamPolicies;
 pub(crate) use self::streams::of_description;
-pub use self::update::Assembly;
+pub use self::summary::summary;
 
 /// What may go in the clear; a later one is stricter.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
@@ -74,45 +65,6 @@ pub(crate) enum Open {
     /// None.
     Nothing,
 }
-
-/// Why connections cannot be sealed although they have to be.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum TrustError {
-    /// The certificate would be refused by every member.
-    Certificate(Refusal),
-    /// A file of the key folder cannot be used; the text says why and what to do.
-    File(PathBuf, String),
-    /// The key is protected by a passphrase that was not given.
-    Locked(PathBuf),
-    /// Sealing is required, and there is no key.
-    NoKey(PathBuf),
-}
-
-impl fmt::Display for TrustError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Certificate(refusal) => {
-                let explained = crate::security::Explained(*refusal);
-                write!(out, "this device's certificate would be refused: {explained}")
-            }
-            Self::File(path, reason) => write!(out, "{}: {reason}", path.display()),
-            Self::Locked(path) => write!(
-                out,
-                "the key in {} is locked; run `schwann keys unlock`, or set SCHWANN_PASSPHRASE",
-                path.display()
-            ),
-            Self::NoKey(folder) => write!(
-                out,
-                "sealing is required, but there is no key in {}; run `schwann keys init` or \
-                 `schwann keys import`",
-                folder.display()
-            ),
-        }
-    }
-}
-
-impl core::error::Error for TrustError {}
 
 impl Policy {
     /// The word for it in the configuration.
@@ -182,14 +134,14 @@ impl Trust {
             (_, Policy::Off) => return Ok(plain()),
             (Some(member), _) => member.check(role).map(|()| member),
             (None, Policy::Prefer) => return Ok(plain()),
-            (None, Policy::Require) => Err(TrustError::NoKey(store::folder())),
+            (None, Policy::Require) => Err(TrustError::NoKey(keys::store::folder())),
         };
         match checked {
             Ok(member) => {
                 Ok(Terms { policy, sealing: Some(Arc::clone(member)), finding: Some(Arc::clone(member)) })
             }
             Err(error) if policy == Policy::Prefer => {
-                crate::log::warning!("{stream} travels in the clear: {error}");
+                log::warning!("{stream} travels in the clear: {error}");
                 Ok(plain())
             }
             Err(error) => Err(error),
@@ -205,9 +157,4 @@ impl Trust {
             Policy::Require => Open::Named(names),
         }
     }
-}
-
-/// Seconds since 1970, for certificates and sealed queries.
-pub(crate) fn wall_clock() -> UnixSeconds {
-    UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }

@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 
 use schwann_session::RekeyLimits;
 
-use super::{Policy, StreamPolicies, TrustError};
+use super::{Policy, StreamPolicies};
 use crate::config::Config;
 use crate::environment;
+use crate::security::keys::TrustError;
 
 /// Everything that is said of security, in force.
 pub(super) struct Settings {

@@ -14,10 +14,12 @@ use schwann_session::{
 };
 use zeroize::Zeroizing;
 
+use super::TrustError;
 use super::files::Files;
 use super::secrecy::Locked;
-use super::{TrustError, wall_clock};
-use crate::{log, security};
+use crate::log;
+use crate::security::journal;
+use crate::time::wall_clock;
 
 /// A discovery key as it is stored and handed on.
 pub(crate) type DiscoverySecret = Zeroizing<[u8; 32]>;
@@ -234,7 +236,7 @@ impl Member {
                 *self.credentials.write().unwrap_or_else(PoisonError::into_inner) =
                     Arc::new(Locked::new(credentials));
                 log::info!("this device's certificate is renewed: serial {}", statement.serial);
-                security::renewed(&statement);
+                journal::renewed(&statement);
             }
             Ok(None) => {}
             Err(error) => {
@@ -292,7 +294,7 @@ impl Member {
         self.changes.fetch_add(1, Ordering::AcqRel);
         let number = self.revocation_number();
         log::info!("revocation list {number} is in force");
-        security::revoked(number);
+        journal::revoked(number);
         let watchers = core::mem::take(&mut *self.watchers.lock().unwrap_or_else(PoisonError::into_inner));
         let living: Vec<_> = watchers.iter().filter_map(Weak::upgrade).collect();
         living.iter().for_each(|watcher| watcher.lab_changed());

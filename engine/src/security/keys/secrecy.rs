@@ -118,7 +118,8 @@ mod tests {
             return true;
         }
         let mut alone = std::process::Command::new(std::env::current_exe().expect("this program"));
-        alone.args(["--exact", &format!("trust::secrecy::tests::{test}")]).env(ALONE, "1");
+        let (_, module) = module_path!().split_once("::").expect("a module of this crate");
+        alone.args(["--exact", &format!("{module}::{test}")]).env(ALONE, "1");
         let output = alone.output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.contains("1 passed"), "{said}");

@@ -1,6 +1,6 @@
 //! Whether a stream comes from another device than before.
 
-use super::PeerIdentity;
+use schwann_session::PeerIdentity;
 
 /// The device that served a stream last.
 ///

@@ -174,7 +174,7 @@ pub(super) fn read_former(folder: &Path) -> Vec<DiscoverySecret> {
 /// goes on in the lab in which it began.
 ///
 /// - Errors: a file cannot be written.
-pub(super) fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustError> {
+pub(in crate::security) fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustError> {
     let Some((list, key)) = update.split_last_chunk() else { return Ok(()) };
     // Every program of this computer learns of it, and each one stores it.
     let guard = folder.join("lab.lock");

@@ -9,11 +9,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
 
-use super::link::Link;
+use crate::net::link::Link;
 use crate::process::Maker;
 use crate::time::since_start;
-pub(crate) use crate::trust::Peer;
-use crate::trust::update::Assembly;
+
+mod peer;
+mod update;
+
+pub use self::peer::Peer;
+pub use self::update::Assembly;
 
 /// Plain bytes sealed in one go: several records, which the cipher works on side by side.
 const SEAL_LEN: usize = 64 * 1024;

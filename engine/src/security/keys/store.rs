@@ -1,6 +1,5 @@
-//! The keys on disk: which files there are, and how they become a [`Trust`].
+//! The keys on disk: which files there are, and how they become a [`Member`].
 
-use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::io::Write as _;
@@ -14,11 +13,9 @@ use zeroize::Zeroizing;
 
 use super::files::{self, Files};
 use super::member::{DiscoverySecret, Standing};
-use super::permissions::{check_private, weaknesses};
-use super::settings::Settings;
-use super::{Member, Policy, Trust, TrustError, secrecy};
-use crate::config::Config;
-use crate::{environment, log};
+use super::permissions::check_private;
+use super::{Member, TrustError};
+use crate::environment;
 
 /// This device's private key.
 pub const DEVICE_KEY: &str = "device.key";
@@ -46,42 +43,13 @@ pub fn folder() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from("/etc/schwann"))
 }
 
-/// Reads the policies and, unless all are [`Policy::Off`], the keys.
-///
-/// - Errors: why streams cannot be sealed although they must be.
-pub fn load(config: &Config) -> Result<Trust, TrustError> {
-    let folder = folder();
-    let installed = is_installed();
-    let Settings { policy, streams, key_lifetime, permits_core_dumps, remarks, .. } =
-        Settings::load(config, installed)?;
-    for remark in &remarks {
-        log::announce(log::level::WARNING, format_args!("security: {remark}"));
-    }
-    let strictest = streams.strictest().map_or(policy, |of_streams| of_streams.max(policy));
-    let trust = Trust::new(policy, None).with_streams(streams);
-    if strictest == Policy::Off || (!installed && policy != Policy::Require) {
-        return Ok(trust);
-    }
-    if !installed {
-        return Err(TrustError::NoKey(folder));
-    }
-    if !permits_core_dumps {
-        secrecy::forbid_dumps();
-    }
-    for weakness in weaknesses(&folder) {
-        log::warning!("{weakness}");
-    }
-    let member = member(&folder)?.with_key_lifetime(key_lifetime);
-    Ok(Trust { member: Some(Arc::new(member)), ..trust })
-}
-
 /// Whether this user has a key.
 pub(crate) fn is_installed() -> bool {
     folder().join(DEVICE_KEY).exists()
 }
 
 /// Reads this device's membership.
-pub(super) fn member(folder: &Path) -> Result<Member, TrustError> {
+pub(crate) fn member(folder: &Path) -> Result<Member, TrustError> {
     if !folder.join(CERTIFICATE).exists() {
         let reason = "this key has no certificate yet; `schwann keys new-device NAME` shows the request for it, \
                       `schwann keys issue` on the lab's machine grants it, and `schwann keys trust` installs it here";

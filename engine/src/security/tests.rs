@@ -1,5 +1,6 @@
 //! A certificate that is renewed in the key folder while programs run.
 
+use alloc::sync::Arc;
 use std::path::Path;
 
 use schwann_proto::stream::ChannelFormat;
@@ -7,8 +8,10 @@ use schwann_proto::stream_info::{IpVersion, StreamInfo};
 use schwann_session::keystore::Bundle;
 use schwann_session::{
     AuthorityKey, Certificate, DeviceKey, DeviceName, Flags, LabId, RevocationList, Statement, SystemEntropy,
+    UnixSeconds,
 };
 
+use super::keys::{store, store_update};
 use super::*;
 use crate::inlet::Recover;
 use crate::{Config, Error, Flush, Inlet, InletOptions, Outlet, OutletOptions};
@@ -126,11 +129,11 @@ fn a_program_of_a_former_lab_leaves_the_new_labs_list_alone() {
         [list.as_bytes(), &[8; 32]].concat()
     };
     let stored = || std::fs::read(folder.0.join(store::REVOKED)).expect("a list");
-    files::store_update(&folder.0, 5, &update(&former, 5)).expect("written");
+    store_update(&folder.0, 5, &update(&former, 5)).expect("written");
     assert_eq!(stored()[20], 5, "a program stores what it learns of its own lab");
     present.install(&folder.0, &key(), 2, NEVER);
     let joined = stored();
-    files::store_update(&folder.0, 9, &update(&former, 9)).expect("nothing to do");
+    store_update(&folder.0, 9, &update(&former, 9)).expect("nothing to do");
     assert!(stored() == joined);
     assert_eq!(store::member(&folder.0).expect("a member").revocation_number(), 1);
 }
@@ -142,7 +145,7 @@ fn an_expired_inlet_connects_once_its_certificate_is_renewed() {
     let (sending, receiving) = (program(&sender.0), program(&receiver.0));
     let outlet = outlet(&sending);
     assert_eq!(inlet(&outlet, &receiving, Recover::No).err(), Some(Error::Unsealed));
-    let reason = crate::security::reason();
+    let reason = reason();
     assert!(reason.contains("expired") && reason.contains("`schwann keys trust`"), "{reason}");
     lab.renew(&receiver.0, 3, NEVER);
     let inlet = inlet(&outlet, &receiving, Recover::No).expect("an inlet");

@@ -1,0 +1,38 @@
+//! How the configuration and the keys on disk become a [`Trust`].
+
+use alloc::sync::Arc;
+
+use super::settings::Settings;
+use super::{Policy, Trust};
+use crate::config::Config;
+use crate::log;
+use crate::security::keys::{TrustError, secrecy, store, weaknesses};
+
+/// Reads the policies and, unless all are [`Policy::Off`], the keys.
+///
+/// - Errors: why streams cannot be sealed although they must be.
+pub(crate) fn load(config: &Config) -> Result<Trust, TrustError> {
+    let folder = store::folder();
+    let installed = store::is_installed();
+    let Settings { policy, streams, key_lifetime, permits_core_dumps, remarks, .. } =
+        Settings::load(config, installed)?;
+    for remark in &remarks {
+        log::announce(log::level::WARNING, format_args!("security: {remark}"));
+    }
+    let strictest = streams.strictest().map_or(policy, |of_streams| of_streams.max(policy));
+    let trust = Trust::new(policy, None).with_streams(streams);
+    if strictest == Policy::Off || (!installed && policy != Policy::Require) {
+        return Ok(trust);
+    }
+    if !installed {
+        return Err(TrustError::NoKey(folder));
+    }
+    if !permits_core_dumps {
+        secrecy::forbid_dumps();
+    }
+    for weakness in weaknesses(&folder) {
+        log::warning!("{weakness}");
+    }
+    let member = store::member(&folder)?.with_key_lifetime(key_lifetime);
+    Ok(Trust { member: Some(Arc::new(member)), ..trust })
+}
