@@ -8,4 +8,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need_networks
 build -p schwann --examples
 EXAMPLES="$built/examples" WORK=$(mktemp -d) A=schwann-a-$$ B=schwann-b-$$
-exec python3 checks/network.py "$EXAMPLES" "$WORK" "$A" "$B"
+exec python3 tests/system/network.py "$EXAMPLES" "$WORK" "$A" "$B"

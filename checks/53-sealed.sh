@@ -7,7 +7,7 @@ libraries
 build -p schwann-cli
 export SCHWANN_PROGRAM="$built/schwann"
 # They spend most of their time waiting for searches.
-python3 -m pytest -n 4 interop/test_sealed.py interop/test_refusals.py interop/test_newcomer.py -q
+python3 -m pytest -n 4 tests/system/test_sealed.py tests/system/test_refusals.py tests/system/test_newcomer.py -q
 
 # The same from C: who is at the other end, and why there is no session.
 folder="$SCHWANN_STATE/c-sealed"

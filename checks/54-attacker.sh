@@ -13,7 +13,7 @@ export SCHWANN_IMPOSTOR="$built/examples/impostor"
 build -p schwann --example attacker
 [ "${SCHWANN_ATTACK:-}" != full ] || export SCHWANN_ATTACKS=${SCHWANN_ATTACKS:-1000000} SCHWANN_ATTACKED_PROBES=1000000
 "$built/examples/attacker"
-cd interop
+cd tests/system
 # Mostly waits, so they fit beside each other.
 python3 -m pytest -q -n 4 test_attacker_lab.py
 python3 -m pytest -q -rP test_attacker.py test_secrecy.py | grep -Ev '^(-+ Captured|_+ )' 

@@ -10,7 +10,7 @@ build -p schwann-fieldtrip --example buffer
 build -p schwann-cli --bin schwann
 export SCHWANN_FT_SERVER="$built/examples/buffer" SCHWANN_CLI="$built/schwann"
 SCHWANN_FT_MUTATIONS="${SCHWANN_FT_MUTATIONS:-50000}" python3 -m pytest -q -rs --noconftest \
-  --timeout 300 interop/test_fieldtrip_client.py interop/test_fieldtrip_server.py
+  --timeout 300 tests/system/test_fieldtrip_client.py tests/system/test_fieldtrip_server.py
 
 # The header for C programs, as C and as C++, and a program that embeds the buffer.
 build -p schwann-fieldtrip-capi

@@ -18,7 +18,7 @@ build -p schwann-cli --bin schwann
 
 # The programs mostly wait for their own clocks, so four of their tests run at once; libtorrent's measure delays.
 pytest="python3 -m pytest -q -rs -p no:cacheprovider --noconftest"
-tests="$pytest interop/test_mse_libtorrent.py && $pytest -n 4 interop/test_mse_clients.py"
+tests="$pytest tests/system/test_mse_libtorrent.py && $pytest -n 4 tests/system/test_mse_clients.py"
 if [ "${SCHWANN_NETWORK:-}" = own ]; then ip addr add 10.77.0.2/32 dev lo; export MSE_ADDRESS=10.77.0.2; fi
 bash -c "$tests"
 

@@ -5,4 +5,4 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 python_packages
 build --package schwann-xdf --examples
-XDF_EXAMPLES="$built/examples" python3 -m pytest -q -rs -s --noconftest -p no:cacheprovider interop/test_xdf.py interop/test_xdf_crash.py
+XDF_EXAMPLES="$built/examples" python3 -m pytest -q -rs -s --noconftest -p no:cacheprovider tests/system/test_xdf.py tests/system/test_xdf_crash.py

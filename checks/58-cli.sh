@@ -8,4 +8,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
 build -p schwann-cli
 export SCHWANN="$built/schwann"
-python3 -m pytest -q -rs -s -p no:cacheprovider interop/test_xdf_cli.py interop/test_cli_screen.py interop/test_loaders.py
+python3 -m pytest -q -rs -s -p no:cacheprovider tests/system/test_xdf_cli.py tests/system/test_cli_screen.py tests/system/test_loaders.py

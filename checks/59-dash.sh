@@ -7,4 +7,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need chromium
 python_packages
 build -p schwann-cli --bin schwann --example send_lab
-exec python3 checks/dash.py "$built" "$SCHWANN_STATE" "$(find "$packages" -name axe.min.js | head -n 1)"
+PYTHONPATH=tests/tools exec python3 tests/system/dash.py "$built" "$SCHWANN_STATE" "$(find "$packages" -name axe.min.js | head -n 1)"

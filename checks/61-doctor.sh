@@ -6,4 +6,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need iptables nft
 need_networks
 build -p schwann-cli --bin schwann --example send_lab
-exec python3 checks/doctor.py "$built"
+exec python3 tests/system/doctor.py "$built"

@@ -9,4 +9,4 @@ recording=../shared/data/clock_resets.xdf
 [ -f "$recording" ] || { echo "needs the recording clock_resets.xdf of xdf-modules/example-files"; exit 77; }
 python_packages
 build -p schwann-cli --bin schwann
-exec python3 checks/cli_net.py "$built/schwann" "$recording"
+PYTHONPATH=tests/tools exec python3 tests/system/cli_net.py "$built/schwann" "$recording"

@@ -3,7 +3,7 @@
 //! With `slices`, [`tap`], [`zmq`], [`crate::libcrypto`], [`crate::heap`] and two peers of [`crate::aead`] the only unsafe
 //! code of this crate. It turns the C functions that the scenarios need into safe calls on values that own their handle; all
 //! symbols are looked up when the library is loaded, so a missing one is an error at the start, not in the middle of a run.
-//! It does not wrap the rest of the ABI; `interop/` does.
+//! It does not wrap the rest of the ABI; `tests/tools/lsl.py` does.
 #![allow(unsafe_code, reason = "calls into a C library that the user names")]
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};

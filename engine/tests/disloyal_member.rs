@@ -1,6 +1,6 @@
 //! A member of the lab that hands on what the authority did not sign, or signed long ago.
 //!
-//! An attacker who only owns the network cannot reach into a session at all (`interop/test_attacker_lab.py`);
+//! An attacker who only owns the network cannot reach into a session at all (`tests/system/test_attacker_lab.py`);
 //! this one is at its other end, with a certificate that everybody accepts.
 
 use std::io::{BufWriter, Read, Write};

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "interop"))
+sys.path.insert(0, str(ROOT / "tests" / "tools"))
 import mse_clients as clients  # noqa: E402
 
 MODES = {"plain": "none", "MSE, plaintext": "plaintext", "MSE, rc4": "rc4"}

@@ -1,7 +1,7 @@
 //! An attacker on the wire of an established session, by the million: what it does to a record, and that nothing of
 //! that record or of any after it is ever delivered.
 //!
-//! Between real processes such attacks are in `engine/examples/attacker` and `interop/test_attacker.py`.
+//! Between real processes such attacks are in `tests/tools/attacker` and `tests/system/test_attacker.py`.
 
 use super::*;
 

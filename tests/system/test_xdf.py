@@ -8,7 +8,7 @@ import numpy
 import pytest
 import pyxdf
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = pathlib.Path(os.environ.get("XDF_EXAMPLES", ROOT / "target" / "debug" / "examples"))
 SHARED = ROOT.parent / "shared" / "data"
 REFERENCES = ["minimal.xdf", "empty_streams.xdf", "clock_resets.xdf"]

@@ -20,7 +20,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PIECE = 64 * 1024
 LOCAL = "127.0.0.1"
 

@@ -4,9 +4,9 @@
 //! pair of files `N.up` and `N.down`, what inlet and outlet said on a connection, or a file `N.datagram`; a file `N.reply` is an
 //! answer to a search on which every key agreement is tried too, which takes a third of a second. Ends with 0 if no
 //! session, no clock probe and no answer to a search opens, and no search says what was looked for; and says how much was
-//! tried. `interop/test_secrecy.py` gives it what it heard on the wire.
+//! tried. `tests/system/test_secrecy.py` gives it what it heard on the wire.
 
-#[path = "../tests/common/thief.rs"]
+#[path = "../../session/tests/common/thief.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod thief;
 

@@ -10,9 +10,7 @@ import tempfile
 import numpy as np
 import pyxdf
 from lib.FieldTrip import Client as TheirClient
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python" / "schwann_fieldtrip"))
-from schwann_fieldtrip import Client as OurClient  # noqa: E402
+from schwann_fieldtrip import Client as OurClient
 
 PROGRAM, RECORDING = (os.path.abspath(path) for path in sys.argv[1:3])
 SPEED = 20

@@ -91,7 +91,7 @@ def meet(tmp_path, network):  # noqa: F811
 def wrong_clock(tmp_path_factory):
     """The environment of a program whose clock is wrong."""
     library = tmp_path_factory.mktemp("clock") / "clock.so"
-    source = pathlib.Path(__file__).with_name("wrong_clock.c")
+    source = pathlib.Path(__file__).resolve().parents[1] / "tools" / "wrong_clock.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
     return lambda seconds: {"LD_PRELOAD": str(library), "CLOCK_AHEAD": str(seconds)}
 

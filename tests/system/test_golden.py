@@ -13,10 +13,10 @@ import sys
 
 import pytest
 
-from conftest import HERE, PATHS, REAL_117
+from conftest import HERE, PATHS, REAL_117, ROOT
 from golden.capture import SCENARIOS
 
-VECTORS = HERE.parent / "proto" / "tests" / "vectors"
+VECTORS = ROOT / "proto" / "tests" / "vectors"
 QUIET_NETWORK = ("hostname golden-host; ip link set lo up; ip link set lo multicast on; ip route add 224.0.0.0/4 dev lo; "
                  'exec "$@"')
 # Numbers that depend on when the machine had time.

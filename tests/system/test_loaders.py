@@ -21,7 +21,7 @@ PROGRAM = """
 #include "lsl_c.h"
 int main(void) { puts(lsl_library_info()); return 0; }
 """
-HEADERS = pathlib.Path(__file__).parent.parent / "capi" / "include"
+HEADERS = pathlib.Path(__file__).resolve().parents[2] / "capi" / "include"
 
 
 def output(*command, **changes):

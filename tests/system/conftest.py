@@ -21,11 +21,11 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE))
+import lsl
+from agent import Remote
 
-import lsl  # noqa: E402
-from agent import Remote  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 
 OURS, REAL_118, REAL_117 = "schwann", "liblsl118", "liblsl117"
 REAL_PAIRS = [(REAL_118, REAL_118), (REAL_117, REAL_118), (REAL_118, REAL_117), (REAL_117, REAL_117)]
@@ -124,7 +124,7 @@ class Agent(Proxy):
         self.log = folder / "log"
         log = self.log.open("ab")
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "agent.py"), path, str(theirs.fileno())], env=environment, cwd=folder,
+            [sys.executable, str(ROOT / "tests" / "tools" / "agent.py"), path, str(theirs.fileno())], env=environment, cwd=folder,
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         log.close()
         theirs.close()

@@ -6,9 +6,6 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "python" / "schwann_fieldtrip"))
-
 SERVER = os.environ.get("SCHWANN_FT_SERVER")
 """The example program `buffer` of the crate."""
 
