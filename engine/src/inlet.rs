@@ -309,18 +309,13 @@ impl core::fmt::Debug for Inlet {
     }
 }
 
-pub(crate) use self::handshake::{HandshakeError, connect_tcp, exchange_lists, no_stream, prepare};
-pub(crate) use self::request::Asking;
-
 mod connection;
 mod events;
 mod full_info;
-mod handshake;
 mod prompt;
 mod pull;
 mod queue;
 mod receiver;
-mod request;
 mod samples;
 mod shared;
 mod stamps;

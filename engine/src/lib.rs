@@ -45,6 +45,7 @@ mod lately;
 pub mod log;
 mod net;
 pub mod outlet;
+mod place;
 mod process;
 pub mod resolver;
 pub mod security;

@@ -12,12 +12,12 @@ use std::time::Instant;
 use schwann_proto::inlet::{RETRY_PAUSE, Transfer, Watchdog, WatchdogOutput};
 
 use super::events::StreamEvent;
-use super::handshake::{self, HandshakeError};
 use super::queue::SampleQueue;
 use super::receiver::{Received, Receiver, Wait};
 use super::shared::{Phase, State};
 use super::stream::{Recovery, Stream};
 use crate::codec::QueueCodec;
+use crate::net::handshake::{self, HandshakeError};
 use crate::security::link::Sealing;
 use crate::{local_clock, log};
 

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use schwann_proto::stream_info::{IpVersion, StreamInfo};
 
-use super::handshake::{HandshakeError, prepare};
 use super::receiver::Wait;
-use super::request::Asking;
 use super::stream::{Recovery, Stream};
 use crate::Error;
+use crate::net::handshake::{HandshakeError, prepare};
+use crate::net::request::Asking;
 
 /// Largest description accepted, in bytes.
 const LIMIT: usize = 64 << 20;

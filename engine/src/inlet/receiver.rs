@@ -244,7 +244,7 @@ impl Staging {
     fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
         let Self { opener, pending, has_ended, is_alone } = self;
         let (mut filled, mut records) = (0, 0);
-        let opened = opener.opened(link, count, |bytes| {
+        let opened = opener.opened(link.sealing(), count, |bytes| {
             filled += pending.take(bytes, block);
             records += 1;
         });

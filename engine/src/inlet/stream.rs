@@ -11,13 +11,13 @@ use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
 use schwann_session::{PeerIdentity, Refusal, Roles};
 
 use super::events::{Events, StreamEvent};
-use super::handshake::Wanted;
 use super::receiver::Wait;
 use super::shared::{Phase, Shared};
 use super::stamps::Stamps;
 use super::{BYTE_LIMIT, InletOptions, Recover};
 use crate::clock::{ClockOffset, Estimate};
 use crate::config::{Config, ZonedAddress};
+use crate::net::handshake::Wanted;
 use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
 use crate::net::link::Link;

@@ -16,7 +16,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags};
 use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
 use socket2::Socket;
 
-use super::place::Place;
+use crate::place::Place;
 use crate::security::link::{Outgoing, Peer, Sealing};
 
 /// Slices handed to the kernel in one call; well below any system's limit.
@@ -334,8 +334,8 @@ mod tests {
     fn receive_all(client: &Link, wire: &[u8]) -> Vec<u8> {
         let (mut opener, mut opened) = (Opener::default(), Vec::new());
         let (front, back) = wire.split_at(1_000_001);
-        assert_eq!(opener.open(client, front, &mut opened), Ok(Flow::Goes));
-        assert_eq!(opener.open(client, back, &mut opened), Ok(Flow::Ended));
+        assert_eq!(opener.open(client.sealing(), front, &mut opened), Ok(Flow::Goes));
+        assert_eq!(opener.open(client.sealing(), back, &mut opened), Ok(Flow::Ended));
         opened
     }
 

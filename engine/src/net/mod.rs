@@ -1,6 +1,7 @@
 //! The only sockets and threads of the engine.
 
 pub(crate) mod advertisement;
+pub(crate) mod handshake;
 pub(crate) mod interfaces;
 pub(crate) mod interrupt;
 pub(crate) mod lab_call;
@@ -12,8 +13,8 @@ pub(crate) mod local;
 #[path = "no_local.rs"]
 pub(crate) mod local;
 pub(crate) mod names;
-pub(crate) mod place;
 pub(crate) mod probes;
+pub(crate) mod request;
 pub(crate) mod responder;
 pub(crate) mod sealed_queries;
 pub(crate) mod sockets;

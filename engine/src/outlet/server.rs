@@ -26,9 +26,9 @@ use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
 use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
-use crate::net::place::Place;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
+use crate::place::Place;
 use crate::security::{Policy, Watcher, policy};
 use crate::{Error, local_clock, log};
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use crate::inlet::{HandshakeError, exchange_lists};
 use crate::lately::Lately;
 use crate::log;
+use crate::net::handshake::{HandshakeError, exchange_lists};
 use crate::net::lab_call::Answer;
 use crate::net::sockets::version_of;
 use crate::security::{Explained, Member};

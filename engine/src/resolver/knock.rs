@@ -17,7 +17,8 @@ use schwann_proto::wire::discover::Query;
 use schwann_session::{Refusal, Suite};
 
 use crate::config::Config;
-use crate::inlet::{Asking, HandshakeError, connect_tcp, no_stream, prepare};
+use crate::net::handshake::{HandshakeError, connect_tcp, no_stream, prepare};
+use crate::net::request::Asking;
 use crate::net::sockets::version_of;
 use crate::security::Member;
 

@@ -13,7 +13,7 @@ use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{LayerError, PeerIdentity, Refusal, Statement, Suite};
 
 use crate::config::Config;
-use crate::net::place::Place;
+use crate::place::Place;
 use crate::{environment, log};
 
 mod advice;

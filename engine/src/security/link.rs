@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
 
-use crate::net::link::Link;
 use crate::process::Maker;
 use crate::time::since_start;
 
@@ -336,15 +335,15 @@ impl Opener {
         }
     }
 
-    /// Opens what arrived on `link` and appends the plain bytes to `plain`; as [`opened`](Self::opened).
+    /// Opens what arrived on a link with this layer and appends the plain bytes to `plain`; as [`opened`](Self::opened).
     pub(crate) fn open(
         &mut self,
-        link: &Link,
+        sealing: Option<&Sealing>,
         arrived: &[u8],
         plain: &mut Vec<u8>,
     ) -> Result<Flow, LayerError> {
         self.take(arrived);
-        self.opened(link, arrived.len(), |bytes| plain.extend_from_slice(bytes))
+        self.opened(sealing, arrived.len(), |bytes| plain.extend_from_slice(bytes))
     }
 
     /// Opens what `count` more bytes in the [`room`](Self::room) have made whole, and gives the plain bytes to `take`.
@@ -352,13 +351,13 @@ impl Opener {
     /// - Errors: the bytes do not verify; the connection must end.
     pub(crate) fn opened(
         &mut self,
-        link: &Link,
+        sealing: Option<&Sealing>,
         count: usize,
         mut take: impl FnMut(&[u8]),
     ) -> Result<Flow, LayerError> {
         self.filled += count;
         let wire = self.raw.get_mut(..self.filled).unwrap_or_default();
-        let Some(sealing) = link.sealing() else {
+        let Some(sealing) = sealing else {
             take(wire);
             self.filled = 0;
             return Ok(Flow::Goes);

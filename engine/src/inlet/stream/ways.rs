@@ -7,10 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{Refusal, Suite};
 
-use super::super::handshake::{HandshakeError, connect_tcp};
 use super::Stream;
 use crate::config::Config;
 use crate::log;
+use crate::net::handshake::{HandshakeError, connect_tcp};
 use crate::net::link::{Carrier, Link};
 use crate::net::local;
 use crate::security::{Member, Policy};

@@ -238,7 +238,7 @@ impl Conversation {
                 Err(Errno::INTR) => continue,
                 Ok(_) | Err(_) => return Heard::End,
             };
-            match self.opener.open(&self.link, buffer.get(..count).unwrap_or_default(), plain) {
+            match self.opener.open(self.link.sealing(), buffer.get(..count).unwrap_or_default(), plain) {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
@@ -383,7 +383,7 @@ impl Conversation {
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));
         let mut plain = Vec::new();
-        match self.opener.open(&self.link, received, &mut plain) {
+        match self.opener.open(self.link.sealing(), received, &mut plain) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ended) | Err(_) => return Next::Part,
         }

@@ -42,7 +42,7 @@ impl Asking<'_> {
                 Ok((_, 0)) => return Ok(()),
                 Ok((_, count)) => {
                     let arrived = buffer.get(..count).unwrap_or_default();
-                    match self.opener.open(self.link, arrived, answer) {
+                    match self.opener.open(self.link.sealing(), arrived, answer) {
                         Ok(Flow::Goes) => {}
                         Ok(Flow::Ended) => return Ok(()),
                         Err(_) => {

@@ -367,7 +367,7 @@ impl Conversation<'_> {
 
     /// Files what arrived; says whether more may follow.
     fn open(&mut self, arrived: &[u8]) -> Result<Flow, HandshakeError> {
-        self.opener.open(self.link, arrived, &mut self.received).map_err(|error| {
+        self.opener.open(self.link.sealing(), arrived, &mut self.received).map_err(|error| {
             // What the outlet says of us comes sealed as well.
             match self.link.sealing().and_then(Sealing::refusal) {
                 Some(refusal) => HandshakeError::Refused(refusal),
