@@ -35,17 +35,14 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod awake;
 mod block;
 mod buffer;
 mod client;
 pub mod door;
 mod generate;
-mod herald;
 mod onlooker;
 mod policy;
 pub mod recording;
-mod rhythm;
 pub mod serve;
 pub mod session;
 mod socket;

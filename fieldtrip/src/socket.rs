@@ -1,6 +1,5 @@
 //! TCP and UNIX sockets, and what the protocol needs of them beyond reading and writing.
 
-use core::ops::Range;
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
@@ -9,11 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use crate::address::Address;
-#[cfg(unix)]
-use crate::awake::Turn;
-use crate::awake::{Habit, Purpose};
 use crate::door::{self, Stranger};
-use crate::rhythm::Vigil;
 
 /// A connected socket; reading and writing need no exclusive access, so that it can be shared.
 #[derive(Debug)]
@@ -152,87 +147,6 @@ impl Socket {
             Err(error) if is_timeout(&error) => Ok(Input::TimedOut),
             Err(error) => Err(error),
         }
-    }
-
-    /// Stays awake until there is something to read, for a moment at most, if that paid before.
-    #[cfg(unix)]
-    pub(crate) fn linger(&self, purpose: Purpose, habit: &mut Habit) {
-        let _came = habit.stay_awake(purpose, || self.has_input().then_some(()));
-    }
-
-    /// Reads, and stays awake for it for a moment at most, if that paid before.
-    #[cfg(unix)]
-    pub(crate) fn read_awake(
-        &self,
-        out: &mut [u8],
-        purpose: Purpose,
-        habit: &mut Habit,
-    ) -> io::Result<usize> {
-        use rustix::net::{RecvFlags, recv};
-        let look = || {
-            // The read itself is the look: what is there costs no call of its own.
-            let read = match self {
-                Self::Tcp(stream) => recv(stream, &mut *out, RecvFlags::DONTWAIT),
-                Self::Unix(stream) => recv(stream, &mut *out, RecvFlags::DONTWAIT),
-            };
-            match read {
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
-                read => Some(read.map(|(count, _)| count)),
-            }
-        };
-        match habit.stay_awake(purpose, look) {
-            Some(read) => Ok(read?),
-            None => self.read(out),
-        }
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn read_awake(&self, out: &mut [u8], _: Purpose, _: &mut Habit) -> io::Result<usize> {
-        self.read(out)
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn linger(&self, _: Purpose, _: &mut Habit) {}
-
-    /// Waits for something to read while it is `due`, asleep before and awake then; says how being awake went.
-    #[cfg(unix)]
-    pub(crate) fn watch(&self, due: &Range<Instant>) -> io::Result<Option<Vigil>> {
-        let before = due.start.saturating_duration_since(Instant::now());
-        if !before.is_zero() && self.await_input(Some(before))? == Input::Ready {
-            return Ok(None);
-        }
-        let Some(_turn) = Turn::take(Purpose::Data) else { return Ok(None) };
-        let lateness = (!before.is_zero()).then(|| due.start.elapsed());
-        Ok(Some(Vigil { lateness, came: self.look_until(due.end) }))
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn watch(&self, _: &Range<Instant>) -> io::Result<Option<Vigil>> {
-        Ok(None)
-    }
-
-    /// Is awake until there is something to read or it is too late; says whether there is.
-    #[cfg(unix)]
-    fn look_until(&self, deadline: Instant) -> bool {
-        loop {
-            let has_input = self.has_input();
-            if has_input || Instant::now() >= deadline {
-                return has_input;
-            }
-            core::hint::spin_loop();
-        }
-    }
-
-    /// Whether reading does not block: a `poll` is twice the work.
-    #[cfg(unix)]
-    fn has_input(&self) -> bool {
-        use rustix::net::{RecvFlags, recv};
-        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        let peeked = match self {
-            Self::Tcp(stream) => recv(stream, &mut [0_u8; 1], flags),
-            Self::Unix(stream) => recv(stream, &mut [0_u8; 1], flags),
-        };
-        peeked.err() != Some(rustix::io::Errno::AGAIN)
     }
 
     /// Whether the peer has closed its end, even if input is left to read.

@@ -4,15 +4,12 @@
 //! tells them when it has let go: a waiting reader is served by the writer's thread, without another thread
 //! having to wake up first.
 
-use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
-use crate::awake::{Purpose, Turn};
-use crate::rhythm::{Rhythm, Vigil};
 use crate::store::{Refused, Store};
 use crate::wire::Totals;
 
@@ -22,17 +19,6 @@ pub(crate) type WaitEnd = Result<Totals, Refused>;
 /// Is told the end of a wait, once, from any thread. Must not block.
 pub(crate) trait Sink: Send + Sync {
     fn finished(&self, end: WaitEnd);
-
-    /// Whether its thread is looking for the end at this moment, so that telling it takes no system call.
-    fn is_awake(&self) -> bool {
-        false
-    }
-
-    /// Is told the end, and has the others told.
-    fn finished_with(&self, end: WaitEnd, others: Wake) {
-        self.finished(end);
-        drop(others);
-    }
 }
 
 /// Names a wait in its set.
@@ -44,9 +30,6 @@ pub(crate) struct WaitId(u64);
 pub(crate) struct WaitSet {
     waits: Vec<Wait>,
     next: u64,
-    rhythm: Rhythm,
-    /// Whether a reader is going to be awake for the next block.
-    is_watched: bool,
 }
 
 struct Wait {
@@ -71,19 +54,6 @@ impl Wake {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    #[inline]
-    pub(crate) fn is_for_many(&self) -> bool {
-        self.0.len() > 1
-    }
-
-    /// Has a reader that is awake tell the others; gives everything back if none is.
-    pub(crate) fn hand_over(mut self) -> Option<Self> {
-        let Some(awake) = self.0.iter().position(|(sink, _)| sink.is_awake()) else { return Some(self) };
-        let (sink, end) = self.0.swap_remove(awake);
-        sink.finished_with(end, self);
-        None
     }
 
     fn tell(&mut self) {
@@ -111,7 +81,7 @@ impl WaitSet {
         id
     }
 
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.waits.is_empty()
     }
@@ -120,35 +90,6 @@ impl WaitSet {
     pub(crate) fn remove(&mut self, id: WaitId) -> bool {
         let index = self.waits.iter().position(|wait| wait.id == id);
         index.map(|index| self.waits.swap_remove(index)).is_some()
-    }
-
-    /// Takes note of a block, for the sake of those that wait.
-    #[inline]
-    pub(crate) fn beat(&mut self, now: Duration) {
-        if !self.waits.is_empty() {
-            self.rhythm.beat(now);
-        }
-    }
-
-    /// When to be awake for the next block, on the clock of [`Self::beat`], if that is over before `deadline`.
-    ///
-    /// For one reader at a time, who then says what became of it by [`Self::watched`]: others would only wake up beside it.
-    pub(crate) fn watch(&mut self, deadline: Option<Duration>) -> Option<Range<Duration>> {
-        if self.is_watched {
-            return None;
-        }
-        let is_in_time = |due: &Range<Duration>| deadline.is_none_or(|deadline| due.end < deadline);
-        let due = self.rhythm.due().filter(is_in_time)?;
-        self.is_watched = true;
-        Some(due)
-    }
-
-    /// Ends what [`Self::watch`] began.
-    pub(crate) fn watched(&mut self, vigil: Option<Vigil>) {
-        self.is_watched = false;
-        if let Some(vigil) = vigil {
-            self.rhythm.kept(vigil);
-        }
     }
 
     /// Takes out the waits that the store's present state ends.
@@ -168,24 +109,11 @@ impl WaitSet {
 pub(crate) struct Parked {
     thread: Thread,
     end: OnceLock<WaitEnd>,
-    is_awake: AtomicBool,
-    /// Others to be told; there before the end is.
-    others: Mutex<Wake>,
 }
 
 impl Parked {
     pub(crate) fn current() -> Arc<Self> {
-        Arc::new(Self {
-            thread: thread::current(),
-            end: OnceLock::new(),
-            is_awake: AtomicBool::new(false),
-            others: Mutex::default(),
-        })
-    }
-
-    /// Those that this thread has to have told, after its own end.
-    pub(crate) fn take_others(&self) -> Wake {
-        core::mem::take(&mut *self.others.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::new(Self { thread: thread::current(), end: OnceLock::new() })
     }
 
     /// Waits for the end until `deadline`; call it on the thread that called [`Self::current`].
@@ -207,29 +135,8 @@ impl Parked {
         }
     }
 
-    /// Waits for the end while it is `due`, asleep before and awake then: a thread that is awake goes on at once, and
-    /// waking one takes tens of microseconds on many machines.
-    pub(crate) fn watch(&self, due: &Range<Instant>) -> (Option<WaitEnd>, Option<Vigil>) {
-        let has_to_wake = Instant::now() < due.start;
-        if let Some(end) = self.sleep_until(Some(due.start)) {
-            return (Some(end), None);
-        }
-        let Some(_turn) = Turn::take(Purpose::Data) else { return (None, None) };
-        let lateness = has_to_wake.then(|| due.start.elapsed());
-        let end = self.look_until(Some(due.end));
-        (end, Some(Vigil { lateness, came: end.is_some() }))
-    }
-
     /// Waits for the end until `deadline` without falling asleep.
     pub(crate) fn look_until(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
-        self.is_awake.store(true, Ordering::Relaxed);
-        let end = self.look_for_end(deadline);
-        // Who is asleep by the time that it is told is woken, so this need not be exact.
-        self.is_awake.store(false, Ordering::Relaxed);
-        end
-    }
-
-    fn look_for_end(&self, deadline: Option<Instant>) -> Option<WaitEnd> {
         while deadline.is_none_or(|deadline| Instant::now() < deadline) {
             for _ in 0..LOOKS_PER_TIME {
                 if let Some(end) = self.end.get() {
@@ -247,15 +154,6 @@ impl Sink for Parked {
         // A wait is in its set once and taken out once, so this is the first and only end.
         let _first = self.end.set(end);
         self.thread.unpark();
-    }
-
-    fn is_awake(&self) -> bool {
-        self.is_awake.load(Ordering::Relaxed)
-    }
-
-    fn finished_with(&self, end: WaitEnd, others: Wake) {
-        *self.others.lock().unwrap_or_else(PoisonError::into_inner) = others;
-        self.finished(end);
     }
 }
 
@@ -294,27 +192,5 @@ impl Signal {
             thread::park_timeout(left);
         }
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_reader_at_a_time_is_awake_for_the_next_block() {
-        let mut waits = WaitSet::default();
-        let nobody = waits.insert(Totals::default(), Parked::current());
-        for block in 1..=40 {
-            waits.beat(Duration::from_millis(block * 10));
-        }
-        let due = waits.watch(None).expect("the blocks are even");
-        assert_eq!(waits.watch(None), None, "another reader is");
-        waits.watched(Some(Vigil { lateness: None, came: true }));
-        assert_eq!(waits.watch(Some(due.start)), None, "its wait would be over before");
-        assert!(waits.watch(None).is_some());
-        waits.watched(None);
-        assert!(waits.watch(None).is_some());
-        assert!(waits.remove(nobody));
     }
 }

@@ -1,6 +1,5 @@
 //! A buffer in this process: who may touch it when. Putting in, getting out and waiting are beside it.
 
-mod pace;
 mod put;
 mod read;
 mod sample;
@@ -10,12 +9,10 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pace::Pace;
 pub use sample::Sample;
 pub(crate) use sample::definition;
 pub(crate) use waiting::Begun;
 
-use crate::herald::Herald;
 use crate::store::{Capacity, Refused, Store};
 use crate::tap::{Change, Tap, TapSender};
 use crate::wait::{WaitSet, Wake};
@@ -34,7 +31,6 @@ pub struct Buffer {
 struct Inner {
     made: Instant,
     shared: Mutex<Shared>,
-    herald: Herald,
 }
 
 #[derive(Default)]
@@ -42,7 +38,6 @@ struct Shared {
     store: Store,
     waits: WaitSet,
     taps: Vec<TapSender>,
-    pace: Pace,
 }
 
 impl Buffer {
@@ -50,7 +45,7 @@ impl Buffer {
     pub fn new(capacity: Capacity) -> Self {
         let shared = Shared { store: Store::new(capacity), ..Shared::default() };
         let (made, shared) = (Instant::now(), Mutex::new(shared));
-        Self { inner: Arc::new(Inner { made, shared, herald: Herald::default() }) }
+        Self { inner: Arc::new(Inner { made, shared }) }
     }
 
     /// Replaces the header; drops all samples and events.
@@ -61,8 +56,6 @@ impl Buffer {
         let mut shared = self.lock();
         let change = (!shared.taps.is_empty()).then(|| Change::Header { header: header.clone(), at });
         let retired = shared.store.put_header(header)?;
-        // The first block of an acquisition is timed, whatever came in the same moment before it.
-        shared.pace = Pace::default();
         shared.tell(change);
         drop(shared);
         drop(retired);
@@ -77,7 +70,7 @@ impl Buffer {
         let wake = shared.take_finished();
         drop(shared);
         drop(retired);
-        self.announce(wake);
+        drop(wake);
         Ok(())
     }
 
@@ -110,12 +103,6 @@ impl Buffer {
             shared.taps.push(sender);
         }
         tap
-    }
-
-    /// Has readers told that their waits are over, without delaying the writer.
-    #[inline]
-    fn announce(&self, wake: Wake) {
-        self.inner.herald.announce(wake);
     }
 
     /// Runs `look` on the store.

@@ -17,14 +17,14 @@ impl Buffer {
     ///   the last sample is not whole.
     pub fn put_samples<T: Sample>(&self, channel_count: u32, values: &[T]) -> Result<(), Refused> {
         let block = definition::<T>(channel_count, values.len())?;
-        self.put_block(block, bytemuck::cast_slice(values)).map(|wake| self.announce(wake))
+        self.put_block(block, bytemuck::cast_slice(values)).map(drop)
     }
 
     /// Appends samples given as bytes in the machine's order, of any type.
     ///
     /// - Errors: as [`Buffer::put_samples`].
     pub fn put_sample_bytes(&self, block: SamplesDefinition, values: &[u8]) -> Result<(), Refused> {
-        self.put_block(block, values).map(|wake| self.announce(wake))
+        self.put_block(block, values).map(drop)
     }
 
     /// Appends events.
@@ -33,14 +33,14 @@ impl Buffer {
     pub fn put_events(&self, events: &[Event]) -> Result<(), Refused> {
         let mut payload = Vec::new();
         events.iter().for_each(|event| event.encode(ByteOrder::NATIVE, &mut payload));
-        self.put_event_bytes(ByteOrder::NATIVE, &payload).map(|wake| self.announce(wake))
+        self.put_event_bytes(ByteOrder::NATIVE, &payload).map(drop)
     }
 
     /// Appends events that are encoded already, in this byte order.
     ///
     /// - Errors: [`Refused::Malformed`] if any is wrong; then none is stored.
     pub fn put_encoded_events(&self, order: ByteOrder, events: &[u8]) -> Result<(), Refused> {
-        self.put_event_bytes(order, events).map(|wake| self.announce(wake))
+        self.put_event_bytes(order, events).map(drop)
     }
 
     #[inline]
@@ -49,18 +49,10 @@ impl Buffer {
             return self.put_bulk(block, values);
         }
         let mut shared = self.lock();
-        let Shared { store, waits, taps, pace } = &mut *shared;
-        let is_followed = !waits.is_empty() || !taps.is_empty();
-        let mut at = None;
-        store.put_samples(block, values, || {
-            at = (is_followed || pace.is_worth_timing()).then(|| self.now());
-            at
-        })?;
-        if let Some(at) = at {
-            shared.waits.beat(at);
-            if !shared.taps.is_empty() {
-                shared.tell_block(block, values, at);
-            }
+        let at = self.now();
+        shared.store.put_samples(block, values, at)?;
+        if !shared.taps.is_empty() {
+            shared.tell_block(block, values, at);
         }
         Ok(shared.take_finished())
     }
@@ -106,7 +98,6 @@ impl Buffer {
         if let Some(values) = is_tapped.then(move || adopted.map(Values::Shared).collect()) {
             shared.tell(Some(Change::Samples { count: block.sample_count, values, at: now }));
         }
-        shared.waits.beat(now);
         Ok(shared.take_finished())
     }
 

@@ -1,10 +1,8 @@
-use std::sync::mpsc;
-use std::thread::{self, ThreadId};
+use std::thread;
 
 use super::*;
 use crate::tap::{TapEnd, Values};
-use crate::wait::{Sink, WaitEnd};
-use crate::wire::{DataType, Event, LAST, NEVER, NOW, Selection, Totals, WaitRequest};
+use crate::wire::{DataType, Event, LAST, NEVER, Selection, Totals};
 
 fn buffer(channel_count: u32) -> Buffer {
     let buffer = Buffer::default();
@@ -65,73 +63,6 @@ fn a_wait_ends_when_the_header_goes() {
         buffer.flush_header().unwrap();
         assert_eq!(waiting.join().unwrap(), Err(Refused::NoHeader));
     });
-}
-
-/// Says which thread told it.
-struct Teller(mpsc::Sender<ThreadId>);
-
-impl Sink for Teller {
-    fn finished(&self, end: WaitEnd) {
-        assert_eq!(end, Ok(Totals { samples: 1, events: 0 }));
-        self.0.send(thread::current().id()).unwrap();
-    }
-}
-
-#[test]
-fn a_writer_tells_one_reader_itself_and_has_many_told() {
-    for readers in [1, 2, 16] {
-        let buffer = buffer(1);
-        let (sender, told) = mpsc::channel();
-        for _ in 0..readers {
-            let wait = WaitRequest { threshold: Totals { samples: 0, events: NEVER }, timeout_ms: u32::MAX };
-            let begun = buffer.begin_wait(wait, || Arc::new(Teller(sender.clone())));
-            assert!(matches!(begun, Ok(Begun::Waiting(_))));
-        }
-        buffer.put_samples(1, &[1.0_f32]).unwrap();
-        drop(sender);
-        let tellers: Vec<_> = told.iter().collect();
-        assert_eq!(tellers.len(), readers);
-        assert!(tellers.iter().all(|teller| (*teller == thread::current().id()) == (readers == 1)));
-    }
-}
-
-/// Is awake and keeps what it is to tell.
-struct Awake(Teller, mpsc::Sender<Wake>);
-
-impl Sink for Awake {
-    fn finished(&self, end: WaitEnd) {
-        self.0.finished(end);
-    }
-
-    fn is_awake(&self) -> bool {
-        true
-    }
-
-    fn finished_with(&self, end: WaitEnd, others: Wake) {
-        self.finished(end);
-        self.1.send(others).unwrap();
-    }
-}
-
-#[test]
-fn a_writer_tells_nobody_but_the_reader_that_is_awake() {
-    let buffer = buffer(1);
-    let ((sender, told), (others_sender, others)) = (mpsc::channel(), mpsc::channel());
-    let wait = WaitRequest { threshold: Totals { samples: 0, events: NEVER }, timeout_ms: u32::MAX };
-    let awake = Arc::new(Awake(Teller(sender.clone()), others_sender));
-    for reader in 0..16 {
-        let begun = if reader == 7 {
-            buffer.begin_wait(wait, || Arc::clone(&awake))
-        } else {
-            buffer.begin_wait(wait, || Arc::new(Teller(sender.clone())))
-        };
-        assert!(matches!(begun, Ok(Begun::Waiting(_))));
-    }
-    drop((sender, awake));
-    buffer.put_samples(1, &[1.0_f32]).unwrap();
-    assert_eq!(told.try_iter().collect::<Vec<_>>(), [thread::current().id()]);
-    drop(others.recv().unwrap());
-    assert_eq!(told.iter().count(), 15);
 }
 
 /// Nothing here is in time or too late: a wake-up that is lost shows as a wait that ends without data.
@@ -215,22 +146,4 @@ fn a_tap_that_is_not_read_overflows_and_says_so() {
     };
     assert_eq!(end, TapEnd::Overflow);
     assert!(taken < 100);
-}
-
-#[test]
-fn the_first_block_of_an_acquisition_is_timed_however_many_came_before() {
-    let buffer = Buffer::default();
-    for count in [100, 1] {
-        buffer.put_header(Header::new(1, f32::MAX, DataType::Float32)).unwrap();
-        for _ in 0..count {
-            buffer.put_samples(1, &[1.0_f32]).unwrap();
-        }
-        buffer.put_events(&[Event::text(NOW, "now", "")]).unwrap();
-        let events = buffer.events(None).unwrap();
-        assert_eq!(
-            events.first().map(|event| event.sample),
-            Some(i32::MAX),
-            "any time is long at such a rate"
-        );
-    }
 }

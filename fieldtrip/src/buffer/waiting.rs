@@ -1,14 +1,14 @@
 //! Waiting for what a buffer does not have yet.
 
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Instant;
 
 use super::Buffer;
-use crate::awake::has_other_processors;
 use crate::store::Refused;
 use crate::wait::{Parked, Sink, WaitEnd, WaitId};
-use crate::wire::{NEVER, Totals, WaitRequest};
+use crate::wire::{Totals, WaitRequest};
 
 /// How a wait began.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Buffer {
     ///
     /// - Errors: [`Refused::NoHeader`], also when the header goes while waiting.
     pub fn wait(&self, threshold: Totals, timeout: Duration) -> WaitEnd {
-        self.wait_first(threshold, timeout, |parked, deadline| self.watch(parked, threshold, deadline))
+        self.wait_with(threshold, timeout, Parked::sleep_until)
     }
 
     /// As [`Buffer::wait`], but does not fall asleep: for a program that has a processor to spare and cannot afford
@@ -33,17 +33,16 @@ impl Buffer {
     ///
     /// - Errors: as [`Buffer::wait`].
     pub fn wait_awake(&self, threshold: Totals, timeout: Duration) -> WaitEnd {
-        self.wait_first(threshold, timeout, |parked, deadline| {
-            if has_other_processors() { parked.look_until(deadline) } else { None }
-        })
+        let look = if has_other_processors() { Parked::look_until } else { Parked::sleep_until };
+        self.wait_with(threshold, timeout, look)
     }
 
-    /// Waits in the way of `first`, which may give up before the deadline, and then asleep.
-    fn wait_first(
+    /// Waits in the way of `until`, which returns nothing at the deadline.
+    fn wait_with(
         &self,
         threshold: Totals,
         timeout: Duration,
-        first: impl FnOnce(&Parked, Option<Instant>) -> Option<WaitEnd>,
+        until: fn(&Parked, Option<Instant>) -> Option<WaitEnd>,
     ) -> WaitEnd {
         let parked = Parked::current();
         let sink = Arc::clone(&parked);
@@ -52,31 +51,13 @@ impl Buffer {
             Begun::Over(totals) => Ok(totals),
             Begun::Waiting(id) => {
                 let deadline = Instant::now().checked_add(timeout);
-                let end = first(&parked, deadline)
-                    .or_else(|| parked.sleep_until(deadline))
+                until(&parked, deadline)
                     .or_else(|| self.cancel_wait(id))
                     // A thread is telling it at this moment.
                     .or_else(|| parked.sleep_until(None))
-                    .unwrap_or(Err(Refused::NoHeader));
-                self.announce(parked.take_others());
-                end
+                    .unwrap_or(Err(Refused::NoHeader))
             }
         }
-    }
-
-    /// Is awake while the end is due, if it can be foreseen and is in time.
-    fn watch(&self, parked: &Parked, threshold: Totals, deadline: Option<Instant>) -> Option<WaitEnd> {
-        if threshold.samples == NEVER {
-            return None;
-        }
-        let mut shared = self.lock();
-        let latest = deadline.map(|deadline| deadline.saturating_duration_since(self.inner.made));
-        let due = shared.waits.watch(latest)?;
-        drop(shared);
-        let due = self.inner.made + due.start..self.inner.made + due.end;
-        let (end, vigil) = parked.watch(&due);
-        self.lock().waits.watched(vigil);
-        end
     }
 
     /// Begins a wait; `sink` is asked for only if there is something to wait for.
@@ -97,4 +78,10 @@ impl Buffer {
         let mut shared = self.lock();
         shared.waits.remove(id).then(|| shared.store.totals())
     }
+}
+
+/// Whether others, the writer above all, can work while a thread stays awake.
+fn has_other_processors() -> bool {
+    static HAS_OTHERS: OnceLock<bool> = OnceLock::new();
+    *HAS_OTHERS.get_or_init(|| thread::available_parallelism().is_ok_and(|count| count.get() > 1))
 }

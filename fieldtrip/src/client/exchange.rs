@@ -7,8 +7,7 @@ use std::time::Instant;
 use super::connection::{Connection, Payload};
 use super::error::{broken, check_code};
 use super::{Client, ClientError, Style};
-use crate::awake::Purpose;
-use crate::wire::{Command, Definition, NEVER, Totals};
+use crate::wire::{Command, Definition};
 
 impl Client {
     pub(super) fn request(&mut self, command: Command, payload: &[&[u8]]) -> Result<Payload, ClientError> {
@@ -57,11 +56,7 @@ impl Client {
         self.connection()?;
         let connection = self.connection.as_ref();
         let socket = &connection.ok_or(ClientError::Disconnected(io::ErrorKind::NotConnected))?.socket;
-        socket.write_parts(parts.get_mut(..count).unwrap_or_default()).map_err(broken)?;
-        if command.is_answered() && command != Command::Wait {
-            socket.linger(Purpose::Reply, &mut self.habit);
-        }
-        Ok(())
+        socket.write_parts(parts.get_mut(..count).unwrap_or_default()).map_err(broken)
     }
 
     pub(super) fn receive(&mut self, command: Command, timeout: Duration) -> Result<Payload, ClientError> {
@@ -70,16 +65,6 @@ impl Client {
         let (definition, payload) = self.established()?.receive(order, limit, timeout, deadline)?;
         check_code(command.family(), definition.code)?;
         Ok(payload)
-    }
-
-    /// Is awake while the samples that are waited for are due, if that can be foreseen.
-    pub(super) fn watch(&mut self, threshold: Totals, timeout: Duration) -> Result<(), ClientError> {
-        let connection = self.connection.as_ref();
-        let socket = &connection.ok_or(ClientError::Disconnected(io::ErrorKind::NotConnected))?.socket;
-        if threshold.samples == NEVER {
-            return Ok(());
-        }
-        self.expectation.watch(socket, timeout).map_err(broken)
     }
 
     pub(super) fn connection(&mut self) -> Result<&mut Connection, ClientError> {

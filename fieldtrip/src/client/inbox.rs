@@ -3,7 +3,6 @@ use std::time::Instant;
 
 use super::ClientError;
 use super::error::broken;
-use crate::awake::{Habit, Purpose};
 use crate::socket::Socket;
 use crate::wire::{DEFINITION_BYTES, Definition, Family, SAMPLES_BYTES, SamplesDefinition};
 
@@ -13,8 +12,6 @@ pub(super) struct Inbox {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// Whether the rest of a reply came soon after what came before it.
-    habit: Habit,
 }
 
 impl Inbox {
@@ -95,10 +92,6 @@ impl Inbox {
         while filled < length {
             if filled == bytes.len() {
                 bytes.resize(length.min(filled + filled.max(FIRST_STEP)), 0);
-            }
-            if filled > 0 {
-                // The server is writing it at this moment; asleep, this thread would have to be woken for each part.
-                socket.linger(Purpose::Reply, &mut self.habit);
             }
             let room = bytes.get_mut(filled..).unwrap_or_default();
             filled += read(socket, &mut [IoSliceMut::new(room)], deadline)?;

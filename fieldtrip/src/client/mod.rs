@@ -3,7 +3,6 @@
 mod connection;
 mod error;
 mod exchange;
-mod expectation;
 mod follow;
 mod inbox;
 mod options;
@@ -14,13 +13,11 @@ use std::time::Instant;
 
 use connection::Connection;
 pub use error::ClientError;
-use expectation::Expectation;
 pub use follow::{Follower, Start, Update};
 pub use options::{Options, Style};
 pub use pipeline::{Answer, Pipeline};
 
 use crate::address::Address;
-use crate::awake::Habit;
 use crate::block::Block;
 use crate::buffer::Sample;
 use crate::wire::{
@@ -36,21 +33,12 @@ pub struct Client {
     connection: Option<Connection>,
     /// Bytes of one sample, as the last samples had it: where to put the next ones before they are here.
     stride: usize,
-    habit: Habit,
-    expectation: Expectation,
 }
 
 impl Client {
     /// A client of the server at `address`. It connects with the first request.
     pub fn new(address: Address, options: Options) -> Self {
-        Self {
-            address,
-            options,
-            connection: None,
-            stride: 0,
-            habit: Habit::default(),
-            expectation: Expectation::default(),
-        }
+        Self { address, options, connection: None, stride: 0 }
     }
 
     /// Connects now.
@@ -179,18 +167,10 @@ impl Client {
         let patience = self.options.timeout + Duration::from_millis(timeout_ms.into());
         let outcome = self.retrying(|client| {
             client.send(Command::Wait, &[&wait])?;
-            client.watch(threshold, timeout)?;
             client.receive(Command::Wait, patience)
         });
         match outcome {
-            Ok(payload) => {
-                let totals =
-                    Totals::parse(self.options.order, &payload).map_err(|_| ClientError::Confused)?;
-                if totals.samples > threshold.samples {
-                    self.expectation.came();
-                }
-                Ok(totals)
-            }
+            Ok(payload) => Totals::parse(self.options.order, &payload).map_err(|_| ClientError::Confused),
             // One server says this at every time-out; with a header it means no more than that.
             Err(refused @ ClientError::Refused(_)) => {
                 self.header().map(|(_, totals)| totals).map_err(|_| refused)

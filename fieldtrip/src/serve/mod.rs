@@ -10,7 +10,6 @@ use std::time::Instant;
 
 pub use listen::{Server, Stats};
 
-use crate::awake::{Habit, Purpose};
 use crate::buffer::Begun;
 use crate::session::{Progress, Session, Step};
 use crate::socket::{Input, Socket};
@@ -46,7 +45,7 @@ pub fn serve_stream<S: Stream>(stream: &mut S, mut session: Session) -> io::Resu
 
 /// Serves one client over a socket until it goes.
 pub(crate) fn serve_socket(socket: &Arc<Socket>, session: &mut Session) -> io::Result<()> {
-    let mut stream = SocketStream::new(Arc::clone(socket));
+    let mut stream = SocketStream { socket: Arc::clone(socket) };
     converse(&mut stream, session, wait_watching)
 }
 
@@ -84,7 +83,8 @@ fn converse<S: Stream>(
             Step::Send => {
                 stream.write(&mut session.parts())?;
                 if session.has_readers_to_tell() {
-                    // The writer may be waking up on this processor: it goes on before its readers do.
+                    // The writer may be waking up on this processor: it goes on before its readers do. In the everyday run this
+                    // gains 36 % of a put (35 to 41; UNIX sockets, two readers) and 12 % of put to got (11 to 23; TCP, one reader).
                     thread::yield_now();
                 }
                 session.sent();
@@ -120,7 +120,8 @@ fn wait_asleep<S: Stream>(stream: &mut S, session: &mut Session, wait: WaitReque
 }
 
 /// Waits with an eye on the socket, so that the wait ends with the client. The writer whose data end the
-/// wait sends the reply, straight from its own thread.
+/// wait sends the reply, straight from its own thread: in the everyday run this gains 18 % of the server's processor time
+/// (16 to 20; two readers) and 7 % of put to got (5 to 13; one reader). See docs/decisions/fieldtrip-waking.md.
 fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitRequest) -> io::Result<Client> {
     // Where sending could block, this thread has to do it.
     if session.has_input() || !stream.can_be_answered_by_others() {
@@ -254,22 +255,9 @@ fn send_wait_reply(_: &Socket, _: ByteOrder, _: Result<crate::wire::Totals, Refu
 
 struct SocketStream {
     socket: Arc<Socket>,
-    /// Whether the last read took all that there was.
-    is_drained: bool,
-    /// Whether the rest of a request is awaited.
-    is_within: bool,
-    /// Whether requests follow each other soon, ...
-    between: Habit,
-    /// ... and parts of requests.
-    within: Habit,
 }
 
 impl SocketStream {
-    fn new(socket: Arc<Socket>) -> Self {
-        let (between, within) = (Habit::default(), Habit::default());
-        Self { socket, is_drained: true, is_within: false, between, within }
-    }
-
     #[cfg(unix)]
     fn can_be_answered_by_others(&self) -> bool {
         self.socket.is_writable()
@@ -283,15 +271,7 @@ impl SocketStream {
 
 impl Stream for SocketStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let is_within = core::mem::take(&mut self.is_within);
-        let count = if self.is_drained {
-            let habit = if is_within { &mut self.within } else { &mut self.between };
-            self.socket.read_awake(out, Purpose::Request, habit)?
-        } else {
-            self.socket.read(out)?
-        };
-        self.is_drained = count < out.len();
-        Ok(count)
+        self.socket.read(out)
     }
 
     fn write(&mut self, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
@@ -299,7 +279,6 @@ impl Stream for SocketStream {
     }
 
     fn hurry(&mut self) {
-        self.is_within = true;
         self.socket.acknowledge();
     }
 

@@ -79,15 +79,8 @@ struct Acquisition {
     header: Header,
     samples: SampleRing,
     events: EventRing,
-    timed: Option<TimedBlock>,
-}
-
-/// A block of which it is known when it came: the last one, or one shortly before it.
-#[derive(Clone, Copy, Debug)]
-struct TimedBlock {
-    at: Duration,
-    /// Samples up to its end.
-    total: u64,
+    /// When the last block came.
+    last_block_at: Option<Duration>,
 }
 
 impl Store {
@@ -105,7 +98,7 @@ impl Store {
         let fresh = Acquisition {
             samples: SampleRing::new(stride, self.capacity.samples_for(&header)),
             events: EventRing::new(self.capacity.events, self.capacity.event_bytes),
-            timed: None,
+            last_block_at: None,
             header,
         };
         self.generation += 1;
@@ -136,22 +129,19 @@ impl Store {
 
     /// Appends samples by copying `values`, which are in the machine's byte order and of the admitted length.
     ///
-    /// - Units: `now` is any clock that does not go back, the same in every call. Blocks that come within 10 ms after one
-    ///   that was timed may do without. It is asked after the copying, while the memory is still busy with that.
+    /// - Units: `now` is any clock that does not go back, the same in every call.
     #[inline]
     pub fn put_samples(
         &mut self,
         block: SamplesDefinition,
         values: &[u8],
-        now: impl FnOnce() -> Option<Duration>,
+        now: Duration,
     ) -> Result<(), Refused> {
         let needed = self.admit(block, full_payload(block))?;
         let values = values.get(..needed).ok_or(Refused::Malformed)?;
         let acquisition = self.acquisition.as_mut().ok_or(Refused::NoHeader)?;
         acquisition.samples.append(values, u64::from(block.sample_count));
-        if let Some(at) = now() {
-            acquisition.timed = Some(TimedBlock { at, total: acquisition.samples.total() });
-        }
+        acquisition.last_block_at = Some(now);
         Ok(())
     }
 
@@ -171,9 +161,8 @@ impl Store {
         if length != needed || pieces.iter().any(|piece| piece.len() % stride != 0) {
             return Err(Refused::Malformed);
         }
-        let count = u64::from(block.sample_count);
-        acquisition.timed = Some(TimedBlock { at: now, total: acquisition.samples.total() + count });
-        Ok(acquisition.samples.adopt(pieces, count))
+        acquisition.last_block_at = Some(now);
+        Ok(acquisition.samples.adopt(pieces, u64::from(block.sample_count)))
     }
 
     /// Memory for samples of a block to come, used again where possible; its content has no meaning.
@@ -221,15 +210,12 @@ impl Store {
         let acquisition = self.acquisition.as_mut().ok_or(Refused::NoHeader)?;
         let empty = SampleRing::new(acquisition.samples.stride(), acquisition.samples.capacity());
         let old = core::mem::replace(&mut acquisition.samples, empty);
-        if let Some(block) = &mut acquisition.timed {
-            block.total = 0;
-        }
         self.generation += 1;
         Ok(Retired(Some(Acquisition {
             header: acquisition.header.clone(),
             samples: old,
             events: EventRing::new(0, 0),
-            timed: None,
+            last_block_at: None,
         })))
     }
 
@@ -325,16 +311,11 @@ impl Store {
 }
 
 impl Acquisition {
-    /// The sample number of now, by the sampling rate and the time of the last timed block (spec: fieldtrip §8).
+    /// The sample number of now, by the sampling rate and the time of the last block (spec: fieldtrip §8).
     fn sample_at(&self, now: Duration) -> i32 {
         let (total, rate) = (self.samples.total(), f64::from(self.header.rate));
-        let beyond = self.timed.map_or(0.0, |block| {
-            let beyond = (rate * now.saturating_sub(block.at).as_secs_f64()).trunc();
-            let come_since = total.saturating_sub(block.total) as f64;
-            // Either what has come since came at the rate, or it is more than that and came at once.
-            let is_at_rate = come_since <= rate * LONGEST_UNTIMED.as_secs_f64();
-            if is_at_rate && come_since > 0.0 { (beyond - come_since).max(0.0) } else { beyond }
-        });
+        let since_last_block = self.last_block_at.map_or(Duration::ZERO, |at| now.saturating_sub(at));
+        let beyond = (rate * since_last_block.as_secs_f64()).trunc();
         // From floating point, `as` saturates, and NaN becomes 0.
         let sample = i64::from(wire_count(total)).saturating_add(beyond as i64);
         i32::try_from(sample).unwrap_or(if sample < 0 { i32::MIN } else { i32::MAX })
@@ -377,9 +358,6 @@ fn wire_count(total: u64) -> u32 {
 fn full_payload(block: SamplesDefinition) -> u64 {
     crate::wire::SAMPLES_BYTES as u64 + u64::from(block.value_bytes)
 }
-
-/// How long after a timed block others may do without a time.
-const LONGEST_UNTIMED: Duration = Duration::from_millis(10);
 
 /// Where an encoded event has its sample number.
 const EVENT_SAMPLE: core::ops::Range<usize> = 16..20;

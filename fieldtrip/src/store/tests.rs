@@ -9,7 +9,7 @@ fn store(channel_count: u32, data_type: DataType) -> Store {
 
 fn put(store: &mut Store, values: &[u8]) -> Result<(), Refused> {
     let block = SamplesDefinition::new(1, u32::try_from(values.len()).unwrap(), DataType::Uint8).unwrap();
-    store.put_samples(block, values, || Some(Duration::ZERO))
+    store.put_samples(block, values, Duration::ZERO)
 }
 
 fn get(store: &Store, begin: u32, end: u32) -> Result<Vec<u8>, Refused> {
@@ -98,7 +98,7 @@ fn refused_blocks_store_nothing() {
         (SamplesDefinition { sample_count: 600_001, ..good }, Refused::TooLarge),
         (SamplesDefinition { sample_count: 3, ..good }, Refused::Malformed),
     ] {
-        assert_eq!(store.put_samples(block, &[0; 8], || Some(Duration::ZERO)), Err(why));
+        assert_eq!(store.put_samples(block, &[0; 8], Duration::ZERO), Err(why));
     }
     assert_eq!(store.admit(good, 16 + 7), Err(Refused::Malformed));
     assert_eq!(store.admit(good, 16 + 8), Ok(8));
@@ -137,22 +137,19 @@ fn events_without_a_sample_get_the_one_of_now() {
 }
 
 #[test]
-fn blocks_that_nobody_timed_are_neither_counted_twice_nor_forgotten() {
+fn the_sample_of_now_counts_from_the_last_block_also_after_a_flush() {
     let mut store = store(1, DataType::Uint8);
-    let mut put = |count: u32, at: Option<u64>, event_at: u64| {
-        let block = SamplesDefinition::new(1, count, DataType::Uint8).unwrap();
-        store.put_samples(block, &vec![0; count as usize], || at.map(Duration::from_millis)).unwrap();
-        put_event(&mut store, &Event::text(NOW, "now", ""), Duration::from_millis(event_at));
-        sample_of(&store, u64::from(store.totals().unwrap().events) - 1)
-    };
+    let block = SamplesDefinition::new(1, 50, DataType::Uint8).unwrap();
+    for milliseconds in [0, 1000] {
+        store.put_samples(block, &[0; 50], Duration::from_millis(milliseconds)).unwrap();
+    }
+    let now = Event::text(NOW, "now", "");
     // 100 samples a second.
-    assert_eq!(put(50, Some(1000), 1025), 52);
-    assert_eq!(put(1, None, 1075), 57, "65 ms after a block that came in its time, at 1010");
-    assert_eq!(put(0, None, 1001), 51, "no event lies before what is there");
-    assert_eq!(put(500, None, 1085), 559, "85 ms after a block that came at once with the one before");
+    put_event(&mut store, &now, Duration::from_millis(1025));
+    put_event(&mut store, &now, Duration::from_millis(999));
     drop(store.flush_samples().unwrap());
-    put_event(&mut store, &Event::text(NOW, "now", ""), Duration::from_millis(1100));
-    assert_eq!(sample_of(&store, 4), 10, "counted from the last block, as before");
+    put_event(&mut store, &now, Duration::from_millis(1100));
+    assert_eq!([0, 1, 2].map(|n| sample_of(&store, n)), [102, 100, 10]);
 }
 
 #[test]
