@@ -30,6 +30,31 @@ pub struct Datagrams {
     window: Window,
 }
 
+/// Keeps an end's keys until they are handed out.
+///
+/// It is no `Option`: moving an empty one takes along whatever the stack held in its place, such as a device's seed, and
+/// taking from one leaves the bytes of the keys behind.
+pub(crate) struct Handout {
+    is_there: bool,
+    keys: Datagrams,
+}
+
+impl Handout {
+    pub(crate) fn none() -> Self {
+        Self { is_there: false, keys: Datagrams::new([0; 8], &[0; 32], &[0; 32]) }
+    }
+
+    pub(crate) fn of(keys: Datagrams) -> Self {
+        Self { is_there: true, keys }
+    }
+
+    /// The keys, once; nothing of them stays here.
+    pub(crate) fn take(&mut self) -> Option<Datagrams> {
+        let Self { is_there, keys } = core::mem::replace(self, Self::none());
+        is_there.then_some(keys)
+    }
+}
+
 /// Names a session to the receiver of its datagrams: 64 random bits, chosen by the outlet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct SessionId(pub [u8; 8]);

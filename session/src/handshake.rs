@@ -80,7 +80,20 @@ pub struct Established {
     pub peer: PeerIdentity,
     /// What seals the connection from here on.
     pub session: Secure,
+    /// The bytes that alignment would leave unused: a move would fill them with what the stack held, perhaps with a secret.
+    _unused: [u8; UNUSED],
 }
+
+impl Established {
+    pub(crate) fn new(peer: PeerIdentity, session: Secure) -> Self {
+        Self { peer, session, _unused: [0; UNUSED] }
+    }
+}
+
+const UNUSED: usize = {
+    let used = size_of::<Secure>() + size_of::<PeerIdentity>();
+    used.next_multiple_of(align_of::<Secure>()) - used
+};
 
 /// A peer that proved who it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

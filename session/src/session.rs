@@ -1,13 +1,13 @@
 //! An established session: the layer that seals a byte stream.
 
-use core::{ops::Range, time::Duration};
+use core::{mem::offset_of, ops::Range, time::Duration};
 
 use schwann_aead::{Ahead, Key};
 
 use crate::{
     Layer, LayerError, Opened, Refusal, Truncated,
     control::{Greeting, Welcome, refused},
-    datagram::Datagrams,
+    datagram::{Datagrams, Handout},
     handshake::ALERT,
     record::{Header, MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
 };
@@ -20,7 +20,7 @@ use crate::{
 /// - Source: spec: secure-session §4.
 // What sealing a record reads lies together, and then what opening one reads: between two samples both leave the caches.
 #[cfg_attr(target_pointer_width = "64", repr(C, align(64)))]
-pub struct Secure {
+pub struct Secure<Unused = [u8; UNUSED]> {
     sender: Sender,
     /// Most plaintext bytes that the peer takes in one record.
     peer_max: usize,
@@ -35,7 +35,9 @@ pub struct Secure {
     ahead: Ahead,
     rekeys: u64,
     refusal: Option<Refusal>,
-    datagrams: Option<Datagrams>,
+    datagrams: Handout,
+    /// The bytes that alignment would leave unused: a move would fill them with what the stack held, perhaps with a secret.
+    unused: Unused,
 }
 
 /// When a sender changes its key.
@@ -88,7 +90,8 @@ impl Secure {
             ahead: Ahead::new(),
             rekeys: 0,
             refusal: None,
-            datagrams: None,
+            datagrams: Handout::none(),
+            unused: [0; UNUSED],
         }
     }
 
@@ -148,7 +151,7 @@ impl Secure {
     /// The outlet's greeting, with the keys for datagrams.
     pub(crate) fn welcome(&mut self, welcome: &Welcome, wire: &mut [u8]) -> Result<usize, LayerError> {
         let length = self.sender.seal(RecordType::Control, welcome.encode().as_slice(), wire)?;
-        self.datagrams = Some(Datagrams::outlet(welcome));
+        self.datagrams = Handout::of(Datagrams::outlet(welcome));
         Ok(length)
     }
 
@@ -326,7 +329,7 @@ impl Secure {
 
     fn greet(&mut self, message: &[u8]) -> Result<(), LayerError> {
         match Greeting::parse(message).ok_or(LayerError::Malformed)? {
-            Greeting::Welcome(welcome) => self.datagrams = Some(Datagrams::inlet(&welcome)),
+            Greeting::Welcome(welcome) => self.datagrams = Handout::of(Datagrams::inlet(&welcome)),
             Greeting::Refused(refusal) => {
                 self.refusal = Some(refusal);
                 return Err(LayerError::Refused);
@@ -400,6 +403,7 @@ impl Layer for Secure {
 
 const _: () = assert!(MAX_RECORD < 1 << 24, "a length fits its three bytes");
 const _: () = assert!(size_of::<Secure>() <= 2048, "the state of a connection stays small");
+const UNUSED: usize = size_of::<Secure<()>>() - offset_of!(Secure<()>, unused);
 
 #[cfg(test)]
 mod tests;

@@ -94,6 +94,39 @@ fn traffic_keys_are_gone_after_a_rekey_and_after_the_end() {
     drop(established);
 }
 
+#[test]
+fn datagram_keys_are_gone_once_their_new_owner_is() {
+    let _alone = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut entropy = Remembering { source: Seeded(0xFEED), given: Vec::new() };
+    let mut established = talk(&mut entropy, &mut [Vec::new(), Vec::new()]);
+    let keys = &entropy.given[9..];
+    assert!(keys.iter().all(|key| occurs(key)), "the search finds keys that are in use");
+    take_datagrams(&mut established.1);
+    scrub_stack();
+    assert!(!keys.iter().any(|key| occurs(key)), "the session keeps datagram keys that it has handed out");
+}
+
+/// Not part of the test, whose own frame cannot be scrubbed.
+#[inline(never)]
+fn take_datagrams(end: &mut Established) {
+    assert!(end.session.take_datagrams().is_some());
+}
+
+/// Signing leaves parts of a device's key on the stack. A session is moved several times before it comes to rest, and each move
+/// may copy what lay in its unused bytes.
+#[test]
+fn a_session_takes_no_secret_along_from_the_stack() {
+    let _alone = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut entropy = Remembering { source: Seeded(0xCAFE), given: Vec::new() };
+    let established = talk(&mut entropy, &mut [Vec::new(), Vec::new()]);
+    let mut bytes = vec![0; size_of_val(&*established)];
+    let mut memory = File::open("/proc/self/mem").unwrap();
+    memory.seek(SeekFrom::Start((&raw const *established).addr() as u64)).unwrap();
+    memory.read_exact(&mut bytes).unwrap();
+    let painted = bytes.windows(SHORTEST_PART).position(|part| part == [PAINT; SHORTEST_PART]);
+    assert_eq!(painted, None, "where paint from the stack lies in two ends of {} bytes", bytes.len());
+}
+
 /// The keys of the two directions, masked, from everything that the two ends drew.
 #[inline(never)]
 fn derive(given: &[Vec<u8>], wire: &[Vec<u8>; 2]) -> [Vec<u8>; 2] {
@@ -118,6 +151,7 @@ fn talk(entropy: &mut Remembering, wire: &mut [Vec<u8>; 2]) -> Box<(Established,
         Credentials::new(key, certificate, entropy).unwrap()
     });
     let mut with = |at: usize, step: &mut dyn FnMut(&mut Context<'_>)| {
+        paint_stack();
         step(&mut Context {
             calendar: common::NOW.into(),
             classic: ClassicSuite::Refused,
@@ -126,6 +160,7 @@ fn talk(entropy: &mut Remembering, wire: &mut [Vec<u8>; 2]) -> Box<(Established,
             lab: &lab,
             revoked: revoked.view(),
         });
+        paint_stack();
     };
     let (mut initiator, mut responder) = (None, Responder::new());
     with(0, &mut |context| initiator = Some(Initiator::new(Suite::Hybrid, context).unwrap()));
@@ -149,6 +184,16 @@ fn talk(entropy: &mut Remembering, wire: &mut [Vec<u8>; 2]) -> Box<(Established,
 fn scrub_stack() {
     core::hint::black_box([0xEE_u8; 256 * 1024]);
 }
+
+/// The same, with bytes that are found again wherever a move copies them.
+#[inline(never)]
+fn paint_stack() {
+    core::hint::black_box([PAINT; 256 * 1024]);
+}
+
+const PAINT: u8 = 0xA5;
+/// Half a key: so many bytes of it tell nothing that helps.
+const SHORTEST_PART: usize = 16;
 
 /// Tells whether the bytes behind a masked secret lie anywhere in this process's writable memory.
 fn occurs(masked: &[u8]) -> bool {

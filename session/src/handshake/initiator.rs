@@ -105,7 +105,7 @@ impl Initiator {
         };
         let (sending, receiving) = noise.split().map_err(|Broken| Refusal::Malformed)?;
         let session = Secure::inlet(sending, receiving, max_record);
-        self.state = State::Done(Established { peer, session });
+        self.state = State::Done(Established::new(peer, session));
         Ok(true)
     }
 

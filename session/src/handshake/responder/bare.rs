@@ -251,7 +251,7 @@ impl BareResponder {
         let mut record = [0; Welcome::LEN + RECORD_OVERHEAD];
         session.welcome(&welcome, &mut record).map_err(|_| Refusal::Malformed)?;
         output.put(&record).map_err(|Broken| Refusal::Malformed)?;
-        self.0 = State::Done(Established { peer, session });
+        self.0 = State::Done(Established::new(peer, session));
         Ok(Step::Done)
     }
 
