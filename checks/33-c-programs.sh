@@ -1,5 +1,5 @@
 # C programs against our headers and library: plain, under AddressSanitizer, and under valgrind.
-# debian: valgrind
+# debian: valgrind clang
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 build -p schwann-capi
@@ -27,6 +27,18 @@ for program in streams infos process; do
     echo "SKIPPED valgrind $program: no valgrind here"
   fi
 done
-# The headers stand alone in C++ as well.
-echo '#include "schwann.h"' | c++ -Wall -Wextra -Werror -Icapi/include -x c++ -fsyntax-only -
+# Each header stands alone, in each version of the language and with each compiler, in C++ as well.
+strict="-Wall -Wextra -pedantic -Werror -Icapi/include -fsyntax-only"
+for compiler in gcc clang; do
+  command -v $compiler > /dev/null || { echo "SKIPPED $compiler: not here"; continue; }
+  for header in schwann.h lsl_c.h lsl/{common,inlet,outlet,resolver,streaminfo,types,xml}.h; do
+    for version in c89 c99 c11 c17 c2x; do
+      # shellcheck disable=SC2086 # lists of words
+      echo "#include <$header>" | $compiler -std=$version $strict -x c -
+      passed=$((passed + 1))
+    done
+    # shellcheck disable=SC2086
+    echo "#include <$header>" | $compiler -std=c++11 $strict -x c++ -
+  done
+done
 echo "test result: ok. $passed passed; 0 failed"

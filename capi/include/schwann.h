@@ -1,48 +1,99 @@
 #ifndef SCHWANN_SCHWANN_H
 #define SCHWANN_SCHWANN_H
-/* What Schwann can tell beyond the original interface. Link with the same library.
+/* What Schwann can tell beyond lsl_c.h: lag, losses, events and who is at the other end. It is in the same library.
  *
- * Part of Schwann's implementation of the liblsl C interface, version 1.18. */
+ * Any thread may call these functions, several at the same time. Only the three that have a timeout wait; timeouts are in
+ * seconds. NULL for a handle counts as an inlet or outlet without anything. */
 #include "lsl_c.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Age of the newest pulled sample in seconds; NaN before the first, and before the offset of the sender's clock is known
- * (lsl_time_correction has it measured). */
-LSL_C_API double schwann_inlet_lag(lsl_inlet inlet);
-/** Samples that arrived and were dropped because they were not pulled in time. */
-LSL_C_API uint64_t schwann_inlet_dropped_samples(lsl_inlet inlet);
-/** Bytes of samples that wait to be pulled. */
-LSL_C_API uint64_t schwann_inlet_buffered_bytes(lsl_inlet inlet);
+/* Inlets. */
 
-/** What happens to the connection of an inlet. */
+/**
+ * Says how old the newest pulled sample is.
+ *
+ * @return Seconds from its stamp until now; NaN before the first pull, and before the sender's clock offset is known:
+ *         lsl_time_correction has it measured.
+ */
+LIBLSL_C_API double schwann_inlet_lag(lsl_inlet inlet);
+
+/** @return Number of samples that arrived and were dropped because they were not pulled in time. */
+LIBLSL_C_API uint64_t schwann_inlet_dropped_samples(lsl_inlet inlet);
+
+/** @return Bytes of samples that wait to be pulled. */
+LIBLSL_C_API uint64_t schwann_inlet_buffered_bytes(lsl_inlet inlet);
+
+/** What happened to the connection of an inlet. */
 typedef enum {
-	schwann_event_none = 0,
-	schwann_event_connected = 1,
-	schwann_event_recovering = 2,
-	schwann_event_lost = 3,
-	schwann_event_clock_reset = 4,
-	schwann_event_refused = 5,     /* schwann_inlet_refusal says why */
-	schwann_event_other_device = 6 /* another device than before serves the stream: schwann_inlet_peer says which */
+	schwann_event_none = 0,        /* nothing in time */
+	schwann_event_connected = 1,   /* samples arrive */
+	schwann_event_recovering = 2,  /* the connection broke, and the stream is looked for */
+	schwann_event_lost = 3,        /* the stream does not come back to this inlet */
+	schwann_event_clock_reset = 4, /* the sender may have another clock now */
+	schwann_event_refused = 5,     /* there is no session with the outlet: schwann_inlet_refusal says why */
+	schwann_event_other_device = 6 /* another device than before sends the stream: schwann_inlet_peer says which */
 } schwann_event_t;
 
-/** The oldest event that was not taken yet; waits up to timeout seconds for one, and no longer than until the
-    inlet is destroyed by another thread. */
-LSL_C_API int32_t schwann_inlet_next_event(lsl_inlet inlet, double timeout);
+/**
+ * Takes the oldest event that was not taken yet, or waits for one.
+ *
+ * @param timeout Seconds. If another thread destroys the inlet, the wait ends.
+ * @return A schwann_event_t; lsl_argument_error for NULL.
+ */
+LIBLSL_C_API int32_t schwann_inlet_next_event(lsl_inlet inlet, double timeout);
 
-/** Number of inlets that receive the stream. */
-LSL_C_API uint64_t schwann_outlet_consumer_count(lsl_outlet outlet);
-/** Waits up to timeout seconds until count inlets receive the stream; 1 if they do. */
-LSL_C_API int32_t schwann_outlet_wait_for_consumers(lsl_outlet outlet, uint64_t count, double timeout);
-/** Waits up to timeout seconds until the system has every sample pushed so far; 0, or lsl_timeout_error. */
-LSL_C_API int32_t schwann_outlet_flush(lsl_outlet outlet, double timeout);
-/** Samples that all consumers together, also those that are gone, were too slow for. */
-LSL_C_API uint64_t schwann_outlet_dropped_samples(lsl_outlet outlet);
-/** Samples that each present consumer was too slow for: writes up to len counts, returns the number of consumers. */
-LSL_C_API uint64_t schwann_outlet_dropped_by_consumer(lsl_outlet outlet, uint64_t *counts, uint64_t len);
-/** Bytes that wait for consumers that lag. */
-LSL_C_API uint64_t schwann_outlet_buffered_bytes(lsl_outlet outlet);
+/**
+ * Says why there is no session with the outlet, and the command that mends it.
+ *
+ * @param text Receives as much as fits, with NUL at the end; may be NULL.
+ * @param len Bytes of room there.
+ * @return Bytes of the whole text without NUL; 0 if there is no such reason.
+ */
+LIBLSL_C_API uint64_t schwann_inlet_refusal(lsl_inlet inlet, char *text, uint64_t len);
+
+/* Outlets. */
+
+/** @return Number of inlets that receive the stream. */
+LIBLSL_C_API uint64_t schwann_outlet_consumer_count(lsl_outlet outlet);
+
+/**
+ * Waits until several inlets receive the stream.
+ *
+ * @param count How many.
+ * @param timeout Seconds.
+ * @return 1 if they do, 0 if the time was over.
+ */
+LIBLSL_C_API int32_t schwann_outlet_wait_for_consumers(lsl_outlet outlet, uint64_t count, double timeout);
+
+/**
+ * Sends what was pushed for later, and waits until the system has taken every sample for every inlet. Call it before a program
+ * ends.
+ *
+ * @param timeout Seconds.
+ * @return lsl_no_error; lsl_timeout_error if an inlet has not taken its part by then, of which nothing is lost;
+ *         lsl_argument_error for NULL.
+ */
+LIBLSL_C_API int32_t schwann_outlet_flush(lsl_outlet outlet, double timeout);
+
+/** @return Number of samples that inlets, also those that are gone, were too slow for: one sample counts once per inlet. */
+LIBLSL_C_API uint64_t schwann_outlet_dropped_samples(lsl_outlet outlet);
+
+/**
+ * Says how many samples each inlet that is there was too slow for.
+ *
+ * @param counts Receives a number per inlet; may be NULL.
+ * @param len Places there.
+ * @return Number of inlets, which may be more than `len`.
+ */
+LIBLSL_C_API uint64_t schwann_outlet_dropped_by_consumer(lsl_outlet outlet, uint64_t *counts, uint64_t len);
+
+/** @return Bytes that wait for inlets that lag. */
+LIBLSL_C_API uint64_t schwann_outlet_buffered_bytes(lsl_outlet outlet);
+
+/* Who is at the other end. */
 
 /** How a connection travels. */
 typedef enum {
@@ -52,9 +103,12 @@ typedef enum {
 } schwann_security_t;
 
 /** What a device may do, as the lab's authority says. */
-typedef enum { schwann_role_publish = 1, schwann_role_subscribe = 2 } schwann_role_t;
+typedef enum {
+	schwann_role_publish = 1,  /* send streams */
+	schwann_role_subscribe = 2 /* receive streams */
+} schwann_role_t;
 
-/** Who is at the other end of a connection. All but security is 0, and texts are empty, unless it is sealed. */
+/** The device at the other end of a connection. Unless that is sealed, numbers are 0 and texts are empty. */
 typedef struct {
 	int32_t security;         /* a schwann_security_t */
 	int32_t roles;            /* schwann_role_t values, added */
@@ -63,17 +117,26 @@ typedef struct {
 	uint64_t serial;          /* number of the device's certificate */
 	uint64_t not_after;       /* last second of its validity, since 1970-01-01 UTC */
 	uint64_t revocation_list; /* number of the revocation list that the device had when it connected */
-	char name[64];            /* what people call the device, UTF-8 */
-	char fingerprint[64];     /* of its key, as `schwann keys status` shows it there */
+	char name[64];            /* what people call the device, UTF-8, with NUL at the end */
+	char fingerprint[64];     /* of its key, as `schwann keys status` shows it there, with NUL at the end */
 } schwann_peer_t;
 
-/** Who sends the stream. Returns peer->security, or lsl_argument_error; peer may be NULL. */
-LSL_C_API int32_t schwann_inlet_peer(lsl_inlet inlet, schwann_peer_t *peer);
-/** Who receives the stream: writes up to len entries, returns the number of consumers. */
-LSL_C_API uint64_t schwann_outlet_peers(lsl_outlet outlet, schwann_peer_t *peers, uint64_t len);
-/** Why there is no session with the outlet, and the command that mends it: writes up to len bytes with the NUL, returns the
- * length of the whole text; 0 if there is no such reason. */
-LSL_C_API uint64_t schwann_inlet_refusal(lsl_inlet inlet, char *text, uint64_t len);
+/**
+ * Says who sends the stream.
+ *
+ * @param peer Receives the device; may be NULL.
+ * @return A schwann_security_t; lsl_argument_error for NULL as inlet.
+ */
+LIBLSL_C_API int32_t schwann_inlet_peer(lsl_inlet inlet, schwann_peer_t *peer);
+
+/**
+ * Says who receives the stream.
+ *
+ * @param peers Receives an entry per inlet; may be NULL.
+ * @param len Places there.
+ * @return Number of inlets, which may be more than `len`.
+ */
+LIBLSL_C_API uint64_t schwann_outlet_peers(lsl_outlet outlet, schwann_peer_t *peers, uint64_t len);
 
 #ifdef __cplusplus
 }
