@@ -4,6 +4,9 @@ use core::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::dash::ServeError;
+use crate::live::recorder::AddError;
+
 /// What a command ends with.
 pub(crate) type Outcome = Result<Exit, Problem>;
 
@@ -44,6 +47,18 @@ fn plain(error: &str) -> String {
         _ => "",
     };
     format!("{words}{what_to_do}{rest}")
+}
+
+impl From<ServeError> for Problem {
+    fn from(error: ServeError) -> Self {
+        Self::Failed(plain(&error.to_string()))
+    }
+}
+
+impl From<AddError> for Problem {
+    fn from(error: AddError) -> Self {
+        Self::with(error.name, error.error)
+    }
 }
 
 impl From<io::Error> for Problem {

@@ -39,11 +39,6 @@ pub(crate) fn config_with_report() -> (Arc<Config>, LoadReport) {
     (Arc::new(config), report)
 }
 
-/// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.
-pub(crate) fn may_be_sealed(config: &Config) -> bool {
-    config.trust().map_or(true, |trust| trust.member().is_some())
-}
-
 /// Keeps warnings of the library from an answer that says the same, unless the configuration asks for a log.
 pub(crate) fn hush(config: &Config) {
     if config.raw("log", "level").is_none() && config.raw("log", "file").is_none() {

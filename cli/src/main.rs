@@ -22,6 +22,7 @@ mod lab;
 mod live;
 mod signal;
 mod stop;
+mod table;
 mod terminal;
 
 use std::process::ExitCode;

@@ -10,6 +10,8 @@ use std::io::{self, IsTerminal, Write};
 
 use schwann::log::steers_terminals;
 
+pub(crate) use crate::live::words::{plural, thousands};
+
 /// Text that replaces itself on a terminal, and is printed once per call elsewhere.
 pub(crate) struct Screen<W> {
     out: W,
@@ -161,24 +163,6 @@ impl<T: fmt::Display> fmt::Display for Painted<T> {
     }
 }
 
-/// Returns a whole number with its thousands apart: `1,234,567`.
-pub(crate) fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Returns a number of things in words: `1 stream`, `2 streams`.
-pub(crate) fn plural(count: usize, thing: &str) -> String {
-    format!("{} {thing}{}", thousands(count as u64), if count == 1 { "" } else { "s" })
-}
-
 /// Returns how often something happened in words: `once`, `3 times`.
 pub(crate) fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", thousands(count)) }
@@ -230,9 +214,7 @@ pub(crate) fn short_time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Look, Palette, line_of_data, plural, printable, short_time, stopwatch, that_fit, thousands, times,
-    };
+    use super::{Look, Palette, line_of_data, printable, short_time, stopwatch, that_fit, times};
 
     #[test]
     fn colour_is_left_out_where_it_is_not_wanted() {
@@ -247,14 +229,9 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        assert_eq!([thousands(0), thousands(999), thousands(1_234_567)], ["0", "999", "1,234,567"]);
         assert_eq!(
             [short_time(42e-6), short_time(-0.0125), short_time(3.0), short_time(125.0)],
             ["42 µs", "-12.50 ms", "3.00 s", "125 s"]
-        );
-        assert_eq!(
-            [plural(0, "gap"), plural(1, "gap"), plural(1200, "gap")],
-            ["0 gaps", "1 gap", "1,200 gaps"]
         );
         assert_eq!([times(1), times(2)], ["once", "2 times"]);
         assert_eq!([stopwatch(-1.0), stopwatch(65.9), stopwatch(3_661.0)], ["00:00", "01:05", "1:01:01"]);

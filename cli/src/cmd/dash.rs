@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use crate::{
     dash::{self, Opened, Options},
     exit::{Exit, Outcome},
-    stop::Stop,
+    stop,
 };
 
 /// Show the streams of the lab in the browser: rates, lag, gaps, traces, events.
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         sessions: arguments.sessions.clone(),
         config: Some(crate::lab::config()),
     };
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let dashboard = dash::serve(&options)?;
     let mut out = io::stdout().lock();
     writeln!(out, "dashboard: {}", dashboard.url())?;

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::hidden::{Hidden, Unseen};
+use crate::live::hidden::{Elsewhere, Hidden, Unseen};
 use crate::live::probe::Condition;
 use crate::live::probes::Probes;
-use crate::live::table::{Align, Cell, Column, Table};
 use crate::live::verdict::{Reach, Trouble, Verdict, twins};
-use crate::stop::Stop;
+use crate::stop;
+use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Look, Palette, Place, Screen, plural, printable, short_time, thousands};
 
 /// How to look at the lab.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut screen = Screen::new(io::stdout());
     let again = screen.place() == Place::Terminal && !arguments.once && !arguments.json;
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let mut lab = Lab::open(lab::config())?;
     let palette = Palette::of(screen.place());
     loop {
@@ -188,10 +188,10 @@ impl Lab {
             out.push_str(&format!("  {name} of {}: {}\n", condition.info.hostname(), Explained(refusal)));
         }
         for unseen in &hidden {
-            out.push_str(&format!("  {unseen}\n"));
+            out.push_str(&format!("  {}\n", printable(&unseen.to_string())));
         }
-        for line in self.hidden.elsewhere() {
-            out.push_str(&format!("  {}\n", printable(&line)));
+        for stream in self.hidden.elsewhere() {
+            out.push_str(&format!("  {}\n", printable(&self.how_to_see(&stream))));
         }
         if self.probes.waiting() > 0 {
             out.push_str(&format!(
@@ -203,6 +203,17 @@ impl Lab {
             out.push_str(&format!("  {}\n", printable(problem)));
         }
         out
+    }
+
+    /// Why a stream of another session is not seen, and what to change.
+    fn how_to_see(&self, stream: &Elsewhere) -> String {
+        let Elsewhere { name, hostname, session_id } = stream;
+        format!(
+            "{name} of {hostname} is in the session {session_id:?}, and this computer looks in {:?}; to see it: \
+             SessionID={session_id} in the section [lab] of {}",
+            self.config.lab.session_id,
+            lab::config_path()
+        )
     }
 
     fn json(&self, conditions: &[Judged]) -> Value {

@@ -13,7 +13,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::chunk::{Chunk, Values, on_values};
 use crate::live::query::{Selector, any_of};
-use crate::stop::Stop;
+use crate::stop;
 use crate::terminal::line_of_data;
 
 /// Print the samples of a stream as they come, as text or CSV.
@@ -54,7 +54,7 @@ enum Clock {
 
 /// Prints samples until Ctrl-C, or until the stream is gone.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let config = lab::config();
     let info = find(arguments, &config)?;
     let wrong = |error| Problem::with(info.name(), error);

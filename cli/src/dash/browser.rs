@@ -22,7 +22,10 @@ use tungstenite::{
     protocol::{Role, WebSocketConfig},
 };
 
-use crate::live::verdict::{Trouble, Verdict, twins};
+use crate::live::{
+    course::Gap,
+    verdict::{Trouble, Verdict, twins},
+};
 
 use super::{
     decimate::{Decimator, Selection},
@@ -189,8 +192,10 @@ impl Browser<'_> {
             twins.iter().any(|(info, _)| info.uid() == own.uid())
         };
         let rows: Vec<_> = monitors.iter().map(|monitor| row(monitor, has_twin(monitor))).collect();
-        let gaps =
-            self.view.as_ref().map(|view| json!({ "stream": view.monitor.id, "gaps": view.monitor.gaps() }));
+        let gaps = self.view.as_ref().map(|view| {
+            let gaps: Vec<_> = view.monitor.gaps().iter().map(gap_json).collect();
+            json!({ "stream": view.monitor.id, "gaps": gaps })
+        });
         self.send(json!({ "type": "streams", "now": local_clock(), "streams": rows, "shown": gaps }))
     }
 
@@ -251,6 +256,10 @@ fn row(monitor: &Monitor, has_twin: bool) -> Value {
         "dropped": reading.dropped,
         "spark": reading.spark,
     })
+}
+
+fn gap_json(gap: &Gap) -> Value {
+    json!({ "from": gap.from, "to": gap.to, "missing": gap.missing })
 }
 
 fn lock(protection: Protection) -> &'static str {

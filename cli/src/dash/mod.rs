@@ -32,14 +32,16 @@ mod reading;
 mod request;
 mod server;
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::{
+    fmt,
+    net::{IpAddr, Ipv4Addr},
+};
 use std::{io, net::TcpListener, sync::Arc};
 
-use schwann::Config;
+use schwann::{Config, ResolveError};
 
 pub(crate) use self::open::Opened;
 use self::{lab::Lab, server::Server};
-use crate::exit::Problem;
 
 /// How the dashboard is served.
 #[derive(Clone, Debug)]
@@ -79,17 +81,50 @@ impl Dashboard {
     }
 }
 
+/// Why there is no dashboard.
+#[derive(Debug)]
+#[non_exhaustive]
+pub(crate) enum ServeError {
+    /// The port is taken, or the address is none of this computer's.
+    Listen {
+        /// Where it was to be served.
+        bind: IpAddr,
+        /// At which port.
+        port: u16,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Streams cannot be looked for.
+    Search(ResolveError),
+    /// The system refuses a thread or random numbers.
+    System(io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen { bind, port, error } => {
+                write!(out, "the dashboard cannot be served at {bind} port {port}: {error}")
+            }
+            Self::Search(error) => write!(out, "search: {error}"),
+            Self::System(error) => write!(out, "dashboard: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for ServeError {}
+
 /// Starts the dashboard.
 ///
-/// - Errors: the port is taken, or the system refuses threads.
-pub(crate) fn serve(options: &Options) -> Result<Dashboard, Problem> {
+/// - Errors: [`ServeError`].
+pub(crate) fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     let listener = listen(options).map_err(|error| {
         let port = options.port.unwrap_or(USUAL_PORT);
-        Problem::with(format_args!("the dashboard cannot be served at {} port {port}", options.bind), error)
+        ServeError::Listen { bind: options.bind, port, error }
     })?;
     let config = options.config.as_ref().unwrap_or_else(|| Config::get());
-    let lab = Lab::open(config, &options.sessions).map_err(|error| Problem::with("search", error))?;
-    let server = Server::start(listener, lab).map_err(|error| Problem::with("dashboard", error))?;
+    let lab = Lab::open(config, &options.sessions).map_err(ServeError::Search)?;
+    let server = Server::start(listener, lab).map_err(ServeError::System)?;
     Ok(Dashboard { server })
 }
 

@@ -58,7 +58,7 @@ pub(crate) enum Step {
 }
 
 /// A place where a regular stream has no samples.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {
     /// Stamp of the sample before it, in seconds.
     pub(crate) from: f64,

@@ -14,9 +14,7 @@ use schwann::security::{Policy, Trust};
 use schwann::{Config, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
-use crate::lab;
-use crate::stop::Stop;
-use crate::terminal::printable;
+use super::stop::Stop;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
 pub(crate) struct Hidden {
@@ -39,8 +37,8 @@ struct State {
     plain: Vec<StreamInfo>,
     /// Data ports of streams in the clear, of all sessions.
     plain_ports: BTreeSet<u16>,
-    /// What is said of streams of other sessions, by UID.
-    elsewhere: BTreeMap<String, String>,
+    /// Streams of other sessions, by UID.
+    elsewhere: BTreeMap<String, Elsewhere>,
     /// UIDs of streams that were found.
     found: BTreeSet<String>,
     /// Data ports of streams that were found: there is nothing to ask.
@@ -74,10 +72,21 @@ impl fmt::Display for Unseen {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, address, reason } = self;
         match name {
-            Some(name) => write!(out, "{}: {reason}", printable(name)),
+            Some(name) => write!(out, "{name}: {reason}"),
             None => write!(out, "the outlet at {address}: {reason}"),
         }
     }
+}
+
+/// A stream of another session than this computer looks in.
+#[derive(Clone, Debug)]
+pub(crate) struct Elsewhere {
+    /// Its name.
+    pub(crate) name: String,
+    /// The computer that sends it.
+    pub(crate) hostname: String,
+    /// Its LSL session id.
+    pub(crate) session_id: String,
 }
 
 impl Hidden {
@@ -125,8 +134,8 @@ impl Hidden {
         plain.chain(refused).chain(silent).collect()
     }
 
-    /// One sentence for each stream of another session on this computer.
-    pub(crate) fn elsewhere(&self) -> Vec<String> {
+    /// The streams of other sessions on this computer.
+    pub(crate) fn elsewhere(&self) -> Vec<Elsewhere> {
         self.shared.lock().elsewhere.values().cloned().collect()
     }
 
@@ -195,15 +204,13 @@ impl Shared {
         let session = info.session_id().to_string_lossy();
         if session != config.lab.session_id.as_str() {
             // It is none of this search's, and silent for that reason alone.
-            let (name, own) = (info.name(), &config.lab.session_id);
-            let told = format!(
-                "{name} of {} is in the session {session:?}, and this computer looks in {own:?}; to see it: \
-                 SessionID={session} in the section [lab] of {}",
-                info.hostname(),
-                lab::config_path()
-            );
             if state.elsewhere.len() < MOST {
-                state.elsewhere.insert(uid, told);
+                let elsewhere = Elsewhere {
+                    name: info.name().to_string(),
+                    hostname: info.hostname().to_string(),
+                    session_id: session.into_owned(),
+                };
+                state.elsewhere.insert(uid, elsewhere);
             }
         } else if !state.found.contains(&uid) && state.silent.len() < MOST {
             state.note_silent(uid, &info, address);

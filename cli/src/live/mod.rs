@@ -3,7 +3,6 @@
 pub(crate) mod arrivals;
 pub(crate) mod chunk;
 pub(crate) mod course;
-pub(crate) mod describe;
 pub(crate) mod hidden;
 pub(crate) mod meter;
 pub(crate) mod nearest;
@@ -11,7 +10,9 @@ pub(crate) mod probe;
 pub(crate) mod probes;
 pub(crate) mod query;
 pub(crate) mod recorder;
+pub(crate) mod search;
 pub(crate) mod status;
-pub(crate) mod table;
+pub(crate) mod stop;
 pub(crate) mod turns;
 pub(crate) mod verdict;
+pub(crate) mod words;

@@ -4,6 +4,7 @@
 //! If a connection is lost or recovers, or the sender's clock changes, the file has a stream of type
 //! `RecorderEvents` that says so.
 
+use core::fmt;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,15 +13,13 @@ use std::time::Instant;
 
 use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
-use schwann_xdf::{Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
+use schwann_xdf::{CreateError, Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::Meter;
 pub(crate) use super::status::{Phase, StreamStatus, verdicts};
+use super::stop::Stop;
 use super::turns::{Turns, uid};
-use crate::exit::Problem;
-use crate::lab;
-use crate::stop::Stop;
 
 /// A recording in progress.
 pub(crate) struct Recorder {
@@ -39,11 +38,13 @@ pub(crate) type Inspect = Box<dyn FnMut(&Chunk) + Send>;
 
 impl Recorder {
     /// Creates the file at `path`.
-    pub(crate) fn create(path: &Path, config: Arc<Config>) -> Result<Self, Problem> {
+    ///
+    /// - Errors: [`CreateError`]: it exists, or its folder takes no file.
+    pub(crate) fn create(path: &Path, config: Arc<Config>) -> Result<Self, CreateError> {
         let mut options = Options::default();
         // What was sealed on its way is not for other users of the computer.
-        options.readers = if lab::may_be_sealed(&config) { Readers::Owner } else { Readers::AsUsual };
-        let writer = Writer::create(path, options).map_err(|error| Problem::with(path.display(), error))?;
+        options.readers = if may_be_sealed(&config) { Readers::Owner } else { Readers::AsUsual };
+        let writer = Writer::create(path, options)?;
         let file = Arc::new(File { writer, events: Mutex::new(None) });
         let (path, turns) = (path.to_owned(), Turns::default());
         Ok(Self { config, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
@@ -51,7 +52,9 @@ impl Recorder {
 
     /// Begins to record as many of these streams as have a [turn](Turns). Returns the UIDs of streams that gave way to
     /// them, which have never answered and may have another turn.
-    pub(crate) fn admit(&mut self, new: &[StreamInfo]) -> Result<Vec<String>, Problem> {
+    ///
+    /// - Errors: the first [`AddError`]; streams after it are not added.
+    pub(crate) fn admit(&mut self, new: &[StreamInfo]) -> Result<Vec<String>, AddError> {
         let now = Instant::now();
         let half_open =
             self.taps.iter().filter(|tap| tap.is_half_open()).map(|tap| (tap.since, tap.uid.clone()));
@@ -77,9 +80,12 @@ impl Recorder {
     }
 
     /// Begins to record a stream, measured by `meter` and seen by `inspect`.
-    pub(crate) fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), Problem> {
-        let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config))
-            .map_err(|error| Problem::with(info.name(), error))?;
+    ///
+    /// - Errors: [`AddError`]: no inlet can be made of the description, or the system refuses a thread.
+    pub(crate) fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), AddError> {
+        let failed = |error| AddError { name: info.name().to_string(), error };
+        let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config));
+        let inlet = inlet.map_err(failed)?;
         let shared = Arc::new(Shared { inlet, state: Mutex::new(State::new(meter)) });
         let stop = Arc::<Stop>::default();
         let pulling = Pulling {
@@ -92,7 +98,7 @@ impl Recorder {
         let thread = thread::Builder::new()
             .name(format!("record {}", info.name()))
             .spawn(move || pulling.run())
-            .map_err(|error| Problem::with("a thread", error))?;
+            .map_err(|_| failed(Error::System("a thread")))?;
         self.taps.push(Tap { uid: uid(info), since: Instant::now(), shared, stop, thread });
         Ok(())
     }
@@ -130,6 +136,28 @@ impl Recorder {
         drop(file.events);
         Ok((file.writer.finish()?, streams))
     }
+}
+
+/// A stream that cannot be recorded, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct AddError {
+    /// The name of the stream.
+    pub(crate) name: String,
+    /// What happened.
+    pub(crate) error: Error,
+}
+
+impl fmt::Display for AddError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.name, self.error)
+    }
+}
+
+impl core::error::Error for AddError {}
+
+/// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.
+pub(crate) fn may_be_sealed(config: &Config) -> bool {
+    config.trust().map_or(true, |trust| trust.member().is_some())
 }
 
 /// The file, and its stream of events if there is one yet.

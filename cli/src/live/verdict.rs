@@ -9,7 +9,7 @@ use schwann::StreamInfo;
 
 use super::arrivals::Arrivals;
 use super::course::MeasuredRate;
-use crate::terminal::{plural, thousands};
+use super::words::{plural, thousands};
 
 /// What is known of a stream.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 //! A [`Spec`] such as `eeg:64@1000` says what and how much; a [`Source`] makes it, sample by sample, with
 //! its labels and the events that belong to it. Pure computation: no clock, no thread, no file.
 
+pub(crate) mod describe;
 mod eeg;
 mod montage;
 

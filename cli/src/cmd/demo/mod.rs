@@ -30,7 +30,8 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::meter::Meter;
 use crate::live::recorder::{Recorder, StreamStatus};
-use crate::stop::Stop;
+use crate::live::stop::Stop;
+use crate::stop;
 use check::Tally;
 use view::{Verdict, View};
 
@@ -71,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(text) = &arguments.send {
         return sender::run(&config(text)?);
     }
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let text = lab::private_config();
     let config = config(&text)?;
     let path = match &arguments.output {
@@ -82,7 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let (eeg, markers) = find(&config)?;
 
     let tallies = [check::Shared::default(), check::Shared::default()];
-    let mut recorder = Recorder::create(&path, Arc::clone(&config))?;
+    let mut recorder =
+        Recorder::create(&path, Arc::clone(&config)).map_err(|error| Problem::with(path.display(), error))?;
     recorder.add(&eeg, Meter::strict(script::RATE), check::samples(tallies[0].clone()))?;
     recorder.add(&markers, Meter::new(0.0), check::markers(tallies[1].clone()))?;
 

@@ -15,8 +15,8 @@ use serde_json::json;
 use super::script::{CHANNEL_COUNT, RATE, SPEC, Script};
 use super::{EEG, MARKERS};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::live::describe;
-use crate::stop::Stop;
+use crate::live::stop::Stop;
+use crate::signal::describe;
 
 /// Sends until the first line of input, says what was sent, and stays until the input ends.
 pub(super) fn run(config: &Arc<Config>) -> Outcome {

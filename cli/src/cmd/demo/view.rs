@@ -19,7 +19,7 @@ use crate::dash::{self, Dashboard};
 use crate::exit::Problem;
 use crate::live::meter::Reading;
 use crate::live::recorder::{Phase, StreamStatus};
-use crate::live::table::{Align, Cell, Column, Table};
+use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
 
 /// The screen of the demonstration.

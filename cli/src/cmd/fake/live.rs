@@ -12,14 +12,14 @@ use schwann_proto::stream::ChannelFormat;
 use super::{Arguments, ClockStep};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::describe;
+use crate::signal::describe;
 use crate::signal::{Kind, Source, Spec};
-use crate::stop::Stop;
+use crate::stop;
 use crate::terminal::{Place, Screen, plural, stopwatch, thousands};
 
 /// Sends until the time is over, or Ctrl-C.
 pub(super) fn send(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let config = lab::config();
     let mut fakes = Vec::new();
     for (place, &spec) in (0_u64..).zip(&arguments.streams) {

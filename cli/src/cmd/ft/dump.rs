@@ -8,7 +8,7 @@ use schwann_fieldtrip::{ClientError, Follower, Start, Update};
 
 use super::place::{Place, write_rows};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::stop::Stop;
+use crate::stop;
 
 /// Print everything that a buffer gets as it comes, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 /// Follows and prints.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let start = if arguments.oldest { Start::Oldest } else { Start::Newest };
     let mut follower = Follower::new(arguments.place.connect()?, start).with_longest_block(LONGEST_BLOCK);
     let mut out = io::BufWriter::new(io::stdout().lock());

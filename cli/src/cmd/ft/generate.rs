@@ -6,7 +6,7 @@ use schwann_fieldtrip::{Signal, generate};
 
 use super::place::Place;
 use crate::exit::{Exit, Outcome};
-use crate::stop::Stop;
+use crate::stop;
 
 /// Write sines into a buffer in real time, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 
 /// Generates.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let mut client = arguments.place.connect()?;
     let signal = Signal {
         channel_count: arguments.channels,

@@ -7,7 +7,7 @@ use schwann_fieldtrip::recording::{RecordedSession, play, sessions};
 
 use super::place::Place;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::stop::Stop;
+use crate::stop;
 
 /// Play a recording folder into a buffer, with its timing and events.
 #[derive(clap::Args, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 
 /// Plays.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let wrong = |error| Problem::Failed(format!("{error}"));
     let folders = sessions(&arguments.folder).map_err(wrong)?;
     let mut client = arguments.place.connect()?;

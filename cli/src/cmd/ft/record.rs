@@ -8,7 +8,7 @@ use schwann_fieldtrip::{Follower, Start};
 
 use super::place::Place;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::stop::Stop;
+use crate::stop;
 
 /// Record what a buffer gets to a folder, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 /// Records.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let start = if arguments.newest { Start::Newest } else { Start::Oldest };
     let mut follower = Follower::new(arguments.place.connect()?, start);
     let wrong = |error| Problem::Failed(format!("{error}"));

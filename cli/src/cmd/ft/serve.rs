@@ -8,7 +8,7 @@ use schwann_fieldtrip::recording::{Recording, record_buffer};
 use schwann_fieldtrip::{Access, Address, Buffer, Capacity, Limits, Policy, Server};
 
 use crate::exit::{Exit, Outcome, Problem};
-use crate::stop::Stop;
+use crate::stop;
 
 /// Serve FieldTrip buffers, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         eprintln!("schwann: --record needs a single address");
         return Ok(Exit::Usage);
     }
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let capacity = Capacity { samples: arguments.samples, events: arguments.events, ..Capacity::default() };
     let access = if arguments.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let limits = Limits { peers: arguments.clients, ..Limits::default() };

@@ -9,7 +9,7 @@ use schwann_fieldtrip::wire::{NEVER, Totals};
 
 use super::place::Place;
 use crate::exit::{Exit, Outcome};
-use crate::stop::Stop;
+use crate::stop;
 use crate::terminal::plural;
 
 /// Wait until a buffer has so many samples or events, and print how many it has then.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 /// Waits.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let mut client = arguments.place.connect()?;
     // The protocol waits for more than a number.
     let more_than = |count: Option<u32>| count.map_or(NEVER, |count| count - 1);

@@ -15,7 +15,7 @@ use schwann_mse::proxy::{Carry, Event, Inward, Outward, serve};
 
 use super::torrents::Torrents;
 use crate::exit::{Exit, Outcome, Problem};
-use crate::stop::Stop;
+use crate::stop;
 
 /// Give MSE to a BitTorrent client that has none: SOCKS5 for its way out, a relay for its way in.
 #[derive(clap::Args, Debug)]
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
 /// Carries connections until Ctrl-C.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut torrents = Torrents::new(&arguments.torrents, arguments.torrents_file.clone())?;
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let mut servers = Vec::new();
     if let Some(address) = arguments.outward {
         servers.push(start("outward", address, Outward::new(arguments.policy))?);

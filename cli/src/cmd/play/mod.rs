@@ -13,7 +13,7 @@ use schwann_xdf::{Clocks, Jitter, Recording};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::stop::Stop;
+use crate::stop;
 use crate::terminal::{Look, Palette, Place, Screen, plural, printable, stopwatch, thousands};
 use stage::Player;
 
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 
 /// Plays.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let file = &arguments.file;
     let recording = Recording::load_without_values(file, Clocks::Synchronised, Jitter::AsRecorded)
         .map_err(|error| Problem::with(file.display(), error))?;

@@ -1,7 +1,6 @@
 //! `schwann record`: live streams into a crash-safe file.
 
 mod names;
-mod search;
 mod view;
 
 use core::time::Duration;
@@ -15,9 +14,9 @@ use crate::lab;
 use crate::live::hidden::Hidden;
 use crate::live::query::Selector;
 use crate::live::recorder::{Phase, Recorder, StreamStatus, verdicts};
+use crate::live::search::Search;
 use crate::live::verdict::Verdict;
-use crate::stop::Stop;
-use search::Search;
+use crate::stop;
 use view::{Scene, View};
 
 /// Record live streams to an XDF file, until Ctrl-C.
@@ -60,15 +59,19 @@ pub(crate) struct Arguments {
 /// Records.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = lab::config();
-    let stop = Stop::on_signals()?;
-    let mut search = Search::start(arguments, &config)?;
-    let Some(first) = search.wait_for_required(arguments, &stop)? else { return Ok(Exit::Found) };
+    let stop = stop::on_signals()?;
+    let mut search = Search::start(Arc::clone(&config), &arguments.queries, &arguments.require)
+        .map_err(|error| Problem::with("search", error))?;
+    let required = search.wait_for_required(seconds_or_forever(arguments.wait), &stop);
+    let required = required.map_err(|missing| Problem::Failed(format!("{missing}; nothing was recorded")))?;
+    let Some(first) = required else { return Ok(Exit::Found) };
     let path = arguments.name.path()?;
     if let Some(folder) = path.parent().filter(|_| arguments.name.makes_folders()) {
         fs::create_dir_all(folder).map_err(|error| Problem::with(folder.display(), error))?;
     }
     let hidden = Hidden::look(Arc::clone(&config));
-    let mut recorder = Recorder::create(&path, config)?;
+    let mut recorder =
+        Recorder::create(&path, config).map_err(|error| Problem::with(path.display(), error))?;
     let mut view = View::new(arguments.json);
     search.forget(&recorder.admit(&first)?);
     let end = arguments.seconds.map(|seconds| Instant::now() + seconds_or_forever(seconds));

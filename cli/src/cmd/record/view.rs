@@ -7,12 +7,12 @@ use std::time::Instant;
 use schwann_xdf::Health;
 use serde_json::{Value, json};
 
-use super::search::Unmatched;
 use crate::cmd::survey::bytes;
 use crate::live::hidden::Unseen;
 use crate::live::recorder::{Phase, StreamStatus};
-use crate::live::table::{Align, Cell, Column, Table};
+use crate::live::search::Unmatched;
 use crate::live::verdict::{Trouble, Verdict};
+use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{
     Look, Palette, Place, Screen, plural, printable, short_time, stopwatch, thousands, times,
 };
@@ -254,9 +254,13 @@ fn json(scene: &Scene, path: &Path, file_bytes: u64, elapsed: f64) -> Value {
         "seconds": elapsed,
         "streams": streams,
         "not_recorded": scene.waiting,
-        "unmatched": scene.unmatched,
-        "unseen": scene.unseen.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "unmatched": scene.unmatched.iter().map(unmatched_json).collect::<Vec<_>>(),
+        "unseen": scene.unseen.iter().map(|one| printable(&one.to_string()).into_owned()).collect::<Vec<_>>(),
     })
+}
+
+fn unmatched_json(unmatched: &Unmatched) -> Value {
+    json!({ "query": unmatched.query, "nearest": unmatched.nearest, "found": unmatched.found })
 }
 
 const COLUMNS: [Column; 7] = [

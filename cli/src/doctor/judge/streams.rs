@@ -10,6 +10,7 @@ use crate::{
         ports::Knock,
     },
     live::verdict::Trouble,
+    terminal::printable,
 };
 
 pub(super) fn streams(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -129,7 +130,7 @@ fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>)
 pub(super) fn unseen(facts: &Facts, findings: &mut Vec<Finding>) {
     for unseen in &facts.unseen {
         let fix = "schwann keys status    # here and there; compare the lines lab and in force";
-        add(findings, Weight::Fault, "hidden", format!("{unseen}."), fix);
+        add(findings, Weight::Fault, "hidden", format!("{}.", printable(&unseen.to_string())), fix);
     }
     if facts.unvisited > 0 {
         let what = format!("{} more streams were found, and not looked at.", facts.unvisited);

@@ -18,7 +18,9 @@ use crate::cmd::ft::door::Company;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::live::query::Selector;
-use crate::stop::Stop;
+use crate::live::recorder::may_be_sealed;
+use crate::live::stop::Stop;
+use crate::stop;
 use sink::Sink;
 use source::{Lab, Marker, MarkerSource, Signal};
 use timeline::Timeline;
@@ -64,9 +66,9 @@ pub(crate) struct Arguments {
 
 /// Mirrors.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let config = lab::config();
-    let door = lab::may_be_sealed(&config).then(|| arguments.company.door()).flatten();
+    let door = may_be_sealed(&config).then(|| arguments.company.door()).flatten();
     let sink = match arguments.into {
         true => Sink::connect(&arguments.address)?,
         false => Sink::serve(&arguments.address, door)?,

@@ -7,7 +7,7 @@ use schwann_fieldtrip::{Address, Buffer, Client, ClientError, Options, Policy, S
 use super::Placed;
 use crate::cmd::ft::door::Door;
 use crate::exit::Problem;
-use crate::stop::Stop;
+use crate::live::stop::Stop;
 
 /// The buffer that is written to.
 pub(super) enum Sink {

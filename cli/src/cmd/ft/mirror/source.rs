@@ -14,7 +14,7 @@ use super::sink::Sink;
 use crate::exit::Problem;
 use crate::live::chunk::{Chunk, Values};
 use crate::live::query::{Selector, any_of};
-use crate::stop::Stop;
+use crate::live::stop::Stop;
 
 /// The streams that there are.
 pub(super) struct Lab {

@@ -16,7 +16,7 @@ use schwann_proto::stream::ChannelFormat;
 use super::place::Place;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::stop::Stop;
+use crate::stop;
 use stamps::Stamps;
 
 /// Show a FieldTrip buffer as a live stream, and its events as markers, until Ctrl-C.
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 
 /// Publishes.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let config = lab::config();
     let start = if arguments.oldest { Start::Oldest } else { Start::Newest };
     let mut follower = Follower::new(arguments.place.connect()?, start).with_longest_block(LONGEST_BLOCK);

@@ -20,7 +20,7 @@ use super::share::{explain, keep_alive};
 use crate::cmd::ft::door::Company;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::stop::Stop;
+use crate::stop;
 
 /// Use the buffer that another computer shares as if it were here, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Arguments {
 /// Joins.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     must_be_here(&arguments.here, "name localhost:PORT, or the path of a UNIX socket")?;
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let keys = Keys::load(&lab::config(), Roles::SUBSCRIBE)?;
     let (host, port) = &arguments.there;
     let shared = Arc::new(Shared { keys, host: host.clone(), port: *port, said: Mutex::default() });

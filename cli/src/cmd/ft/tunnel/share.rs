@@ -20,7 +20,7 @@ use super::relay::{ReadOnly, RelayError, relay};
 use super::sealed::{SealError, Sealed};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::stop::Stop;
+use crate::stop;
 
 /// Let other computers of the lab use a buffer of this one, sealed, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Arguments {
 /// Shares.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     must_be_here(&arguments.buffer, "run this command at the computer of the buffer")?;
-    let stop = Stop::on_signals()?;
+    let stop = stop::on_signals()?;
     let keys = Keys::load(&lab::config(), Roles::PUBLISH)?;
     let listeners = bind(arguments.listen.as_ref())?;
     for listener in &listeners {

@@ -3,8 +3,8 @@
 use schwann::StreamInfo;
 use schwann_proto::stream::ChannelFormat;
 
+use super::{Kind, Spec};
 use crate::exit::Problem;
-use crate::signal::{Kind, Spec};
 
 /// Describes a signal with the labels of its channels.
 pub(crate) fn signal(name: &str, spec: Spec, labels: &[String]) -> Result<StreamInfo, Problem> {

@@ -1,76 +1,99 @@
 //! Which streams are to be recorded, and which queries have found none.
 
+use core::fmt;
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use schwann::resolver::{ContinuousResolver, FORGET_AFTER};
+use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
 use schwann::{Config, StreamInfo};
 
-use super::{Arguments, LOOK_EVERY, seconds_or_forever};
-use crate::exit::Problem;
-use crate::live::nearest::nearest;
-use crate::live::query::Selector;
-use crate::live::recorder::{Phase, StreamStatus};
-use crate::live::turns::uid;
-use crate::live::verdict::is_same_source;
-use crate::stop::Stop;
-use crate::terminal::printable;
+use super::nearest::nearest;
+use super::query::Selector;
+use super::recorder::{Phase, StreamStatus};
+use super::stop::Stop;
+use super::turns::uid;
+use super::verdict::is_same_source;
 
 /// Looks for streams all the time.
-pub(super) struct Search {
+pub(crate) struct Search {
     /// Finds all streams, so that a query that finds none can be told what there is instead.
     resolver: ContinuousResolver,
     /// What to record; nothing for all streams.
     wanted: Vec<Selector>,
+    /// What must be there.
+    required: Vec<Selector>,
     /// Streams that are recorded or were, by UID.
     known: Vec<String>,
 }
 
 /// A query that has found no stream.
-#[derive(Clone, Debug, serde::Serialize)]
-pub(super) struct Unmatched {
+#[derive(Clone, Debug)]
+pub(crate) struct Unmatched {
     /// The query.
-    pub(super) query: String,
+    pub(crate) query: String,
     /// Names, types and source ids that are there and come nearest.
-    pub(super) nearest: Vec<String>,
+    pub(crate) nearest: Vec<String>,
     /// The names of what is there.
-    pub(super) found: Vec<String>,
+    pub(crate) found: Vec<String>,
 }
 
+/// Streams that are required were not found in time.
+#[derive(Clone, Debug)]
+pub(crate) struct Missing {
+    /// The queries that found nothing; at least one.
+    pub(crate) queries: Vec<Unmatched>,
+    /// How long they were looked for.
+    pub(crate) after: Duration,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let queries: Vec<_> = self.queries.iter().map(Unmatched::guess).collect();
+        let there = self.queries.first().map_or_else(String::new, Unmatched::there);
+        let (seconds, queries) = (self.after.as_secs_f64(), queries.join(", "));
+        write!(out, "required streams are not there after {seconds} s: {queries}; {there}")
+    }
+}
+
+impl core::error::Error for Missing {}
+
 impl Search {
-    pub(super) fn start(arguments: &Arguments, config: &Arc<Config>) -> Result<Self, Problem> {
-        let resolver = ContinuousResolver::all(Arc::clone(config), FORGET_AFTER);
-        let resolver = resolver.map_err(|error| Problem::with("search", error))?;
+    /// Begins to look for streams: those that `wanted` or `required` choose, or all if `wanted` is empty.
+    ///
+    /// - Errors: [`ResolveError`].
+    pub(crate) fn start(
+        config: Arc<Config>,
+        wanted: &[Selector],
+        required: &[Selector],
+    ) -> Result<Self, ResolveError> {
+        let resolver = ContinuousResolver::all(config, FORGET_AFTER)?;
         // Required streams beside no query mean: all streams, and these in any case.
-        let wanted = match &arguments.queries[..] {
+        let wanted = match wanted {
             [] => Vec::new(),
-            queries => queries.iter().chain(&arguments.require).cloned().collect(),
+            wanted => wanted.iter().chain(required).cloned().collect(),
         };
-        Ok(Self { resolver, wanted, known: Vec::new() })
+        Ok(Self { resolver, wanted, required: required.to_vec(), known: Vec::new() })
     }
 
     /// Waits for every required stream; returns what is there then, or nothing if told to stop before.
-    pub(super) fn wait_for_required(
+    ///
+    /// - Errors: [`Missing`] once `patience` is over.
+    pub(crate) fn wait_for_required(
         &mut self,
-        arguments: &Arguments,
+        patience: Duration,
         stop: &Stop,
-    ) -> Result<Option<Vec<StreamInfo>>, Problem> {
-        let until = Instant::now() + seconds_or_forever(arguments.wait);
+    ) -> Result<Option<Vec<StreamInfo>>, Missing> {
+        let began = Instant::now();
         loop {
             let found = self.resolver.results();
-            let missing = without_match(&arguments.require, &found, &found);
-            if missing.is_empty() {
+            let queries = without_match(&self.required, &found, &found);
+            if queries.is_empty() {
                 return Ok(Some(self.new_streams(&[])));
             }
-            if Instant::now() >= until {
-                let there = missing.first().map_or_else(String::new, Unmatched::there);
-                let missing: Vec<_> = missing.iter().map(Unmatched::guess).collect();
-                return Err(Problem::Failed(format!(
-                    "required streams are not there after {} s: {}; {there}; nothing was recorded",
-                    arguments.wait,
-                    missing.join(", ")
-                )));
+            if began.elapsed() >= patience {
+                return Err(Missing { queries, after: patience });
             }
             if stop.wait(LOOK_EVERY) {
                 return Ok(None);
@@ -79,7 +102,7 @@ impl Search {
     }
 
     /// Returns the streams that were not recorded before, and are not the return of one that is being recorded.
-    pub(super) fn new_streams(&mut self, recorded: &[StreamStatus]) -> Vec<StreamInfo> {
+    pub(crate) fn new_streams(&mut self, recorded: &[StreamStatus]) -> Vec<StreamInfo> {
         let found = self.resolver.results();
         let present: Vec<_> = found.iter().map(uid).collect();
         // A stream that came back has another UID.
@@ -101,12 +124,12 @@ impl Search {
     }
 
     /// Takes streams that gave way to others for new again.
-    pub(super) fn forget(&mut self, uids: &[String]) {
+    pub(crate) fn forget(&mut self, uids: &[String]) {
         self.known.retain(|known| !uids.contains(known));
     }
 
     /// The queries that have found nothing, given what is recorded.
-    pub(super) fn unmatched(&self, recorded: &[StreamStatus]) -> Vec<Unmatched> {
+    pub(crate) fn unmatched(&self, recorded: &[StreamStatus]) -> Vec<Unmatched> {
         if self.wanted.is_empty() {
             return Vec::new();
         }
@@ -137,22 +160,22 @@ fn without_match(selectors: &[Selector], chosen: &[StreamInfo], found: &[StreamI
 
 impl Unmatched {
     /// The query, and what may have been meant.
-    pub(super) fn guess(&self) -> String {
-        let query = printable(&self.query);
+    pub(crate) fn guess(&self) -> String {
         match &self.nearest[..] {
-            [] => query.into_owned(),
-            near => format!("{query} (did you mean {}?)", printable(&near.join(", "))),
+            [] => self.query.clone(),
+            near => format!("{} (did you mean {}?)", self.query, near.join(", ")),
         }
     }
 
     /// What there is instead.
-    pub(super) fn there(&self) -> String {
+    pub(crate) fn there(&self) -> String {
         match &self.found[..] {
             [] => "found: none at all; why: schwann doctor".to_owned(),
-            names => format!("found: {}", printable(&names.join(", "))),
+            names => format!("found: {}", names.join(", ")),
         }
     }
 }
 
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Names that are listed where a query finds nothing.
 const NAMES_SHOWN: usize = 12;
