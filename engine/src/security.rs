@@ -21,4 +21,4 @@ pub use self::keys::error::TrustError;
 pub use self::keys::member::{Member, UpdateError, Watcher};
 pub use self::link::{Assembly, Peer};
 pub use self::policy::{Policy, StreamPolicies, Trust, reason, summary};
-pub use schwann_session::{PeerIdentity, Refusal, Roles, Suite};
+pub use schwann_session::{Network, PeerIdentity, Refusal, Roles, Suite};

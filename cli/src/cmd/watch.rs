@@ -11,7 +11,7 @@ use schwann::{Config, Error, Inlet, StreamInfo};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::chunk::{Chunk, Values, on_values};
+use crate::live::chunk::{Chunk, Item};
 use crate::live::query::{Selector, any_of};
 use crate::stop;
 use crate::terminal::line_of_data;
@@ -139,24 +139,16 @@ fn titles(info: &StreamInfo) -> String {
 fn put_row(out: &mut String, chunk: &Chunk, row: usize, csv: bool) {
     let stamp = chunk.stamps().get(row).copied().unwrap_or_default();
     write!(out, "{stamp:.6}").expect("a string takes any text");
-    let channels = chunk.channel_count();
-    let all = row * channels..(row + 1) * channels;
-    on_values!(chunk.values(),
-        numbers => for number in numbers.get(all).unwrap_or_default() {
-            out.push(if csv { ',' } else { ' ' });
-            write!(out, "{number}").expect("a string takes any text");
-        },
-        texts => for text in texts.get(all).unwrap_or_default() {
-            let text = String::from_utf8_lossy(text);
-            if csv {
-                out.push(',');
-                put_csv(out, &text);
-            } else {
-                // What a stranger sends must not steer our terminal.
-                write!(out, " {}", text.escape_debug()).expect("a string takes any text");
-            }
+    for item in chunk.row(row) {
+        out.push(if csv { ',' } else { ' ' });
+        match item {
+            Item::Number(number) => write!(out, "{number}").expect("a string takes any text"),
+            Item::Text(text) if csv => put_csv(out, &String::from_utf8_lossy(text)),
+            // What a stranger sends must not steer our terminal.
+            Item::Text(text) => write!(out, "{}", String::from_utf8_lossy(text).escape_debug())
+                .expect("a string takes any text"),
         }
-    );
+    }
     out.push('\n');
 }
 

@@ -1,5 +1,6 @@
 //! Samples of any format on their way from an inlet to their consumers.
 
+use core::fmt;
 use core::time::Duration;
 
 use schwann::{Error, Inlet, StreamInfo};
@@ -50,7 +51,23 @@ macro_rules! on_values {
     };
 }
 
-pub(crate) use on_values;
+/// One value of a sample.
+#[derive(Clone, Copy)]
+pub(crate) enum Item<'a> {
+    /// A number, written with as many digits as tell it from every other one of its format.
+    Number(&'a dyn fmt::Display),
+    /// A text, as bytes: it need not be UTF-8.
+    Text(&'a [u8]),
+}
+
+impl Values {
+    fn item(&self, at: usize) -> Option<Item<'_>> {
+        on_values!(self,
+            numbers => numbers.get(at).map(|number| Item::Number(number)),
+            texts => texts.get(at).map(|text| Item::Text(text))
+        )
+    }
+}
 
 impl Chunk {
     /// Connects to the stream and makes room for its samples; none if it has no channels or no format.
@@ -112,6 +129,12 @@ impl Chunk {
     /// Stamps of the samples, in seconds on the sender's clock.
     pub(crate) fn stamps(&self) -> &[f64] {
         self.stamps.get(..self.count).unwrap_or_default()
+    }
+
+    /// The values of one sample, a channel after the other.
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = Item<'_>> {
+        let begin = row * self.channel_count;
+        (begin..begin + self.channel_count).filter_map(|at| self.values.item(at))
     }
 
     /// The values; only those of the first [`Self::count`] samples mean anything.

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use schwann::StreamInfo;
+use schwann::security::Network;
 use schwann_proto::stream_info::IpVersion;
-use schwann_session::Network;
 
 /// Who had a turn, and gave way.
 #[derive(Default)]
