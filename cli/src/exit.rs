@@ -4,8 +4,9 @@ use core::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use schwann_recorder::AddError;
+
 use crate::dash::ServeError;
-use crate::live::recorder::AddError;
 
 /// What a command ends with.
 pub(crate) type Outcome = Result<Exit, Problem>;

@@ -19,7 +19,6 @@ mod doctor;
 mod exit;
 mod help;
 mod lab;
-mod live;
 mod signal;
 mod stop;
 mod table;

@@ -3,8 +3,9 @@
 use std::process;
 use std::sync::Arc;
 
+use schwann_recorder::Stop;
+
 use crate::exit::Problem;
-use crate::live::stop::Stop;
 
 /// Makes a [`Stop`] that Ctrl-C and the system's request to end raise. A second Ctrl-C ends at once.
 pub(crate) fn on_signals() -> Result<Arc<Stop>, Problem> {

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal, Write};
 
 use schwann::log::steers_terminals;
 
-pub(crate) use crate::live::words::{plural, thousands};
+pub(crate) use schwann_recorder::words::{plural, thousands};
 
 /// Text that replaces itself on a terminal, and is printed once per call elsewhere.
 pub(crate) struct Screen<W> {

@@ -9,14 +9,11 @@ use schwann::inlet::Protection;
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
 use schwann::security::{self, Explained};
 use schwann::{Config, Error};
+use schwann_recorder::{Condition, Elsewhere, Hidden, Probes, Reach, Trouble, Unseen, Verdict, twins};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::hidden::{Elsewhere, Hidden, Unseen};
-use crate::live::probe::Condition;
-use crate::live::probes::Probes;
-use crate::live::verdict::{Reach, Trouble, Verdict, twins};
 use crate::stop;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Look, Palette, Place, Screen, plural, printable, short_time, thousands};

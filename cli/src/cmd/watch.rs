@@ -8,11 +8,10 @@ use std::sync::Arc;
 use schwann::inlet::InletOptions;
 use schwann::resolver::resolve_bypred;
 use schwann::{Config, Error, Inlet, StreamInfo};
+use schwann_recorder::{Chunk, Item, Selector, any_of};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::chunk::{Chunk, Item};
-use crate::live::query::{Selector, any_of};
 use crate::stop;
 use crate::terminal::line_of_data;
 

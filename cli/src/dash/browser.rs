@@ -15,16 +15,12 @@ use std::{
 };
 
 use schwann::{inlet::Protection, local_clock};
+use schwann_recorder::{Gap, Trouble, Verdict, twins};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tungstenite::{
     Error, Message, WebSocket,
     protocol::{Role, WebSocketConfig},
-};
-
-use crate::live::{
-    course::Gap,
-    verdict::{Trouble, Verdict, twins},
 };
 
 use super::{

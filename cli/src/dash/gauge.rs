@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::live::arrivals::Arrivals;
-use crate::live::course::{Course, Gap, Step};
-use crate::live::verdict::{Evidence, Reach};
+use schwann_recorder::{Arrivals, Course, Evidence, Gap, Reach, Step};
 
 /// Counts and measures; the samples' values are not its concern.
 #[derive(Debug)]
@@ -120,8 +118,9 @@ const LAGS_KEPT: usize = 256;
 
 #[cfg(test)]
 mod tests {
+    use schwann_recorder::{Trouble, Verdict, judge};
+
     use super::*;
-    use crate::live::verdict::{Trouble, Verdict, judge};
 
     fn run(gauge: &mut Gauge, from: u32, to: u32) {
         for n in from..to {

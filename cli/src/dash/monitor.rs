@@ -13,11 +13,7 @@ use schwann::{
     security::{Explained, LastPeer, PeerIdentity, Refusal},
 };
 use schwann_proto::stream::ChannelFormat;
-
-use crate::live::{
-    course::Gap,
-    verdict::{Reach, Trouble, Verdict, judge},
-};
+use schwann_recorder::{Gap, Reach, Trouble, Verdict, judge};
 
 use super::{
     batch::Batch,

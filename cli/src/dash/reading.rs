@@ -1,8 +1,7 @@
 //! What a row of the list shows.
 
 use schwann::inlet::Protection;
-
-use crate::live::verdict::Verdict;
+use schwann_recorder::Verdict;
 
 use super::decimate::{Column, Selection};
 

@@ -21,19 +21,13 @@ use schwann::{
     security::Refusal,
 };
 use schwann_proto::stream_info::IpVersion;
+use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 
 use super::{
     ports::{Knock, knock, taken_ports},
     probe::{Echo, echo},
 };
-use crate::{
-    lab,
-    live::{
-        hidden::{Hidden, Unseen},
-        probe::Probe,
-        verdict::{Trouble, Verdict, twins},
-    },
-};
+use crate::lab;
 
 /// All that is known.
 #[derive(Debug)]

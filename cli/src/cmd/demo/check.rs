@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use schwann_recorder::{Chunk, Inspect, Values};
+
 use super::script::{CHANNEL_COUNT, RATE, Script};
-use crate::live::chunk::{Chunk, Values};
-use crate::live::recorder::Inspect;
 
 /// What the checks of one stream have found.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -23,14 +23,12 @@ use std::time::Instant;
 
 use schwann::resolver::resolve_bypred;
 use schwann::{Config, StreamInfo};
+use schwann_recorder::{Meter, Recorder, Stop, StreamStatus};
 use schwann_xdf::Survey;
 use serde_json::Value;
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::meter::Meter;
-use crate::live::recorder::{Recorder, StreamStatus};
-use crate::live::stop::Stop;
 use crate::stop;
 use check::Tally;
 use view::{Verdict, View};

@@ -10,12 +10,12 @@ use std::thread;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Config, StreamInfo, local_clock};
+use schwann_recorder::Stop;
 use serde_json::json;
 
 use super::script::{CHANNEL_COUNT, RATE, SPEC, Script};
 use super::{EEG, MARKERS};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::live::stop::Stop;
 use crate::signal::describe;
 
 /// Sends until the first line of input, says what was sent, and stays until the input ends.

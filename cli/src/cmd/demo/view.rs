@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use schwann::Config;
 use schwann::inlet::Protection;
+use schwann_recorder::{Phase, Reading, StreamStatus};
 use schwann_xdf::Health;
 use serde_json::json;
 
@@ -17,8 +18,6 @@ use super::script::{CHANNEL_COUNT, RATE};
 use crate::cmd::survey::bytes;
 use crate::dash::{self, Dashboard};
 use crate::exit::Problem;
-use crate::live::meter::Reading;
-use crate::live::recorder::{Phase, StreamStatus};
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
 

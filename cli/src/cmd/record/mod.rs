@@ -11,12 +11,8 @@ use std::time::Instant;
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::hidden::Hidden;
-use crate::live::query::Selector;
-use crate::live::recorder::{Phase, Recorder, StreamStatus, verdicts};
-use crate::live::search::Search;
-use crate::live::verdict::Verdict;
 use crate::stop;
+use schwann_recorder::{Hidden, Phase, Recorder, Search, Selector, StreamStatus, Verdict, verdicts};
 use view::{Scene, View};
 
 /// Record live streams to an XDF file, until Ctrl-C.

@@ -4,14 +4,11 @@ use std::io::{self, Stdout, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
+use schwann_recorder::{Phase, StreamStatus, Trouble, Unmatched, Unseen, Verdict};
 use schwann_xdf::Health;
 use serde_json::{Value, json};
 
 use crate::cmd::survey::bytes;
-use crate::live::hidden::Unseen;
-use crate::live::recorder::{Phase, StreamStatus};
-use crate::live::search::Unmatched;
-use crate::live::verdict::{Trouble, Verdict};
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{
     Look, Palette, Place, Screen, plural, printable, short_time, stopwatch, thousands, times,

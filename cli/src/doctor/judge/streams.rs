@@ -1,6 +1,7 @@
 //! What is wrong with the streams that were found, and which were not.
 
 use schwann::security::{Explained, Refusal};
+use schwann_recorder::Trouble;
 
 use super::{add, address, allow};
 use crate::{
@@ -9,7 +10,6 @@ use crate::{
         facts::{Facts, Stream},
         ports::Knock,
     },
-    live::verdict::Trouble,
     terminal::printable,
 };
 

@@ -13,13 +13,11 @@ use schwann::inlet::StreamEvent;
 use schwann::{Config, Error};
 use schwann_fieldtrip::Address;
 use schwann_fieldtrip::wire::{Event, Header};
+use schwann_recorder::{Selector, Stop, may_be_sealed};
 
 use crate::cmd::ft::door::Company;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
-use crate::live::query::Selector;
-use crate::live::recorder::may_be_sealed;
-use crate::live::stop::Stop;
 use crate::stop;
 use sink::Sink;
 use source::{Lab, Marker, MarkerSource, Signal};

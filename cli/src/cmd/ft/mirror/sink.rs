@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use schwann_fieldtrip::wire::{Event, Header};
 use schwann_fieldtrip::{Address, Buffer, Client, ClientError, Options, Policy, Sample, Server};
+use schwann_recorder::Stop;
 
 use super::Placed;
 use crate::cmd::ft::door::Door;
 use crate::exit::Problem;
-use crate::live::stop::Stop;
 
 /// The buffer that is written to.
 pub(super) enum Sink {

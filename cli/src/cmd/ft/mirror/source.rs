@@ -8,13 +8,11 @@ use schwann::resolver::{ContinuousResolver, FORGET_AFTER};
 use schwann::{Config, Error, Inlet, StreamInfo};
 use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_proto::stream::ChannelFormat;
+use schwann_recorder::{Chunk, Selector, Stop, Values, any_of};
 
 use super::super::publish::PUBLISHED;
 use super::sink::Sink;
 use crate::exit::Problem;
-use crate::live::chunk::{Chunk, Values};
-use crate::live::query::{Selector, any_of};
-use crate::live::stop::Stop;
 
 /// The streams that there are.
 pub(super) struct Lab {

@@ -2,7 +2,7 @@
 
 /// The arrivals of one stream; in constant memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Arrivals {
+pub struct Arrivals {
     last: Option<f64>,
     /// The latest pauses, in seconds.
     pauses: [f64; PAUSES],
@@ -11,7 +11,7 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// Notes that samples arrived at `now`, in seconds on the local clock.
-    pub(crate) fn add(&mut self, now: f64) {
+    pub fn add(&mut self, now: f64) {
         let Some(last) = self.last.replace(now) else { return };
         if let Some(place) = self.pauses.get_mut(self.count % PAUSES) {
             *place = now - last;
@@ -20,7 +20,7 @@ impl Arrivals {
     }
 
     /// When samples last arrived, in seconds on the local clock.
-    pub(crate) fn last(&self) -> Option<f64> {
+    pub fn last(&self) -> Option<f64> {
         self.last
     }
 
@@ -28,7 +28,7 @@ impl Arrivals {
     ///
     /// Of the latest pauses the third longest: a stream that comes in blocks has many long pauses, and one that once
     /// fell silent has one. While few are known, the longest, in favour of the stream.
-    pub(crate) fn usual_pause(&self) -> f64 {
+    pub fn usual_pause(&self) -> f64 {
         let mut pauses = self.pauses;
         pauses.sort_unstable_by(f64::total_cmp);
         let rank = if self.count < PAUSES { 1 } else { 3 };

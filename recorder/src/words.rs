@@ -1,7 +1,7 @@
 //! Numbers as the sentences about streams say them.
 
 /// Returns a whole number with its thousands apart: `1,234,567`.
-pub(crate) fn thousands(count: u64) -> String {
+pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(crate) fn thousands(count: u64) -> String {
 }
 
 /// Returns a number of things in words: `1 stream`, `2 streams`.
-pub(crate) fn plural(count: usize, thing: &str) -> String {
+pub fn plural(count: usize, thing: &str) -> String {
     format!("{} {thing}{}", thousands(count as u64), if count == 1 { "" } else { "s" })
 }
 

@@ -14,7 +14,7 @@ use super::turns::{Turns, uid};
 use super::verdict::Reach;
 
 /// The streams of the lab.
-pub(crate) struct Probes {
+pub struct Probes {
     config: Arc<Config>,
     /// By the UID that the stream was found with.
     entries: BTreeMap<String, Entry>,
@@ -38,12 +38,12 @@ impl Entry {
 
 impl Probes {
     /// Looks at nothing yet.
-    pub(crate) fn new(config: Arc<Config>) -> Self {
+    pub fn new(config: Arc<Config>) -> Self {
         Self { config, entries: BTreeMap::new(), turns: Turns::default(), waiting: 0 }
     }
 
     /// Takes in what was found, and lets go of what has been away for long; says what cannot be looked at, and why.
-    pub(crate) fn update(&mut self, found: &[StreamInfo]) -> Vec<(StreamInfo, Error)> {
+    pub fn update(&mut self, found: &[StreamInfo]) -> Vec<(StreamInfo, Error)> {
         let now = Instant::now();
         let uids: BTreeSet<_> = found.iter().map(uid).collect();
         self.turns.keep(&uids);
@@ -61,7 +61,7 @@ impl Probes {
     }
 
     /// How every stream is, by name.
-    pub(crate) fn conditions(&self) -> Vec<Condition> {
+    pub fn conditions(&self) -> Vec<Condition> {
         let mut conditions: Vec<_> = self.entries.values().map(|entry| entry.probe.condition()).collect();
         conditions.sort_by_cached_key(|condition| {
             (condition.info.name().to_string_lossy().into_owned(), condition.info.uid().to_string())
@@ -70,7 +70,7 @@ impl Probes {
     }
 
     /// How many streams are announced and not looked at, because too many do not answer.
-    pub(crate) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.waiting
     }
 

@@ -17,12 +17,12 @@ use schwann_xdf::{CreateError, Failure, Health, Options, PushError, Readers, Str
 
 use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::Meter;
-pub(crate) use super::status::{Phase, StreamStatus, verdicts};
+use super::status::{Phase, StreamStatus};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
 
 /// A recording in progress.
-pub(crate) struct Recorder {
+pub struct Recorder {
     config: Arc<Config>,
     path: PathBuf,
     file: Arc<File>,
@@ -34,13 +34,13 @@ pub(crate) struct Recorder {
 }
 
 /// Sees samples on their way into the file.
-pub(crate) type Inspect = Box<dyn FnMut(&Chunk) + Send>;
+pub type Inspect = Box<dyn FnMut(&Chunk) + Send>;
 
 impl Recorder {
     /// Creates the file at `path`.
     ///
     /// - Errors: [`CreateError`]: it exists, or its folder takes no file.
-    pub(crate) fn create(path: &Path, config: Arc<Config>) -> Result<Self, CreateError> {
+    pub fn create(path: &Path, config: Arc<Config>) -> Result<Self, CreateError> {
         let mut options = Options::default();
         // What was sealed on its way is not for other users of the computer.
         options.readers = if may_be_sealed(&config) { Readers::Owner } else { Readers::AsUsual };
@@ -50,11 +50,11 @@ impl Recorder {
         Ok(Self { config, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
     }
 
-    /// Begins to record as many of these streams as have a [turn](Turns). Returns the UIDs of streams that gave way to
+    /// Begins to record as many of these streams as there is room for. Returns the UIDs of streams that gave way to
     /// them, which have never answered and may have another turn.
     ///
     /// - Errors: the first [`AddError`]; streams after it are not added.
-    pub(crate) fn admit(&mut self, new: &[StreamInfo]) -> Result<Vec<String>, AddError> {
+    pub fn admit(&mut self, new: &[StreamInfo]) -> Result<Vec<String>, AddError> {
         let now = Instant::now();
         let half_open =
             self.taps.iter().filter(|tap| tap.is_half_open()).map(|tap| (tap.since, tap.uid.clone()));
@@ -75,14 +75,14 @@ impl Recorder {
     }
 
     /// How many streams are announced and not recorded, because too many do not answer.
-    pub(crate) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.waiting
     }
 
     /// Begins to record a stream, measured by `meter` and seen by `inspect`.
     ///
     /// - Errors: [`AddError`]: no inlet can be made of the description, or the system refuses a thread.
-    pub(crate) fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), AddError> {
+    pub fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), AddError> {
         let failed = |error| AddError { name: info.name().to_string(), error };
         let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config));
         let inlet = inlet.map_err(failed)?;
@@ -104,24 +104,24 @@ impl Recorder {
     }
 
     /// Where every stream stands, in the order in which they were added.
-    pub(crate) fn streams(&self) -> Vec<StreamStatus> {
+    pub fn streams(&self) -> Vec<StreamStatus> {
         self.taps.iter().map(Tap::status).collect()
     }
 
     /// How the file does.
-    pub(crate) fn health(&self) -> Health {
+    pub fn health(&self) -> Health {
         self.file.writer.health()
     }
 
     /// Where the file is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Takes in what has arrived, ends all streams and completes the file.
     ///
     /// - Errors: the file lacks what was pushed last; all that is in it is readable.
-    pub(crate) fn finish(mut self) -> Result<(Summary, Vec<StreamStatus>), Failure> {
+    pub fn finish(mut self) -> Result<(Summary, Vec<StreamStatus>), Failure> {
         self.taps.iter().for_each(|tap| tap.stop.raise());
         for thread in self.leaving.drain(..) {
             let _reported = thread.join();
@@ -140,11 +140,11 @@ impl Recorder {
 
 /// A stream that cannot be recorded, and why.
 #[derive(Clone, Debug)]
-pub(crate) struct AddError {
+pub struct AddError {
     /// The name of the stream.
-    pub(crate) name: String,
+    pub name: String,
     /// What happened.
-    pub(crate) error: Error,
+    pub error: Error,
 }
 
 impl fmt::Display for AddError {
@@ -156,7 +156,7 @@ impl fmt::Display for AddError {
 impl core::error::Error for AddError {}
 
 /// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.
-pub(crate) fn may_be_sealed(config: &Config) -> bool {
+pub fn may_be_sealed(config: &Config) -> bool {
     config.trust().map_or(true, |trust| trust.member().is_some())
 }
 

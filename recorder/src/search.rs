@@ -11,13 +11,13 @@ use schwann::{Config, StreamInfo};
 
 use super::nearest::nearest;
 use super::query::Selector;
-use super::recorder::{Phase, StreamStatus};
+use super::status::{Phase, StreamStatus};
 use super::stop::Stop;
 use super::turns::uid;
 use super::verdict::is_same_source;
 
 /// Looks for streams all the time.
-pub(crate) struct Search {
+pub struct Search {
     /// Finds all streams, so that a query that finds none can be told what there is instead.
     resolver: ContinuousResolver,
     /// What to record; nothing for all streams.
@@ -30,22 +30,22 @@ pub(crate) struct Search {
 
 /// A query that has found no stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Unmatched {
+pub struct Unmatched {
     /// The query.
-    pub(crate) query: String,
+    pub query: String,
     /// Names, types and source ids that are there and come nearest.
-    pub(crate) nearest: Vec<String>,
+    pub nearest: Vec<String>,
     /// The names of what is there.
-    pub(crate) found: Vec<String>,
+    pub found: Vec<String>,
 }
 
 /// Streams that are required were not found in time.
 #[derive(Clone, Debug)]
-pub(crate) struct Missing {
+pub struct Missing {
     /// The queries that found nothing; at least one.
-    pub(crate) queries: Vec<Unmatched>,
+    pub queries: Vec<Unmatched>,
     /// How long they were looked for.
-    pub(crate) after: Duration,
+    pub after: Duration,
 }
 
 impl fmt::Display for Missing {
@@ -63,7 +63,7 @@ impl Search {
     /// Begins to look for streams: those that `wanted` or `required` choose, or all if `wanted` is empty.
     ///
     /// - Errors: [`ResolveError`].
-    pub(crate) fn start(
+    pub fn start(
         config: Arc<Config>,
         wanted: &[Selector],
         required: &[Selector],
@@ -80,7 +80,7 @@ impl Search {
     /// Waits for every required stream; returns what is there then, or nothing if told to stop before.
     ///
     /// - Errors: [`Missing`] once `patience` is over.
-    pub(crate) fn wait_for_required(
+    pub fn wait_for_required(
         &mut self,
         patience: Duration,
         stop: &Stop,
@@ -102,7 +102,7 @@ impl Search {
     }
 
     /// Returns the streams that were not recorded before, and are not the return of one that is being recorded.
-    pub(crate) fn new_streams(&mut self, recorded: &[StreamStatus]) -> Vec<StreamInfo> {
+    pub fn new_streams(&mut self, recorded: &[StreamStatus]) -> Vec<StreamInfo> {
         let found = self.resolver.results();
         let present: Vec<_> = found.iter().map(uid).collect();
         // A stream that came back has another UID.
@@ -124,12 +124,12 @@ impl Search {
     }
 
     /// Takes streams that gave way to others for new again.
-    pub(crate) fn forget(&mut self, uids: &[String]) {
+    pub fn forget(&mut self, uids: &[String]) {
         self.known.retain(|known| !uids.contains(known));
     }
 
     /// The queries that have found nothing, given what is recorded.
-    pub(crate) fn unmatched(&self, recorded: &[StreamStatus]) -> Vec<Unmatched> {
+    pub fn unmatched(&self, recorded: &[StreamStatus]) -> Vec<Unmatched> {
         if self.wanted.is_empty() {
             return Vec::new();
         }
@@ -160,7 +160,7 @@ fn without_match(selectors: &[Selector], chosen: &[StreamInfo], found: &[StreamI
 
 impl Unmatched {
     /// The query, and what may have been meant.
-    pub(crate) fn guess(&self) -> String {
+    pub fn guess(&self) -> String {
         match &self.nearest[..] {
             [] => self.query.clone(),
             near => format!("{} (did you mean {}?)", self.query, near.join(", ")),
@@ -168,7 +168,7 @@ impl Unmatched {
     }
 
     /// What there is instead.
-    pub(crate) fn there(&self) -> String {
+    pub fn there(&self) -> String {
         match &self.found[..] {
             [] => "found: none at all; why: schwann doctor".to_owned(),
             names => format!("found: {}", names.join(", ")),

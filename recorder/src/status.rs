@@ -9,7 +9,7 @@ use super::verdict::{Evidence, Reach, Verdict, judge, twins};
 
 /// Where one stream of the recording stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Its sender is asked for the stream.
     Connecting,
     /// Samples arrive.
@@ -24,31 +24,31 @@ pub(crate) enum Phase {
 
 /// One stream of the recording.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamStatus {
+pub struct StreamStatus {
     /// The description of the stream.
-    pub(crate) info: StreamInfo,
+    pub info: StreamInfo,
     /// Where it stands.
-    pub(crate) phase: Phase,
+    pub phase: Phase,
     /// What was measured.
-    pub(crate) reading: Reading,
+    pub reading: Reading,
     /// How the samples travel; nothing while there is no connection.
-    pub(crate) protection: Option<Protection>,
+    pub protection: Option<Protection>,
     /// Since when its connection is as it is, in seconds on the local clock.
-    pub(crate) since: f64,
+    pub since: f64,
     /// Why there is no session with the sender.
-    pub(crate) refusal: Option<Refusal>,
+    pub refusal: Option<Refusal>,
     /// Times that it was lost and came back.
-    pub(crate) recoveries: u64,
+    pub recoveries: u64,
     /// How long it was away in all, in seconds.
-    pub(crate) away_seconds: f64,
+    pub away_seconds: f64,
     /// Samples that arrived but are not in the file.
-    pub(crate) unrecorded: u64,
+    pub unrecorded: u64,
 }
 
 impl StreamStatus {
     /// How the stream is at `now`, in seconds on the local clock; `has_twin` says whether another one claims to be
     /// the same.
-    pub(crate) fn verdict(&self, has_twin: bool, now: f64) -> Verdict {
+    pub fn verdict(&self, has_twin: bool, now: f64) -> Verdict {
         let reading = &self.reading;
         let reach = match self.phase {
             Phase::Connecting if self.refusal.is_some() => Reach::Refused,
@@ -73,7 +73,7 @@ impl StreamStatus {
 }
 
 /// How every stream of a recording is now.
-pub(crate) fn verdicts(streams: &[StreamStatus]) -> Vec<Verdict> {
+pub fn verdicts(streams: &[StreamStatus]) -> Vec<Verdict> {
     let now = local_clock();
     let is_there = |stream: &&StreamStatus| stream.phase == Phase::Recording;
     let mut are_twins = twins(streams.iter().filter(is_there).map(|stream| &stream.info)).into_iter();

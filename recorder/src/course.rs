@@ -9,7 +9,7 @@ use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK};
 
 /// The course of a stream's stamps.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub struct Course {
     /// Stamps further apart than this, in seconds, are a gap; none for a stream without a rate.
     gap_from: Option<f64>,
     nominal_rate: f64,
@@ -39,18 +39,18 @@ struct Look {
 
 /// How fast samples come, by their stamps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct MeasuredRate {
+pub struct MeasuredRate {
     /// Samples per second.
-    pub(crate) hz: f64,
+    pub hz: f64,
     /// Over so many seconds.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// Share by which it may be wrong, because samples come in blocks.
-    pub(crate) uncertainty: f64,
+    pub uncertainty: f64,
 }
 
 /// What a stamp says about the one before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Step {
+pub enum Step {
     /// Samples are missing in between.
     Missing(Gap),
     /// None is missing.
@@ -59,20 +59,20 @@ pub(crate) enum Step {
 
 /// A place where a regular stream has no samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Gap {
+pub struct Gap {
     /// Stamp of the sample before it, in seconds.
-    pub(crate) from: f64,
+    pub from: f64,
     /// Stamp of the sample after it, in seconds.
-    pub(crate) to: f64,
+    pub to: f64,
     /// Samples that would have fitted in between.
-    pub(crate) missing: u64,
+    pub missing: u64,
 }
 
 impl Course {
     /// Begins at zero.
     ///
     /// - Units: Hz, 0 for an irregular stream.
-    pub(crate) fn new(nominal_rate: f64) -> Self {
+    pub fn new(nominal_rate: f64) -> Self {
         let gap_from = (nominal_rate > 0.0).then(|| GAP_SECONDS.max(GAP_PERIODS / nominal_rate));
         Self {
             gap_from,
@@ -89,7 +89,7 @@ impl Course {
     }
 
     /// Takes every missing sample for a gap, for senders that stamp exactly.
-    pub(crate) fn strict(nominal_rate: f64) -> Self {
+    pub fn strict(nominal_rate: f64) -> Self {
         let mut course = Self::new(nominal_rate);
         course.gap_from = course.gap_from.map(|_| 1.5 / nominal_rate);
         course
@@ -98,7 +98,7 @@ impl Course {
     /// Takes in the stamp of the next sample; says whether samples are missing before it.
     ///
     /// - Units: seconds, on one clock, whichever.
-    pub(crate) fn add(&mut self, stamp: f64) -> Step {
+    pub fn add(&mut self, stamp: f64) -> Step {
         self.sample_count += 1;
         let Some(before) = self.newest.replace(stamp) else { return Step::Whole };
         let seconds = stamp - before;
@@ -140,7 +140,7 @@ impl Course {
     }
 
     /// Notes where the stream is now, for its rate: after all samples that came together.
-    pub(crate) fn look(&mut self) {
+    pub fn look(&mut self) {
         let Some(newest) = self.newest else { return };
         if self.window.back().is_none_or(|look| newest - look.stamp >= WINDOW / 50.0) {
             let step = core::mem::take(&mut self.step);
@@ -157,13 +157,13 @@ impl Course {
     }
 
     /// Forgets how fast samples came, because the connection has ended.
-    pub(crate) fn forget_rate(&mut self) {
+    pub fn forget_rate(&mut self) {
         self.window.clear();
         self.step = 0.0;
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
-    pub(crate) fn interrupted(&mut self) {
+    pub fn interrupted(&mut self) {
         self.newest = None;
         self.crowded = 0.0;
         self.forget_rate();
@@ -171,14 +171,14 @@ impl Course {
 
     /// Samples per second over the last seconds, by their stamps, because samples may come in blocks; none before
     /// the stretch is long enough for that. A `silence`, in seconds, counts as time without samples.
-    pub(crate) fn rate(&self, silence: f64) -> Option<f64> {
+    pub fn rate(&self, silence: f64) -> Option<f64> {
         let (from, to) = (self.window.front()?, self.window.back()?);
         let seconds = to.stamp - from.stamp;
         (seconds >= RATE_FROM).then(|| (to.count - from.count) as f64 / (seconds + silence))
     }
 
     /// The rate outside gaps and without any silence, which are judged by themselves; with how far it can be trusted.
-    pub(crate) fn measured_rate(&self) -> Option<MeasuredRate> {
+    pub fn measured_rate(&self) -> Option<MeasuredRate> {
         let (from, to) = (self.window.front()?, self.window.back()?);
         let seconds = to.stamp - from.stamp;
         if seconds < RATE_FROM {
@@ -191,27 +191,27 @@ impl Course {
     }
 
     /// Samples that have come.
-    pub(crate) fn sample_count(&self) -> u64 {
+    pub fn sample_count(&self) -> u64 {
         self.sample_count
     }
 
     /// Places where stamps are further apart than the rate says.
-    pub(crate) fn gap_count(&self) -> u64 {
+    pub fn gap_count(&self) -> u64 {
         self.gap_count
     }
 
     /// Samples that are missing there, about.
-    pub(crate) fn missing(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         self.missing
     }
 
     /// Places where stamps go backwards.
-    pub(crate) fn backward_count(&self) -> u64 {
+    pub fn backward_count(&self) -> u64 {
         self.backward_count
     }
 
     /// The nominal rate, in Hz; 0 for an irregular stream.
-    pub(crate) fn nominal_rate(&self) -> f64 {
+    pub fn nominal_rate(&self) -> f64 {
         self.nominal_rate
     }
 }

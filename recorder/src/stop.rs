@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// Whether to stop, for several threads.
 #[derive(Debug, Default)]
-pub(crate) struct Stop {
+pub struct Stop {
     raised: Mutex<bool>,
     /// The same, for those who look without waiting.
     flag: AtomicBool,
@@ -16,24 +16,24 @@ pub(crate) struct Stop {
 
 impl Stop {
     /// Asks all threads to stop.
-    pub(crate) fn raise(&self) {
+    pub fn raise(&self) {
         *self.lock() = true;
         self.flag.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
     /// Whether to stop.
-    pub(crate) fn is_raised(&self) -> bool {
+    pub fn is_raised(&self) -> bool {
         *self.lock()
     }
 
     /// Whether to stop, as a library function looks at it.
-    pub(crate) fn flag(&self) -> &AtomicBool {
+    pub fn flag(&self) -> &AtomicBool {
         &self.flag
     }
 
     /// Waits for `time`, but not beyond the moment of stopping; says whether to stop.
-    pub(crate) fn wait(&self, time: Duration) -> bool {
+    pub fn wait(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut raised = self.lock();
         while !*raised {

@@ -5,7 +5,7 @@ use super::course::{Course, MeasuredRate};
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     course: Course,
     lags: Histogram,
     lag: Option<f64>,
@@ -14,39 +14,39 @@ pub(crate) struct Meter {
 
 /// What a meter shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// Samples that have arrived.
-    pub(crate) sample_count: u64,
+    pub sample_count: u64,
     /// Samples per second over the last seconds, by their stamps; none before there are two.
-    pub(crate) rate: Option<f64>,
+    pub rate: Option<f64>,
     /// Age of the newest sample when it arrived, in seconds.
-    pub(crate) lag: Option<f64>,
+    pub lag: Option<f64>,
     /// Median age on arrival, in seconds.
-    pub(crate) lag_p50: Option<f64>,
+    pub lag_p50: Option<f64>,
     /// Age on arrival that 99 of 100 samples stay below, in seconds.
-    pub(crate) lag_p99: Option<f64>,
+    pub lag_p99: Option<f64>,
     /// Oldest age on arrival, in seconds.
-    pub(crate) lag_max: Option<f64>,
+    pub lag_max: Option<f64>,
     /// Places where stamps are further apart than the rate says.
-    pub(crate) gap_count: u64,
+    pub gap_count: u64,
     /// Samples that are missing there.
-    pub(crate) missing: u64,
+    pub missing: u64,
     /// Places where stamps go backwards.
-    pub(crate) backward_count: u64,
+    pub backward_count: u64,
     /// The rate once more, with how far it can be trusted.
-    pub(crate) measured_rate: Option<MeasuredRate>,
+    pub measured_rate: Option<MeasuredRate>,
     /// When samples arrived.
-    pub(crate) arrivals: Arrivals,
+    pub arrivals: Arrivals,
 }
 
 impl Meter {
     /// Makes a meter for a stream of this rate, in Hz; 0 if it has none.
-    pub(crate) fn new(nominal_rate: f64) -> Self {
+    pub fn new(nominal_rate: f64) -> Self {
         Self::following(Course::new(nominal_rate))
     }
 
     /// Makes a meter that takes every missing sample for a gap, for senders that stamp exactly.
-    pub(crate) fn strict(nominal_rate: f64) -> Self {
+    pub fn strict(nominal_rate: f64) -> Self {
         Self::following(Course::strict(nominal_rate))
     }
 
@@ -57,7 +57,7 @@ impl Meter {
     /// Takes in samples that arrived at `now`; `lag` is the age of the newest, if the sender's clock is known.
     ///
     /// - Units: seconds; `stamps` on one clock, whichever; `now` on the local clock.
-    pub(crate) fn arrived(&mut self, stamps: &[f64], lag: Option<f64>, now: f64) {
+    pub fn arrived(&mut self, stamps: &[f64], lag: Option<f64>, now: f64) {
         let Some(&newest) = stamps.last() else { return };
         for &stamp in stamps {
             self.course.add(stamp);
@@ -71,7 +71,7 @@ impl Meter {
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
-    pub(crate) fn interrupted(&mut self) {
+    pub fn interrupted(&mut self) {
         self.course.interrupted();
         self.arrivals = Arrivals::default();
         // The sender's clock may be another one.
@@ -79,12 +79,12 @@ impl Meter {
     }
 
     /// Notes that the connection has ended: what is measured anew with every connection is not known now.
-    pub(crate) fn disconnected(&mut self) {
+    pub fn disconnected(&mut self) {
         self.course.forget_rate();
     }
 
     /// Shows what was measured until `now`, in seconds on the local clock. While no sample comes, the rate falls.
-    pub(crate) fn reading(&self, now: f64) -> Reading {
+    pub fn reading(&self, now: f64) -> Reading {
         let silence = self.arrivals.last().map_or(0.0, |last| now - last);
         let is_pause = silence <= (2.0 * self.arrivals.usual_pause()).max(1.0);
         Reading {

@@ -8,7 +8,7 @@ use schwann_proto::wire::query::{Query, QueryError};
 
 /// Chooses streams.
 #[derive(Clone, Debug)]
-pub(crate) struct Selector {
+pub struct Selector {
     text: String,
     predicate: String,
     query: Query,
@@ -16,7 +16,7 @@ pub(crate) struct Selector {
 
 impl Selector {
     /// Whether it chooses this stream.
-    pub(crate) fn chooses(&self, info: &StreamInfo) -> bool {
+    pub fn chooses(&self, info: &StreamInfo) -> bool {
         info.matches(&self.query)
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Selector {
 }
 
 /// Returns the condition that any of the selectors is true; none if there are none, which means all streams.
-pub(crate) fn any_of<'a>(selectors: impl IntoIterator<Item = &'a Selector>) -> Option<String> {
+pub fn any_of<'a>(selectors: impl IntoIterator<Item = &'a Selector>) -> Option<String> {
     let conditions: Vec<_> =
         selectors.into_iter().map(|selector| format!("({})", selector.predicate)).collect();
     (!conditions.is_empty()).then(|| conditions.join(" or "))
@@ -55,7 +55,7 @@ pub(crate) fn any_of<'a>(selectors: impl IntoIterator<Item = &'a Selector>) -> O
 
 #[cfg(test)]
 mod tests {
-    use schwann_proto::stream::ChannelFormat;
+    use schwann::ChannelFormat;
 
     use super::*;
 

@@ -3,14 +3,14 @@
 use core::fmt;
 use core::time::Duration;
 
+use schwann::ChannelFormat;
 use schwann::{Error, Inlet, StreamInfo};
-use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::sample::Value;
 use schwann_xdf::{PushError, StreamWriter};
 
 /// The samples of one pull; its memory is reused.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub struct Chunk {
     channel_count: usize,
     count: usize,
     stamps: Vec<f64>,
@@ -19,7 +19,7 @@ pub(crate) struct Chunk {
 
 /// Values of one format, samples × channels, one row per sample.
 #[derive(Debug)]
-pub(crate) enum Values {
+pub enum Values {
     /// IEEE 754 double precision.
     Double64(Vec<f64>),
     /// IEEE 754 single precision.
@@ -53,7 +53,7 @@ macro_rules! on_values {
 
 /// One value of a sample.
 #[derive(Clone, Copy)]
-pub(crate) enum Item<'a> {
+pub enum Item<'a> {
     /// A number, written with as many digits as tell it from every other one of its format.
     Number(&'a dyn fmt::Display),
     /// A text, as bytes: it need not be UTF-8.
@@ -77,7 +77,7 @@ impl Chunk {
     ///
     /// - Units: `patience` in seconds.
     /// - Errors: those of [`Inlet::open_stream`].
-    pub(crate) fn open(inlet: &Inlet, patience: f64) -> Result<Option<Self>, Error> {
+    pub fn open(inlet: &Inlet, patience: f64) -> Result<Option<Self>, Error> {
         let info = inlet.info();
         if info.channel_count() == 0 || info.channel_format() == ChannelFormat::Undefined {
             return Ok(None);
@@ -106,7 +106,7 @@ impl Chunk {
     /// Replaces the samples by those that have arrived, waiting up to `patience` seconds for the first.
     ///
     /// - Errors: those of [`Inlet::pull_chunk`]. No sample in time is not one: the chunk is then empty.
-    pub(crate) fn pull(&mut self, inlet: &Inlet, patience: f64) -> Result<(), Error> {
+    pub fn pull(&mut self, inlet: &Inlet, patience: f64) -> Result<(), Error> {
         self.count = 0;
         let (stamps, channels) = (&mut self.stamps, self.channel_count);
         self.count = on_values!(&mut self.values,
@@ -117,35 +117,35 @@ impl Chunk {
     }
 
     /// Number of samples.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
     /// Number of values per sample.
-    pub(crate) fn channel_count(&self) -> usize {
+    pub fn channel_count(&self) -> usize {
         self.channel_count
     }
 
     /// Stamps of the samples, in seconds on the sender's clock.
-    pub(crate) fn stamps(&self) -> &[f64] {
+    pub fn stamps(&self) -> &[f64] {
         self.stamps.get(..self.count).unwrap_or_default()
     }
 
     /// The values of one sample, a channel after the other.
-    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = Item<'_>> {
+    pub fn row(&self, row: usize) -> impl Iterator<Item = Item<'_>> {
         let begin = row * self.channel_count;
         (begin..begin + self.channel_count).filter_map(|at| self.values.item(at))
     }
 
     /// The values; only those of the first [`Self::count`] samples mean anything.
-    pub(crate) fn values(&self) -> &Values {
+    pub fn values(&self) -> &Values {
         &self.values
     }
 
     /// Appends the samples to a recording; never waits for the disk.
     ///
     /// - Errors: [`PushError`].
-    pub(crate) fn record(&self, writer: &StreamWriter) -> Result<(), PushError> {
+    pub fn record(&self, writer: &StreamWriter) -> Result<(), PushError> {
         let all = self.count * self.channel_count;
         on_values!(&self.values,
             numbers => writer.push(self.stamps(), numbers.get(..all).unwrap_or_default()),

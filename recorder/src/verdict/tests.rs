@@ -104,7 +104,7 @@ fn a_connection_that_came_back_is_not_silent_at_once() {
 
 #[test]
 fn twins_are_the_same_source_and_not_the_same_stream() {
-    use schwann_proto::stream::ChannelFormat::Float32;
+    use schwann::ChannelFormat::Float32;
     let stream = |name, source, uid: u8| {
         let mut info = StreamInfo::new(name, "EEG", 8, 500.0, Float32, source).expect("valid");
         info.reset_uid([uid; 16]);

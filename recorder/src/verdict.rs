@@ -13,30 +13,30 @@ use super::words::{plural, thousands};
 
 /// What is known of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     /// What the sender says, in Hz; 0 if irregular.
-    pub(crate) nominal_rate: f64,
+    pub nominal_rate: f64,
     /// Whether its sender can be reached.
-    pub(crate) reach: Reach,
+    pub reach: Reach,
     /// Since when that is so, in seconds on the local clock.
-    pub(crate) since: f64,
+    pub since: f64,
     /// How fast samples come, by their stamps.
-    pub(crate) rate: Option<MeasuredRate>,
+    pub rate: Option<MeasuredRate>,
     /// When samples came.
-    pub(crate) arrivals: Arrivals,
+    pub arrivals: Arrivals,
     /// Age of the newest sample when it arrived, in seconds; none while the sender's clock is not known.
-    pub(crate) lag: Option<f64>,
+    pub lag: Option<f64>,
     /// Places where samples are missing.
-    pub(crate) gap_count: u64,
+    pub gap_count: u64,
     /// Samples that are missing there.
-    pub(crate) missing: u64,
-    /// Whether another stream that is there claims to be the same one; see [`is_same_source`].
-    pub(crate) has_twin: bool,
+    pub missing: u64,
+    /// Whether another stream that is there claims to be the same one; see [`twins`].
+    pub has_twin: bool,
 }
 
 /// Whether a stream's sender can be reached.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Reach {
+pub enum Reach {
     /// Not yet.
     Connecting,
     /// There is a connection.
@@ -51,7 +51,7 @@ pub(crate) enum Reach {
 
 /// How a stream is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// All that can be seen is as it should be.
     Well,
     /// It is so slow that no sample is due yet.
@@ -64,7 +64,7 @@ pub(crate) enum Verdict {
 
 /// What is wrong with a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// It refuses this computer, or is refused here.
     Refused,
     /// No connection was made yet.
@@ -112,7 +112,7 @@ pub(crate) enum Trouble {
 }
 
 /// Judges a stream at `now`, in seconds on the local clock.
-pub(crate) fn judge(evidence: &Evidence, now: f64) -> Verdict {
+pub fn judge(evidence: &Evidence, now: f64) -> Verdict {
     let by_reach = match evidence.reach {
         Reach::Refused => Some(Trouble::Refused),
         Reach::Connecting => Some(Trouble::NotConnected),
@@ -202,7 +202,7 @@ pub(crate) fn is_same_source(one: &StreamInfo, other: &StreamInfo) -> bool {
 }
 
 /// For each of these streams, all of them there now, whether another one is its twin.
-pub(crate) fn twins<'a>(streams: impl Iterator<Item = &'a StreamInfo> + Clone) -> Vec<bool> {
+pub fn twins<'a>(streams: impl Iterator<Item = &'a StreamInfo> + Clone) -> Vec<bool> {
     // Two receivers of one stream are not two streams.
     let is_twin =
         |one: &StreamInfo, other: &StreamInfo| one.uid() != other.uid() && is_same_source(one, other);
@@ -212,7 +212,7 @@ pub(crate) fn twins<'a>(streams: impl Iterator<Item = &'a StreamInfo> + Clone) -
 
 impl Verdict {
     /// What is wrong, if anything is.
-    pub(crate) fn trouble(self) -> Option<Trouble> {
+    pub fn trouble(self) -> Option<Trouble> {
         match self {
             Self::Trouble(trouble) => Some(trouble),
             Self::Well | Self::Waiting | Self::Early => None,
@@ -220,12 +220,12 @@ impl Verdict {
     }
 
     /// Whether nothing is wrong, and nothing more could have been seen.
-    pub(crate) fn is_calm(self) -> bool {
+    pub fn is_calm(self) -> bool {
         matches!(self, Self::Well | Self::Waiting)
     }
 
     /// The word for scripts.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Well => "well",
             Self::Waiting => "waiting",
@@ -270,7 +270,7 @@ impl Trouble {
     /// One sentence: what is wrong, and what follows or is to be done. To be put behind a stream's name.
     ///
     /// None where the program says more elsewhere: refusals, and streams that are not connected.
-    pub(crate) fn explained(self) -> Option<String> {
+    pub fn explained(self) -> Option<String> {
         Some(match self {
             Self::Refused | Self::NotConnected | Self::Away | Self::Gone => return None,
             Self::NoSamples { seconds } => {

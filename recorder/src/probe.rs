@@ -14,37 +14,37 @@ use super::meter::{Meter, Reading};
 use super::verdict::{Evidence, Reach, Verdict, judge};
 
 /// A stream that is being looked at, until this is dropped.
-pub(crate) struct Probe {
+pub struct Probe {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// How a stream is.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition {
+pub struct Condition {
     /// The description of the stream.
-    pub(crate) info: StreamInfo,
+    pub info: StreamInfo,
     /// Whether its sender can be reached.
-    pub(crate) reach: Reach,
+    pub reach: Reach,
     /// Since when, in seconds on the local clock.
-    pub(crate) since: f64,
+    pub since: f64,
     /// What was measured.
-    pub(crate) reading: Reading,
+    pub reading: Reading,
     /// How far the sender's clock is away, once it is known.
-    pub(crate) clock: Option<Estimate>,
+    pub clock: Option<Estimate>,
     /// How the stream travels, once it is known.
-    pub(crate) protection: Option<Protection>,
+    pub protection: Option<Protection>,
     /// Who sends the stream, if that is proven.
-    pub(crate) peer: Option<PeerIdentity>,
+    pub peer: Option<PeerIdentity>,
     /// Why there is no session with the sender.
-    pub(crate) refusal: Option<Refusal>,
+    pub refusal: Option<Refusal>,
     /// Times that the connection broke.
-    pub(crate) breaks: u64,
+    pub breaks: u64,
 }
 
 impl Condition {
     /// How the stream is now; `has_twin` says whether another one claims to be the same.
-    pub(crate) fn verdict(&self, has_twin: bool) -> Verdict {
+    pub fn verdict(&self, has_twin: bool) -> Verdict {
         let reading = &self.reading;
         let evidence = Evidence {
             nominal_rate: self.info.nominal_rate(),
@@ -65,7 +65,7 @@ impl Probe {
     /// Begins to look at a stream.
     ///
     /// - Errors: [`Error`] of the inlet, or no thread.
-    pub(crate) fn start(info: &StreamInfo, config: Arc<Config>) -> Result<Self, Error> {
+    pub fn start(info: &StreamInfo, config: Arc<Config>) -> Result<Self, Error> {
         let inlet = Inlet::with_config(info, &InletOptions::default(), config)?;
         let state = State {
             reach: Reach::Connecting,
@@ -84,13 +84,13 @@ impl Probe {
     }
 
     /// Tells the thread to end; does not wait for it.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.shared.end.store(true, Ordering::Relaxed);
         self.shared.inlet.end();
     }
 
     /// How the stream is.
-    pub(crate) fn condition(&self) -> Condition {
+    pub fn condition(&self) -> Condition {
         let inlet = &self.shared.inlet;
         let (info, protection) = (inlet.info(), inlet.protection());
         // The question begins a measurement in a thread of its own, which a stranger does not get.
@@ -112,17 +112,17 @@ impl Probe {
 
 impl Probe {
     /// The present description of the stream.
-    pub(crate) fn info(&self) -> StreamInfo {
+    pub fn info(&self) -> StreamInfo {
         self.shared.inlet.info()
     }
 
     /// Whether its sender can be reached.
-    pub(crate) fn reach(&self) -> Reach {
+    pub fn reach(&self) -> Reach {
         self.shared.lock().reach
     }
 
     /// Whether there ever was a connection.
-    pub(crate) fn has_answered(&self) -> bool {
+    pub fn has_answered(&self) -> bool {
         self.shared.lock().has_answered
     }
 }

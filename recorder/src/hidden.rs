@@ -17,7 +17,7 @@ use schwann_proto::stream_info::IpVersion;
 use super::stop::Stop;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
-pub(crate) struct Hidden {
+pub struct Hidden {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -59,13 +59,13 @@ struct Silent {
 
 /// A stream that is there, and that this computer does not see.
 #[derive(Clone, Debug)]
-pub(crate) struct Unseen {
+pub struct Unseen {
     /// Its name and computer, if its outlet tells them.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Where its outlet is.
-    pub(crate) address: String,
+    pub address: String,
     /// Why, and what mends it.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl fmt::Display for Unseen {
@@ -80,18 +80,18 @@ impl fmt::Display for Unseen {
 
 /// A stream of another session than this computer looks in.
 #[derive(Clone, Debug)]
-pub(crate) struct Elsewhere {
+pub struct Elsewhere {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// The computer that sends it.
-    pub(crate) hostname: String,
+    pub hostname: String,
     /// Its LSL session id.
-    pub(crate) session_id: String,
+    pub session_id: String,
 }
 
 impl Hidden {
     /// Begins to look.
-    pub(crate) fn look(config: Arc<Config>) -> Self {
+    pub fn look(config: Arc<Config>) -> Self {
         let shared = Arc::<Shared>::default();
         let looking = Arc::clone(&shared);
         let thread = thread::Builder::new().name("hidden".to_owned()).spawn(move || looking.run(&config));
@@ -99,7 +99,7 @@ impl Hidden {
     }
 
     /// Takes note of a stream that was found.
-    pub(crate) fn note_found(&self, info: &StreamInfo) {
+    pub fn note_found(&self, info: &StreamInfo) {
         let uid = info.uid().to_string_lossy().into_owned();
         let mut state = self.shared.lock();
         state.silent.remove(&uid);
@@ -108,7 +108,7 @@ impl Hidden {
     }
 
     /// The streams that are there and not seen, and why.
-    pub(crate) fn unseen(&self) -> Vec<Unseen> {
+    pub fn unseen(&self) -> Vec<Unseen> {
         let state = self.shared.lock();
         let plain = state.plain.iter().filter(|info| !state.found.contains(&*info.uid().to_string_lossy()));
         let plain = plain.map(|info| {
@@ -135,18 +135,18 @@ impl Hidden {
     }
 
     /// The streams of other sessions on this computer.
-    pub(crate) fn elsewhere(&self) -> Vec<Elsewhere> {
+    pub fn elsewhere(&self) -> Vec<Elsewhere> {
         self.shared.lock().elsewhere.values().cloned().collect()
     }
 
     /// Whether what is there is known: every port of this computer was tried, and twice if one was in doubt.
-    pub(crate) fn has_settled(&self) -> bool {
+    pub fn has_settled(&self) -> bool {
         let state = self.shared.lock();
         (state.has_looked && state.silent.values().all(|silent| silent.rounds > 1)) || self.thread.is_none()
     }
 
     /// Whether every port of this computer was tried.
-    pub(crate) fn has_looked(&self) -> bool {
+    pub fn has_looked(&self) -> bool {
         self.shared.lock().has_looked || self.thread.is_none()
     }
 }
@@ -251,7 +251,7 @@ fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {
 /// Looks once for streams in the clear, of all sessions; nothing unless sealing is required here.
 ///
 /// A search for sealed streams does not hear of them. The question names neither a stream nor a session.
-pub(crate) fn plain_streams(config: &Config) -> Option<Vec<StreamInfo>> {
+fn plain_streams(config: &Config) -> Option<Vec<StreamInfo>> {
     let trust = config.trust().ok().filter(|trust| trust.policy() == Policy::Require)?;
     let plain = Arc::new(config.clone().with_trust(Trust::new(Policy::Off, None)));
     let mut found = resolve(&plain, "name!=''", 0, FIRST_LOOK).unwrap_or_default();
@@ -260,7 +260,7 @@ pub(crate) fn plain_streams(config: &Config) -> Option<Vec<StreamInfo>> {
 }
 
 /// Why a stream in the clear is not seen, and what admits it.
-pub(crate) fn in_the_clear(name: &str) -> String {
+fn in_the_clear(name: &str) -> String {
     format!(
         "the peer speaks plain LSL, and this computer takes sealed streams alone; SCHWANN_SECURITY_STREAMS=\"{name}=prefer\" \
          admits this one, and SCHWANN_SECURITY=prefer all of them; to seal it: `schwann keys import` there"

@@ -1,0 +1,75 @@
+//! Finds live streams, measures them, says whether they are well, and records them to XDF files.
+//!
+//! What `schwann`, the dashboard and other programs share, without a terminal: nothing here prints, and nothing reads
+//! a command line. Every error is a type of its own that says in one sentence what happened.
+//!
+//! ```text
+//!  Search ───────► Recorder ───────► FILE.xdf      streams as they come, one thread each
+//!    │ found          │ StreamStatus
+//!    ▼                ▼
+//!  Probes ─ Probe ─► Evidence ──► judge ──► Verdict     whether a stream is well: decided here alone
+//!             │
+//!           Meter ─ Course, Arrivals                    rate, lag, gaps
+//!
+//!  Hidden ──► Unseen, Elsewhere                         streams that a search does not find, and why
+//! ```
+//!
+//! Times are in seconds on the local clock, [`schwann::local_clock`], unless something else is said.
+//!
+//! ```no_run
+//! use core::time::Duration;
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! use schwann::Config;
+//! use schwann_recorder::{Recorder, Search, Stop};
+//!
+//! # fn main() -> Result<(), Box<dyn core::error::Error>> {
+//! let config = Arc::clone(Config::get());
+//! let mut search = Search::start(Arc::clone(&config), &["EEG".parse()?], &[])?;
+//! let mut recorder = Recorder::create(Path::new("session.xdf"), config)?;
+//! let stop = Stop::default();
+//! while !stop.wait(Duration::from_millis(100)) {
+//!     let new = search.new_streams(&recorder.streams());
+//!     search.forget(&recorder.admit(&new)?);
+//! #   break;
+//! }
+//! let (summary, streams) = recorder.finish()?;
+//! println!("{} streams, {} bytes", streams.len(), summary.file_bytes);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod arrivals;
+mod chunk;
+mod course;
+mod hidden;
+mod meter;
+mod nearest;
+mod probe;
+mod probes;
+mod query;
+mod recorder;
+mod search;
+mod status;
+mod stop;
+mod turns;
+mod verdict;
+pub mod words;
+
+pub use arrivals::Arrivals;
+pub use chunk::{Chunk, Item, Values};
+pub use course::{Course, Gap, MeasuredRate, Step};
+pub use hidden::{Elsewhere, Hidden, Unseen};
+pub use meter::{Meter, Reading};
+pub use probe::{Condition, Probe};
+pub use probes::Probes;
+pub use query::{Selector, any_of};
+pub use recorder::{AddError, Inspect, Recorder, may_be_sealed};
+pub use search::{Missing, Search, Unmatched};
+pub use status::{Phase, StreamStatus, verdicts};
+pub use stop::Stop;
+pub use verdict::{Evidence, Reach, Trouble, Verdict, judge, twins};
