@@ -59,7 +59,7 @@ READING = [bytes.fromhex(code) for code in ("0102", "0201", "0202", "0302", "020
 for scenario in json.loads(pathlib.Path("fieldtrip/tests/vectors/c-server.json").read_text())["scenarios"]:
     sent = [step for step in scenario["steps"] if step["op"] == "send" and "hex" in step]
     if sent:
-        save("fieldtrip_session", b"\x07" + b"".join(bytes.fromhex(s["hex"]) for s in sent if s["conn"] == sent[0]["conn"]))
+        save("fieldtrip_conversation", b"\x07" + b"".join(bytes.fromhex(s["hex"]) for s in sent if s["conn"] == sent[0]["conn"]))
     # Those that only read, one after the other, and all as they came.
     reading = b"".join(bytes.fromhex(s["hex"]) for s in sent if bytes.fromhex(s["hex"])[2:4] in READING)
     for requests in (reading, b"".join(bytes.fromhex(s["hex"]) for s in sent)):

@@ -2,9 +2,6 @@ use core::fmt;
 use core::str::FromStr;
 use std::path::PathBuf;
 
-/// The protocol's usual port.
-pub const PORT: u16 = 1972;
-
 /// Where a buffer is: `buffer://HOST[:PORT]`, `HOST[:PORT]`, or the path of a UNIX socket.
 ///
 /// A host may be an IPv6 address in brackets. What contains a slash behind the scheme is a path, as is
@@ -84,6 +81,9 @@ impl fmt::Display for BadAddress {
 }
 
 impl core::error::Error for BadAddress {}
+
+/// The protocol's usual port.
+pub const PORT: u16 = 1972;
 
 #[cfg(test)]
 mod tests {

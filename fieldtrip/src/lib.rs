@@ -5,12 +5,12 @@
 //! the stalls of the original, and what a hostile client sends ends at most that client's connection.
 //!
 //! ```text
-//!  programs of others ── TCP, UNIX socket ── Server ─ Session ─┐
-//!  Client, Follower ──── TCP, UNIX socket ── Server ─ Session ─┼─ Buffer ─ Store
-//!  this program ───────────────────────────────────────────────┘    └─ Tap ─ Recording
+//!  programs of others ── TCP, UNIX socket ── Server ─ Conversation ─┐
+//!  Client, Follower ──── TCP, UNIX socket ── Server ─ Conversation ─┼─ Buffer ─ Store
+//!  this program ────────────────────────────────────────────────────┘    └─ Tap ─ Recording
 //! ```
 //!
-//! [`wire`], [`store`] and [`session`] are sans-IO: bytes and time come in as arguments. [`Buffer`] shares a store
+//! [`wire`], [`store`] and [`conversation`] are sans-IO: bytes and time come in as arguments. [`Buffer`] shares a store
 //! between threads and is what a program uses directly. [`Server`] has a thread for each client.
 //!
 //! ```
@@ -38,13 +38,13 @@ mod address;
 mod block;
 mod buffer;
 mod client;
+pub mod conversation;
 pub mod door;
 mod generate;
 mod onlooker;
 mod policy;
 pub mod recording;
 pub mod serve;
-pub mod session;
 mod socket;
 pub mod store;
 mod tap;

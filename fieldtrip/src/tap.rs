@@ -101,11 +101,6 @@ pub(crate) struct TapSender {
 /// Bytes that were sent and not taken yet; [`OVERFLOWN`] once there were too many.
 type Pending = AtomicUsize;
 
-const OVERFLOWN: usize = usize::MAX;
-
-/// What a change costs besides its bytes.
-const CHANGE_BYTES: usize = 128;
-
 pub(crate) fn tap(limit: usize) -> (TapSender, Tap) {
     let (sender, receiver) = channel();
     let pending = Arc::new(Pending::new(0));
@@ -160,3 +155,8 @@ impl Change {
         CHANGE_BYTES + content
     }
 }
+
+const OVERFLOWN: usize = usize::MAX;
+
+/// What a change costs besides its bytes.
+const CHANGE_BYTES: usize = 128;

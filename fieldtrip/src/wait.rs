@@ -157,9 +157,6 @@ impl Sink for Parked {
     }
 }
 
-/// Between two looks at the clock, which takes longer than one at the end.
-const LOOKS_PER_TIME: u32 = 16;
-
 /// Whether something has happened yet, for one thread that may sleep until it has.
 pub(crate) struct Signal {
     thread: Thread,
@@ -194,3 +191,6 @@ impl Signal {
         true
     }
 }
+
+/// Between two looks at the clock, which takes longer than one at the end.
+const LOOKS_PER_TIME: u32 = 16;

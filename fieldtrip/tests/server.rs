@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use schwann_fieldtrip::session::Session;
+use schwann_fieldtrip::conversation::Conversation;
 use schwann_fieldtrip::wire::{DataType, Event, Header, NEVER, Totals};
 use schwann_fieldtrip::{
     Address, Buffer, Client, ClientError, Limits, Options, PeerId, Policy, Server, Stream, Style,
@@ -197,9 +197,9 @@ fn any_byte_stream_can_be_served() {
     let (mut here, there) = UnixStream::pair().unwrap();
     let buffer = Buffer::default();
     buffer.put_header(Header::new(1, 1.0, DataType::Uint8)).unwrap();
-    let session = Session::new(buffer.clone(), Arc::new(Policy::default()), PeerId(0));
+    let conversation = Conversation::new(buffer.clone(), Arc::new(Policy::default()), PeerId(0));
     thread::scope(|scope| {
-        scope.spawn(move || serve_stream(&mut Tunnel(there), session).unwrap());
+        scope.spawn(move || serve_stream(&mut Tunnel(there), conversation).unwrap());
         here.write_all(&put(3)).unwrap();
         let mut reply = [0; 8];
         here.read_exact(&mut reply).unwrap();

@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use schwann_fieldtrip::session::{Session, Step};
+use schwann_fieldtrip::conversation::{Conversation, Step};
 use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_fieldtrip::{Buffer, Capacity, Limits, Onlooker, PeerId, Policy};
 
@@ -38,21 +38,21 @@ fn filled() -> Buffer {
 }
 
 fn serve(buffer: &Buffer, mut requests: &[u8]) {
-    let mut session = Session::new(buffer.clone(), Arc::clone(&POLICY), PeerId(0));
+    let mut conversation = Conversation::new(buffer.clone(), Arc::clone(&POLICY), PeerId(0));
     loop {
-        match session.poll() {
+        match conversation.poll() {
             Step::Read(_) if requests.is_empty() => return,
             Step::Read(_) => {
-                let space = session.space();
+                let space = conversation.space();
                 let count = space.len().min(requests.len());
                 space[..count].copy_from_slice(&requests[..count]);
-                session.filled(count);
+                conversation.filled(count);
                 requests = &requests[count..];
             }
-            Step::Send => session.sent(),
+            Step::Send => conversation.sent(),
             Step::Wait(_) => {
-                let end = session.buffer().totals();
-                session.finish_wait(end);
+                let end = conversation.buffer().totals();
+                conversation.finish_wait(end);
             }
             Step::Close => return,
         }

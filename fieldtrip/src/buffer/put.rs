@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use super::{BULK_BYTES, Buffer, Sample, Shared, definition};
+use super::{BULK_BYTES, Buffer, BufferContents, Sample, definition};
 use crate::store::Refused;
 use crate::tap::{Change, Values};
 use crate::wait::Wake;
@@ -118,7 +118,7 @@ impl Buffer {
     }
 }
 
-impl Shared {
+impl BufferContents {
     /// Out of the way of a block without taps.
     #[cold]
     fn tell_block(&mut self, block: SamplesDefinition, values: &[u8], at: Duration) {

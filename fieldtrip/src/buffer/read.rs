@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use super::{BULK_BYTES, Buffer, Sample, Shared};
+use super::{BULK_BYTES, Buffer, BufferContents, Sample};
 use crate::store::{Refused, SharedBytes, Span};
 use crate::wire::{ByteOrder, Event, EventIter, Header, SamplesDefinition, Selection, Totals};
 
@@ -97,7 +97,7 @@ impl Buffer {
 }
 
 /// Copies located samples; what is not small is shared first and copied when the lock is gone.
-fn copy_out(shared: MutexGuard<'_, Shared>, span: Span, out: &mut [u8]) {
+fn copy_out(shared: MutexGuard<'_, BufferContents>, span: Span, out: &mut [u8]) {
     if out.len() < BULK_BYTES {
         shared.store.copy_samples(span, out);
         return;

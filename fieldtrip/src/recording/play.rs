@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use super::{RecordedSession, RecordingError, Timing};
+use super::{RecordedAcquisition, RecordingError, Timing};
 use crate::buffer::Buffer;
 use crate::client::{Client, ClientError};
 use crate::store::Refused;
@@ -87,13 +87,13 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// The blocks of this session.
-    pub fn new(session: &RecordedSession) -> Self {
-        let rate = f64::from(session.header().rate);
+    /// The blocks of this acquisition.
+    pub fn new(acquisition: &RecordedAcquisition) -> Self {
+        let rate = f64::from(acquisition.header().rate);
         Self {
-            timing: session.timing().to_vec().into_iter(),
-            samples: 0..session.sample_count(),
-            events: 0..session.events().len(),
+            timing: acquisition.timing().to_vec().into_iter(),
+            samples: 0..acquisition.sample_count(),
+            events: 0..acquisition.events().len(),
             last: Duration::ZERO,
             rate: if rate.is_finite() && rate > 0.0 { rate } else { f64::INFINITY },
         }
@@ -146,17 +146,17 @@ impl Iterator for Playback {
 ///
 /// - Errors: the outer ones are the recording's, the inner one is the target's.
 pub fn play<T: Target>(
-    session: &mut RecordedSession,
+    acquisition: &mut RecordedAcquisition,
     target: &mut T,
     speed: f64,
     stop: &AtomicBool,
 ) -> Result<Result<(), T::Error>, RecordingError> {
-    if let Err(error) = target.put_header(session.header()) {
+    if let Err(error) = target.put_header(acquisition.header()) {
         return Ok(Err(error));
     }
     let started = Instant::now();
     let mut values = Vec::new();
-    for due in Playback::new(session) {
+    for due in Playback::new(acquisition) {
         let at = Duration::try_from_secs_f64(due.at.as_secs_f64() / speed).unwrap_or_default();
         sleep_until(started, at, stop);
         if stop.load(Ordering::Relaxed) {
@@ -164,10 +164,10 @@ pub fn play<T: Target>(
         }
         let outcome = match due.item {
             Item::Samples(first, count) => {
-                let block = session.read_samples(first, count, &mut values)?;
+                let block = acquisition.read_samples(first, count, &mut values)?;
                 target.put_sample_bytes(block, &values)
             }
-            Item::Events(range) => target.put_events(session.events().get(range).unwrap_or_default()),
+            Item::Events(range) => target.put_events(acquisition.events().get(range).unwrap_or_default()),
         };
         if outcome.is_err() {
             return Ok(outcome);

@@ -8,7 +8,7 @@ use crate::wire::{ByteOrder, DataType, Event, EventIter, Header, SamplesDefiniti
 
 /// One acquisition of a recording, open for reading.
 #[derive(Debug)]
-pub struct RecordedSession {
+pub struct RecordedAcquisition {
     folder: PathBuf,
     header: Header,
     order: ByteOrder,
@@ -37,7 +37,7 @@ struct SampleFile {
 /// The acquisitions in a recording folder, in order; a folder with a header is one by itself.
 ///
 /// - Errors: [`RecordingError::Damaged`] if there is none.
-pub fn sessions(folder: &Path) -> Result<Vec<PathBuf>, RecordingError> {
+pub fn acquisitions(folder: &Path) -> Result<Vec<PathBuf>, RecordingError> {
     if folder.join("header").is_file() {
         return Ok(vec![folder.into()]);
     }
@@ -50,7 +50,7 @@ pub fn sessions(folder: &Path) -> Result<Vec<PathBuf>, RecordingError> {
     if found.is_empty() { Err(RecordingError::Damaged(folder.into())) } else { Ok(found) }
 }
 
-impl RecordedSession {
+impl RecordedAcquisition {
     /// Opens the folder of an acquisition, written on any machine, finished or not.
     ///
     /// - Errors: [`RecordingError::Damaged`] if neither the header nor its text can be understood. A sample, an event or a line that

@@ -10,14 +10,14 @@ use super::*;
 use crate::address::Address;
 use crate::buffer::Buffer;
 use crate::client::{Client, Follower, Options, Start};
+use crate::conversation::{Conversation, Step};
 use crate::policy::PeerId;
-use crate::session::{Session, Step};
 use crate::wire::{ByteOrder, DataType, Event, Header, SamplesDefinition, Totals};
 
 /// A place for a recording, gone when the test is.
-struct Place(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Place {
+impl TemporaryFolder {
     fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _gone = std::fs::remove_dir_all(&self.0);
     }
@@ -44,7 +44,7 @@ fn fill(buffer: &Buffer) {
     buffer.put_samples(1, &[0.5_f64]).unwrap();
 }
 
-fn record(place: &Place) {
+fn record(place: &TemporaryFolder) {
     let buffer = Buffer::default();
     let tap = buffer.tap(1 << 30);
     let mut recording = Recording::create(&place.0).unwrap();
@@ -55,11 +55,11 @@ fn record(place: &Place) {
 
 #[test]
 fn everything_that_a_buffer_accepts_is_in_the_recording() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     record(&place);
-    let found = sessions(&place.0).unwrap();
+    let found = acquisitions(&place.0).unwrap();
     assert_eq!(found.len(), 2);
-    let mut first = RecordedSession::open(&found[0]).unwrap();
+    let mut first = RecordedAcquisition::open(&found[0]).unwrap();
     assert_eq!((first.header(), first.sample_count()), (&header(), 20_002));
     assert_eq!(first.events(), [Event::number(1, "trigger", 7), Event::text(2, "stim", "left")]);
     assert!(matches!(
@@ -80,15 +80,15 @@ fn everything_that_a_buffer_accepts_is_in_the_recording() {
 
 #[test]
 fn a_recording_of_the_original_that_was_killed_is_readable() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     record(&place);
-    let folder = sessions(&place.0).unwrap()[0].clone();
-    let whole = RecordedSession::open(&folder).unwrap();
+    let folder = acquisitions(&place.0).unwrap()[0].clone();
+    let whole = RecordedAcquisition::open(&folder).unwrap();
     // What the original's recorder has on disk before it ends: an empty header, and a text without totals.
     std::fs::write(folder.join("header"), []).unwrap();
     let text = std::fs::read_to_string(folder.join("header.txt")).unwrap();
     std::fs::write(folder.join("header.txt"), text.split("nSamples").next().unwrap()).unwrap();
-    let mut killed = RecordedSession::open(&folder).unwrap();
+    let mut killed = RecordedAcquisition::open(&folder).unwrap();
     assert_eq!(killed.header(), whole.header());
     assert_eq!((killed.sample_count(), killed.events()), (20_002, whole.events()));
     let mut values = Vec::new();
@@ -96,13 +96,13 @@ fn a_recording_of_the_original_that_was_killed_is_readable() {
     assert_eq!(values, bytemuck::cast_slice(&[3_i16, 4]));
     for damage in ["", "version=1\nendian=little\ndataType=none\nfSample=1\nnChans=1\n"] {
         std::fs::write(folder.join("header.txt"), damage).unwrap();
-        assert!(matches!(RecordedSession::open(&folder), Err(RecordingError::Damaged(_))));
+        assert!(matches!(RecordedAcquisition::open(&folder), Err(RecordingError::Damaged(_))));
     }
 }
 
 #[test]
 fn a_recording_exists_once() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     drop(Recording::create(&place.0).unwrap());
     assert!(matches!(Recording::create(&place.0), Err(RecordingError::File(..))));
     let mut recording = Recording::create(&place.0.join("inner")).unwrap();
@@ -111,7 +111,7 @@ fn a_recording_exists_once() {
 
 #[test]
 fn long_recordings_continue_in_further_files_of_whole_samples() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     let mut recording = Recording::create(&place.0).unwrap().with_longest_file(1001);
     recording.header(&header(), Duration::ZERO).unwrap();
     let values: Vec<u8> = (0..4000_u32).map(|n| n as u8).collect();
@@ -123,17 +123,17 @@ fn long_recordings_continue_in_further_files_of_whole_samples() {
     let lengths = ["samples", "samples1", "samples2", "samples3"]
         .map(|name| folder.join(name).metadata().unwrap().len());
     assert_eq!(lengths, [1000; 4]);
-    let mut session = RecordedSession::open(&folder).unwrap();
+    let mut acquisition = RecordedAcquisition::open(&folder).unwrap();
     let mut back = Vec::new();
-    session.read_samples(0, u32::MAX, &mut back).unwrap();
+    acquisition.read_samples(0, u32::MAX, &mut back).unwrap();
     assert_eq!(back, values);
-    session.read_samples(240, 20, &mut back).unwrap();
+    acquisition.read_samples(240, 20, &mut back).unwrap();
     assert_eq!(back, values[960..1040]);
 }
 
 #[test]
 fn what_a_crash_cut_off_is_left_out_and_the_rest_is_read() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     record(&place);
     let folder = place.0.join("0001");
     let cut = |name: &str, by: u64| {
@@ -143,9 +143,9 @@ fn what_a_crash_cut_off_is_left_out_and_the_rest_is_read() {
     cut("samples", 3);
     cut("events", 1);
     cut("timing", 4);
-    let session = RecordedSession::open(&folder).unwrap();
-    assert_eq!((session.sample_count(), session.events().len()), (20_001, 1));
-    let played: u64 = Playback::new(&session)
+    let acquisition = RecordedAcquisition::open(&folder).unwrap();
+    assert_eq!((acquisition.sample_count(), acquisition.events().len()), (20_001, 1));
+    let played: u64 = Playback::new(&acquisition)
         .map(|due| if let Item::Samples(_, n) = due.item { n.into() } else { 0 })
         .sum();
     assert_eq!(played, 20_001);
@@ -153,7 +153,7 @@ fn what_a_crash_cut_off_is_left_out_and_the_rest_is_read() {
 
 #[test]
 fn recordings_of_machines_with_the_other_byte_order_are_read() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     std::fs::create_dir_all(&place.0).unwrap();
     let foreign = if ByteOrder::NATIVE == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little };
     let bytes = Header::new(1, 10.0, DataType::Int32).encode(foreign, Totals::default());
@@ -162,27 +162,27 @@ fn recordings_of_machines_with_the_other_byte_order_are_read() {
     let mut event = Vec::new();
     Event::number(3, "trigger", 9).encode(foreign, &mut event);
     std::fs::write(place.0.join("events"), event).unwrap();
-    let mut session = RecordedSession::open(&sessions(&place.0).unwrap()[0]).unwrap();
+    let mut acquisition = RecordedAcquisition::open(&acquisitions(&place.0).unwrap()[0]).unwrap();
     let mut values = Vec::new();
-    session.read_samples(0, 1, &mut values).unwrap();
+    acquisition.read_samples(0, 1, &mut values).unwrap();
     assert_eq!(values, 0x0102_0304_u32.to_ne_bytes());
-    assert_eq!(session.events(), [Event::number(3, "trigger", 9)]);
+    assert_eq!(acquisition.events(), [Event::number(3, "trigger", 9)]);
 }
 
 #[test]
 fn a_recording_played_is_the_acquisition_again() {
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     record(&place);
-    let mut session = RecordedSession::open(&place.0.join("0001")).unwrap();
+    let mut acquisition = RecordedAcquisition::open(&place.0.join("0001")).unwrap();
     let mut buffer = Buffer::default();
-    play(&mut session, &mut buffer, f64::INFINITY, &AtomicBool::new(false)).unwrap().unwrap();
+    play(&mut acquisition, &mut buffer, f64::INFINITY, &AtomicBool::new(false)).unwrap().unwrap();
     let played = buffer.header().unwrap();
     assert_eq!(played, (header(), Totals { samples: 20_002, events: 2 }));
-    assert_eq!(buffer.events(None).unwrap(), session.events());
+    assert_eq!(buffer.events(None).unwrap(), acquisition.events());
     let mut values = Vec::new();
-    session.read_samples(0, u32::MAX, &mut values).unwrap();
+    acquisition.read_samples(0, u32::MAX, &mut values).unwrap();
     assert_eq!(buffer.samples(None).unwrap().1, values);
-    let order: Vec<_> = Playback::new(&session).map(|due| due.item).collect();
+    let order: Vec<_> = Playback::new(&acquisition).map(|due| due.item).collect();
     assert_eq!(order, [Item::Samples(0, 2), Item::Events(0..2), Item::Samples(2, 20_000)]);
 }
 
@@ -196,18 +196,19 @@ fn a_server_that_answers_nonsense_ends_the_recording_with_an_error_and_keeps_wha
     let server = thread::spawn(move || {
         // A buffer for one connection, and then something else at its port.
         let (mut stream, _) = listener.accept().unwrap();
-        let mut session = Session::new(buffer, Arc::default(), PeerId(0));
+        let mut conversation = Conversation::new(buffer, Arc::default(), PeerId(0));
         let mut has_sent_samples = false;
         while !has_sent_samples {
-            match session.poll() {
+            match conversation.poll() {
                 Step::Read(_) => {
-                    let count = stream.read(session.space()).unwrap();
-                    session.filled(count);
+                    let count = stream.read(conversation.space()).unwrap();
+                    conversation.filled(count);
                 }
                 Step::Send => {
-                    let bytes = session.parts().iter().flat_map(|part| part.to_vec()).collect::<Vec<_>>();
+                    let bytes =
+                        conversation.parts().iter().flat_map(|part| part.to_vec()).collect::<Vec<_>>();
                     stream.write_all(&bytes).unwrap();
-                    session.sent();
+                    conversation.sent();
                     has_sent_samples = bytes.len() > 200;
                 }
                 step => panic!("{step:?}"),
@@ -217,7 +218,7 @@ fn a_server_that_answers_nonsense_ends_the_recording_with_an_error_and_keeps_wha
         // Until the client has had enough.
         let _reset = stream.read_to_end(&mut Vec::new());
     });
-    let place = Place::new();
+    let place = TemporaryFolder::new();
     let mut recording = Recording::create(&place.0).unwrap();
     let client = Client::connect(address, Options::default()).unwrap();
     let mut follower = Follower::new(client, Start::Oldest);
@@ -225,5 +226,5 @@ fn a_server_that_answers_nonsense_ends_the_recording_with_an_error_and_keeps_wha
     assert!(matches!(outcome, Err(RecordingError::Server(ClientError::Confused))), "{outcome:?}");
     drop((follower, recording));
     server.join().unwrap();
-    assert_eq!(RecordedSession::open(&place.0.join("0001")).unwrap().sample_count(), 100);
+    assert_eq!(RecordedAcquisition::open(&place.0.join("0001")).unwrap().sample_count(), 100);
 }

@@ -14,11 +14,11 @@ pub struct Recording {
     folder: PathBuf,
     longest_file: u64,
     begun: u32,
-    session: Option<Session>,
+    acquisition: Option<AcquisitionFolder>,
 }
 
 #[derive(Debug)]
-struct Session {
+struct AcquisitionFolder {
     folder: PathBuf,
     header: Header,
     header_at: Duration,
@@ -39,14 +39,14 @@ impl Recording {
         make_folder(folder)?;
         let contents = folder.join("contents.txt");
         at_file(&contents, std::fs::write(&contents, CONTENTS))?;
-        Ok(Self { folder: folder.into(), longest_file: LONGEST_FILE, begun: 0, session: None })
+        Ok(Self { folder: folder.into(), longest_file: LONGEST_FILE, begun: 0, acquisition: None })
     }
 
     /// Begins the folder of a new acquisition, after finishing that of the last one.
     ///
     /// - Units: `at` is any clock that does not go back, the same in every call.
     pub fn header(&mut self, header: &Header, at: Duration) -> Result<(), RecordingError> {
-        self.finish_session()?;
+        self.finish_acquisition()?;
         self.begun += 1;
         let folder = self.folder.join(format!("{:04}", self.begun));
         make_folder(&folder)?;
@@ -54,7 +54,7 @@ impl Recording {
         at_file(&path, std::fs::write(&path, binary_header(header, Totals::default())))?;
         let path = folder.join("header.txt");
         at_file(&path, std::fs::write(&path, text_header(header)))?;
-        self.session = Some(Session {
+        self.acquisition = Some(AcquisitionFolder {
             header: header.clone(),
             header_at: at,
             samples: append_to(&folder.join("samples"))?,
@@ -77,12 +77,12 @@ impl Recording {
         at: Duration,
     ) -> Result<(), RecordingError> {
         let longest = self.longest_file;
-        let session = self.session.as_mut().ok_or(RecordingError::NoHeader)?;
+        let acquisition = self.acquisition.as_mut().ok_or(RecordingError::NoHeader)?;
         for piece in pieces {
-            session.write_samples(piece, longest)?;
+            acquisition.write_samples(piece, longest)?;
         }
-        session.sample_count += u64::from(count);
-        session.write_timing('S', count, at)
+        acquisition.sample_count += u64::from(count);
+        acquisition.write_timing('S', count, at)
     }
 
     /// Writes events, each as it travels in the machine's byte order.
@@ -91,19 +91,19 @@ impl Recording {
         events: impl IntoIterator<Item = &'a [u8]>,
         at: Duration,
     ) -> Result<(), RecordingError> {
-        let session = self.session.as_mut().ok_or(RecordingError::NoHeader)?;
+        let acquisition = self.acquisition.as_mut().ok_or(RecordingError::NoHeader)?;
         let mut count = 0;
         for event in events {
-            at_file(&session.folder, session.events.write_all(event))?;
+            at_file(&acquisition.folder, acquisition.events.write_all(event))?;
             count += 1;
         }
-        session.event_count += u64::from(count);
-        session.write_timing('E', count, at)
+        acquisition.event_count += u64::from(count);
+        acquisition.write_timing('E', count, at)
     }
 
     /// Fills in the totals.
     pub fn finish(mut self) -> Result<(), RecordingError> {
-        self.finish_session()
+        self.finish_acquisition()
     }
 
     #[cfg(test)]
@@ -112,9 +112,9 @@ impl Recording {
         self
     }
 
-    fn finish_session(&mut self) -> Result<(), RecordingError> {
-        match self.session.take() {
-            Some(session) => session.finish(),
+    fn finish_acquisition(&mut self) -> Result<(), RecordingError> {
+        match self.acquisition.take() {
+            Some(acquisition) => acquisition.finish(),
             None => Ok(()),
         }
     }
@@ -123,11 +123,11 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         // What is missing without the totals, a reader counts itself.
-        let _counted = self.finish_session();
+        let _counted = self.finish_acquisition();
     }
 }
 
-impl Session {
+impl AcquisitionFolder {
     fn write_samples(&mut self, mut bytes: &[u8], longest: u64) -> Result<(), RecordingError> {
         let stride = self.header.stride().max(1);
         while !bytes.is_empty() {

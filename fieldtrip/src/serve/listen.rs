@@ -19,8 +19,8 @@ use std::thread;
 use super::serve_socket;
 use crate::address::Address;
 use crate::buffer::Buffer;
+use crate::conversation::Conversation;
 use crate::policy::{Budget, PeerId, Policy};
-use crate::session::Session;
 #[cfg(target_os = "linux")]
 use crate::socket::BLOCK_BYTES;
 use crate::socket::Socket;
@@ -30,7 +30,7 @@ use crate::socket::Socket;
 /// Dropping it stops it: it closes every connection and waits for their threads.
 #[derive(Debug)]
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     address: Address,
     socket_file: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ enum Listener {
     Unix(UnixListener),
 }
 
-struct Shared {
+struct ServerShared {
     listeners: Vec<Listening>,
     buffer: Buffer,
     policy: Arc<Policy>,
@@ -83,7 +83,7 @@ impl Server {
         let (listeners, address) = bind(address, policy.door.is_some())?;
         let listeners =
             listeners.into_iter().map(|listener| Listening { listener, idle: AtomicU32::new(0) }).collect();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerShared {
             listeners,
             buffer,
             budget: Budget::new(policy.limits.unfinished_bytes),
@@ -154,7 +154,7 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
+impl ServerShared {
     fn peers(&self) -> std::sync::MutexGuard<'_, HashMap<PeerId, Arc<Socket>>> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -172,14 +172,14 @@ impl Shared {
     }
 }
 
-impl core::fmt::Debug for Shared {
+impl core::fmt::Debug for ServerShared {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Shared").field("listeners", &self.listeners).finish_non_exhaustive()
+        f.debug_struct("ServerShared").field("listeners", &self.listeners).finish_non_exhaustive()
     }
 }
 
 /// Counts a thread for as long as it runs, however it ends.
-struct Running(Arc<Shared>);
+struct Running(Arc<ServerShared>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -188,7 +188,7 @@ impl Drop for Running {
     }
 }
 
-fn start_acceptor(shared: &Arc<Shared>, index: usize) -> io::Result<()> {
+fn start_acceptor(shared: &Arc<ServerShared>, index: usize) -> io::Result<()> {
     *shared.threads.lock().unwrap_or_else(PoisonError::into_inner) += 1;
     let running = Running(Arc::clone(shared));
     let name = String::from("fieldtrip-server");
@@ -199,7 +199,7 @@ fn start_acceptor(shared: &Arc<Shared>, index: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn accept_loop(shared: &Arc<Shared>, index: usize) {
+fn accept_loop(shared: &Arc<ServerShared>, index: usize) {
     let Some(listening) = shared.listeners.get(index) else { return };
     loop {
         if listening.idle.fetch_add(1, Ordering::SeqCst) >= IDLE_THREADS {
@@ -224,7 +224,7 @@ fn accept_loop(shared: &Arc<Shared>, index: usize) {
     }
 }
 
-fn serve_connection(shared: &Arc<Shared>, socket: &Arc<Socket>) {
+fn serve_connection(shared: &Arc<ServerShared>, socket: &Arc<Socket>) {
     if let Some(door) = &shared.policy.door
         && let Err(stranger) = socket.check_user()
     {
@@ -234,10 +234,14 @@ fn serve_connection(shared: &Arc<Shared>, socket: &Arc<Socket>) {
     let limits = &shared.policy.limits;
     let is_timed = limits.idle.is_some() || limits.stall.is_some();
     if !is_timed || socket.set_timeouts(limits.idle, limits.stall).is_ok() {
-        let mut session =
-            Session::with_budget(shared.buffer.clone(), Arc::clone(&shared.policy), peer, &shared.budget);
+        let mut conversation = Conversation::with_budget(
+            shared.buffer.clone(),
+            Arc::clone(&shared.policy),
+            peer,
+            &shared.budget,
+        );
         // However it ends, it ends this connection and nothing else.
-        let _ended = serve_socket(socket, &mut session);
+        let _ended = serve_socket(socket, &mut conversation);
     }
     shared.peers().remove(&peer);
 }
@@ -359,7 +363,7 @@ fn addresses_of(host: &str) -> io::Result<Vec<SocketAddr>> {
 /// Threads that wait for connections at a time, per address.
 const IDLE_THREADS: u32 = 4;
 
-/// A session's needs are small; big things are on the heap.
+/// A conversation's needs are small; big things are on the heap.
 const STACK_BYTES: usize = 512 << 10;
 
 /// How long to leave descriptors time to become free.

@@ -1,11 +1,5 @@
 use super::ByteOrder;
 
-/// Length of the definition that begins every request and every reply.
-pub const DEFINITION_BYTES: usize = 8;
-
-/// The protocol's only version.
-const VERSION: u16 = 1;
-
 /// The first eight bytes of a message: what it is and how many bytes follow (spec: fieldtrip §2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Definition {
@@ -42,6 +36,12 @@ impl Definition {
         [v0, v1, c0, c1, n0, n1, n2, n3]
     }
 }
+
+/// Length of the definition that begins every request and every reply.
+pub const DEFINITION_BYTES: usize = 8;
+
+/// The protocol's only version.
+const VERSION: u16 = 1;
 
 #[cfg(test)]
 mod tests {

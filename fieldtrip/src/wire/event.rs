@@ -1,11 +1,5 @@
 use super::{ByteOrder, DataType, Fields, Malformed};
 
-/// Length of the fixed part of an event.
-pub const EVENT_BYTES: usize = 32;
-
-/// As the sample of an event that is sent: the server fills in the sample number of now.
-pub const NOW: i32 = -1;
-
 /// Something that happened at a sample, as a program writes it (spec: fieldtrip §8).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -203,6 +197,12 @@ fn take(body: &[u8], elements: u32, data_type: DataType) -> Result<(&[u8], &[u8]
     let length = u64::from(elements) * data_type.size() as u64;
     body.split_at_checked(usize::try_from(length).map_err(|_| Malformed)?).ok_or(Malformed)
 }
+
+/// Length of the fixed part of an event.
+pub const EVENT_BYTES: usize = 32;
+
+/// As the sample of an event that is sent: the server fills in the sample number of now.
+pub const NOW: i32 = -1;
 
 #[cfg(test)]
 mod tests {

@@ -2,12 +2,6 @@ use std::sync::Arc;
 
 use super::{ByteOrder, DataType, Fields, Malformed, Totals};
 
-/// Length of the fixed part of a header.
-pub const HEADER_BYTES: usize = 24;
-
-/// Length of the definition of a chunk.
-pub const CHUNK_BYTES: usize = 8;
-
 /// What the samples of a buffer are: how many channels, how often, of which type, and what else the writer
 /// wants readers to know (spec: fieldtrip §6).
 #[derive(Clone, Debug, PartialEq)]
@@ -253,6 +247,12 @@ pub fn swap_chunks(channel_count: u32, from: ByteOrder, to: ByteOrder, bytes: &m
 }
 
 const RESOLUTIONS: u32 = 3;
+
+/// Length of the fixed part of a header.
+pub const HEADER_BYTES: usize = 24;
+
+/// Length of the definition of a chunk.
+pub const CHUNK_BYTES: usize = 8;
 
 #[cfg(test)]
 mod tests {

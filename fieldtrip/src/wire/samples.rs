@@ -1,14 +1,5 @@
 use super::{ByteOrder, DataType, Fields, Malformed};
 
-/// Length of the definition in front of sample values.
-pub const SAMPLES_BYTES: usize = 16;
-
-/// As the end of a [`Selection`] of samples: up to the last one there is.
-pub const LAST: u32 = u32::MAX;
-
-/// As a threshold of a [`WaitRequest`]: do not wait for this.
-pub const NEVER: u32 = u32::MAX;
-
 /// The definition in front of sample values (spec: fieldtrip §7).
 ///
 /// - Shape: the values follow sample by sample: all channels of the first sample, then of the second.
@@ -156,6 +147,15 @@ fn pair(order: ByteOrder, first: u32, second: u32) -> [u8; 8] {
     let [e, f, g, h] = order.put_u32(second);
     [a, b, c, d, e, f, g, h]
 }
+
+/// Length of the definition in front of sample values.
+pub const SAMPLES_BYTES: usize = 16;
+
+/// As the end of a [`Selection`] of samples: up to the last one there is.
+pub const LAST: u32 = u32::MAX;
+
+/// As a threshold of a [`WaitRequest`]: do not wait for this.
+pub const NEVER: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {

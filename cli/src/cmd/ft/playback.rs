@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use schwann_fieldtrip::recording::{RecordedSession, play, sessions};
+use schwann_fieldtrip::recording::{RecordedAcquisition, acquisitions, play};
 
 use super::place::Place;
 use crate::exit::{Exit, Outcome, Problem};
@@ -31,18 +31,18 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let wrong = |error| Problem::Failed(format!("{error}"));
-    let folders = sessions(&arguments.folder).map_err(wrong)?;
+    let folders = acquisitions(&arguments.folder).map_err(wrong)?;
     let mut client = arguments.place.connect()?;
     for folder in folders {
-        let mut session = RecordedSession::open(&folder).map_err(wrong)?;
-        let (samples, events) = (session.sample_count(), session.events().len());
+        let mut acquisition = RecordedAcquisition::open(&folder).map_err(wrong)?;
+        let (samples, events) = (acquisition.sample_count(), acquisition.events().len());
         writeln!(
             io::stdout(),
             "{}: {}; {samples} samples, {events} events",
             folder.display(),
-            session.header()
+            acquisition.header()
         )?;
-        let played = play(&mut session, &mut client, arguments.speed, stop.flag()).map_err(wrong)?;
+        let played = play(&mut acquisition, &mut client, arguments.speed, stop.flag()).map_err(wrong)?;
         played.map_err(|error| arguments.place.problem(error))?;
         if stop.is_raised() {
             break;

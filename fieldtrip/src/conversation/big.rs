@@ -1,6 +1,6 @@
 //! Requests that do not fit into the input: gathered, read to where they stay, or read past.
 
-use super::{BLOCK_START, DEFINITION_BYTES, INPUT_BYTES, Request, Session, State, Turn};
+use super::{BLOCK_START, Conversation, ConversationState, DEFINITION_BYTES, INPUT_BYTES, Request, Turn};
 use crate::buffer::BULK_BYTES;
 use crate::store::Refused;
 use crate::wire::{Command, DataType, SAMPLES_BYTES, SamplesDefinition};
@@ -34,7 +34,7 @@ pub(super) struct Skip {
     block: Result<(SamplesDefinition, Vec<Vec<u8>>), Refused>,
 }
 
-impl Session {
+impl Conversation {
     pub(super) fn begin_bulk(&mut self, request: Request) -> Turn {
         let Some((_, payload)) = self.input.available().split_at_checked(DEFINITION_BYTES) else {
             return Turn::Starved;
@@ -58,14 +58,14 @@ impl Session {
                     piece_bytes,
                     surplus,
                 };
-                self.state = State::Filling(fill);
+                self.state = ConversationState::Filling(fill);
                 Turn::Again
             }
         }
     }
 
     pub(super) fn collect(&mut self) -> Turn {
-        let State::Collecting(collect) = &mut self.state else { return Turn::Again };
+        let ConversationState::Collecting(collect) = &mut self.state else { return Turn::Again };
         let length = collect.request.payload_bytes as usize;
         if collect.filled == collect.payload.len() && collect.filled < length {
             // Memory grows with what has arrived, not with what was announced.
@@ -80,14 +80,14 @@ impl Session {
             return if collect.filled < collect.payload.len() { Turn::Starved } else { Turn::Again };
         }
         let (request, mut payload) = (collect.request, core::mem::take(&mut collect.payload));
-        self.state = State::Idle;
+        self.state = ConversationState::Idle;
         self.answer(request, &mut payload);
         self.reserved.release();
         Turn::Again
     }
 
     pub(super) fn fill(&mut self) -> Turn {
-        let State::Filling(fill) = &mut self.state else { return Turn::Again };
+        let ConversationState::Filling(fill) = &mut self.state else { return Turn::Again };
         let taken = self.input.take_into(fill.space());
         fill.filled += taken;
         if !fill.space().is_empty() {
@@ -105,19 +105,20 @@ impl Session {
         }
         let pieces = core::mem::take(&mut fill.pieces);
         let skip = Skip { request: fill.request, left: fill.surplus, block: Ok((fill.block, pieces)) };
-        self.state = State::Skipping(skip);
+        self.state = ConversationState::Skipping(skip);
         Turn::Again
     }
 
     pub(super) fn skip(&mut self) -> Turn {
-        let State::Skipping(skip) = &mut self.state else { return Turn::Again };
+        let ConversationState::Skipping(skip) = &mut self.state else { return Turn::Again };
         let length = usize::try_from(skip.left).unwrap_or(usize::MAX).min(self.input.len());
         self.input.consume(length);
         skip.left -= length as u64;
         if skip.left > 0 {
             return Turn::Starved;
         }
-        let State::Skipping(skip) = core::mem::replace(&mut self.state, State::Idle) else {
+        let ConversationState::Skipping(skip) = core::mem::replace(&mut self.state, ConversationState::Idle)
+        else {
             return Turn::Again;
         };
         let outcome = skip.block.and_then(|(block, pieces)| self.adopt(skip.request, block, pieces));
@@ -141,7 +142,7 @@ impl Session {
     }
 
     pub(super) fn skip_and_refuse(&mut self, request: Request, left: u64, refused: Refused) -> Turn {
-        self.state = State::Skipping(Skip { request, left, block: Err(refused) });
+        self.state = ConversationState::Skipping(Skip { request, left, block: Err(refused) });
         Turn::Again
     }
 }

@@ -30,11 +30,11 @@ pub struct Buffer {
 
 struct Inner {
     made: Instant,
-    shared: Mutex<Shared>,
+    shared: Mutex<BufferContents>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct BufferContents {
     store: Store,
     waits: WaitSet,
     taps: Vec<TapSender>,
@@ -43,7 +43,7 @@ struct Shared {
 impl Buffer {
     /// An empty buffer.
     pub fn new(capacity: Capacity) -> Self {
-        let shared = Shared { store: Store::new(capacity), ..Shared::default() };
+        let shared = BufferContents { store: Store::new(capacity), ..BufferContents::default() };
         let (made, shared) = (Instant::now(), Mutex::new(shared));
         Self { inner: Arc::new(Inner { made, shared }) }
     }
@@ -116,7 +116,7 @@ impl Buffer {
     }
 
     #[inline]
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, BufferContents> {
         // Nothing under the lock leaves the store half changed; a panic elsewhere must not take the buffer along.
         self.inner.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -134,7 +134,7 @@ impl core::fmt::Debug for Buffer {
     }
 }
 
-impl Shared {
+impl BufferContents {
     fn tell(&mut self, change: Option<Change>) {
         if let Some(change) = change {
             self.taps.retain(|tap| tap.send(change.clone()));

@@ -6,36 +6,36 @@ use crate::store::Capacity;
 use crate::wire::{DataType, Event, Header, LAST, NEVER, SamplesDefinition, Selection, Totals};
 
 /// Feeds requests in pieces of a given size and gathers the replies; a wait that has to wait times out at once.
-fn exchange(session: &mut Session, mut requests: &[u8], piece: usize) -> (Vec<u8>, Step) {
+fn exchange(conversation: &mut Conversation, mut requests: &[u8], piece: usize) -> (Vec<u8>, Step) {
     let mut replies = Vec::new();
     loop {
-        match session.poll() {
-            Step::Read(_) if requests.is_empty() => return (replies, session.poll()),
+        match conversation.poll() {
+            Step::Read(_) if requests.is_empty() => return (replies, conversation.poll()),
             Step::Read(_) => {
-                let space = session.space();
+                let space = conversation.space();
                 let count = space.len().min(piece).min(requests.len());
-                assert!(count > 0, "the session wants to read but has no room");
+                assert!(count > 0, "the conversation wants to read but has no room");
                 space[..count].copy_from_slice(&requests[..count]);
-                session.filled(count);
+                conversation.filled(count);
                 requests = &requests[count..];
             }
             Step::Send => {
-                for part in session.parts() {
+                for part in conversation.parts() {
                     replies.extend_from_slice(&part);
                 }
-                session.sent();
+                conversation.sent();
             }
             Step::Wait(_) => {
-                let end = session.buffer().totals();
-                session.finish_wait(end);
+                let end = conversation.buffer().totals();
+                conversation.finish_wait(end);
             }
             Step::Close => return (replies, Step::Close),
         }
     }
 }
 
-fn session(policy: Policy) -> Session {
-    Session::new(Buffer::default(), Arc::new(policy), PeerId(0))
+fn conversation(policy: Policy) -> Conversation {
+    Conversation::new(Buffer::default(), Arc::new(policy), PeerId(0))
 }
 
 fn request(command: Command, order: ByteOrder, payload: &[u8]) -> Vec<u8> {
@@ -74,9 +74,9 @@ fn requests_are_understood_however_they_are_cut() {
     script.extend(request(Command::GetSamples, LITTLE, &Selection { begin: 0, end: 2 }.encode(LITTLE)));
     script.extend(request(Command::GetSamples, BIG, &Selection { begin: 1, end: 2 }.encode(BIG)));
     script.extend(request(Command::Wait, BIG, &[0; 12]));
-    let (whole, _) = exchange(&mut session(Policy::default()), &script, usize::MAX);
+    let (whole, _) = exchange(&mut conversation(Policy::default()), &script, usize::MAX);
     for piece in [1, 2, 3, 7, 24, 1000, 70_000] {
-        let (replies, step) = exchange(&mut session(Policy::default()), &script, piece);
+        let (replies, step) = exchange(&mut conversation(Policy::default()), &script, piece);
         assert_eq!(replies, whole, "in pieces of {piece}");
         assert_eq!(step, Step::Read(Progress::Between));
     }
@@ -100,37 +100,37 @@ fn announcements_beyond_reason_close_the_connection_before_memory_is_taken() {
         (Command::Wait, u32::MAX),
     ] {
         let announced = Definition { code: command.code(), order: LITTLE, payload_bytes: length }.encode();
-        let (replies, step) = exchange(&mut session(Policy::default()), &announced, 99);
+        let (replies, step) = exchange(&mut conversation(Policy::default()), &announced, 99);
         assert_eq!((replies.len(), step), (0, Step::Close), "{command:?}");
     }
     for unknown in [0, 0x0106, 0x0204, 0x0401, 0x0504, 0xFFFF] {
         let message = Definition { code: unknown, order: LITTLE, payload_bytes: 0 }.encode();
-        assert_eq!(exchange(&mut session(Policy::default()), &message, 99), (Vec::new(), Step::Close));
+        assert_eq!(exchange(&mut conversation(Policy::default()), &message, 99), (Vec::new(), Step::Close));
     }
 }
 
 #[test]
 fn a_refused_big_block_is_read_past_without_memory_and_answered() {
-    let mut session = session(Policy::default());
+    let mut conversation = conversation(Policy::default());
     let mut script = samples(LITTLE, 1, DataType::Uint8, &[0; 600_000]);
     script.extend(header(LITTLE, 1, DataType::Uint8));
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[1; 600_001]));
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[2; 600_000]));
-    let (replies, _) = exchange(&mut session, &script, 10_000);
+    let (replies, _) = exchange(&mut conversation, &script, 10_000);
     let codes = [0x0105, 0x0104, 0x0105, 0x0104].map(|code| reply(code, LITTLE)).concat();
     assert_eq!(replies, codes);
-    assert_eq!(session.buffer().totals().unwrap().samples, 600_000);
+    assert_eq!(conversation.buffer().totals().unwrap().samples, 600_000);
 }
 
 #[test]
 fn unfinished_requests_share_a_budget() {
     let limits = crate::Limits { unfinished_bytes: 100_000, ..crate::Limits::default() };
-    let mut session = session(Policy { limits, ..Policy::default() });
+    let mut conversation = conversation(Policy { limits, ..Policy::default() });
     let mut script = header(LITTLE, 1, DataType::Uint8);
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[0; 90_000]));
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[0; 90_000]));
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[0; 110_000]));
-    let (replies, step) = exchange(&mut session, &script, 10_000);
+    let (replies, step) = exchange(&mut conversation, &script, 10_000);
     assert_eq!((replies.len(), step), (24, Step::Close));
 }
 
@@ -139,15 +139,15 @@ fn a_reader_may_not_write() {
     let buffer = Buffer::default();
     buffer.put_header(Header::new(1, 1.0, DataType::Uint8)).unwrap();
     let policy = Arc::new(Policy { access: Access::ReadOnly, ..Policy::default() });
-    let mut session = Session::new(buffer, policy, PeerId(0));
+    let mut conversation = Conversation::new(buffer, policy, PeerId(0));
     let mut script = header(LITTLE, 2, DataType::Uint8);
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[1; 40_000]));
     script.extend(request(Command::FlushHeader, LITTLE, &[]));
     script.extend(request(Command::PutEventsUnanswered, LITTLE, &[]));
     script.extend(request(Command::GetSamples, LITTLE, &[]));
-    let (replies, _) = exchange(&mut session, &script, 1000);
+    let (replies, _) = exchange(&mut conversation, &script, 1000);
     assert_eq!(replies, [0x0105, 0x0105, 0x0305, 0x0205].map(|code| reply(code, LITTLE)).concat());
-    assert_eq!(session.buffer().header().unwrap().0.channel_count, 1);
+    assert_eq!(conversation.buffer().header().unwrap().0.channel_count, 1);
 }
 
 #[test]
@@ -160,11 +160,11 @@ fn a_gate_sees_every_request_and_can_refuse_it() {
         }
     }
     let log = Arc::new(Log(Mutex::default()));
-    let mut session = session(Policy { gate: Some(log.clone()), ..Policy::default() });
+    let mut conversation = conversation(Policy { gate: Some(log.clone()), ..Policy::default() });
     let mut script = header(LITTLE, 1, DataType::Uint8);
     script.extend(request(Command::GetHeader, LITTLE, &[]));
     script.extend(samples(LITTLE, 1, DataType::Uint8, &[0; 50_000]));
-    let (replies, _) = exchange(&mut session, &script, 1000);
+    let (replies, _) = exchange(&mut conversation, &script, 1000);
     assert_eq!(replies, [0x0104, 0x0205, 0x0104].map(|code| reply(code, LITTLE)).concat());
     let seen = log.0.lock().unwrap().clone();
     assert_eq!(seen, [(Command::PutHeader, 24), (Command::GetHeader, 0), (Command::PutSamples, 50_016)]);
@@ -179,37 +179,37 @@ fn long_replies_leave_in_windows_and_end_if_the_ring_overtakes_them() {
         let values: Vec<i16> = (0..100_000_u32).map(|n| n as i16).collect();
         buffer.put_samples(1, &values).unwrap();
         let policy = Arc::new(Policy { limits, ..Policy::default() });
-        let mut session = Session::new(buffer.clone(), policy, PeerId(0));
+        let mut conversation = Conversation::new(buffer.clone(), policy, PeerId(0));
         let everything =
             request(Command::GetSamples, order, &Selection { begin: 0, end: LAST }.encode(order));
-        let (replies, _) = exchange(&mut session, &everything, 99);
+        let (replies, _) = exchange(&mut conversation, &everything, 99);
         let mut back = replies[24..].to_vec();
         order.convert(2, &mut back);
         assert_eq!(back, bytemuck::cast_slice::<i16, u8>(&values));
-        let space = session.space();
+        let space = conversation.space();
         space[..everything.len()].copy_from_slice(&everything);
-        session.filled(everything.len());
-        assert_eq!(session.poll(), Step::Send);
+        conversation.filled(everything.len());
+        assert_eq!(conversation.poll(), Step::Send);
         buffer.put_samples(1, &values[..50_000]).unwrap();
-        session.sent();
-        assert_eq!(session.poll(), Step::Close);
+        conversation.sent();
+        assert_eq!(conversation.poll(), Step::Close);
     }
 }
 
 #[test]
 fn replies_to_pipelined_requests_leave_together() {
-    let mut session = session(Policy::default());
+    let mut conversation = conversation(Policy::default());
     let mut script = header(LITTLE, 1, DataType::Uint8);
     for _ in 0..100 {
         script.extend(samples(LITTLE, 1, DataType::Uint8, &[1, 2]));
     }
-    let space = session.space();
+    let space = conversation.space();
     space[..script.len()].copy_from_slice(&script);
-    session.filled(script.len());
-    assert_eq!(session.poll(), Step::Send);
-    assert_eq!(session.parts().iter().map(|part| part.len()).sum::<usize>(), 101 * 8);
-    session.sent();
-    assert_eq!(session.poll(), Step::Read(Progress::Between));
+    conversation.filled(script.len());
+    assert_eq!(conversation.poll(), Step::Send);
+    assert_eq!(conversation.parts().iter().map(|part| part.len()).sum::<usize>(), 101 * 8);
+    conversation.sent();
+    assert_eq!(conversation.poll(), Step::Read(Progress::Between));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn mutated_requests_neither_panic_nor_stall_nor_grow() {
     let buffer = Buffer::new(small);
     let policy = Arc::new(Policy::default());
     for _ in 0..3000 {
-        let mut session = Session::new(buffer.clone(), Arc::clone(&policy), PeerId(0));
+        let mut conversation = Conversation::new(buffer.clone(), Arc::clone(&policy), PeerId(0));
         let mut script = Vec::new();
         for _ in 0..random.below(6) + 1 {
             let mut message = seeds[random.below(seeds.len())].clone();
@@ -248,7 +248,7 @@ fn mutated_requests_neither_panic_nor_stall_nor_grow() {
             }
             script.extend(message);
         }
-        exchange(&mut session, &script, 1 + random.below(50_000));
+        exchange(&mut conversation, &script, 1 + random.below(50_000));
     }
     let (held, _) = buffer.header().map_or((0, ()), |(header, _)| (header.chunk_bytes.len(), ()));
     assert!(held <= 64 << 20);

@@ -36,11 +36,11 @@ use crate::wire::{
 pub enum Step {
     /// Close the connection.
     Close,
-    /// Read into [`Session::space`], then call [`Session::filled`].
+    /// Read into [`Conversation::space`], then call [`Conversation::filled`].
     Read(Progress),
-    /// Write [`Session::parts`], then call [`Session::sent`].
+    /// Write [`Conversation::parts`], then call [`Conversation::sent`].
     Send,
-    /// Wait, then call [`Session::finish_wait`].
+    /// Wait, then call [`Conversation::finish_wait`].
     Wait(WaitRequest),
 }
 
@@ -54,12 +54,12 @@ pub enum Progress {
 }
 
 /// One client's conversation with a buffer.
-pub struct Session {
+pub struct Conversation {
     buffer: Buffer,
     policy: Arc<Policy>,
     peer: PeerId,
     input: Input,
-    state: State,
+    state: ConversationState,
     reply: Reply,
     wake: Wake,
     reserved: Reservation,
@@ -67,7 +67,7 @@ pub struct Session {
 }
 
 #[derive(Debug)]
-enum State {
+enum ConversationState {
     Closed,
     Collecting(Collect),
     Filling(Fill),
@@ -84,7 +84,7 @@ enum Turn {
     Close,
 }
 
-impl Session {
+impl Conversation {
     /// A new client's conversation, with its own memory budget.
     pub fn new(buffer: Buffer, policy: Arc<Policy>, peer: PeerId) -> Self {
         let budget = Budget::new(policy.limits.unfinished_bytes);
@@ -102,7 +102,7 @@ impl Session {
             policy,
             peer,
             input: Input::new(),
-            state: State::Idle,
+            state: ConversationState::Idle,
             reply: Reply::default(),
             wake: Wake::default(),
             reserved: Reservation::nothing(budget),
@@ -117,12 +117,12 @@ impl Session {
                 return Step::Send;
             }
             let turn = match &self.state {
-                State::Closed => Turn::Close,
-                State::Collecting(_) => self.collect(),
-                State::Filling(_) => self.fill(),
-                State::Idle => self.begin(),
-                State::Skipping(_) => self.skip(),
-                State::Waiting(_, wait) => Turn::Wait(*wait),
+                ConversationState::Closed => Turn::Close,
+                ConversationState::Collecting(_) => self.collect(),
+                ConversationState::Filling(_) => self.fill(),
+                ConversationState::Idle => self.begin(),
+                ConversationState::Skipping(_) => self.skip(),
+                ConversationState::Waiting(_, wait) => Turn::Wait(*wait),
             };
             if matches!(turn, Turn::Again) {
                 continue;
@@ -144,23 +144,27 @@ impl Session {
     pub fn space(&mut self) -> &mut [u8] {
         let wanted = self.wanted();
         match &mut self.state {
-            State::Collecting(collect) => collect.payload.get_mut(collect.filled..).unwrap_or_default(),
-            State::Filling(fill) => fill.space(),
+            ConversationState::Collecting(collect) => {
+                collect.payload.get_mut(collect.filled..).unwrap_or_default()
+            }
+            ConversationState::Filling(fill) => fill.space(),
             // So that the values of the next big block can be read to where they stay.
-            State::Idle if self.is_bulk_expected && self.input.len() < BLOCK_START => {
+            ConversationState::Idle if self.is_bulk_expected && self.input.len() < BLOCK_START => {
                 let missing = BLOCK_START - self.input.len();
                 self.input.space(BLOCK_START).get_mut(..missing).unwrap_or_default()
             }
-            State::Idle => self.input.space(wanted),
-            State::Closed | State::Skipping(_) | State::Waiting(..) => self.input.space(SKIP_BYTES),
+            ConversationState::Idle => self.input.space(wanted),
+            ConversationState::Closed | ConversationState::Skipping(_) | ConversationState::Waiting(..) => {
+                self.input.space(SKIP_BYTES)
+            }
         }
     }
 
     /// Says that so many bytes were read into [`space`](Self::space).
     pub fn filled(&mut self, length: usize) {
         match &mut self.state {
-            State::Collecting(collect) => collect.filled += length,
-            State::Filling(fill) => fill.filled += length,
+            ConversationState::Collecting(collect) => collect.filled += length,
+            ConversationState::Filling(fill) => fill.filled += length,
             _ => self.input.filled(length),
         }
     }
@@ -174,24 +178,24 @@ impl Session {
     pub fn sent(&mut self) {
         drop(core::mem::take(&mut self.wake));
         if self.reply.sent(&self.buffer).is_err() {
-            self.state = State::Closed;
+            self.state = ConversationState::Closed;
         }
     }
 
     /// Answers the wait of [`Step::Wait`].
     pub fn finish_wait(&mut self, end: Result<crate::wire::Totals, Refused>) {
-        if let State::Waiting(order, _) = self.state {
+        if let ConversationState::Waiting(order, _) = self.state {
             match end {
                 Ok(totals) => self.reply.totals(order, totals),
                 Err(_) => self.reply.empty(Family::Wait.refused(), order),
             }
-            self.state = State::Idle;
+            self.state = ConversationState::Idle;
         }
     }
 
     /// Says that another thread has sent the reply to the wait.
     pub(crate) fn wait_was_told(&mut self) {
-        self.state = State::Idle;
+        self.state = ConversationState::Idle;
     }
 
     /// The buffer this client talks to.
@@ -212,7 +216,7 @@ impl Session {
     /// The byte order of the wait's reply, after [`Step::Wait`].
     pub(crate) fn wait_order(&self) -> ByteOrder {
         match self.state {
-            State::Waiting(order, _) => order,
+            ConversationState::Waiting(order, _) => order,
             _ => ByteOrder::NATIVE,
         }
     }
@@ -245,7 +249,7 @@ impl Session {
         if let Err(refused) = self.judge(request) {
             return self.skip_and_refuse(request, u64::from(payload_bytes), refused);
         }
-        self.state = State::Collecting(Collect { request, payload: Vec::new(), filled: 0 });
+        self.state = ConversationState::Collecting(Collect { request, payload: Vec::new(), filled: 0 });
         Turn::Again
     }
 
@@ -288,7 +292,7 @@ impl Session {
 
     fn progress(&self) -> Progress {
         match self.state {
-            State::Idle if self.input.len() == 0 => Progress::Between,
+            ConversationState::Idle if self.input.len() == 0 => Progress::Between,
             _ => Progress::Within,
         }
     }

@@ -1,6 +1,6 @@
 //! A request that has arrived: whether it may, what it does to the buffer, and what its client is told.
 
-use super::{Session, State};
+use super::{Conversation, ConversationState};
 use crate::policy::{Access, Verdict};
 use crate::store::Refused;
 use crate::wire::{
@@ -15,7 +15,7 @@ pub(super) struct Request {
     pub(super) payload_bytes: u32,
 }
 
-impl Session {
+impl Conversation {
     pub(super) fn answer(&mut self, request: Request, payload: &mut [u8]) {
         let outcome = self.judge(request).and_then(|()| self.carry_out(request, payload));
         match (request.command.family(), outcome) {
@@ -78,7 +78,7 @@ impl Session {
         if is_over {
             self.reply.totals(order, totals);
         } else {
-            self.state = State::Waiting(order, wait);
+            self.state = ConversationState::Waiting(order, wait);
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use play::sleep_until;
 pub use play::{Due, Item, Playback, Target, play};
-pub use reader::{RecordedSession, Timing, sessions};
+pub use reader::{RecordedAcquisition, Timing, acquisitions};
 pub use record::{record_buffer, record_follower};
 pub use writer::Recording;
 

@@ -1,4 +1,4 @@
-//! Servers: a session for each client, on a thread of its own.
+//! Servers: a conversation for each client, on a thread of its own.
 
 mod listen;
 
@@ -11,7 +11,7 @@ use std::time::Instant;
 pub use listen::{Server, Stats};
 
 use crate::buffer::Begun;
-use crate::session::{Progress, Session, Step};
+use crate::conversation::{Conversation, Progress, Step};
 use crate::socket::{Input, Socket};
 use crate::store::Refused;
 use crate::wait::{Signal, Sink, WaitEnd};
@@ -39,14 +39,14 @@ pub trait Stream {
 /// Serves one client over any byte stream until it goes.
 ///
 /// - Errors: those of the stream. A client that breaks the protocol is not an error; its service ends.
-pub fn serve_stream<S: Stream>(stream: &mut S, mut session: Session) -> io::Result<()> {
-    converse(stream, &mut session, |stream, session, wait| wait_asleep(stream, session, wait))
+pub fn serve_stream<S: Stream>(stream: &mut S, mut conversation: Conversation) -> io::Result<()> {
+    converse(stream, &mut conversation, |stream, conversation, wait| wait_asleep(stream, conversation, wait))
 }
 
 /// Serves one client over a socket until it goes.
-pub(crate) fn serve_socket(socket: &Arc<Socket>, session: &mut Session) -> io::Result<()> {
+pub(crate) fn serve_socket(socket: &Arc<Socket>, conversation: &mut Conversation) -> io::Result<()> {
     let mut stream = SocketStream { socket: Arc::clone(socket) };
-    converse(&mut stream, session, wait_watching)
+    converse(&mut stream, conversation, wait_watching)
 }
 
 /// Whether the conversation goes on.
@@ -58,12 +58,12 @@ enum Client {
 
 fn converse<S: Stream>(
     stream: &mut S,
-    session: &mut Session,
-    mut wait_for: impl FnMut(&mut S, &mut Session, WaitRequest) -> io::Result<Client>,
+    conversation: &mut Conversation,
+    mut wait_for: impl FnMut(&mut S, &mut Conversation, WaitRequest) -> io::Result<Client>,
 ) -> io::Result<()> {
     let mut is_drained = false;
     loop {
-        match session.poll() {
+        match conversation.poll() {
             Step::Close => return Ok(()),
             Step::Read(progress) => {
                 // Asked for only when the rest is not there yet: on every read it would halve the throughput of
@@ -71,26 +71,26 @@ fn converse<S: Stream>(
                 if progress == Progress::Within && is_drained {
                     stream.hurry();
                 }
-                let space = session.space();
+                let space = conversation.space();
                 let room = space.len();
                 let count = stream.read(space)?;
                 if count == 0 {
                     return Ok(());
                 }
                 is_drained = count < room;
-                session.filled(count);
+                conversation.filled(count);
             }
             Step::Send => {
-                stream.write(&mut session.parts())?;
-                if session.has_readers_to_tell() {
+                stream.write(&mut conversation.parts())?;
+                if conversation.has_readers_to_tell() {
                     // The writer may be waking up on this processor: it goes on before its readers do. In the everyday run this
                     // gains 36 % of a put (35 to 41; UNIX sockets, two readers) and 12 % of put to got (11 to 23; TCP, one reader).
                     thread::yield_now();
                 }
-                session.sent();
+                conversation.sent();
             }
             Step::Wait(wait) => {
-                if wait_for(stream, session, wait)? == Client::Gone {
+                if wait_for(stream, conversation, wait)? == Client::Gone {
                     return Ok(());
                 }
             }
@@ -99,21 +99,25 @@ fn converse<S: Stream>(
 }
 
 /// Waits without looking at the stream more than now and then.
-fn wait_asleep<S: Stream>(stream: &mut S, session: &mut Session, wait: WaitRequest) -> io::Result<Client> {
+fn wait_asleep<S: Stream>(
+    stream: &mut S,
+    conversation: &mut Conversation,
+    wait: WaitRequest,
+) -> io::Result<Client> {
     let told = Arc::new(Told::new(None));
-    let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
+    let Some(waiting) = begin(conversation, wait, &told) else { return Ok(Client::Here) };
     loop {
         if let Some(end) = told.end.get() {
-            session.finish_wait(*end);
+            conversation.finish_wait(*end);
             return Ok(Client::Here);
         }
         let left = waiting.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            time_out(session, &told, &waiting);
+            time_out(conversation, &told, &waiting);
             return Ok(Client::Here);
         }
         if !told.signal.sleep(left.min(LOOK_EVERY)) && stream.is_gone() {
-            let _told_or_not = session.buffer().cancel_wait(waiting.id);
+            let _told_or_not = conversation.buffer().cancel_wait(waiting.id);
             return Ok(Client::Gone);
         }
     }
@@ -122,52 +126,56 @@ fn wait_asleep<S: Stream>(stream: &mut S, session: &mut Session, wait: WaitReque
 /// Waits with an eye on the socket, so that the wait ends with the client. The writer whose data end the
 /// wait sends the reply, straight from its own thread: in the everyday run this gains 18 % of the server's processor time
 /// (16 to 20; two readers) and 7 % of put to got (5 to 13; one reader). See docs/decisions/fieldtrip-waking.md.
-fn wait_watching(stream: &mut SocketStream, session: &mut Session, wait: WaitRequest) -> io::Result<Client> {
+fn wait_watching(
+    stream: &mut SocketStream,
+    conversation: &mut Conversation,
+    wait: WaitRequest,
+) -> io::Result<Client> {
     // Where sending could block, this thread has to do it.
-    if session.has_input() || !stream.can_be_answered_by_others() {
-        return wait_asleep(stream, session, wait);
+    if conversation.has_input() || !stream.can_be_answered_by_others() {
+        return wait_asleep(stream, conversation, wait);
     }
-    let told = Arc::new(Told::new(Some((Arc::clone(&stream.socket), session.wait_order()))));
-    let Some(waiting) = begin(session, wait, &told) else { return Ok(Client::Here) };
-    let outcome = watch_client(stream, session, &told, &waiting);
+    let told = Arc::new(Told::new(Some((Arc::clone(&stream.socket), conversation.wait_order()))));
+    let Some(waiting) = begin(conversation, wait, &told) else { return Ok(Client::Here) };
+    let outcome = watch_client(stream, conversation, &told, &waiting);
     if !matches!(outcome, Ok(Client::Here)) {
         // However the client went: a wait that is left behind keeps the socket until data are put.
-        let _told_or_not = session.buffer().cancel_wait(waiting.id);
+        let _told_or_not = conversation.buffer().cancel_wait(waiting.id);
     }
     outcome
 }
 
 fn watch_client(
     stream: &mut SocketStream,
-    session: &mut Session,
+    conversation: &mut Conversation,
     told: &Told,
     waiting: &Waiting,
 ) -> io::Result<Client> {
     loop {
         let left = waiting.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            time_out(session, told, waiting);
+            time_out(conversation, told, waiting);
             return Ok(Client::Here);
         }
         if stream.socket.await_input(Some(left))? == Input::TimedOut {
             continue;
         }
-        let count = stream.socket.read(session.space())?;
+        let count = stream.socket.read(conversation.space())?;
         if count == 0 {
             return Ok(Client::Gone);
         }
-        session.filled(count);
+        conversation.filled(count);
         // Either the client has its reply and goes on, or it sends on without waiting for it.
         while !told.signal.sleep(waiting.deadline.saturating_duration_since(Instant::now()).min(LOOK_EVERY)) {
             if stream.is_gone() {
                 return Ok(Client::Gone);
             }
             if Instant::now() >= waiting.deadline {
-                time_out(session, told, waiting);
+                time_out(conversation, told, waiting);
                 return Ok(Client::Here);
             }
         }
-        session.wait_was_told();
+        conversation.wait_was_told();
         return Ok(Client::Here);
     }
 }
@@ -178,33 +186,33 @@ struct Waiting {
     deadline: Instant,
 }
 
-fn begin(session: &mut Session, wait: WaitRequest, told: &Arc<Told>) -> Option<Waiting> {
+fn begin(conversation: &mut Conversation, wait: WaitRequest, told: &Arc<Told>) -> Option<Waiting> {
     let deadline = Instant::now() + Duration::from_millis(wait.timeout_ms.into());
-    let begun = session.buffer().begin_wait(wait, || Arc::clone(told));
+    let begun = conversation.buffer().begin_wait(wait, || Arc::clone(told));
     match begun {
         Ok(Begun::Waiting(id)) => Some(Waiting { id, deadline }),
         Ok(Begun::Over(totals)) => {
-            session.finish_wait(Ok(totals));
+            conversation.finish_wait(Ok(totals));
             None
         }
         Err(refused) => {
-            session.finish_wait(Err(refused));
+            conversation.finish_wait(Err(refused));
             None
         }
     }
 }
 
-fn time_out(session: &mut Session, told: &Told, waiting: &Waiting) {
-    let cancelled = session.buffer().cancel_wait(waiting.id);
+fn time_out(conversation: &mut Conversation, told: &Told, waiting: &Waiting) {
+    let cancelled = conversation.buffer().cancel_wait(waiting.id);
     if let Some(end) = cancelled {
-        session.finish_wait(end);
+        conversation.finish_wait(end);
         return;
     }
     // A thread is telling it at this moment.
     while !told.signal.sleep(LOOK_EVERY) {}
     match told.end.get() {
-        Some(end) if told.courier.is_none() => session.finish_wait(*end),
-        _ => session.wait_was_told(),
+        Some(end) if told.courier.is_none() => conversation.finish_wait(*end),
+        _ => conversation.wait_was_told(),
     }
 }
 
@@ -309,9 +317,9 @@ mod tests {
         let socket = Arc::new(Socket::Tcp(listener.accept().expect("the connection").0));
         let buffer = Buffer::default();
         buffer.put_header(Header::new(1, 250.0, DataType::Float32)).expect("a header");
-        let mut session = Session::new(buffer.clone(), Arc::new(Policy::default()), PeerId(1));
+        let mut conversation = Conversation::new(buffer.clone(), Arc::new(Policy::default()), PeerId(1));
         let served = Arc::clone(&socket);
-        let serving = thread::spawn(move || serve_socket(&served, &mut session).is_err());
+        let serving = thread::spawn(move || serve_socket(&served, &mut conversation).is_err());
 
         let order = ByteOrder::Little;
         let definition = Definition { code: Command::Wait.code(), order, payload_bytes: 12 };

@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use schwann_fieldtrip::session::{Session, Step};
+use schwann_fieldtrip::conversation::{Conversation, Step};
 use schwann_fieldtrip::{Buffer, Capacity, Limits, PeerId, Policy};
 
 static POLICY: LazyLock<Arc<Policy>> = LazyLock::new(|| {
@@ -24,25 +24,25 @@ fuzz_target!(|input: &[u8]| {
 /// The replies; a wait that has to wait times out at once.
 fn exchange(mut requests: &[u8], piece: usize) -> Vec<u8> {
     let capacity = Capacity { samples: 1000, wide_bytes: 100_000, events: 10, event_bytes: 10_000 };
-    let mut session = Session::new(Buffer::new(capacity), Arc::clone(&POLICY), PeerId(0));
+    let mut conversation = Conversation::new(Buffer::new(capacity), Arc::clone(&POLICY), PeerId(0));
     let mut replies = Vec::new();
     loop {
-        match session.poll() {
+        match conversation.poll() {
             Step::Read(_) if requests.is_empty() => return replies,
             Step::Read(_) => {
-                let space = session.space();
+                let space = conversation.space();
                 let count = space.len().min(piece).min(requests.len());
                 space[..count].copy_from_slice(&requests[..count]);
-                session.filled(count);
+                conversation.filled(count);
                 requests = &requests[count..];
             }
             Step::Send => {
-                session.parts().iter().for_each(|part| replies.extend_from_slice(part));
-                session.sent();
+                conversation.parts().iter().for_each(|part| replies.extend_from_slice(part));
+                conversation.sent();
             }
             Step::Wait(_) => {
-                let end = session.buffer().totals();
-                session.finish_wait(end);
+                let end = conversation.buffer().totals();
+                conversation.finish_wait(end);
             }
             Step::Close => return replies,
         }
