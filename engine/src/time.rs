@@ -10,8 +10,7 @@ use schwann_session::UnixSeconds;
 /// - Units: seconds; the epoch is that of the system's steady clock (usually the last start of the
 ///   computer), equal to the one of liblsl, so that programs with either library can compare stamps.
 /// - Source: equals liblsl `lsl_local_clock`. Linux and other Unix: `CLOCK_MONOTONIC`. macOS:
-///   `CLOCK_MONOTONIC_RAW`, which goes on during sleep, unlike [`std::time::Instant`]. Elsewhere: a steady
-///   clock that starts at the first call, whose stamps are comparable within one process alone.
+///   `CLOCK_MONOTONIC_RAW`, which goes on during sleep, unlike [`std::time::Instant`]. Windows: the performance counter.
 #[inline]
 pub fn local_clock() -> f64 {
     let (seconds, nanoseconds) = read();
@@ -55,12 +54,16 @@ fn read() -> (i64, i64) {
     (now.tv_sec(), now.tv_nsec())
 }
 
-#[cfg(not(unix))]
+/// The performance counter, which the steady clock of the original counts as well.
+#[cfg(windows)]
+#[inline]
 fn read() -> (i64, i64) {
-    use std::{sync::OnceLock, time::Instant};
-    static START: OnceLock<Instant> = OnceLock::new();
-    let elapsed = START.get_or_init(Instant::now).elapsed();
-    (elapsed.as_secs() as i64, i64::from(elapsed.subsec_nanos()))
+    static FREQUENCY: std::sync::LazyLock<i64> = std::sync::LazyLock::new(|| {
+        winsafe::QueryPerformanceFrequency().expect("every Windows since XP has this counter")
+    });
+    let (count, frequency) = (winsafe::QueryPerformanceCounter().unwrap_or_default(), *FREQUENCY);
+    // Seconds apart from the rest, so that the product stays in range.
+    (count / frequency, count % frequency * 1_000_000_000 / frequency)
 }
 
 #[cfg(test)]

@@ -2,12 +2,8 @@
 
 use alloc::sync::Arc;
 use core::time::Duration;
+use std::io::ErrorKind;
 use std::time::Instant;
-
-use rustix::event::PollFlags;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
-use rustix::net::sockopt::Timeout;
 
 use schwann_proto::wire::archive::Archive;
 use schwann_session::LayerError;
@@ -15,11 +11,8 @@ use schwann_session::LayerError;
 use super::queue::Block;
 use crate::log;
 use crate::net::link::Link;
+use crate::net::sys::WaitingReceive;
 use crate::security::link::{Flow, Opener, RECEIVE_LEN};
-
-/// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
-/// timer tick, so the last stretch is waited for with `poll`.
-const SHORTEST_BLOCKING_WAIT: Duration = Duration::from_millis(64);
 
 /// How a receive ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -97,7 +90,7 @@ pub(crate) struct Receiver {
     staging: Option<Staging>,
     /// Which connection of the inlet this is.
     pub(crate) epoch: u64,
-    reader: Reader,
+    reader: WaitingReceive,
 }
 
 impl Receiver {
@@ -109,7 +102,7 @@ impl Receiver {
             has_ended: false,
             is_alone: false,
         });
-        Self { link, staging, epoch, reader: Reader::default() }
+        Self { link, staging, epoch, reader: WaitingReceive::default() }
     }
 
     /// Takes bytes that were opened before this receiver was made.
@@ -127,7 +120,7 @@ impl Receiver {
     pub(crate) fn receive(&mut self, block: &mut Block, wait: Wait) -> Received {
         let Self { link, staging, reader, .. } = self;
         let Some(staging) = staging else {
-            let received = reader.receive(link, block.room(), wait);
+            let received = receive(link, reader, block.room(), wait);
             if let Received::Bytes(count) = received {
                 block.add(count);
             }
@@ -137,59 +130,31 @@ impl Receiver {
     }
 }
 
-/// How a socket is waited on.
-#[derive(Default)]
-struct Reader {
-    /// The receive timeout that the socket has now.
-    socket_timeout: Option<Duration>,
-}
-
-impl Reader {
-    /// Receives once into `room`, waiting for the first byte as long as `wait` says.
-    fn receive(&mut self, link: &Link, room: &mut [u8], wait: Wait) -> Received {
-        loop {
-            let left = wait.left();
-            let flags = match left {
-                Some(left) if left < SHORTEST_BLOCKING_WAIT => {
-                    if !left.is_zero() && !link.wait_ready(PollFlags::IN, left) {
-                        return Received::Nothing;
-                    }
-                    RecvFlags::DONTWAIT
-                }
-                left => {
-                    self.set_timeout(link, left);
-                    RecvFlags::empty()
-                }
-            };
-            match rustix::net::recv(link.socket(), &mut *room, flags) {
-                Ok((_, 0)) => return Received::Broken,
-                Ok((_, count)) => return Received::Bytes(count),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if wait.is_over() => return Received::Nothing,
-                Err(Errno::AGAIN) => {}
-                Err(_) => return Received::Broken,
-            }
-        }
-    }
-
-    /// Lets a blocking receive return no later than after `left`; a coarse value serves, because the
-    /// rest is waited for again, and saves a system call when the next wait is alike.
-    fn set_timeout(&mut self, link: &Link, left: Option<Duration>) {
-        let wanted = left.map(|left| {
-            let exponent = left.as_millis().max(1).ilog2();
-            Duration::from_millis(1 << (exponent - 1).min(30))
-        });
-        if wanted != self.socket_timeout
-            && rustix::net::sockopt::set_socket_timeout(link.socket(), Timeout::Recv, wanted).is_ok()
-        {
-            self.socket_timeout = wanted;
+/// Receives once into `room`, waiting for the first byte as long as `wait` says.
+fn receive(link: &Link, reader: &mut WaitingReceive, room: &mut [u8], wait: Wait) -> Received {
+    loop {
+        match reader.receive(link.socket(), room, wait.left()) {
+            Ok(0) => return Received::Broken,
+            Ok(count) => return Received::Bytes(count),
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted => {}
+                ErrorKind::WouldBlock if wait.is_over() => return Received::Nothing,
+                ErrorKind::WouldBlock => {}
+                _ => return Received::Broken,
+            },
         }
     }
 }
 
 impl Staging {
     /// As [`Receiver::receive`].
-    fn receive(&mut self, link: &Link, reader: &mut Reader, block: &mut Block, wait: Wait) -> Received {
+    fn receive(
+        &mut self,
+        link: &Link,
+        reader: &mut WaitingReceive,
+        block: &mut Block,
+        wait: Wait,
+    ) -> Received {
         if !self.pending.plain.is_empty() {
             return self.pending.fill(block, 0);
         } else if self.has_ended {
@@ -199,8 +164,8 @@ impl Staging {
             sealing.prepare_open();
         }
         let (received, is_placed) = match self.place(block) {
-            Some(room) => (reader.receive(link, room, wait), true),
-            None => (reader.receive(link, self.opener.room(), wait), false),
+            Some(room) => (receive(link, reader, room, wait), true),
+            None => (receive(link, reader, self.opener.room(), wait), false),
         };
         match received {
             Received::Bytes(count) if is_placed => self.accept_placed(link, count, block),

@@ -7,9 +7,6 @@ use core::time::Duration;
 use std::io;
 use std::time::Instant;
 
-use rustix::event::PollFlags;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
 use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::StreamInfo;
 use schwann_proto::wire::archive::Archive;
@@ -19,6 +16,7 @@ use schwann_proto::wire::test_pattern::{self, Mismatch};
 use schwann_session::{Initiator, Progress, Refusal, Suite};
 
 use crate::net::link::Link;
+use crate::net::sys::{self, Ready};
 use crate::security::Member;
 use crate::security::journal::{self, Side};
 use crate::security::link::{Flow, Opener, Peer, Sealing};
@@ -81,14 +79,7 @@ impl HandshakeError {
     /// Whether this computer, not the outlet, is the reason: it has no descriptors or memory left.
     pub(crate) fn is_shortage(&self) -> bool {
         let Self::Connection(error) = self else { return false };
-        let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-        shortages.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-    }
-}
-
-impl From<Errno> for HandshakeError {
-    fn from(errno: Errno) -> Self {
-        Self::Connection(errno.into())
+        sys::is_shortage(error)
     }
 }
 
@@ -125,7 +116,7 @@ pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Link, HandshakeError> {
         // been acknowledged. Without it the connection works as well.
         let _ = socket.set_tcp_nodelay(true);
         match socket.connect(&address.into()) {
-            Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
+            Err(error) if !sys::is_in_progress(&error) => Err(error),
             _ => Ok(Link::tcp(socket, address)),
         }
     };
@@ -189,12 +180,12 @@ fn has_room_for_pattern(info: &StreamInfo) -> bool {
 
 fn finish_connecting(link: &Link, deadline: Instant) -> Result<(), HandshakeError> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if !link.wait_ready(PollFlags::OUT, left) {
+    if !link.wait_until(Ready::ToSend, left) {
         return Err(HandshakeError::Slow);
     }
     let socket = link.socket();
     match socket.take_error().and_then(|error| error.map_or(Ok(()), Err)) {
-        Ok(()) => socket.set_nonblocking(false).map_err(HandshakeError::Connection),
+        Ok(()) => sys::finish_connecting(socket).map_err(HandshakeError::Connection),
         Err(error) => Err(HandshakeError::Connection(error)),
     }
 }
@@ -285,7 +276,7 @@ pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Resul
     // The list goes out with what is sent next, which is nothing else.
     while link.has_unsent() {
         let left = deadline.saturating_duration_since(Instant::now());
-        if link.send(core::iter::empty()).failed || !link.wait_ready(PollFlags::OUT, left) {
+        if link.send(core::iter::empty()).failed || !link.wait_until(Ready::ToSend, left) {
             return Err(HandshakeError::Slow);
         }
     }
@@ -412,13 +403,13 @@ impl Conversation<'_> {
     fn receive(&self, buffer: &mut [u8]) -> Result<usize, HandshakeError> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || !self.link.wait_ready(PollFlags::IN, left) {
+            if left.is_zero() || !self.link.wait_until(Ready::ToReceive, left) {
                 return Err(HandshakeError::Slow);
             }
-            match rustix::net::recv(self.link.socket(), &mut *buffer, RecvFlags::DONTWAIT) {
-                Ok((_, count)) => return Ok(count),
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
+            match self.link.receive_now(buffer) {
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(HandshakeError::Connection(error)),
             }
         }
     }

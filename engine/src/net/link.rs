@@ -5,17 +5,15 @@
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::io::IoSlice;
+use std::io::{ErrorKind, IoSlice};
 use std::net::Shutdown;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags};
 use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
 use socket2::Socket;
 
+use super::sys::{self, Ready};
 use crate::place::Place;
 use crate::security::link::{Outgoing, Peer, Sealing};
 
@@ -70,6 +68,7 @@ impl Link {
     }
 
     fn new(socket: Socket, place: Place) -> Self {
+        sys::prepare(&socket);
         Self { socket, place, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
     }
 
@@ -250,37 +249,33 @@ impl Link {
             let progress = self.send(core::iter::once(bytes.get(taken..).unwrap_or_default()));
             taken += progress.taken;
             let left = deadline.saturating_duration_since(Instant::now());
-            let late = progress.blocked && !self.wait_ready(PollFlags::OUT, left);
+            let late = progress.blocked && !self.wait_until(Ready::ToSend, left);
             if !progress.blocked || progress.failed || late {
                 return Progress { taken, blocked: false, failed: progress.failed || late };
             }
         }
     }
 
-    /// Waits until the socket is ready for `what`, or broken; says no after `left`.
-    pub(crate) fn wait_ready(&self, what: PollFlags, left: Duration) -> bool {
-        let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
-        let mut ready = [PollFd::new(&self.socket, what)];
-        // An interrupted wait counts as ready: the caller tries, and waits again.
-        !matches!(rustix::event::poll(&mut ready, Some(&left)), Ok(0))
+    /// Waits until the socket is `ready`, or broken; says no after `left`.
+    pub(crate) fn wait_until(&self, ready: Ready, left: Duration) -> bool {
+        sys::wait(&self.socket, ready, left)
+    }
+
+    /// Receives what is there; 0 bytes are the end.
+    ///
+    /// - Errors: [`ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
+    pub(crate) fn receive_now(&self, room: &mut [u8]) -> std::io::Result<usize> {
+        sys::receive_now(&self.socket, room)
     }
 
     /// One `send`, without a signal if the peer is gone: the program around us may not ignore SIGPIPE.
     fn send_vector(&self, vector: &[IoSlice<'_>], len: usize, progress: &mut Progress) -> usize {
-        let flags = SendFlags::DONTWAIT | NO_SIGNAL;
-        let sent = loop {
-            let sent = match vector {
-                [one] => rustix::net::send(&self.socket, one, flags),
-                many => rustix::net::sendmsg(&self.socket, many, &mut SendAncillaryBuffer::default(), flags),
-            };
-            match sent {
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break 0,
-                Ok(sent) => break sent,
-                Err(_) => {
-                    progress.failed = true;
-                    return 0;
-                }
+        let sent = match sys::send(&self.socket, vector) {
+            Ok(sent) => sent,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(_) => {
+                progress.failed = true;
+                return 0;
             }
         };
         progress.blocked = sent < len;
@@ -290,17 +285,8 @@ impl Link {
 
 /// Waits until at least one of the links can be sent to, or `left` is over.
 pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left: Duration) {
-    let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
-    let mut sockets: Vec<_> = links.map(|link| PollFd::new(&link.socket, PollFlags::OUT)).collect();
-    // Whatever ended the wait shows when the caller tries.
-    let _ = rustix::event::poll(&mut sockets, Some(&left));
+    sys::wait_any_to_send(links.map(Link::socket), left);
 }
-
-/// `MSG_NOSIGNAL`, where there is one; Apple's systems have an option of the socket instead, and Windows no such signal.
-#[cfg(not(any(target_vendor = "apple", windows)))]
-const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
-#[cfg(any(target_vendor = "apple", windows))]
-const NO_SIGNAL: SendFlags = SendFlags::empty();
 
 #[cfg(test)]
 mod tests {

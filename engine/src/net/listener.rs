@@ -1,9 +1,10 @@
 //! Where clients of an outlet come in: over TCP, or by the local transport.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 
+use mio::event::Source;
 use mio::net::TcpListener;
+use mio::{Interest, Registry, Token};
 
 use super::link::Link;
 use super::local::LocalListener;
@@ -45,11 +46,25 @@ impl Listener {
     }
 }
 
-impl AsRawFd for Listener {
-    fn as_raw_fd(&self) -> RawFd {
+impl Listener {
+    fn source(&mut self) -> &mut dyn Source {
         match self {
-            Self::Local(listener) => listener.as_raw_fd(),
-            Self::Tcp(listener) => listener.as_raw_fd(),
+            Self::Local(listener) => listener,
+            Self::Tcp(listener) => listener,
         }
+    }
+}
+
+impl Source for Listener {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.source().register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.source().reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        self.source().deregister(registry)
     }
 }

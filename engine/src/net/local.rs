@@ -13,9 +13,12 @@
 use core::net::SocketAddr;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 
+use mio::event::Source;
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Uid, geteuid};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -61,9 +64,17 @@ impl LocalListener {
     }
 }
 
-impl AsRawFd for LocalListener {
-    fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+impl Source for LocalListener {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        SourceFd(&self.socket.as_raw_fd()).register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        SourceFd(&self.socket.as_raw_fd()).reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        SourceFd(&self.socket.as_raw_fd()).deregister(registry)
     }
 }
 

@@ -3,8 +3,9 @@
 use core::convert::Infallible;
 use core::net::SocketAddr;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 
+use mio::event::Source;
+use mio::{Interest, Registry, Token};
 use socket2::Socket;
 
 /// A listener of which there is none.
@@ -22,8 +23,16 @@ impl LocalListener {
     }
 }
 
-impl AsRawFd for LocalListener {
-    fn as_raw_fd(&self) -> RawFd {
+impl Source for LocalListener {
+    fn register(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    fn reregister(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    fn deregister(&mut self, _: &Registry) -> io::Result<()> {
         match self.0 {}
     }
 }

@@ -3,12 +3,9 @@
 use std::io;
 use std::time::Instant;
 
-use rustix::event::PollFlags;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
-
 use super::handshake::HandshakeError;
 use crate::net::link::Link;
+use crate::net::sys::Ready;
 use crate::security::link::{Flow, Opener, Sealing};
 
 /// Bytes of one read.
@@ -35,12 +32,12 @@ impl Asking<'_> {
         }
         let mut buffer = [0; READ_LEN];
         while answer.len() < self.limit {
-            if left().is_zero() || !self.link.wait_ready(PollFlags::IN, left()) {
+            if left().is_zero() || !self.link.wait_until(Ready::ToReceive, left()) {
                 return Err(HandshakeError::Slow);
             }
-            match rustix::net::recv(self.link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
-                Ok((_, 0)) => return Ok(()),
-                Ok((_, count)) => {
+            match self.link.receive_now(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => {
                     let arrived = buffer.get(..count).unwrap_or_default();
                     match self.opener.open(self.link.sealing(), arrived, answer) {
                         Ok(Flow::Goes) => {}
@@ -52,8 +49,8 @@ impl Asking<'_> {
                         }
                     }
                 }
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(HandshakeError::Connection(error)),
             }
         }
         Err(HandshakeError::Malformed)

@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::{
     config::{Config, PortFallback},
     log,
-    net::interfaces::Interfaces,
+    net::{interfaces::Interfaces, sys},
 };
 
 /// The sockets of one outlet.
@@ -293,7 +293,7 @@ impl Memberships<'_> {
     fn join(&mut self, group: IpAddr, interface: Interface) -> io::Result<()> {
         let last = self.sockets.last().ok_or(io::ErrorKind::NotConnected)?;
         match join(last, group, interface) {
-            Err(error) if is_membership_limit(&error) => {
+            Err(error) if sys::is_membership_limit(&error) => {
                 self.add_socket()?;
                 let fresh = self.sockets.last().ok_or(io::ErrorKind::NotConnected)?;
                 join(fresh, group, interface)
@@ -306,7 +306,7 @@ impl Memberships<'_> {
 
     fn add_socket(&mut self) -> io::Result<()> {
         let socket = new_socket(self.version, Type::DGRAM)?;
-        share_port(&socket)?;
+        sys::share_port(&socket)?;
         socket.bind(&SocketAddr::new(self.address, self.config.ports.multicast).into())?;
         set_hops_of(&socket, self.version, self.config.multicast.ttl)?;
         self.sockets.push(socket);
@@ -343,27 +343,6 @@ fn join(socket: &Socket, group: IpAddr, interface: Interface) -> io::Result<()> 
         (IpAddr::V6(group), Interface::V6(index)) => socket.join_multicast_v6(&group, index),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
-}
-
-/// Whether joining failed because the socket has as many groups as the system permits (20 on Linux).
-fn is_membership_limit(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    let limit = rustix::io::Errno::NOBUFS.raw_os_error();
-    #[cfg(not(unix))]
-    let limit = WSAENOBUFS;
-    error.raw_os_error() == Some(limit)
-}
-
-#[cfg(not(unix))]
-const WSAENOBUFS: i32 = 10055;
-
-/// Lets several programs have the discovery port.
-fn share_port(socket: &Socket) -> io::Result<()> {
-    socket.set_reuse_address(true)?;
-    // BSD and macOS want both options. On Linux the second one would distribute unicast among the sockets.
-    #[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "netbsd", target_os = "openbsd"))]
-    socket.set_reuse_port(true)?;
-    Ok(())
 }
 
 fn set_hops_of(socket: &Socket, version: IpVersion, ttl: u8) -> io::Result<()> {

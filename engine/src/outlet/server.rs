@@ -8,12 +8,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::os::fd::AsRawFd;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Registry, Token, Waker};
+use mio::{Events, Interest, Poll, Token, Waker};
 use schwann_proto::stream_info::{IpVersion, OutletIdentity, StreamInfo};
 use schwann_proto::wire::sample::Layout;
 use schwann_session::{HalfOpenLimits, Roles};
@@ -28,6 +26,7 @@ use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
+use crate::net::sys;
 use crate::place::Place;
 use crate::security::{Policy, Watcher, policy};
 use crate::{Error, local_clock, log};
@@ -96,12 +95,12 @@ pub(super) fn start(
 fn describe(info: &StreamInfo, config: &Config, sockets: &OutletSockets) -> Result<StreamInfo, Error> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|_| Error::System("random numbers"))?;
-    let hostname = rustix::system::uname();
+    let hostname = sys::host_name();
     let mut info = info.for_outlet(&OutletIdentity {
         session_id: config.lab.session_id.as_bytes(),
         random,
         created_at: local_clock(),
-        hostname: hostname.nodename().to_bytes(),
+        hostname: &hostname,
     });
     info.set_version(config.tuning.protocol_version);
     info.set_ports(IpVersion::V4, sockets.ports.v4_data, sockets.ports.v4_service);
@@ -138,10 +137,9 @@ impl Server {
         if shared.config.permits_local_socket() {
             listeners.extend(Listener::local(&shared.advertisement.info().uid().to_string(), ports));
         }
-        for (index, listener) in listeners.iter().enumerate() {
-            let source = &mut SourceFd(&listener.as_raw_fd());
+        for (index, listener) in listeners.iter_mut().enumerate() {
             poll.registry()
-                .register(source, Token(LISTENERS + index), Interest::READABLE)
+                .register(listener, Token(LISTENERS + index), Interest::READABLE)
                 .map_err(refused)?;
         }
         let mut responder =
@@ -260,9 +258,8 @@ impl Server {
         let Stuck { blocked, failed } = self.shared.fanout.stuck();
         for (token, conversation) in &mut self.conversations {
             if let Some(interest) = conversation.changed_interest(&blocked) {
-                let fd = conversation.link().socket().as_raw_fd();
                 // Fails only when memory is short; then the next wake-up finds what there is to do.
-                let _ = self.poll.registry().reregister(&mut SourceFd(&fd), Token(*token), interest);
+                let _ = self.poll.registry().reregister(conversation.watched(), Token(*token), interest);
             }
         }
         self.part_from_broken(&failed);
@@ -270,7 +267,8 @@ impl Server {
 
     fn accept(&mut self, index: usize) {
         while let Some(listener) = self.listeners.get(index) {
-            let link = match listener.accept() {
+            let client = listener.accept().and_then(|link| Conversation::new(link, &self.shared.config));
+            let mut conversation = match client {
                 Ok(client) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
@@ -280,11 +278,11 @@ impl Server {
                     return;
                 }
             };
-            self.make_room(link.place());
+            self.make_room(conversation.link().place());
             let token = self.next_connection;
             self.next_connection += 1;
-            let conversation = Conversation::new(link, &self.shared.config);
-            if register(self.poll.registry(), &conversation, token) {
+            let interest = conversation.interest();
+            if self.poll.registry().register(conversation.watched(), Token(token), interest).is_ok() {
                 self.conversations.insert(token, conversation);
             }
         }
@@ -310,6 +308,10 @@ impl Server {
         }
         if next == Next::Part {
             self.part(token);
+        } else if sys::POLLER_IS_ASKED_EACH_TIME {
+            let interest = conversation.interest();
+            // As in `send_on`.
+            let _ = self.poll.registry().reregister(conversation.watched(), Token(token), interest);
         }
     }
 
@@ -339,16 +341,15 @@ impl Server {
     }
 
     fn part(&mut self, token: usize) {
-        let Some(conversation) = self.conversations.remove(&token) else { return };
+        let Some(mut conversation) = self.conversations.remove(&token) else { return };
         if let Some(member) = conversation.member() {
             self.shared.fanout.leave(member);
         }
         if let Some(session) = conversation.session() {
             self.shared.probes.remove(session);
         }
-        let fd = conversation.link().socket().as_raw_fd();
         // The descriptor is closed next, which unregisters it as well.
-        let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
+        let _ = self.poll.registry().deregister(conversation.watched());
         conversation.end();
     }
 
@@ -397,11 +398,6 @@ impl Server {
             self.part(token);
         }
     }
-}
-
-fn register(registry: &Registry, conversation: &Conversation, token: usize) -> bool {
-    let fd = conversation.link().socket().as_raw_fd();
-    registry.register(&mut SourceFd(&fd), Token(token), conversation.interest()).is_ok()
 }
 
 mod conversation;

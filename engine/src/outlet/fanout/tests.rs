@@ -4,7 +4,6 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 
-use rustix::event::PollFlags;
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::sample::{ByteOrder, Layout, StampTracker};
@@ -13,6 +12,7 @@ use socket2::{Domain, Socket, Type};
 use super::super::pending::{Numbers, Stamps};
 use super::*;
 use crate::codec::outlet_codecs;
+use crate::net::sys::Ready;
 
 const LAYOUT: Layout = Layout::new(ChannelFormat::Int32, 2, ByteOrder::NATIVE);
 /// What precedes the samples of every consumer.
@@ -132,7 +132,7 @@ fn serve(fanout: &Fanout, links: &Mutex<Vec<(u64, Arc<Link>)>>, ending: &AtomicB
     let mut draining = Draining::default();
     while !ending.load(Ordering::Relaxed) {
         for (id, link) in links.lock().expect("no panic").iter() {
-            if link.wait_ready(PollFlags::OUT, Duration::ZERO) {
+            if link.wait_until(Ready::ToSend, Duration::ZERO) {
                 fanout.writable(*id);
             }
         }

@@ -2,12 +2,11 @@
 
 use alloc::sync::Arc;
 use core::time::Duration;
+use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::time::Instant;
 
 use mio::Interest;
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
 use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::feed::{
     Agreement, Command, DataProtocol, FeedRequest, Offer, REQUEST_LIMIT, RequestReader,
@@ -20,6 +19,7 @@ use crate::codec::Encoding;
 use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
+use crate::net::sys::{self, Watched};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
 use crate::security::journal::{self, Side};
@@ -41,6 +41,7 @@ pub(super) enum Next {
 
 /// A connection and what it is for.
 pub(super) struct Conversation {
+    watched: Watched,
     link: Arc<Link>,
     opener: Opener,
     /// The session whose clock probes are answered while the connection lasts.
@@ -68,7 +69,8 @@ enum Role {
 }
 
 impl Conversation {
-    pub(super) fn new(link: Link, config: &Config) -> Self {
+    /// - Errors: what the system says if it has no handle for the poller.
+    pub(super) fn new(link: Link, config: &Config) -> io::Result<Self> {
         let socket = link.socket();
         // All of these make things faster or larger at most; without them the connection works as well.
         if link.carrier() == Carrier::Tcp {
@@ -82,14 +84,20 @@ impl Conversation {
         }
         let deadline = Instant::now() + PATIENCE;
         let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
-        Self {
+        Ok(Self {
+            watched: Watched::new(link.socket())?,
             link: Arc::new(link),
             opener: Opener::default(),
             session: None,
             rekeys: 0,
             interest: ANYTHING,
             role,
-        }
+        })
+    }
+
+    /// What the poller knows the link as.
+    pub(super) fn watched(&mut self) -> &mut Watched {
+        &mut self.watched
     }
 
     pub(super) fn link(&self) -> &Link {
@@ -106,12 +114,20 @@ impl Conversation {
     /// A local socket says that it is writable for each piece that its reader takes, which would wake the server with
     /// every sample; so it is asked only when that matters. TCP says it only to whom it had no room for.
     pub(super) fn changed_interest(&mut self, full: &[u64]) -> Option<Interest> {
-        let Role::Feeding { member } = self.role else { return None };
-        let wanted = match self.link.carrier() {
-            Carrier::Local if !full.contains(&member) => Interest::READABLE,
-            Carrier::Local | Carrier::Tcp => ANYTHING,
+        let has_room = match self.role {
+            Role::Feeding { member } => !full.contains(&member),
+            Role::Answering { .. } => false,
+            _ => !self.link.has_unsent(),
         };
+        let wanted =
+            if has_room && self.asks_for_room_only_when_full() { Interest::READABLE } else { ANYTHING };
         (core::mem::replace(&mut self.interest, wanted) != wanted).then_some(wanted)
+    }
+
+    fn asks_for_room_only_when_full(&self) -> bool {
+        let is_local_feed =
+            matches!(self.role, Role::Feeding { .. }) && self.link.carrier() == Carrier::Local;
+        is_local_feed || sys::POLLER_IS_ASKED_EACH_TIME
     }
 
     /// The consumer that this connection feeds, if any.
@@ -232,10 +248,9 @@ impl Conversation {
     fn hear(&mut self, plain: &mut Vec<u8>) -> Heard {
         let mut buffer = [0; READ_LEN];
         while plain.len() <= REQUEST_LIMIT {
-            let count = match rustix::net::recv(self.link.socket(), &mut buffer, RecvFlags::DONTWAIT) {
-                Ok((_, count)) if count > 0 => count,
-                Err(Errno::AGAIN) => return Heard::Nothing,
-                Err(Errno::INTR) => continue,
+            let count = match self.link.receive_now(&mut buffer) {
+                Ok(count) if count > 0 => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
                 Ok(_) | Err(_) => return Heard::End,
             };
             match self.opener.open(self.link.sealing(), buffer.get(..count).unwrap_or_default(), plain) {

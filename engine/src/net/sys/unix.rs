@@ -1,0 +1,174 @@
+//! Unix: sockets that block, and calls that say for themselves that they will not wait.
+
+use core::time::Duration;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsRawFd, RawFd};
+
+use mio::event::Source;
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use socket2::Socket;
+
+use super::{Ready, wait};
+
+/// Readiness that was told is told again only when there is more: a poller may be asked for all of it at all times.
+pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;
+
+/// Sees to what a link's socket needs before its first byte.
+pub(crate) fn prepare(socket: &Socket) {
+    // Where a send cannot say that it raises no signal, the socket does.
+    #[cfg(target_vendor = "apple")]
+    let _ = socket.set_nosigpipe(true);
+    #[cfg(not(target_vendor = "apple"))]
+    let _ = socket;
+}
+
+/// Sees to what a socket needs once it is connected.
+pub(crate) fn finish_connecting(socket: &Socket) -> io::Result<()> {
+    socket.set_nonblocking(false)
+}
+
+/// Whether a connection was begun, and is yet to be made.
+pub(crate) fn is_in_progress(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error())
+}
+
+/// Whether this computer has no descriptors or memory left.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    shortages.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Whether joining failed because the socket has as many groups as the system permits (20 on Linux).
+pub(crate) fn is_membership_limit(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error())
+}
+
+/// Lets several programs have the discovery port.
+pub(crate) fn share_port(socket: &Socket) -> io::Result<()> {
+    socket.set_reuse_address(true)?;
+    // BSD and macOS want both options. On Linux the second one would distribute unicast among the sockets.
+    #[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "netbsd", target_os = "openbsd"))]
+    socket.set_reuse_port(true)?;
+    Ok(())
+}
+
+/// The name of this computer.
+pub(crate) fn host_name() -> Vec<u8> {
+    rustix::system::uname().nodename().to_bytes().to_vec()
+}
+
+/// One send of as much of `slices` as the socket takes at once.
+///
+/// - Errors: [`io::ErrorKind::WouldBlock`] if it takes nothing now; what else the system says.
+pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let flags = SendFlags::DONTWAIT | NO_SIGNAL;
+    loop {
+        let sent = match slices {
+            [one] => rustix::net::send(socket, one, flags),
+            many => rustix::net::sendmsg(socket, many, &mut SendAncillaryBuffer::default(), flags),
+        };
+        match sent {
+            Err(Errno::INTR) => {}
+            sent => return Ok(sent?),
+        }
+    }
+}
+
+/// Receives what is there; 0 bytes are the end.
+///
+/// - Errors: [`io::ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
+pub(crate) fn receive_now(socket: &Socket, room: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match rustix::net::recv(socket, &mut *room, RecvFlags::DONTWAIT) {
+            Err(Errno::INTR) => {}
+            received => return Ok(received?.1),
+        }
+    }
+}
+
+/// How the thread that needs the samples waits for them: in the receive itself, which is one system call and one wake-up less.
+#[derive(Default)]
+pub(crate) struct WaitingReceive {
+    /// The receive timeout that the socket has now.
+    socket_timeout: Option<Duration>,
+}
+
+impl WaitingReceive {
+    /// Receives once into `room`, waiting for the first byte for `left` at most; without it, as long as it takes.
+    ///
+    /// - Errors: [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::Interrupted`] if nothing came so far, perhaps before the
+    ///   time was over; what else the system says.
+    pub(crate) fn receive(
+        &mut self,
+        socket: &Socket,
+        room: &mut [u8],
+        left: Option<Duration>,
+    ) -> io::Result<usize> {
+        let flags = match left {
+            Some(left) if left < SHORTEST_BLOCKING_WAIT => {
+                if !left.is_zero() && !wait(socket, Ready::ToReceive, left) {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                RecvFlags::DONTWAIT
+            }
+            left => {
+                self.set_timeout(socket, left);
+                RecvFlags::empty()
+            }
+        };
+        Ok(rustix::net::recv(socket, room, flags)?.1)
+    }
+
+    /// Lets a blocking receive return no later than after `left`; a coarse value serves, because the
+    /// rest is waited for again, and saves a system call when the next wait is alike.
+    fn set_timeout(&mut self, socket: &Socket, left: Option<Duration>) {
+        let wanted = left.map(|left| {
+            let exponent = left.as_millis().max(1).ilog2();
+            Duration::from_millis(1 << (exponent - 1).min(30))
+        });
+        if wanted != self.socket_timeout
+            && rustix::net::sockopt::set_socket_timeout(socket, Timeout::Recv, wanted).is_ok()
+        {
+            self.socket_timeout = wanted;
+        }
+    }
+}
+
+/// A link's socket as a poller knows it. It is not to be used after the link.
+#[derive(Debug)]
+pub(crate) struct Watched(RawFd);
+
+impl Watched {
+    /// - Errors: none on this system.
+    pub(crate) fn new(socket: &Socket) -> io::Result<Self> {
+        Ok(Self(socket.as_raw_fd()))
+    }
+}
+
+impl Source for Watched {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        SourceFd(&self.0).register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        SourceFd(&self.0).reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        SourceFd(&self.0).deregister(registry)
+    }
+}
+
+/// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
+/// timer tick, so the last stretch is waited for with `poll`.
+const SHORTEST_BLOCKING_WAIT: Duration = Duration::from_millis(64);
+
+/// `MSG_NOSIGNAL`, where there is one; Apple's systems have an option of the socket instead.
+#[cfg(not(target_vendor = "apple"))]
+const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const NO_SIGNAL: SendFlags = SendFlags::empty();

@@ -1,0 +1,125 @@
+//! Windows: sockets that never block, because calls cannot say so for themselves.
+
+use core::time::Duration;
+use std::io::{self, IoSlice, Read};
+
+use mio::event::Source;
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use rustix::io::Errno;
+use socket2::Socket;
+
+use super::{Ready, wait};
+
+/// A poller tells of readiness once, and is then to be asked again; what is ready meanwhile is told at once. So it is asked
+/// for room to send only while something waits for it.
+pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = true;
+
+/// Sees to what a link's socket needs before its first byte.
+pub(crate) fn prepare(socket: &Socket) {
+    // Fails only for what is no socket.
+    let _ = socket.set_nonblocking(true);
+}
+
+/// Sees to what a socket needs once it is connected.
+///
+/// - Errors: none on this system.
+pub(crate) fn finish_connecting(_socket: &Socket) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether a connection was begun, and is yet to be made.
+pub(crate) fn is_in_progress(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// Whether this computer has no sockets or memory left.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    let shortages = [Errno::MFILE, Errno::NOBUFS];
+    shortages.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Whether joining failed because the socket has as many groups as the system permits.
+pub(crate) fn is_membership_limit(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error())
+}
+
+/// Lets several programs have the discovery port.
+pub(crate) fn share_port(socket: &Socket) -> io::Result<()> {
+    socket.set_reuse_address(true)
+}
+
+/// The name of this computer.
+pub(crate) fn host_name() -> Vec<u8> {
+    gethostname::gethostname().to_string_lossy().into_owned().into_bytes()
+}
+
+/// One send of as much of `slices` as the socket takes at once.
+///
+/// - Errors: [`io::ErrorKind::WouldBlock`] if it takes nothing now; what else the system says.
+pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    socket.send_vectored(slices)
+}
+
+/// Receives what is there; 0 bytes are the end.
+///
+/// - Errors: [`io::ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
+pub(crate) fn receive_now(mut socket: &Socket, room: &mut [u8]) -> io::Result<usize> {
+    socket.read(room)
+}
+
+/// How the thread that needs the samples waits for them.
+#[derive(Default)]
+pub(crate) struct WaitingReceive;
+
+impl WaitingReceive {
+    /// Receives once into `room`, waiting for the first byte for `left` at most; without it, as long as it takes.
+    ///
+    /// - Errors: [`io::ErrorKind::WouldBlock`] if nothing came so far, perhaps before the time was over; what else the
+    ///   system says.
+    pub(crate) fn receive(
+        &mut self,
+        socket: &Socket,
+        room: &mut [u8],
+        left: Option<Duration>,
+    ) -> io::Result<usize> {
+        // What is there already needs no wait.
+        match receive_now(socket, room) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            received => return received,
+        }
+        let left = left.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+        if left.is_zero() || !wait(socket, Ready::ToReceive, left) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        receive_now(socket, room)
+    }
+}
+
+/// A link's socket as a poller knows it: a second handle, because a poller takes no other kind.
+#[derive(Debug)]
+pub(crate) struct Watched(TcpStream);
+
+impl Watched {
+    /// - Errors: no handle is left.
+    pub(crate) fn new(socket: &Socket) -> io::Result<Self> {
+        Ok(Self(TcpStream::from_std(socket.try_clone()?.into())))
+    }
+}
+
+impl Source for Watched {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.0.register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.0.reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        self.0.deregister(registry)
+    }
+}
+
+/// A wait without a limit is one that is begun anew; the system counts milliseconds in 31 bits.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
