@@ -4,9 +4,8 @@ use core::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use schwann_dash::ServeError;
 use schwann_recorder::AddError;
-
-use crate::dash::ServeError;
 
 /// What a command ends with.
 pub(crate) type Outcome = Result<Exit, Problem>;

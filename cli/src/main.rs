@@ -14,7 +14,6 @@ macro_rules! eprintln {
 }
 
 mod cmd;
-mod dash;
 mod doctor;
 mod exit;
 mod help;

@@ -6,8 +6,9 @@ use core::{
 };
 use std::io::{self, Write as _};
 
+use schwann_dash::{Opened, Options, serve};
+
 use crate::{
-    dash::{self, Opened, Options},
     exit::{Exit, Outcome},
     stop,
 };
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         config: Some(crate::lab::config()),
     };
     let stop = stop::on_signals()?;
-    let dashboard = dash::serve(&options)?;
+    let dashboard = serve(&options)?;
     let mut out = io::stdout().lock();
     writeln!(out, "dashboard: {}", dashboard.url())?;
     if !arguments.bind.is_loopback() {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use schwann::Config;
 use schwann::inlet::Protection;
+use schwann_dash::Dashboard;
 use schwann_recorder::{Phase, Reading, StreamStatus};
 use schwann_xdf::Health;
 use serde_json::json;
@@ -16,7 +17,6 @@ use super::Sent;
 use super::check::Tally;
 use super::script::{CHANNEL_COUNT, RATE};
 use crate::cmd::survey::bytes;
-use crate::dash::{self, Dashboard};
 use crate::exit::Problem;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
@@ -107,8 +107,9 @@ impl View {
 
     /// Serves the dashboard, and opens it if there is a terminal; the demonstration goes on without, too.
     pub(super) fn open_dashboard(&mut self, config: &Arc<Config>) -> Result<Dashboard, Problem> {
-        let options = dash::Options { config: Some(Arc::clone(config)), ..dash::Options::default() };
-        let dashboard = dash::serve(&options)?;
+        let options =
+            schwann_dash::Options { config: Some(Arc::clone(config)), ..schwann_dash::Options::default() };
+        let dashboard = schwann_dash::serve(&options)?;
         let url = dashboard.url();
         if self.screen.place() == Place::Terminal {
             let _opened = dashboard.open_browser();

@@ -7,12 +7,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use schwann::{
-    Config, Error, StreamInfo,
+    ChannelFormat, Config, Error, StreamInfo,
     inlet::StreamEvent,
     local_clock,
     security::{Explained, LastPeer, PeerIdentity, Refusal},
 };
-use schwann_proto::stream::ChannelFormat;
 use schwann_recorder::{Gap, Reach, Trouble, Verdict, judge};
 
 use super::{

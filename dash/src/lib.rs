@@ -15,6 +15,8 @@
 //!
 //! It does not record, and it never sends to a stream's sender anything but what every inlet sends.
 
+#![forbid(unsafe_code)]
+
 mod batch;
 mod browser;
 mod decimate;
@@ -40,20 +42,20 @@ use std::{io, net::TcpListener, sync::Arc};
 
 use schwann::{Config, ResolveError};
 
-pub(crate) use self::open::Opened;
+pub use self::open::Opened;
 use self::{lab::Lab, server::Server};
 
 /// How the dashboard is served.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// Where it is served.
-    pub(crate) bind: IpAddr,
+    pub bind: IpAddr,
     /// Port; nothing takes the usual one, or any if that is taken.
-    pub(crate) port: Option<u16>,
+    pub port: Option<u16>,
     /// Sessions that are shown; none shows that of the configuration.
-    pub(crate) sessions: Vec<String>,
+    pub sessions: Vec<String>,
     /// Where streams are looked for; nothing takes the configuration of the process.
-    pub(crate) config: Option<Arc<Config>>,
+    pub config: Option<Arc<Config>>,
 }
 
 impl Default for Options {
@@ -65,18 +67,18 @@ impl Default for Options {
 
 /// A dashboard that is served until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Dashboard {
+pub struct Dashboard {
     server: Server,
 }
 
 impl Dashboard {
     /// Where a browser finds it. It holds the token, so it is for the person alone who started this program.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         self.server.url()
     }
 
     /// Shows the page in the usual browser, by an address that serves once. Does not wait for it.
-    pub(crate) fn open_browser(&self) -> Opened {
+    pub fn open_browser(&self) -> Opened {
         self.server.ticket_url().map_or(Opened::No, |url| open::open_browser(&url))
     }
 }
@@ -84,7 +86,7 @@ impl Dashboard {
 /// Why there is no dashboard.
 #[derive(Debug)]
 #[non_exhaustive]
-pub(crate) enum ServeError {
+pub enum ServeError {
     /// The port is taken, or the address is none of this computer's.
     Listen {
         /// Where it was to be served.
@@ -117,7 +119,7 @@ impl core::error::Error for ServeError {}
 /// Starts the dashboard.
 ///
 /// - Errors: [`ServeError`].
-pub(crate) fn serve(options: &Options) -> Result<Dashboard, ServeError> {
+pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     let listener = listen(options).map_err(|error| {
         let port = options.port.unwrap_or(USUAL_PORT);
         ServeError::Listen { bind: options.bind, port, error }
@@ -139,4 +141,4 @@ fn listen(options: &Options) -> io::Result<TcpListener> {
 }
 
 /// Below the ports of LSL, which begin at 16571.
-pub(crate) const USUAL_PORT: u16 = 16570;
+const USUAL_PORT: u16 = 16570;

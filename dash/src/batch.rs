@@ -1,7 +1,6 @@
 //! Samples on their way from an inlet to a row, so that the row is locked once for many.
 
-use schwann::{Error, Inlet};
-use schwann_proto::stream::ChannelFormat;
+use schwann::{ChannelFormat, Error, Inlet};
 
 /// Some samples of one stream.
 pub(super) struct Batch {

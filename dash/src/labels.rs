@@ -57,7 +57,7 @@ const NAME_CHARS: usize = 24;
 
 #[cfg(test)]
 mod tests {
-    use schwann_proto::stream::ChannelFormat;
+    use schwann::ChannelFormat;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use schwann_proto::stream::ChannelFormat;
+use schwann::ChannelFormat;
 
 use super::{
     filter::{HighPass, Memory},

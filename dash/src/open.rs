@@ -7,7 +7,7 @@ use std::{
 
 /// Whether a browser was started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Opened {
+pub enum Opened {
     /// There is no screen, or no way to start a browser.
     No,
     /// It was asked to show the page.
