@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use schwann::{Config, local_clock};
+use schwann::{Context, local_clock};
 use schwann_proto::stream::{LIBRARY_VERSION, PROTOCOL_VERSION};
 
 use crate::guard::{guard, last_error};
@@ -20,7 +20,7 @@ pub extern "C" fn lsl_last_error() -> *const c_char {
 /// The newest protocol version spoken, times 100.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsl_protocol_version() -> i32 {
-    guard(PROTOCOL_VERSION, || Config::get().tuning.protocol_version.min(PROTOCOL_VERSION))
+    guard(PROTOCOL_VERSION, || Context::get().tuning.protocol_version.min(PROTOCOL_VERSION))
 }
 
 /// The version of the C interface, times 100.
@@ -35,7 +35,7 @@ pub extern "C" fn lsl_library_info() -> *const c_char {
     static INFO: OnceLock<CString> = OnceLock::new();
     let info = INFO.get_or_init(|| {
         let version = env!("CARGO_PKG_VERSION");
-        let security = guard(String::from("unknown"), || schwann::security::summary(Config::get()));
+        let security = guard(String::from("unknown"), || schwann::security::summary(&Context::get().trust()));
         let text = format!("Schwann {version}/compatible:liblsl-1.18/link:SHARED/security:{security}");
         CString::new(text).unwrap_or_default()
     });

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use schwann::resolver::{self, ContinuousResolver, ResolveError};
-use schwann::{Config, Error, StreamInfo};
+use schwann::{Context, Error, StreamInfo};
 
 use crate::chunk;
 use crate::guard::{ARGUMENT, INTERNAL, guard, record, record_error};
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn lsl_resolve_all(
     buffer_elements: u32,
     wait_time: f64,
 ) -> i32 {
-    let search = || resolver::resolve_all(Config::get(), timeout(wait_time));
+    let search = || resolver::resolve_all(Context::get(), timeout(wait_time));
     // SAFETY: as this function's own contract.
     unsafe { deliver(buffer, buffer_elements as usize, "", search) }
 }
@@ -188,7 +188,7 @@ impl Wanted {
     }
 
     fn search(&self, minimum: usize, timeout: Duration) -> Result<Vec<StreamInfo>, ResolveError> {
-        let config = Config::get();
+        let config = Context::get();
         match self {
             Self::All => resolver::resolve_session(config, minimum, timeout),
             Self::Predicate(predicate) => resolver::resolve_bypred(config, predicate, minimum, timeout),
@@ -197,7 +197,7 @@ impl Wanted {
     }
 
     fn watch(&self, forget_after: Duration) -> Result<ContinuousResolver, ResolveError> {
-        let config = Arc::clone(Config::get());
+        let config = Arc::clone(Context::get());
         match self {
             Self::All => ContinuousResolver::all(config, forget_after),
             Self::Predicate(predicate) => ContinuousResolver::by_predicate(config, predicate, forget_after),

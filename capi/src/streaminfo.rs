@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char};
 use core::ptr;
 
-use schwann::{Config, StreamInfo};
+use schwann::{Context, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::query::Query;
 
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn lsl_create_streaminfo(
         };
         match StreamInfo::new(name, stream_type, channel_count, nominal_srate, format, source_id) {
             Ok(mut info) => {
-                info.set_version(Config::get().tuning.protocol_version);
+                info.set_version(Context::get().tuning.protocol_version);
                 Info::into_handle(info)
             }
             Err(error) => {

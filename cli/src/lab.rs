@@ -6,14 +6,15 @@ use std::hash::RandomState;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 
-use schwann::Config;
-use schwann::config::{LoadReport, Origin, Outcome, Search, load_report};
+use schwann::config::{LoadReport, Origin, Outcome, Search};
+use schwann::load_report;
+use schwann::{Config, Context};
 
 /// Returns the configuration of the lab, read from where every LSL program reads it.
 ///
 /// Says on the standard error stream what is wrong with it; a log in the middle of a painted screen would
 /// not help, so the library's own log is only started if the configuration asks for it.
-pub(crate) fn config() -> Arc<Config> {
+pub(crate) fn config() -> Arc<Context> {
     let (config, report) = config_with_report();
     for attempt in &report.attempts {
         let what = match &attempt.outcome {
@@ -31,12 +32,12 @@ pub(crate) fn config() -> Arc<Config> {
 }
 
 /// Returns the configuration of the lab, and how it was found; says nothing of what is wrong with it.
-pub(crate) fn config_with_report() -> (Arc<Config>, LoadReport) {
+pub(crate) fn config_with_report() -> (Arc<Context>, LoadReport) {
     let (config, report) = Search::from_environment().load();
     if config.raw("log", "level").is_some() || config.raw("log", "file").is_some() {
-        return (Arc::clone(Config::get()), load_report().clone());
+        return (Arc::clone(Context::get()), load_report().clone());
     }
-    (Arc::new(config), report)
+    (Arc::new(Context::new(config)), report)
 }
 
 /// Keeps warnings of the library from an answer that says the same, unless the configuration asks for a log.

@@ -7,7 +7,7 @@ use core::{
 use std::{sync::Arc, thread};
 
 use schwann::{
-    Config, Error, Inlet, StreamInfo,
+    Context, Error, Inlet, StreamInfo,
     inlet::{InletOptions, Recover, StreamEvent},
     local_clock,
 };
@@ -25,14 +25,14 @@ impl Follower {
     /// Prepares to receive; nothing is sent yet.
     ///
     /// - Errors: it cannot be received, or the system refuses a thread.
-    pub(super) fn new(info: &StreamInfo, config: &Arc<Config>) -> Result<Arc<Self>, Error> {
+    pub(super) fn new(info: &StreamInfo, context: &Arc<Context>) -> Result<Arc<Self>, Error> {
         let options = InletOptions {
             buffer_length: buffer_seconds(info),
             // The lab searches for all rows at once; an inlet's own search would hold a port of the service range.
             recover: Recover::No,
             ..InletOptions::default()
         };
-        let inlet = Inlet::with_config(info, &options, Arc::clone(config))?;
+        let inlet = Inlet::in_context(info, &options, Arc::clone(context))?;
         Ok(Arc::new(Self { inlet, ending: AtomicBool::new(false) }))
     }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use schwann::{
-    Config, StreamInfo,
+    Context, StreamInfo,
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
@@ -25,7 +25,7 @@ pub(super) struct Lab {
 
 #[derive(Debug)]
 struct Inside {
-    config: Arc<Config>,
+    context: Arc<Context>,
     rows: Mutex<Rows>,
     markers: Arc<Markers>,
     stopping: AtomicBool,
@@ -41,13 +41,13 @@ impl Lab {
     /// Begins to look for streams of some sessions; none means the session of the configuration.
     ///
     /// - Errors: [`ResolveError`] if the system refuses a thread.
-    pub(super) fn open(config: &Arc<Config>, sessions: &[String]) -> Result<Self, ResolveError> {
+    pub(super) fn open(context: &Arc<Context>, sessions: &[String]) -> Result<Self, ResolveError> {
         let resolver = match sessions {
-            [] => ContinuousResolver::all(Arc::clone(config), FORGET_AFTER)?,
-            sessions => ContinuousResolver::new(Arc::clone(config), &query(sessions), FORGET_AFTER)?,
+            [] => ContinuousResolver::all(Arc::clone(context), FORGET_AFTER)?,
+            sessions => ContinuousResolver::new(Arc::clone(context), &query(sessions), FORGET_AFTER)?,
         };
         let inside = Arc::new(Inside {
-            config: Arc::clone(config),
+            context: Arc::clone(context),
             rows: Mutex::default(),
             markers: Arc::default(),
             stopping: AtomicBool::new(false),
@@ -119,7 +119,7 @@ impl Inside {
                 match place(uid, info, &rows, &seen, &found) {
                     Place::New => self.add(info),
                     // One that cannot be received, such as one of a later protocol, is tried again.
-                    Place::Row(row) => drop(row.follow(info, &self.config)),
+                    Place::Row(row) => drop(row.follow(info, &self.context)),
                     Place::Known => {}
                 }
             }
@@ -140,7 +140,7 @@ impl Inside {
         }
         let monitor = Arc::new(Monitor::new(rows.next_id, info, Arc::clone(&self.markers)));
         // A stream that cannot be received, such as one of a later protocol, is tried again with the next look.
-        if monitor.follow(info, &self.config).is_ok() {
+        if monitor.follow(info, &self.context).is_ok() {
             rows.next_id += 1;
             rows.monitors.push(monitor);
         }

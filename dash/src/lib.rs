@@ -40,7 +40,7 @@ use core::{
 };
 use std::{io, net::TcpListener, sync::Arc};
 
-use schwann::{Config, ResolveError};
+use schwann::{Context, ResolveError};
 
 pub use self::open::Opened;
 use self::{lab::Lab, server::Server};
@@ -54,14 +54,14 @@ pub struct Options {
     pub port: Option<u16>,
     /// Sessions that are shown; none shows that of the configuration.
     pub sessions: Vec<String>,
-    /// Where streams are looked for; nothing takes the configuration of the process.
-    pub config: Option<Arc<Config>>,
+    /// Where streams are looked for; nothing takes the process's.
+    pub context: Option<Arc<Context>>,
 }
 
 impl Default for Options {
     /// On loopback, at the usual port, for the session of the configuration.
     fn default() -> Self {
-        Self { bind: Ipv4Addr::LOCALHOST.into(), port: None, sessions: Vec::new(), config: None }
+        Self { bind: Ipv4Addr::LOCALHOST.into(), port: None, sessions: Vec::new(), context: None }
     }
 }
 
@@ -124,8 +124,8 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
         let port = options.port.unwrap_or(USUAL_PORT);
         ServeError::Listen { bind: options.bind, port, error }
     })?;
-    let config = options.config.as_ref().unwrap_or_else(|| Config::get());
-    let lab = Lab::open(config, &options.sessions).map_err(ServeError::Search)?;
+    let context = options.context.as_ref().unwrap_or_else(|| Context::get());
+    let lab = Lab::open(context, &options.sessions).map_err(ServeError::Search)?;
     let server = Server::start(listener, lab).map_err(ServeError::System)?;
     Ok(Dashboard { server })
 }

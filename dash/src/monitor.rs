@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use schwann::{
-    ChannelFormat, Config, Error, StreamInfo,
+    ChannelFormat, Context, Error, StreamInfo,
     inlet::StreamEvent,
     local_clock,
     security::{Explained, LastPeer, PeerIdentity, Refusal},
@@ -115,8 +115,8 @@ impl Monitor {
     /// Receives the stream from where `info` says that it is now, in place of what was received before.
     ///
     /// - Errors: it cannot be received, or the system refuses a thread.
-    pub(super) fn follow(self: &Arc<Self>, info: &StreamInfo, config: &Arc<Config>) -> Result<(), Error> {
-        let follower = Follower::new(info, config)?;
+    pub(super) fn follow(self: &Arc<Self>, info: &StreamInfo, context: &Arc<Context>) -> Result<(), Error> {
+        let follower = Follower::new(info, context)?;
         let before = {
             let mut state = self.lock();
             (state.info, state.clock) = (info.clone(), None);

@@ -6,7 +6,7 @@
 use core::time::Duration;
 
 use schwann::{
-    Config, StreamInfo,
+    Context, StreamInfo,
     inlet::{Inlet, InletOptions},
     resolver,
 };
@@ -14,7 +14,7 @@ use schwann::{
 fn main() -> Result<(), Box<dyn core::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let seconds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1.0);
-    for stream in resolver::resolve_all(Config::get(), Duration::from_secs_f64(seconds))? {
+    for stream in resolver::resolve_all(Context::get(), Duration::from_secs_f64(seconds))? {
         let (name, channels, rate) = (stream.name(), stream.channel_count(), stream.nominal_rate());
         print!("{name}: {channels} x {} at {rate} Hz on {}", stream.channel_format(), stream.hostname());
         if arguments.iter().any(|argument| argument == "--clocks") {

@@ -25,7 +25,7 @@ pub use self::samples::{Chunk, Chunks, Sample, Samples};
 use self::shared::Phase;
 use self::stream::Stream;
 use crate::clock::Estimate;
-use crate::config::Config;
+use crate::context::Context;
 use crate::net::link::Link;
 use crate::process::Maker;
 use crate::{Error, local_clock};
@@ -88,22 +88,22 @@ pub struct Inlet {
 }
 
 impl Inlet {
-    /// Makes a receiver for the stream that `info` describes, with the process's configuration. Nothing
+    /// Makes a receiver for the stream that `info` describes, in the process's context. Nothing
     /// is sent yet.
     ///
     /// - Errors: [`Error::Argument`] if the description is not of a stream that can be received.
     /// - Source: equals liblsl `lsl_create_inlet_ex`.
     pub fn new(info: &StreamInfo, options: &InletOptions) -> Result<Self, Error> {
-        Self::with_config(info, options, Arc::clone(Config::get()))
+        Self::in_context(info, options, Arc::clone(Context::get()))
     }
 
-    /// Does what [`Self::new`] does, with a configuration of its own.
-    pub fn with_config(
+    /// Does what [`Self::new`] does, in a context of its own.
+    pub fn in_context(
         info: &StreamInfo,
         options: &InletOptions,
-        config: Arc<Config>,
+        context: Arc<Context>,
     ) -> Result<Self, Error> {
-        let stream = Arc::new(Stream::new(info, options, config)?);
+        let stream = Arc::new(Stream::new(info, options, context)?);
         Stream::watch_lab(&stream);
         let for_thread = Arc::clone(&stream);
         let connection = std::thread::Builder::new()

@@ -38,6 +38,7 @@ extern crate alloc;
 pub mod clock;
 mod codec;
 pub mod config;
+mod context;
 mod environment;
 mod error;
 pub mod inlet;
@@ -52,7 +53,8 @@ pub mod security;
 mod time;
 
 pub use crate::{
-    config::{Config, load_report, set_config_content, set_config_filename},
+    config::Config,
+    context::{AlreadyLoaded, Context, load_report, set_config_content, set_config_filename},
     time::local_clock,
 };
 
@@ -68,8 +70,8 @@ pub use schwann_proto::{
     stream_info::StreamInfo,
 };
 
-/// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`, with
-/// the process's configuration.
+/// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`, in the
+/// process's context.
 ///
 /// Returns when `minimum` streams are found; 0 uses the whole `timeout`. [`resolver`] has more ways to search.
 /// - Shape: by ascending UID; may be more than `minimum`, and fewer when the time is over.
@@ -80,5 +82,5 @@ pub fn resolve(
     minimum: usize,
     timeout: core::time::Duration,
 ) -> Result<Vec<StreamInfo>, ResolveError> {
-    resolver::resolve_bypred(Config::get(), predicate, minimum, timeout)
+    resolver::resolve_bypred(Context::get(), predicate, minimum, timeout)
 }

@@ -22,7 +22,6 @@ use std::{
 mod file;
 
 pub(crate) use self::file::{LogFile, Readers};
-use crate::config::Config;
 
 /// Levels that have names; 1 to 9 are more and more verbose.
 pub mod level {
@@ -36,15 +35,19 @@ pub mod level {
     pub const INFO: i8 = 0;
 }
 
-/// Begins to log as the configuration says.
-pub(crate) fn start(config: &Config) {
+/// Begins to log messages up to `level`.
+pub(crate) fn start(level: i8) {
     START.get_or_init(Instant::now);
-    LEVEL.store(config.log.level, Ordering::Relaxed);
-    let Some(path) = &config.log.file else { return };
-    match LogFile::named(path, Readers::Umask, config) {
+    LEVEL.store(level, Ordering::Relaxed);
+}
+
+/// Writes messages to the file that `log.file` names from now on; they go to the standard error stream if it cannot be
+/// opened.
+pub(crate) fn use_file(path: &Path, file: Result<LogFile, String>) {
+    match file {
         Ok(file) => *SINK.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
         Err(error) => {
-            announce(level::ERROR, format_args!("log.file {} is not used: {error}", Path::display(path)))
+            announce(level::ERROR, format_args!("log.file {} is not used: {error}", path.display()))
         }
     }
 }

@@ -24,6 +24,7 @@ use self::fanout::{Fanout, Route, Sending};
 use self::pending::{Numbers, Pending, Raw, Stamps, Strings, Values, first_stamp};
 use crate::codec::{Encoding, SampleCodec, outlet_codecs};
 use crate::config::Config;
+use crate::context::Context;
 use crate::net::advertisement::Advertisement;
 pub use crate::net::link::Carrier;
 use crate::net::probes::ProbeSessions;
@@ -153,20 +154,20 @@ const DIRECT_INTERVAL: f64 = 50e-6;
 const PENDING_LIMIT: usize = 1 << 20;
 
 impl Outlet {
-    /// Makes a stream known and starts to serve it, with the process's configuration.
+    /// Makes a stream known and starts to serve it, in the process's context.
     ///
     /// - Errors: [`Error::System`] if no socket or thread can be had; [`Error::Argument`] for a
     ///   synchronous outlet of strings.
     /// - Source: equals liblsl `lsl_create_outlet_ex`.
     pub fn new(info: &StreamInfo, options: &OutletOptions) -> Result<Self, Error> {
-        Self::with_config(info, options, Arc::clone(Config::get()))
+        Self::in_context(info, options, Arc::clone(Context::get()))
     }
 
-    /// Does what [`Self::new`] does, with a configuration of its own.
-    pub fn with_config(
+    /// Does what [`Self::new`] does, in a context of its own.
+    pub fn in_context(
         info: &StreamInfo,
         options: &OutletOptions,
-        config: Arc<Config>,
+        context: Arc<Context>,
     ) -> Result<Self, Error> {
         if options.delivery == Delivery::Synchronous && info.channel_format() == ChannelFormat::String {
             return Err(Error::Argument("Synchronous outlets cannot carry strings."));
@@ -183,7 +184,7 @@ impl Outlet {
             chunk_samples,
             last_flush: 0.0,
         };
-        let (shared, server) = server::start(info, config, codecs, layout, capacity, options.delivery)?;
+        let (shared, server) = server::start(info, &context, codecs, layout, capacity, options.delivery)?;
         Ok(Self { shared, producer: Mutex::new(producer), server: Some(server), maker: Maker::this() })
     }
 

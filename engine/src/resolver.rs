@@ -42,6 +42,7 @@ use self::{
 use crate::{
     Error,
     config::Config,
+    context::Context,
     local_clock, log,
     net::interrupt::Interrupt,
     process::Maker,
@@ -66,7 +67,7 @@ pub enum ResolveError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     /// Where and how to search.
-    pub(crate) config: &'a Arc<Config>,
+    pub(crate) context: &'a Arc<Context>,
     /// The condition, as XPath.
     pub(crate) query: &'a str,
     /// Streams that are enough; 0 uses the whole time.
@@ -93,8 +94,8 @@ impl Request<'_> {
             deadline: self.timeout.map_or(f64::INFINITY, |timeout| now + timeout.as_secs_f64()),
         };
         let duration = SearchDuration::OneShot(until);
-        let trust = trust(self.config)?;
-        let mut search = Search::new(Arc::clone(self.config), trust, self.query, duration)?;
+        let trust = trust(self.context)?;
+        let mut search = Search::new(Arc::clone(self.context), trust, self.query, duration)?;
         let found = Mutex::new(Found::default());
         match search.run(&found, self.interrupt)? {
             End::Done => Ok(lock(&found).infos()),
@@ -111,7 +112,7 @@ impl Request<'_> {
 /// - Shape: by ascending UID; may be more than `minimum`. A timeout is not an error, there are then fewer.
 /// - Errors: [`ResolveError`].
 pub fn resolve(
-    config: &Arc<Config>,
+    context: &Arc<Context>,
     query: &str,
     minimum: usize,
     timeout: Duration,
@@ -119,15 +120,15 @@ pub fn resolve(
     let interrupt = Interrupt::default();
     let timeout = (timeout < FOREVER).then_some(timeout);
     let minimum_time = Duration::ZERO;
-    Request { config, query, minimum, minimum_time, timeout, interrupt: &interrupt }.run()
+    Request { context, query, minimum, minimum_time, timeout, interrupt: &interrupt }.run()
 }
 
 /// Searches all streams of the session for `wait`.
 ///
 /// - Errors: [`ResolveError`].
 /// - Source: equals liblsl `lsl_resolve_all`.
-pub fn resolve_all(config: &Arc<Config>, wait: Duration) -> Result<Vec<StreamInfo>, ResolveError> {
-    resolve_session(config, 0, wait)
+pub fn resolve_all(context: &Arc<Context>, wait: Duration) -> Result<Vec<StreamInfo>, ResolveError> {
+    resolve_session(context, 0, wait)
 }
 
 /// Searches streams of the session, whatever they are.
@@ -135,11 +136,11 @@ pub fn resolve_all(config: &Arc<Config>, wait: Duration) -> Result<Vec<StreamInf
 /// - Errors: [`ResolveError`].
 /// - Source: equals liblsl `lsl_resolve_byprop` and `lsl_resolve_bypred` without a property and a predicate.
 pub fn resolve_session(
-    config: &Arc<Config>,
+    context: &Arc<Context>,
     minimum: usize,
     timeout: Duration,
 ) -> Result<Vec<StreamInfo>, ResolveError> {
-    resolve(config, &session_query(config), minimum, timeout)
+    resolve(context, &session_query(context), minimum, timeout)
 }
 
 /// Searches streams of the session whose `property`, such as `type`, has this value.
@@ -147,13 +148,13 @@ pub fn resolve_session(
 /// - Errors: [`ResolveError`]. Unlike in the original, the value may have quotes.
 /// - Source: equals liblsl `lsl_resolve_byprop`.
 pub fn resolve_byprop(
-    config: &Arc<Config>,
+    context: &Arc<Context>,
     property: &str,
     value: &str,
     minimum: usize,
     timeout: Duration,
 ) -> Result<Vec<StreamInfo>, ResolveError> {
-    resolve(config, &property_query(config, property, value), minimum, timeout)
+    resolve(context, &property_query(context, property, value), minimum, timeout)
 }
 
 /// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`.
@@ -161,12 +162,12 @@ pub fn resolve_byprop(
 /// - Errors: [`ResolveError`].
 /// - Source: equals liblsl `lsl_resolve_bypred`.
 pub fn resolve_bypred(
-    config: &Arc<Config>,
+    context: &Arc<Context>,
     predicate: &str,
     minimum: usize,
     timeout: Duration,
 ) -> Result<Vec<StreamInfo>, ResolveError> {
-    resolve(config, &predicate_query(config, predicate)?, minimum, timeout)
+    resolve(context, &predicate_query(context, predicate)?, minimum, timeout)
 }
 
 /// Searches all the time, in a thread of its own, and knows what was there lately.
@@ -184,10 +185,10 @@ impl ContinuousResolver {
     ///
     /// - Units: a stream is forgotten when its last reply is older than `forget_after`.
     /// - Errors: [`ResolveError`].
-    pub fn new(config: Arc<Config>, query: &str, forget_after: Duration) -> Result<Self, ResolveError> {
+    pub fn new(context: Arc<Context>, query: &str, forget_after: Duration) -> Result<Self, ResolveError> {
         check(query)?;
-        let trust = trust(&config)?;
-        let mut search = Search::new(config, trust, query, SearchDuration::Continuous)?;
+        let trust = trust(&context)?;
+        let mut search = Search::new(context, trust, query, SearchDuration::Continuous)?;
         let found = Arc::new(Mutex::new(Found::default()));
         let interrupt = Interrupt::default();
         let (results, stop) = (Arc::clone(&found), interrupt.clone());
@@ -203,9 +204,9 @@ impl ContinuousResolver {
     ///
     /// - Errors: [`ResolveError`].
     /// - Source: equals liblsl `lsl_create_continuous_resolver`.
-    pub fn all(config: Arc<Config>, forget_after: Duration) -> Result<Self, ResolveError> {
-        let query = session_query(&config);
-        Self::new(config, &query, forget_after)
+    pub fn all(context: Arc<Context>, forget_after: Duration) -> Result<Self, ResolveError> {
+        let query = session_query(&context);
+        Self::new(context, &query, forget_after)
     }
 
     /// Starts to search streams of the session whose `property` has this value.
@@ -213,13 +214,13 @@ impl ContinuousResolver {
     /// - Errors: [`ResolveError`].
     /// - Source: equals liblsl `lsl_create_continuous_resolver_byprop`.
     pub fn by_property(
-        config: Arc<Config>,
+        context: Arc<Context>,
         property: &str,
         value: &str,
         forget_after: Duration,
     ) -> Result<Self, ResolveError> {
-        let query = property_query(&config, property, value);
-        Self::new(config, &query, forget_after)
+        let query = property_query(&context, property, value);
+        Self::new(context, &query, forget_after)
     }
 
     /// Starts to search streams of the session that fulfil `predicate`.
@@ -227,12 +228,12 @@ impl ContinuousResolver {
     /// - Errors: [`ResolveError`].
     /// - Source: equals liblsl `lsl_create_continuous_resolver_bypred`.
     pub fn by_predicate(
-        config: Arc<Config>,
+        context: Arc<Context>,
         predicate: &str,
         forget_after: Duration,
     ) -> Result<Self, ResolveError> {
-        let query = predicate_query(&config, predicate)?;
-        Self::new(config, &query, forget_after)
+        let query = predicate_query(&context, predicate)?;
+        Self::new(context, &query, forget_after)
     }
 
     /// The streams that were there lately, by ascending UID. Does not wait.
@@ -288,8 +289,8 @@ pub const FOREVER: Duration = Duration::from_secs(32_000_000);
 /// With what a search is sealed.
 ///
 /// - Errors: [`ResolveError::Unsealed`]: it must be, and cannot.
-fn trust(config: &Config) -> Result<Arc<Trust>, ResolveError> {
-    config.trust().map_err(|error| {
+fn trust(context: &Context) -> Result<Arc<Trust>, ResolveError> {
+    context.trust().map_err(|error| {
         policy::unsealed(&error);
         ResolveError::Unsealed
     })

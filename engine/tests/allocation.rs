@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo, resolver};
+use schwann::{Config, Context, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
 mod ports;
@@ -61,13 +61,13 @@ fn pushing_and_pulling_allocate_nothing_in_steady_state() {
          [lab]\nSessionID=allocation{base}\n",
         base + 38
     );
-    let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
+    let context = Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")));
     let info = StreamInfo::new("Heap", "EEG", 64, 1000.0, ChannelFormat::Float32, "heap").expect("valid");
     let outlet =
-        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");
+        Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context)).expect("an outlet");
     let found =
-        resolver::resolve_byprop(&config, "name", "Heap", 1, Duration::from_secs(20)).expect("a search");
-    let inlet = Inlet::with_config(&found[0], &InletOptions::default(), config).expect("an inlet");
+        resolver::resolve_byprop(&context, "name", "Heap", 1, Duration::from_secs(20)).expect("a search");
+    let inlet = Inlet::in_context(&found[0], &InletOptions::default(), context).expect("an inlet");
     inlet.open_stream(20.0).expect("a connection");
     let (sample, mut pulled) = ([1.0_f32; 64], [0.0_f32; 64]);
     let (chunk, mut chunk_out, mut stamps) = ([1.0_f32; 640], [0.0_f32; 640], [0.0; 10]);

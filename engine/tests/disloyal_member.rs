@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use schwann::Config;
+use schwann::Context;
 use schwann::inlet::Recover;
 use schwann::outlet::{Flush, Outlet};
 use schwann::security;
@@ -19,7 +19,7 @@ use schwann_session::{Initiator, Layer, Opened, Progress, Responder, Secure, Sui
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, description_of, inlet, inlet_of, network, outlet};
+use sealing::{LONG, Lab, context, description_of, inlet, inlet_of, network, outlet};
 
 #[test]
 fn an_outlet_takes_in_nothing_that_the_authority_did_not_sign() {
@@ -229,12 +229,12 @@ fn open(session: &mut Secure, mut wire: Vec<u8>, plain: &mut Vec<u8>) -> Vec<u8>
     }
 }
 
-fn newest(lab: &Lab, network: &str, serial: u64) -> Arc<Config> {
-    config(network, Policy::Require, Some(lab.member(serial, |_| {})))
+fn newest(lab: &Lab, network: &str, serial: u64) -> Arc<Context> {
+    context(network, Policy::Require, Some(lab.member(serial, |_| {})))
 }
 
-fn member(config: &Config) -> Arc<Member> {
-    Arc::clone(config.trust().expect("a trust").member().expect("a member"))
+fn member(context: &Context) -> Arc<Member> {
+    Arc::clone(context.trust().expect("a trust").member().expect("a member"))
 }
 
 /// Peak resident memory of this process, KiB.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, Error, StreamInfo, resolver};
+use schwann::{Config, Context, Error, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
 mod ports;
@@ -23,14 +23,14 @@ fn pair(channels: i32, format: ChannelFormat, extra: &str) -> (Outlet, Inlet) {
          [lab]\nSessionID=edges{base}\n{extra}",
         base + 38
     );
-    let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
+    let context = Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")));
     let info = StreamInfo::new("Test", "EEG", channels, 0.0, format, "edges-test").expect("a description");
     let outlet =
-        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");
+        Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context)).expect("an outlet");
     let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(&config, "name", "Test", 1, timeout).expect("a search");
+    let found = resolver::resolve_byprop(&context, "name", "Test", 1, timeout).expect("a search");
     let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
-    let inlet = Inlet::with_config(&found[0], &options, config).expect("an inlet");
+    let inlet = Inlet::in_context(&found[0], &options, context).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     (outlet, inlet)
 }

@@ -17,7 +17,7 @@ use socket2::{Domain, Socket, Type};
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, description_of, inlet_of, network, outlet};
+use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
 /// What spec: secure-session §3.9 permits one outlet.
 const TURNS_AT_ONCE: usize = 64;
@@ -94,7 +94,7 @@ fn a_flood_of_half_handshakes_takes_a_bounded_share_and_keeps_no_member_out() {
     let lab = Lab::new();
     let network = network() + "[tuning]\nLocalSocket=off\n";
     let [sending, early, late] =
-        [1, 2, 3].map(|serial| config(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
+        [1, 2, 3].map(|serial| context(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
     let outlet = outlet(&sending).expect("an outlet");
     let info = description_of(&outlet);
     let began = Instant::now();

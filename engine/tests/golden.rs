@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
-use schwann::{ChannelFormat, Config, Flush, Outlet, OutletOptions, StreamInfo};
+use schwann::{ChannelFormat, Config, Context, Flush, Outlet, OutletOptions, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_proto::wire::sample::{ByteOrder, Layout, Stamp};
 use serde_json::Value;
@@ -51,9 +51,9 @@ fn outlet(format: ChannelFormat) -> Outlet {
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n",
         base + 38
     );
-    let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
+    let context = Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")));
     let info = StreamInfo::new("Golden", "EEG", 3, 100.0, format, "src-golden").expect("a description");
-    Outlet::with_config(&info, &OutletOptions::default(), config).expect("an outlet")
+    Outlet::in_context(&info, &OutletOptions::default(), context).expect("an outlet")
 }
 
 fn connect(outlet: &Outlet) -> TcpStream {

@@ -16,7 +16,7 @@ use schwann::{Error, StreamInfo};
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, inlet_of, network};
+use sealing::{LONG, Lab, context, inlet_of, network};
 
 /// Each took more than 4 KiB of a stack of 8 MiB when an interrupted wait began another one inside itself.
 const INTERRUPTIONS: usize = 10_000;
@@ -43,8 +43,8 @@ fn main() {
 fn a_wait_that_is_interrupted_again_and_again_needs_no_more_stack() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let info = description(listener.local_addr().expect("bound").port());
-    let config = config(&network(), Policy::Require, Some(Lab::new().member(1, |_| {})));
-    let inlet = inlet_of(&info, &config, Recover::No).expect("an inlet");
+    let context = context(&network(), Policy::Require, Some(Lab::new().member(1, |_| {})));
+    let inlet = inlet_of(&info, &context, Recover::No).expect("an inlet");
     let outlet = thread::spawn(move || stall(&listener));
     // The outlet ends the connection without an answer after the last interruption.
     assert_eq!(inlet.full_info(LONG).map(drop), Err(Error::Lost));

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
-use schwann::{Config, Error, Outlet, OutletOptions, StreamInfo};
+use schwann::{Config, Context, Error, Outlet, OutletOptions, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::stream_info::IpVersion;
 use schwann_proto::wire::sample::{ByteOrder, Layout};
@@ -26,13 +26,13 @@ const GIGABYTE: u64 = 1 << 30;
 /// All tests of this file together stay below this.
 const MEMORY_LIMIT: u64 = 256 << 20;
 
-fn config() -> Arc<Config> {
+fn context() -> Arc<Context> {
     let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n",
         base + 38
     );
-    Arc::new(Config::parse(&text).expect("a valid configuration"))
+    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
 }
 
 /// Most memory that this process ever had, in bytes, where the system says it.
@@ -69,7 +69,7 @@ impl Impostor {
         let document = description(version, port, 1);
         let info = StreamInfo::parse(document.as_bytes()).expect("a description");
         let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
-        Arc::new(Inlet::with_config(&info, &options, config()).expect("an inlet"))
+        Arc::new(Inlet::in_context(&info, &options, context()).expect("an inlet"))
     }
 
     /// Takes the next connection and answers it with `bytes`.
@@ -171,7 +171,7 @@ fn a_description_of_more_channels_than_a_handshake_holds_is_refused_before_a_wor
     let document = description("1.10", listener.local_addr().expect("bound").port(), i32::MAX);
     let info = StreamInfo::parse(document.as_bytes()).expect("a description");
     let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
-    let inlet = Inlet::with_config(&info, &options, config()).expect("an inlet");
+    let inlet = Inlet::in_context(&info, &options, context()).expect("an inlet");
     assert_eq!(inlet.open_stream(LONG), Err(Error::Lost));
     let (mut peer, _) = listener.accept().expect("a connection");
     assert_eq!(peer.read(&mut [0; 1]).expect("an end"), 0, "nothing was asked");
@@ -180,7 +180,7 @@ fn a_description_of_more_channels_than_a_handshake_holds_is_refused_before_a_wor
 #[test]
 fn a_request_without_an_end_is_refused_and_others_are_served() {
     let info = StreamInfo::new("Limits", "T", 1, 0.0, ChannelFormat::Int8, "limits").expect("a description");
-    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config()).expect("an outlet");
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), context()).expect("an outlet");
     let port = outlet.info().endpoint(IpVersion::V4).data_port;
     let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     for beginning in ["LSL:streamfeed/110 \r\nX: ", "LSL:shortinfo\r\n", "LSL:fullinfo"] {
@@ -213,7 +213,7 @@ fn half_open_connections_of_four_addresses_keep_no_newcomer_out_and_one_address_
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).expect("more descriptors");
     let info =
         StreamInfo::new("Crowded", "T", 1, 0.0, ChannelFormat::Int8, "crowded").expect("a description");
-    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config()).expect("an outlet");
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), context()).expect("an outlet");
     let port = outlet.info().endpoint(IpVersion::V4).data_port;
     let mut crowd: Vec<_> =
         (0..600_u16).map(|number| silent([127, 0, 0, 2 + (number % 4) as u8], port)).collect();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, StreamEvent};
 use schwann::outlet::{Carrier, Delivery, Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo};
+use schwann::{Config, Context, StreamInfo};
 use schwann_proto::stream::{BufferUnit, ChannelFormat};
 use schwann_proto::stream_info::IpVersion;
 
@@ -25,28 +25,28 @@ const OFF: &str = "[tuning]\nLocalSocket=off\n";
 const BOTH: [Carrier; 2] = [Carrier::Local, Carrier::Tcp];
 
 /// A configuration with ports and a session that no other test shares.
-fn config(extra: &str) -> Arc<Config> {
+fn context(extra: &str) -> Arc<Context> {
     let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=local{base}\n{extra}",
         base + 38
     );
-    Arc::new(Config::parse(&text).expect("a valid configuration"))
+    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
 }
 
 /// A configuration in which connections go by `carrier`.
-fn config_for(carrier: Carrier) -> Arc<Config> {
-    config(if carrier == Carrier::Local { "" } else { OFF })
+fn config_for(carrier: Carrier) -> Arc<Context> {
+    context(if carrier == Carrier::Local { "" } else { OFF })
 }
 
 fn info(channels: i32) -> StreamInfo {
     StreamInfo::new("Local", "EEG", channels, 10_000.0, ChannelFormat::Int32, "local").expect("a description")
 }
 
-fn outlet(channels: i32, delivery: Delivery, config: &Arc<Config>) -> Outlet {
+fn outlet(channels: i32, delivery: Delivery, context: &Arc<Context>) -> Outlet {
     let options = OutletOptions { delivery, ..OutletOptions::default() };
-    Outlet::with_config(&info(channels), &options, Arc::clone(config)).expect("an outlet")
+    Outlet::in_context(&info(channels), &options, Arc::clone(context)).expect("an outlet")
 }
 
 /// The description of an outlet as a search on this computer brings it.
@@ -56,15 +56,15 @@ fn found(outlet: &Outlet) -> StreamInfo {
     info
 }
 
-fn inlet(info: &StreamInfo, config: &Arc<Config>) -> Inlet {
-    let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)).expect("an inlet");
+fn inlet(info: &StreamInfo, context: &Arc<Context>) -> Inlet {
+    let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(context)).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     inlet
 }
 
-fn pair(channels: i32, delivery: Delivery, config: &Arc<Config>) -> (Outlet, Inlet) {
-    let outlet = outlet(channels, delivery, config);
-    let inlet = inlet(&found(&outlet), config);
+fn pair(channels: i32, delivery: Delivery, context: &Arc<Context>) -> (Outlet, Inlet) {
+    let outlet = outlet(channels, delivery, context);
+    let inlet = inlet(&found(&outlet), context);
     (outlet, inlet)
 }
 
@@ -173,11 +173,11 @@ fn stalled(outlet: &Outlet) -> UnixStream {
 
 #[test]
 fn a_stalled_consumer_loses_the_oldest_samples_and_holds_nobody_up() {
-    let config = config("");
+    let context = context("");
     let options =
         OutletOptions { buffer_length: 1000, buffer_unit: BufferUnit::Samples, ..OutletOptions::default() };
-    let outlet = Outlet::with_config(&info(250), &options, Arc::clone(&config)).expect("an outlet");
-    let inlet = inlet(&found(&outlet), &config);
+    let outlet = Outlet::in_context(&info(250), &options, Arc::clone(&context)).expect("an outlet");
+    let inlet = inlet(&found(&outlet), &context);
     let stalled = stalled(&outlet);
     for value in 0..10_000 {
         outlet.push_sample(&[value; 250], 1.0, Flush::Now).expect("a push");
@@ -195,12 +195,12 @@ fn a_stalled_consumer_loses_the_oldest_samples_and_holds_nobody_up() {
 #[test]
 fn an_outlet_that_went_away_and_came_back_is_found_again() {
     for carrier in BOTH {
-        let config = config_for(carrier);
-        let (first, inlet) = pair(1, Delivery::Queued, &config);
+        let context = config_for(carrier);
+        let (first, inlet) = pair(1, Delivery::Queued, &context);
         first.push_chunk(&[0, 1, 2], 0.0, Flush::Now).expect("a push");
         drop(first);
         while inlet.next_event(LONG).expect("an event") != StreamEvent::Recovering {}
-        let second = outlet(1, Delivery::Queued, &config);
+        let second = outlet(1, Delivery::Queued, &context);
         assert!(second.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))));
         assert_eq!(carriers(&second), [carrier]);
         second.push_chunk(&[3, 4], 0.0, Flush::Now).expect("a push");
@@ -211,8 +211,8 @@ fn an_outlet_that_went_away_and_came_back_is_found_again() {
 #[test]
 fn either_end_can_switch_it_off() {
     for (sending, receiving) in [("", OFF), (OFF, ""), (OFF, OFF)] {
-        let outlet = outlet(1, Delivery::Queued, &config(sending));
-        let inlet = inlet(&found(&outlet), &config(receiving));
+        let outlet = outlet(1, Delivery::Queued, &context(sending));
+        let inlet = inlet(&found(&outlet), &context(receiving));
         assert_eq!(carriers(&outlet), [Carrier::Tcp]);
         let listens = UnixStream::connect_addr(&name_of(outlet.info())).is_ok();
         assert_eq!(listens, sending != OFF);
@@ -223,7 +223,7 @@ fn either_end_can_switch_it_off() {
 
 #[test]
 fn the_name_is_gone_with_the_outlet() {
-    let outlet = outlet(1, Delivery::Queued, &config(""));
+    let outlet = outlet(1, Delivery::Queued, &context(""));
     let name = name_of(outlet.info());
     UnixStream::connect_addr(&name).expect("it listens");
     drop(outlet);
@@ -238,8 +238,8 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
 
 #[test]
 fn a_relay_at_another_port_is_not_passed_by() {
-    let config = config("");
-    let outlet = outlet(1, Delivery::Queued, &config);
+    let context = context("");
+    let outlet = outlet(1, Delivery::Queued, &context);
     let relay = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (at, behind) =
         (relay.local_addr().expect("bound").port(), outlet.info().endpoint(IpVersion::V4).data_port);
@@ -253,7 +253,7 @@ fn a_relay_at_another_port_is_not_passed_by() {
     });
     let mut info = found(&outlet);
     info.set_ports(IpVersion::V4, at, info.endpoint(IpVersion::V4).service_port);
-    let inlet = inlet(&info, &config);
+    let inlet = inlet(&info, &context);
     assert_eq!(carriers(&outlet), [Carrier::Tcp]);
     outlet.push_chunk(&[0, 1, 2], 0.0, Flush::Now).expect("a push");
     pull_numbers(&inlet, 0, 3);
@@ -264,14 +264,14 @@ fn a_relay_at_another_port_is_not_passed_by() {
 #[test]
 fn something_else_behind_the_name_costs_nothing_but_the_shorter_way() {
     for answer in [b"HTTP/1.1 400 Bad Request\r\n\r\n".as_slice(), b"\x7f\x01\x09\x04"] {
-        let outlet = outlet(1, Delivery::Queued, &config(OFF));
+        let outlet = outlet(1, Delivery::Queued, &context(OFF));
         let squatter = UnixListener::bind_addr(&name_of(outlet.info())).expect("the name is free");
         let squatting = std::thread::spawn(move || {
             let (mut client, _) = squatter.accept().expect("the inlet");
             assert!(client.read(&mut [0; 1000]).expect("a request") > 0);
             client.write_all(answer).expect("an answer");
         });
-        let inlet = inlet(&found(&outlet), &config(""));
+        let inlet = inlet(&found(&outlet), &context(""));
         squatting.join().expect("it was asked first");
         assert_eq!(carriers(&outlet), [Carrier::Tcp]);
         outlet.push_chunk(&[0], 0.0, Flush::Now).expect("a push");
@@ -281,12 +281,12 @@ fn something_else_behind_the_name_costs_nothing_but_the_shorter_way() {
 
 #[test]
 fn strangers_that_say_nothing_keep_no_inlet_out() {
-    let config = config("");
-    let outlet = outlet(1, Delivery::Queued, &config);
+    let context = context("");
+    let outlet = outlet(1, Delivery::Queued, &context);
     let name = name_of(outlet.info());
     let silent: Vec<_> = (0..200).filter_map(|_| UnixStream::connect_addr(&name).ok()).collect();
     assert!(!silent.is_empty());
-    let inlet = Inlet::with_config(&found(&outlet), &InletOptions::default(), Arc::clone(&config));
+    let inlet = Inlet::in_context(&found(&outlet), &InletOptions::default(), Arc::clone(&context));
     let inlet = inlet.expect("an inlet");
     // Some of them lose their places after 10 s at the latest.
     while inlet.open_stream(LONG).is_err() {}

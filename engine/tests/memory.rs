@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo, resolver};
+use schwann::{Config, Context, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::stream_info::IpVersion;
 
@@ -31,19 +31,19 @@ const KEPT: u64 = 24 << 20;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-fn outlet() -> (Outlet, Arc<Config>) {
+fn outlet() -> (Outlet, Arc<Context>) {
     let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=memory{base}\n",
         base + 38
     );
-    let config = Arc::new(Config::parse(&text).expect("a valid configuration"));
+    let context = Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")));
     let info = StreamInfo::new("Memory", "T", CHANNELS as i32, 1000.0, ChannelFormat::Double64, "memory");
     let info = info.expect("a description");
     let outlet =
-        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");
-    (outlet, config)
+        Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context)).expect("an outlet");
+    (outlet, context)
 }
 
 /// Counts the bytes that this process has from the heap.
@@ -111,9 +111,9 @@ fn what_a_stalled_consumer_left_behind_goes_back_to_the_heap() {
 #[test]
 fn what_was_pulled_or_flushed_goes_back_to_the_heap() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let (outlet, config) = outlet();
-    let found = resolver::resolve_byprop(&config, "name", "Memory", 1, LONG).expect("a search");
-    let inlet = Inlet::with_config(&found[0], &InletOptions::default(), config).expect("an inlet");
+    let (outlet, context) = outlet();
+    let found = resolver::resolve_byprop(&context, "name", "Memory", 1, LONG).expect("a search");
+    let inlet = Inlet::in_context(&found[0], &InletOptions::default(), context).expect("an inlet");
     inlet.open_stream(LONG.as_secs_f64()).expect("a connection");
     let mut chunk = vec![1.0; CHANNELS * ROWS];
     let before = memory();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{ChannelFormat, Config, StreamInfo, local_clock, resolver};
+use schwann::{ChannelFormat, Config, Context, StreamInfo, local_clock, resolver};
 
 mod ports;
 
@@ -15,39 +15,39 @@ use ports::ports;
 const LONG: f64 = 20.0;
 
 /// A configuration that no other test shares ports or a session with.
-fn config(extra: &str) -> Arc<Config> {
+fn context(extra: &str) -> Arc<Context> {
     let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=8\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=outlets{base}\n{extra}",
         base + 38
     );
-    Arc::new(Config::parse(&text).expect("a valid configuration"))
+    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
 }
 
 fn info(rate: f64, source_id: &str) -> StreamInfo {
     StreamInfo::new("Test", "EEG", 1, rate, ChannelFormat::Int32, source_id).expect("a valid description")
 }
 
-fn serve(config: &Arc<Config>, info: &StreamInfo, options: &OutletOptions) -> Outlet {
-    Outlet::with_config(info, options, Arc::clone(config)).expect("an outlet")
+fn serve(context: &Arc<Context>, info: &StreamInfo, options: &OutletOptions) -> Outlet {
+    Outlet::in_context(info, options, Arc::clone(context)).expect("an outlet")
 }
 
-fn receive(config: &Arc<Config>) -> Inlet {
-    let found = resolver::resolve_byprop(config, "name", "Test", 1, Duration::from_secs_f64(LONG));
+fn receive(context: &Arc<Context>) -> Inlet {
+    let found = resolver::resolve_byprop(context, "name", "Test", 1, Duration::from_secs_f64(LONG));
     let found = found.expect("a search");
     let inlet =
-        Inlet::with_config(&found[0], &InletOptions::default(), Arc::clone(config)).expect("an inlet");
+        Inlet::in_context(&found[0], &InletOptions::default(), Arc::clone(context)).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     inlet
 }
 
 #[test]
 fn an_outlets_chunk_size_is_honoured() {
-    let config = config("");
+    let context = context("");
     let options = OutletOptions { chunk_samples: 3, ..OutletOptions::default() };
-    let outlet = serve(&config, &info(0.0, "chunks"), &options);
-    let inlet = receive(&config);
+    let outlet = serve(&context, &info(0.0, "chunks"), &options);
+    let inlet = receive(&context);
     for value in 1..=7 {
         outlet.push_sample(&[value], f64::from(value), Flush::Later).expect("a push");
     }
@@ -64,9 +64,9 @@ fn an_outlets_chunk_size_is_honoured() {
 fn a_stamp_goes_out_as_pushed_and_zero_means_now() {
     // What is pushed, and whether the outlet's own clock replaces it although it may say something.
     for (own_clock, name) in [(false, "caller"), (true, "own")] {
-        let config = config(&format!("[tuning]\nForceDefaultTimestamps={own_clock}\n"));
-        let outlet = serve(&config, &info(0.0, name), &OutletOptions::default());
-        let inlet = receive(&config);
+        let context = context(&format!("[tuning]\nForceDefaultTimestamps={own_clock}\n"));
+        let outlet = serve(&context, &info(0.0, name), &OutletOptions::default());
+        let inlet = receive(&context);
         let stamps = [-5.0, -1.0, f64::NAN, 0.0];
         let earliest = local_clock();
         for stamp in stamps {
@@ -91,10 +91,10 @@ fn a_stamp_goes_out_as_pushed_and_zero_means_now() {
 #[test]
 fn a_description_larger_than_a_datagram_is_found_over_tcp() {
     let large = "x".repeat(70_000);
-    let datagrams = config("");
+    let datagrams = context("");
     let outlet = serve(&datagrams, &info(0.0, &large), &OutletOptions::default());
-    let search = |config: &Arc<Config>| {
-        resolver::resolve_byprop(config, "name", "Test", 1, Duration::from_secs(1)).expect("a search")
+    let search = |context: &Arc<Context>| {
+        resolver::resolve_byprop(context, "name", "Test", 1, Duration::from_secs(1)).expect("a search")
     };
     assert!(search(&datagrams).is_empty(), "no datagram can hold it");
     let ports = &datagrams.ports;
@@ -103,7 +103,7 @@ fn a_description_larger_than_a_datagram_is_found_over_tcp() {
          [lab]\nResolveOverTCP=1\nSessionID={}\n",
         ports.multicast, ports.base, datagrams.lab.session_id
     );
-    let over_tcp = Arc::new(Config::parse(&text).expect("a valid configuration"));
+    let over_tcp = Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")));
     let found = search(&over_tcp);
     assert_eq!(found.iter().map(StreamInfo::uid).collect::<Vec<_>>(), [outlet.info().uid()]);
     assert_eq!(found[0].source_id().as_bytes(), large.as_bytes());
@@ -111,15 +111,15 @@ fn a_description_larger_than_a_datagram_is_found_over_tcp() {
 
 #[test]
 fn a_restarted_stream_may_have_another_rate() {
-    let config = config("");
-    let outlet = serve(&config, &info(100.0, "rate"), &OutletOptions::default());
-    let inlet = receive(&config);
+    let context = context("");
+    let outlet = serve(&context, &info(100.0, "rate"), &OutletOptions::default());
+    let inlet = receive(&context);
     let mut stamps = [0.0; 3];
     outlet.push_chunk(&[1, 2, 3], 10.0, Flush::Now).expect("a push");
     assert_eq!(inlet.pull_chunk(&mut [0; 3], &mut stamps, LONG), Ok(3));
     assert!((stamps[1] - 9.99).abs() < 1e-9, "{stamps:?}");
     drop(outlet);
-    let outlet = serve(&config, &info(4.0, "rate"), &OutletOptions::default());
+    let outlet = serve(&context, &info(4.0, "rate"), &OutletOptions::default());
     assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))));
     outlet.push_chunk(&[4, 5, 6], 20.0, Flush::Now).expect("a push");
     assert_eq!(inlet.pull_chunk(&mut [0; 3], &mut stamps, LONG), Ok(3));
@@ -131,9 +131,9 @@ fn a_restarted_stream_may_have_another_rate() {
 fn pushes_of_several_threads_take_turns() {
     const THREADS: i32 = 4;
     const EACH: i32 = 5_000;
-    let config = config("");
-    let outlet = serve(&config, &info(0.0, "threads"), &OutletOptions::default());
-    let inlet = receive(&config);
+    let context = context("");
+    let outlet = serve(&context, &info(0.0, "threads"), &OutletOptions::default());
+    let inlet = receive(&context);
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let outlet = &outlet;

@@ -11,13 +11,13 @@ use schwann::inlet::{Inlet, Recover};
 use schwann::outlet::Outlet;
 use schwann::security::{self, advice};
 use schwann::security::{Member, Policy, Trust};
-use schwann::{Config, StreamInfo};
+use schwann::{Config, Context, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::{Refusal, Roles, Statement, UnixSeconds};
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, description_of, inlet_of, network, outlet};
+use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
 /// The security log of this process, which both ends write to.
 struct Journal(PathBuf);
@@ -63,8 +63,8 @@ type End = (Policy, Option<Member>);
 /// Lets two ends meet; returns them with the outlet's UID.
 fn meet(sending: End, receiving: End, pause: Duration) -> (Outlet, Inlet, String) {
     let network = network();
-    let outlet = outlet(&config(&network, sending.0, sending.1)).expect("an outlet");
-    let receiving = config(&network, receiving.0, receiving.1);
+    let outlet = outlet(&context(&network, sending.0, sending.1)).expect("an outlet");
+    let receiving = context(&network, receiving.0, receiving.1);
     let inlet = inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet");
     std::thread::sleep(pause);
     assert!(inlet.open_stream(1.0).is_err());
@@ -119,7 +119,7 @@ fn an_end_that_cannot_seal_says_so_at_once() {
     let lab = Lab::new();
     let far = UnixSeconds(u64::MAX - 1);
     let member = |change: fn(&mut Statement)| Some(lab.member(1, change));
-    let plain = outlet(&config(&network(), Policy::Off, None)).expect("an outlet");
+    let plain = outlet(&context(&network(), Policy::Off, None)).expect("an outlet");
     for (role, end, word, command) in [
         (Roles::PUBLISH, None, "no key", "`schwann keys init`"),
         (
@@ -140,10 +140,10 @@ fn an_end_that_cannot_seal_says_so_at_once() {
         (Roles::SUBSCRIBE, Some(lab.member(1, |s| s.not_before = far)), "not valid yet", "timedatectl"),
         (Roles::SUBSCRIBE, None, "no key", "`schwann keys import`"),
     ] {
-        let config = config(&network(), Policy::Require, end);
+        let context = context(&network(), Policy::Require, end);
         let failed = match role {
-            Roles::PUBLISH => outlet(&config).is_err(),
-            _ => inlet_of(&description_of(&plain), &config, Recover::No).is_err(),
+            Roles::PUBLISH => outlet(&context).is_err(),
+            _ => inlet_of(&description_of(&plain), &context, Recover::No).is_err(),
         };
         let reason = security::reason();
         assert!(failed && reason.contains(word) && reason.contains(command), "{word}: {reason}");
@@ -159,7 +159,7 @@ fn versions_that_do_not_match_are_told_apart() {
         (b"LSL:secure/2 hybrid\r\n", Refusal::PeerTooNew),
     ] {
         let outlet =
-            outlet(&config(&network(), Policy::Require, Some(lab.member(1, |_| {})))).expect("an outlet");
+            outlet(&context(&network(), Policy::Require, Some(lab.member(1, |_| {})))).expect("an outlet");
         let port = outlet.info().endpoint(IpVersion::V4).data_port;
         let mut client = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
         client.write_all(first_line).expect("sent");
@@ -176,8 +176,8 @@ fn versions_that_do_not_match_are_told_apart() {
     info.set_address(IpVersion::V4, "127.0.0.1");
     info.set_ports(IpVersion::V4, port, port);
     let trust = Trust::new(Policy::Require, Some(lab.member(2, |_| {})));
-    let config = Arc::new(Config::parse(&network()).expect("valid").with_trust(trust));
-    let inlet = inlet_of(&info, &config, Recover::BySourceId).expect("an inlet");
+    let context = Arc::new(Context::with_trust(Config::parse(&network()).expect("valid"), trust));
+    let inlet = inlet_of(&info, &context, Recover::BySourceId).expect("an inlet");
     assert!(inlet.open_stream(1.0).is_err());
     assert_eq!(inlet.refusal(), Some(Refusal::PlainPeer));
     closing.join().expect("no panic");

@@ -14,7 +14,7 @@ use schwann_proto::stream_info::IpVersion;
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, description_of, inlet_of, network, outlet};
+use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
 /// How often a key must have changed.
 const CHANGES: u64 = 20;
@@ -23,7 +23,7 @@ const CHANGES: u64 = 20;
 fn a_stream_whose_keys_change_all_the_time_loses_nothing() {
     let (lab, network) = (Lab::new(), network());
     let member = |serial| lab.member(serial, |_| {}).with_key_lifetime(Duration::from_millis(20));
-    let [sending, receiving] = [1, 2].map(|serial| config(&network, Policy::Require, Some(member(serial))));
+    let [sending, receiving] = [1, 2].map(|serial| context(&network, Policy::Require, Some(member(serial))));
     let outlet = outlet(&sending).expect("an outlet");
     let mut info = description_of(&outlet);
     let (port, changes) = listen_before(info.endpoint(IpVersion::V4).data_port);

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use schwann::Config;
+use schwann::Context;
 use schwann::inlet::Recover;
 use schwann::outlet::Flush;
 use schwann::security::Refusal;
@@ -13,10 +13,10 @@ use schwann_session::UnixSeconds;
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, find, inlet, network, outlet};
+use sealing::{LONG, Lab, context, find, inlet, network, outlet};
 
-fn member(config: &Config) -> Arc<Member> {
-    Arc::clone(config.trust().expect("a trust").member().expect("a member"))
+fn member(context: &Context) -> Arc<Member> {
+    Arc::clone(context.trust().expect("a trust").member().expect("a member"))
 }
 
 /// Waits for something that another thread brings about.
@@ -31,11 +31,11 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 #[test]
 fn a_revocation_entered_at_one_member_reaches_all_and_cuts_the_revoked_one() {
     let (mut lab, network) = (Lab::new(), network());
-    let require = |serial, lab: &Lab| config(&network, Policy::Require, Some(lab.member(serial, |_| {})));
+    let require = |serial, lab: &Lab| context(&network, Policy::Require, Some(lab.member(serial, |_| {})));
     let [sending, staying, leaving] = [1, 2, 3].map(|serial| require(serial, &lab));
     let outlet = outlet(&sending).expect("an outlet");
     let [stays, leaves] =
-        [&staying, &leaving].map(|config| inlet(config, Recover::BySourceId).expect("an inlet"));
+        [&staying, &leaving].map(|context| inlet(context, Recover::BySourceId).expect("an inlet"));
     [&stays, &leaves].iter().for_each(|inlet| inlet.open_stream(LONG).expect("a connection"));
     assert!(outlet.wait_for_consumers(2, Some(Duration::from_secs_f64(LONG))));
 
@@ -66,7 +66,7 @@ fn a_session_ends_when_a_certificate_expires() {
                     statement.not_after = UnixSeconds(now + 6);
                 }
             });
-            config(&network, Policy::Require, Some(member))
+            context(&network, Policy::Require, Some(member))
         });
         let outlet = outlet(&sending).expect("an outlet");
         let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
@@ -81,7 +81,7 @@ fn a_session_ends_when_a_certificate_expires() {
 fn a_revoked_outlet_loses_its_inlets() {
     let (mut lab, network) = (Lab::new(), network());
     let [sending, receiving] =
-        [1, 2].map(|serial| config(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
+        [1, 2].map(|serial| context(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
     let outlet = outlet(&sending).expect("an outlet");
     let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
@@ -95,14 +95,14 @@ fn members_whose_lists_differ_find_each_other_and_agree_on_the_newer_one() {
     for newer in ["outlet", "inlet"] {
         let (mut lab, network) = (Lab::new(), network());
         let [sending, receiving] =
-            [1, 2].map(|serial| config(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
+            [1, 2].map(|serial| context(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
         let knows = if newer == "outlet" { &sending } else { &receiving };
         assert_eq!(member(knows).take_in(&lab.revoke(9)), Ok(true));
         let outlet = outlet(&sending).expect("an outlet");
         let inlet = inlet(&receiving, Recover::BySourceId).expect("it was found");
         inlet.open_stream(LONG).expect("a connection");
         assert!(outlet.have_consumers());
-        let numbers = [&sending, &receiving].map(|config| member(config).revocation_number());
+        let numbers = [&sending, &receiving].map(|context| member(context).revocation_number());
         assert_eq!(numbers, [2, 2], "newer: {newer}");
     }
 }

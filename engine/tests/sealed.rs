@@ -9,21 +9,21 @@ use std::sync::{Arc, Mutex};
 use schwann::inlet::{Inlet, Protection, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::security::{Member, Policy, StreamPolicies, Trust};
-use schwann::{Config, Error, StreamInfo};
+use schwann::{Config, Context, Error, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::Roles;
 
 mod sealing;
 
 use sealing::{
-    LONG, Lab, SHORT, config, description, description_of, find, inlet, inlet_of, network, outlet,
+    LONG, Lab, SHORT, context, description, description_of, find, inlet, inlet_of, network, outlet,
 };
 
 /// Whether a sample gets from an outlet of one kind to an inlet of the other.
 fn passes(sender: (Policy, Option<Member>), receiver: (Policy, Option<Member>)) -> bool {
     let network = network();
-    let sending = config(&network, sender.0, sender.1);
-    let receiving = config(&network, receiver.0, receiver.1);
+    let sending = context(&network, sender.0, sender.1);
+    let receiving = context(&network, receiver.0, receiver.1);
     let outlet = outlet(&sending).expect("an outlet");
     // Also strangers, who cannot find it, know where it is.
     let inlet = inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet");
@@ -48,8 +48,8 @@ fn members_of_a_lab_talk_sealed() {
 #[test]
 fn everything_of_a_stream_comes_through_the_seal() {
     let (lab, network) = (Lab::new(), network());
-    let sending = config(&network, Policy::Require, Some(lab.member(1, |_| {})));
-    let receiving = config(&network, Policy::Require, Some(lab.member(2, |_| {})));
+    let sending = context(&network, Policy::Require, Some(lab.member(1, |_| {})));
+    let receiving = context(&network, Policy::Require, Some(lab.member(2, |_| {})));
     let outlet = outlet(&sending).expect("an outlet");
     let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
@@ -83,12 +83,12 @@ fn everything_of_a_stream_comes_through_the_seal() {
 fn many_inlets_and_one_that_comes_late_receive_sealed_samples() {
     const INLETS: usize = 24;
     let (lab, network) = (Lab::new(), network());
-    let sending = config(&network, Policy::Require, Some(lab.member(1, |_| {})));
+    let sending = context(&network, Policy::Require, Some(lab.member(1, |_| {})));
     let outlet = outlet(&sending).expect("an outlet");
     let inlets: Vec<_> = (2..)
         .take(INLETS)
         .map(|serial| {
-            let receiving = config(&network, Policy::Require, Some(lab.member(serial, |_| {})));
+            let receiving = context(&network, Policy::Require, Some(lab.member(serial, |_| {})));
             inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet")
         })
         .collect();
@@ -118,8 +118,8 @@ fn many_inlets_and_one_that_comes_late_receive_sealed_samples() {
 #[test]
 fn clock_probes_of_a_sealed_stream_are_sealed() {
     let (lab, network) = (Lab::new(), network());
-    let sending = config(&network, Policy::Require, Some(lab.member(1, |_| {})));
-    let receiving = config(&network, Policy::Require, Some(lab.member(2, |_| {})));
+    let sending = context(&network, Policy::Require, Some(lab.member(1, |_| {})));
+    let receiving = context(&network, Policy::Require, Some(lab.member(2, |_| {})));
     let outlet = outlet(&sending).expect("an outlet");
     let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
     let offset = inlet.clock_offset(LONG).expect("an offset").offset;
@@ -136,8 +136,8 @@ fn clock_probes_of_a_sealed_stream_are_sealed() {
 #[test]
 fn a_restarted_sealed_stream_is_found_again() {
     let (lab, network) = (Lab::new(), network());
-    let sending = config(&network, Policy::Require, Some(lab.member(1, |_| {})));
-    let receiving = config(&network, Policy::Require, Some(lab.member(2, |_| {})));
+    let sending = context(&network, Policy::Require, Some(lab.member(1, |_| {})));
+    let receiving = context(&network, Policy::Require, Some(lab.member(2, |_| {})));
     let first = outlet(&sending).expect("an outlet");
     let inlet = inlet(&receiving, Recover::BySourceId).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
@@ -174,7 +174,7 @@ fn a_stream_may_have_a_policy_of_its_own_and_nothing_else_follows_it() {
         let network = network();
         let with = |(policy, member): (Policy, Option<Member>), streams: &str| {
             let trust = Trust::new(policy, member).with_streams(StreamPolicies::parse(streams));
-            Arc::new(Config::parse(&network).expect("valid").with_trust(trust))
+            Arc::new(Context::with_trust(Config::parse(&network).expect("valid"), trust))
         };
         let sending = with(sender, own.0);
         let mut info = description();
@@ -184,7 +184,7 @@ fn a_stream_may_have_a_policy_of_its_own_and_nothing_else_follows_it() {
             let security = document.append_child(desc, "security").expect("a child");
             document.append_text(security, word).expect("a text");
         }
-        let outlet = Outlet::with_config(&info, &OutletOptions::default(), sending).expect("an outlet");
+        let outlet = Outlet::in_context(&info, &OutletOptions::default(), sending).expect("an outlet");
         let receiving = with(receiver.0, receiver.1);
         let found = find(&receiving, if receives { LONG } else { SHORT });
         assert_eq!(found.len(), usize::from(receives), "{case}");
@@ -206,8 +206,8 @@ fn strangers_get_nothing() {
     );
     let no_publish = lab.member(3, |statement| statement.roles = Roles::SUBSCRIBE);
     let network = network();
-    assert_eq!(outlet(&config(&network, Policy::Require, Some(no_publish))).err(), Some(Error::Unsealed));
-    assert_eq!(outlet(&config(&network, Policy::Require, None)).err(), Some(Error::Unsealed));
+    assert_eq!(outlet(&context(&network, Policy::Require, Some(no_publish))).err(), Some(Error::Unsealed));
+    assert_eq!(outlet(&context(&network, Policy::Require, None)).err(), Some(Error::Unsealed));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn who_may_find_a_stream_follows_from_the_policies_of_both_ends() {
     ] {
         let case = format!("{:?} to {:?}, TCP {over_tcp}", sending.0, receiving.0);
         let network = network();
-        let outlet = outlet(&config(&network, sending.0, sending.1)).expect("an outlet");
+        let outlet = outlet(&context(&network, sending.0, sending.1)).expect("an outlet");
         // Over TCP alone: queries by datagram go to an address without a listener.
         let searching = match over_tcp {
             true => network
@@ -259,7 +259,7 @@ fn who_may_find_a_stream_follows_from_the_policies_of_both_ends() {
                 .replace("[lab]", "[lab]\nResolveOverTCP=1"),
             false => network,
         };
-        let receiving = config(&searching, receiving.0, receiving.1);
+        let receiving = context(&searching, receiving.0, receiving.1);
         let found = find(&receiving, if is_found { LONG } else { SHORT });
         assert_eq!(
             found.iter().map(StreamInfo::uid).collect::<Vec<_>>(),
@@ -332,8 +332,8 @@ impl Relay {
 #[test]
 fn an_outlet_that_has_sealed_is_never_spoken_to_in_the_clear_because_it_closes() {
     let (lab, network) = (Lab::new(), network());
-    let sending = config(&network, Policy::Prefer, Some(lab.member(1, |_| {})));
-    let receiving = config(&network, Policy::Prefer, Some(lab.member(2, |_| {})));
+    let sending = context(&network, Policy::Prefer, Some(lab.member(1, |_| {})));
+    let receiving = context(&network, Policy::Prefer, Some(lab.member(2, |_| {})));
     let outlet = outlet(&sending).expect("an outlet");
     let mut info = description_of(&outlet);
     let ports = info.endpoint(IpVersion::V4);

@@ -6,24 +6,24 @@ use std::time::Instant;
 
 use schwann::outlet::{Outlet, OutletOptions};
 use schwann::security::Policy;
-use schwann::{Config, StreamInfo, resolver};
+use schwann::{Context, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
 mod sealing;
 
-use sealing::{LONG, Lab, SHORT, config, network};
+use sealing::{LONG, Lab, SHORT, context, network};
 
 /// A lab of two computers.
 struct Pair {
-    sending: Arc<Config>,
-    receiving: Arc<Config>,
+    sending: Arc<Context>,
+    receiving: Arc<Context>,
 }
 
 impl Pair {
     fn new() -> Self {
         let (lab, network) = (Lab::new(), network());
         let [sending, receiving] =
-            [1, 2].map(|serial| config(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
+            [1, 2].map(|serial| context(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
         Self { sending, receiving }
     }
 
@@ -35,7 +35,7 @@ impl Pair {
         let element = document.child(document.root(), "info").expect("an element");
         let desc = document.child(element, "desc").expect("metadata");
         document.append_child_value(desc, "subject", subject.as_bytes());
-        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&self.sending)).expect("an outlet")
+        Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&self.sending)).expect("an outlet")
     }
 
     /// The names of what fulfils `predicate`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover, StreamEvent};
 use schwann::outlet::{Delivery, Flush, Outlet, OutletOptions};
-use schwann::{Config, Error, StreamInfo, resolver};
+use schwann::{Config, Context, Error, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 
 mod ports;
@@ -16,14 +16,14 @@ use ports::ports;
 const LONG: f64 = 20.0;
 
 /// A configuration that no other test shares ports or a session with.
-fn config(extra: &str) -> Arc<Config> {
+fn context(extra: &str) -> Arc<Context> {
     let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=streaming{base}\n{extra}",
         base + 38
     );
-    Arc::new(Config::parse(&text).expect("a valid configuration"))
+    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
 }
 
 fn info(format: ChannelFormat, channels: i32, rate: f64) -> StreamInfo {
@@ -32,16 +32,16 @@ fn info(format: ChannelFormat, channels: i32, rate: f64) -> StreamInfo {
 
 /// An outlet, and an inlet that is connected to it.
 fn pair(info: &StreamInfo, options: &OutletOptions) -> (Outlet, Inlet) {
-    let config = config("");
-    let outlet = Outlet::with_config(info, options, Arc::clone(&config)).expect("an outlet");
-    let inlet = connect(&config, &InletOptions::default());
+    let context = context("");
+    let outlet = Outlet::in_context(info, options, Arc::clone(&context)).expect("an outlet");
+    let inlet = connect(&context, &InletOptions::default());
     (outlet, inlet)
 }
 
-fn connect(config: &Arc<Config>, options: &InletOptions) -> Inlet {
+fn connect(context: &Arc<Context>, options: &InletOptions) -> Inlet {
     let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(config, "name", "Test", 1, timeout).expect("a search");
-    let inlet = Inlet::with_config(&found[0], options, Arc::clone(config)).expect("an inlet");
+    let found = resolver::resolve_byprop(context, "name", "Test", 1, timeout).expect("a search");
+    let inlet = Inlet::in_context(&found[0], options, Arc::clone(context)).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     inlet
 }
@@ -129,10 +129,10 @@ fn what_is_pushed_for_later_comes_with_the_next_flush() {
 #[test]
 fn a_stalled_consumer_loses_the_oldest_samples_and_holds_nobody_up() {
     let options = OutletOptions { buffer_length: 1, ..OutletOptions::default() };
-    let config = config("");
+    let context = context("");
     let info = info(ChannelFormat::Int32, 250, 100.0);
-    let outlet = Outlet::with_config(&info, &options, Arc::clone(&config)).expect("an outlet");
-    let quick = connect(&config, &InletOptions::default());
+    let outlet = Outlet::in_context(&info, &options, Arc::clone(&context)).expect("an outlet");
+    let quick = connect(&context, &InletOptions::default());
     // An inlet that keeps one second as well, and does not pull.
     let stalled = raw_consumer(&outlet);
     let mut sample = vec![0; 250];
@@ -177,14 +177,14 @@ fn consumers_are_counted_as_they_come_and_go() {
 
 #[test]
 fn a_lost_stream_is_reported_once_it_is_drained() {
-    let config = config("");
-    let outlet = Outlet::with_config(
+    let context = context("");
+    let outlet = Outlet::in_context(
         &info(ChannelFormat::Int32, 1, 0.0),
         &OutletOptions::default(),
-        Arc::clone(&config),
+        Arc::clone(&context),
     )
     .expect("an outlet");
-    let inlet = connect(&config, &InletOptions { recover: Recover::No, ..InletOptions::default() });
+    let inlet = connect(&context, &InletOptions { recover: Recover::No, ..InletOptions::default() });
     outlet.push_sample(&[7], 1.0, Flush::Now).expect("a push");
     drop(outlet);
     let mut value = [0];
@@ -195,11 +195,11 @@ fn a_lost_stream_is_reported_once_it_is_drained() {
 
 #[test]
 fn a_restarted_stream_is_found_again() {
-    let config = config("");
+    let context = context("");
     let info = info(ChannelFormat::Int32, 1, 0.0);
-    let start = || Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config));
+    let start = || Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context));
     let outlet = start().expect("an outlet");
-    let inlet = connect(&config, &InletOptions::default());
+    let inlet = connect(&context, &InletOptions::default());
     drop(outlet);
     let outlet = start().expect("an outlet");
     assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))));
@@ -210,10 +210,10 @@ fn a_restarted_stream_is_found_again() {
 
 #[test]
 fn closing_ends_waits_of_other_threads() {
-    let config = config("");
+    let context = context("");
     let info = info(ChannelFormat::Int32, 1, 0.0);
     // No outlet serves this stream.
-    let inlet = Arc::new(Inlet::with_config(&info, &InletOptions::default(), config).expect("an inlet"));
+    let inlet = Arc::new(Inlet::in_context(&info, &InletOptions::default(), context).expect("an inlet"));
     let waiting = Arc::clone(&inlet);
     let waiter = std::thread::spawn(move || waiting.open_stream(f64::MAX));
     while !waiter.is_finished() {
@@ -239,10 +239,10 @@ fn synchronous_outlets_convert_and_deliver() {
 
 #[test]
 fn a_stalled_consumer_of_a_synchronous_outlet_is_given_up() {
-    let config = config("[tuning]\nSyncSendTimeout=0.2\n");
+    let context = context("[tuning]\nSyncSendTimeout=0.2\n");
     let options = OutletOptions { delivery: Delivery::Synchronous, ..OutletOptions::default() };
     let outlet =
-        Outlet::with_config(&info(ChannelFormat::Double64, 1000, 0.0), &options, config).expect("an outlet");
+        Outlet::in_context(&info(ChannelFormat::Double64, 1000, 0.0), &options, context).expect("an outlet");
     let stalled = raw_consumer(&outlet);
     let sample = vec![0.0_f64; 1000];
     while outlet.have_consumers() {
@@ -253,11 +253,11 @@ fn a_stalled_consumer_of_a_synchronous_outlet_is_given_up() {
 
 #[test]
 fn protocol_1_00_carries_the_same_samples() {
-    let config = config("[tuning]\nUseProtocolVersion=100\n");
+    let context = context("[tuning]\nUseProtocolVersion=100\n");
     let info = info(ChannelFormat::Int64, 2, 10.0);
     let outlet =
-        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");
-    let inlet = connect(&config, &InletOptions::default());
+        Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context)).expect("an outlet");
+    let inlet = connect(&context, &InletOptions::default());
     let values: Vec<i64> = (0..2000).map(|value| value * value * -12_345).collect();
     outlet.push_chunk(&values, 1000.0, Flush::Now).expect("a push");
     let (mut pulled, mut stamps) = (vec![0_i64; 2000], vec![0.0; 1000]);
@@ -268,13 +268,13 @@ fn protocol_1_00_carries_the_same_samples() {
 
 #[test]
 fn the_whole_description_is_fetched_from_the_outlet() {
-    let config = config("");
+    let context = context("");
     let mut info = info(ChannelFormat::Int32, 1, 0.0);
     let desc = info.desc().expect("every description has one");
     info.document_mut().append_child(desc, b"note");
     let outlet =
-        Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config)).expect("an outlet");
-    let inlet = connect(&config, &InletOptions::default());
+        Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context)).expect("an outlet");
+    let inlet = connect(&context, &InletOptions::default());
     let full = inlet.full_info(LONG).expect("a description");
     assert_eq!(full.uid(), outlet.info().uid());
     let note = full.desc().and_then(|desc| full.document().child(desc, b"note"));
@@ -283,15 +283,15 @@ fn the_whole_description_is_fetched_from_the_outlet() {
 
 #[test]
 fn what_was_not_pulled_before_a_restart_is_pulled_after_it() {
-    let config = config("");
+    let context = context("");
     let info = info(ChannelFormat::Int32, 1, 0.0);
     let options = OutletOptions::default();
-    let outlet = Outlet::with_config(&info, &options, Arc::clone(&config)).expect("an outlet");
-    let inlet = connect(&config, &InletOptions::default());
+    let outlet = Outlet::in_context(&info, &options, Arc::clone(&context)).expect("an outlet");
+    let inlet = connect(&context, &InletOptions::default());
     outlet.push_chunk_stamped(&[1, 2, 3], &[1.0, 2.0, 3.0], Flush::Now).expect("a push");
     outlet.flush(Some(Duration::from_secs_f64(LONG))).expect("a consumer that takes it");
     drop(outlet);
-    let outlet = Outlet::with_config(&info, &options, Arc::clone(&config)).expect("an outlet again");
+    let outlet = Outlet::in_context(&info, &options, Arc::clone(&context)).expect("an outlet again");
     assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))));
     outlet.push_chunk_stamped(&[4, 5], &[4.0, 5.0], Flush::Now).expect("a push");
     let (mut values, mut stamps) = ([0; 5], [0.0; 5]);
@@ -324,11 +324,11 @@ fn who_waits_for_an_event_comes_back_when_the_stream_is_ended() {
 
 #[test]
 fn a_short_timeout_does_not_make_a_stream_lost() {
-    let config = config("");
+    let context = context("");
     let info = info(ChannelFormat::Int32, 1, 0.0);
-    let outlet = Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config));
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context));
     let outlet = outlet.expect("an outlet");
-    let inlet = connect(&config, &InletOptions { recover: Recover::No, ..InletOptions::default() });
+    let inlet = connect(&context, &InletOptions { recover: Recover::No, ..InletOptions::default() });
     for nanoseconds in [0.0, 1.0, 1e3, 1e4] {
         let outcome = inlet.full_info(nanoseconds / 1e9);
         assert!(matches!(outcome, Ok(_) | Err(Error::Timeout)), "{outcome:?}");
@@ -355,11 +355,11 @@ fn clock_synchronisation_keeps_to_the_timeout_and_costs_no_sample() {
 
 #[test]
 fn what_is_queued_is_delivered_before_the_loss_with_clock_synchronisation_too() {
-    let config = config("");
+    let context = context("");
     let info = info(ChannelFormat::Int32, 1, 0.0);
-    let outlet = Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(&config));
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context));
     let outlet = outlet.expect("an outlet");
-    let inlet = connect(&config, &InletOptions { recover: Recover::No, ..InletOptions::default() });
+    let inlet = connect(&context, &InletOptions { recover: Recover::No, ..InletOptions::default() });
     inlet.set_post_processing(1);
     inlet.clock_offset(LONG).expect("the offset");
     let values: Vec<i32> = (0..500).collect();

@@ -6,7 +6,7 @@ use schwann::security::Policy;
 
 mod sealing;
 
-use sealing::{LONG, Lab, config, inlet, network, outlet};
+use sealing::{LONG, Lab, context, inlet, network, outlet};
 
 /// Waits until samples arrive over a new connection; says whether another device sends them.
 fn is_other_device(inlet: &Inlet) -> bool {
@@ -19,7 +19,7 @@ fn is_other_device(inlet: &Inlet) -> bool {
 fn an_inlet_that_finds_its_stream_at_another_device_says_so() {
     let (lab, network) = (Lab::new(), network());
     let [first, second, receiving] =
-        [1, 2, 3].map(|serial| config(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
+        [1, 2, 3].map(|serial| context(&network, Policy::Require, Some(lab.member(serial, |_| {}))));
     let log = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("takeover.log");
     let _ = std::fs::remove_file(&log);
     security::log_to(&log);

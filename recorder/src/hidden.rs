@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use schwann::resolver::{Knocked, knock, own_ports, peer_ports, resolve, unheard};
 use schwann::security::{Explained, Refusal};
 use schwann::security::{Policy, Trust};
-use schwann::{Config, StreamInfo};
+use schwann::{Config, Context, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
 use super::stop::Stop;
@@ -91,10 +91,10 @@ pub struct Elsewhere {
 
 impl Hidden {
     /// Begins to look.
-    pub fn look(config: Arc<Config>) -> Self {
+    pub fn look(context: Arc<Context>) -> Self {
         let shared = Arc::<Shared>::default();
         let looking = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("hidden".to_owned()).spawn(move || looking.run(&config));
+        let thread = thread::Builder::new().name("hidden".to_owned()).spawn(move || looking.run(&context));
         Self { shared, thread: thread.ok() }
     }
 
@@ -164,33 +164,33 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, config: &Config) {
+    fn run(&self, context: &Context) {
         // Whatever answers a search needs not be asked in another way.
-        if let Some(plain) = plain_streams(config) {
+        if let Some(plain) = plain_streams(context) {
             let mut state = self.lock();
             state.plain_ports = plain.iter().flat_map(data_ports).collect();
-            let is_ours = |info: &StreamInfo| info.session_id().to_string_lossy() == config.lab.session_id;
+            let is_ours = |info: &StreamInfo| info.session_id().to_string_lossy() == context.lab.session_id;
             state.plain = plain.into_iter().filter(is_ours).take(MOST).collect();
         } else {
             let _stopped = self.stop.wait(FIRST_LOOK);
         }
         while !self.stop.is_raised() {
             self.lock().round += 1;
-            let peers = config.lab.known_peers.iter();
+            let peers = context.lab.known_peers.iter();
             let peers = peers.flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
-            own_ports(config).into_iter().for_each(|address| self.try_at(config, address));
+            own_ports(context).into_iter().for_each(|address| self.try_at(context, address));
             self.lock().has_looked = true;
-            peer_ports(config, peers).into_iter().for_each(|address| self.try_at(config, address));
+            peer_ports(context, peers).into_iter().for_each(|address| self.try_at(context, address));
             let is_unsure = self.lock().silent.values().any(|silent| silent.rounds == 1);
             self.stop.wait(if is_unsure { FIRST_LOOK } else { LOOK_EVERY });
         }
     }
 
-    fn try_at(&self, config: &Config, address: SocketAddr) {
+    fn try_at(&self, context: &Context, address: SocketAddr) {
         if self.stop.is_raised() || self.lock().known.contains(&address.port()) {
             return;
         }
-        let outcome = knock(config, address, PATIENCE);
+        let outcome = knock(context, address, PATIENCE);
         let mut state = self.lock();
         if let Knocked::Refused(refusal) = outcome {
             state.refused.insert(address, refusal);
@@ -202,7 +202,7 @@ impl Shared {
         };
         let uid = info.uid().to_string_lossy().into_owned();
         let session = info.session_id().to_string_lossy();
-        if session != config.lab.session_id.as_str() {
+        if session != context.lab.session_id.as_str() {
             // It is none of this search's, and silent for that reason alone.
             if state.elsewhere.len() < MOST {
                 let elsewhere = Elsewhere {
@@ -251,9 +251,10 @@ fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {
 /// Looks once for streams in the clear, of all sessions; nothing unless sealing is required here.
 ///
 /// A search for sealed streams does not hear of them. The question names neither a stream nor a session.
-fn plain_streams(config: &Config) -> Option<Vec<StreamInfo>> {
-    let trust = config.trust().ok().filter(|trust| trust.policy() == Policy::Require)?;
-    let plain = Arc::new(config.clone().with_trust(Trust::new(Policy::Off, None)));
+fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
+    let trust = context.trust().ok().filter(|trust| trust.policy() == Policy::Require)?;
+    let plain = Config::clone(context.config());
+    let plain = Arc::new(Context::with_trust(plain, Trust::new(Policy::Off, None)));
     let mut found = resolve(&plain, "name!=''", 0, FIRST_LOOK).unwrap_or_default();
     found.retain(|info| trust.policy_for(&info.name().to_string_lossy()) == Policy::Require);
     Some(found)

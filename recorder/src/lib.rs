@@ -21,13 +21,13 @@
 //! use std::path::Path;
 //! use std::sync::Arc;
 //!
-//! use schwann::Config;
+//! use schwann::Context;
 //! use schwann_recorder::{Recorder, Search, Stop};
 //!
 //! # fn main() -> Result<(), Box<dyn core::error::Error>> {
-//! let config = Arc::clone(Config::get());
-//! let mut search = Search::start(Arc::clone(&config), &["EEG".parse()?], &[])?;
-//! let mut recorder = Recorder::create(Path::new("session.xdf"), config)?;
+//! let context = Arc::clone(Context::get());
+//! let mut search = Search::start(Arc::clone(&context), &["EEG".parse()?], &[])?;
+//! let mut recorder = Recorder::create(Path::new("session.xdf"), context)?;
 //! let stop = Stop::default();
 //! while !stop.wait(Duration::from_millis(100)) {
 //!     let new = search.new_streams(&recorder.streams());

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use schwann::clock::Estimate;
 use schwann::inlet::{InletOptions, Protection, StreamEvent};
 use schwann::security::{PeerIdentity, Refusal};
-use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
+use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 
 use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::{Meter, Reading};
@@ -65,8 +65,8 @@ impl Probe {
     /// Begins to look at a stream.
     ///
     /// - Errors: [`Error`] of the inlet, or no thread.
-    pub fn start(info: &StreamInfo, config: Arc<Config>) -> Result<Self, Error> {
-        let inlet = Inlet::with_config(info, &InletOptions::default(), config)?;
+    pub fn start(info: &StreamInfo, context: Arc<Context>) -> Result<Self, Error> {
+        let inlet = Inlet::in_context(info, &InletOptions::default(), context)?;
         let state = State {
             reach: Reach::Connecting,
             since: local_clock(),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use schwann::{Config, Error, StreamInfo};
+use schwann::{Context, Error, StreamInfo};
 
 use super::probe::{Condition, Probe};
 use super::turns::{Turns, uid};
@@ -15,7 +15,7 @@ use super::verdict::Reach;
 
 /// The streams of the lab.
 pub struct Probes {
-    config: Arc<Config>,
+    context: Arc<Context>,
     /// By the UID that the stream was found with.
     entries: BTreeMap<String, Entry>,
     turns: Turns,
@@ -38,8 +38,8 @@ impl Entry {
 
 impl Probes {
     /// Looks at nothing yet.
-    pub fn new(config: Arc<Config>) -> Self {
-        Self { config, entries: BTreeMap::new(), turns: Turns::default(), waiting: 0 }
+    pub fn new(context: Arc<Context>) -> Self {
+        Self { context, entries: BTreeMap::new(), turns: Turns::default(), waiting: 0 }
     }
 
     /// Takes in what was found, and lets go of what has been away for long; says what cannot be looked at, and why.
@@ -96,7 +96,7 @@ impl Probes {
     }
 
     fn start(&mut self, info: &StreamInfo, now: Instant) -> Option<(StreamInfo, Error)> {
-        match Probe::start(info, Arc::clone(&self.config)) {
+        match Probe::start(info, Arc::clone(&self.context)) {
             Ok(probe) => {
                 self.entries.insert(uid(info), Entry { probe, since: now, missed: None });
                 None

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use schwann::inlet::{InletOptions, StreamEvent};
-use schwann::{Config, Error, Inlet, StreamInfo, local_clock};
+use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 use schwann_xdf::{CreateError, Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::chunk::{Chunk, PATIENCE, pause};
@@ -23,7 +23,7 @@ use super::turns::{Turns, uid};
 
 /// A recording in progress.
 pub struct Recorder {
-    config: Arc<Config>,
+    context: Arc<Context>,
     path: PathBuf,
     file: Arc<File>,
     taps: Vec<Tap>,
@@ -40,14 +40,14 @@ impl Recorder {
     /// Creates the file at `path`.
     ///
     /// - Errors: [`CreateError`]: it exists, or its folder takes no file.
-    pub fn create(path: &Path, config: Arc<Config>) -> Result<Self, CreateError> {
+    pub fn create(path: &Path, context: Arc<Context>) -> Result<Self, CreateError> {
         let mut options = Options::default();
         // What was sealed on its way is not for other users of the computer.
-        options.readers = if may_be_sealed(&config) { Readers::Owner } else { Readers::AsUsual };
+        options.readers = if may_be_sealed(&context) { Readers::Owner } else { Readers::AsUsual };
         let writer = Writer::create(path, options)?;
         let file = Arc::new(File { writer, events: Mutex::new(None) });
         let (path, turns) = (path.to_owned(), Turns::default());
-        Ok(Self { config, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
+        Ok(Self { context, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
     }
 
     /// Begins to record as many of these streams as there is room for. Returns the UIDs of streams that gave way to
@@ -84,7 +84,7 @@ impl Recorder {
     /// - Errors: [`AddError`]: no inlet can be made of the description, or the system refuses a thread.
     pub fn add(&mut self, info: &StreamInfo, meter: Meter, inspect: Inspect) -> Result<(), AddError> {
         let failed = |error| AddError { name: info.name().to_string(), error };
-        let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(&self.config));
+        let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(&self.context));
         let inlet = inlet.map_err(failed)?;
         let shared = Arc::new(Shared { inlet, state: Mutex::new(State::new(meter)) });
         let stop = Arc::<Stop>::default();
@@ -156,8 +156,8 @@ impl fmt::Display for AddError {
 impl core::error::Error for AddError {}
 
 /// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.
-pub fn may_be_sealed(config: &Config) -> bool {
-    config.trust().map_or(true, |trust| trust.member().is_some())
+pub fn may_be_sealed(context: &Context) -> bool {
+    context.trust().map_or(true, |trust| trust.member().is_some())
 }
 
 /// The file, and its stream of events if there is one yet.

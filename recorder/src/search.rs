@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
-use schwann::{Config, StreamInfo};
+use schwann::{Context, StreamInfo};
 
 use super::nearest::nearest;
 use super::query::Selector;
@@ -64,11 +64,11 @@ impl Search {
     ///
     /// - Errors: [`ResolveError`].
     pub fn start(
-        config: Arc<Config>,
+        context: Arc<Context>,
         wanted: &[Selector],
         required: &[Selector],
     ) -> Result<Self, ResolveError> {
-        let resolver = ContinuousResolver::all(config, FORGET_AFTER)?;
+        let resolver = ContinuousResolver::all(context, FORGET_AFTER)?;
         // Required streams beside no query mean: all streams, and these in any case.
         let wanted = match wanted {
             [] => Vec::new(),

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         bind: arguments.bind,
         port: arguments.port,
         sessions: arguments.sessions.clone(),
-        config: Some(crate::lab::config()),
+        context: Some(crate::lab::config()),
     };
     let stop = stop::on_signals()?;
     let dashboard = serve(&options)?;

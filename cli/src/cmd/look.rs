@@ -8,7 +8,7 @@ use std::time::Instant;
 use schwann::inlet::Protection;
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
 use schwann::security::{self, Explained};
-use schwann::{Config, Error};
+use schwann::{Context, Error};
 use schwann_recorder::{Condition, Elsewhere, Hidden, Probes, Reach, Trouble, Unseen, Verdict, twins};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// The streams of the lab.
 struct Lab {
-    config: Arc<Config>,
+    config: Arc<Context>,
     resolver: ContinuousResolver,
     opened: Instant,
     probes: Probes,
@@ -68,7 +68,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn open(config: Arc<Config>) -> Result<Self, Problem> {
+    fn open(config: Arc<Context>) -> Result<Self, Problem> {
         let resolver =
             ContinuousResolver::all(Arc::clone(&config), FORGET_AFTER).map_err(|error| match error {
                 ResolveError::Unsealed => Problem::with("search", security::reason()),
@@ -161,7 +161,7 @@ impl Lab {
                 format!(
                     "session {}; encryption {}",
                     self.config.lab.session_id,
-                    security::summary(&self.config)
+                    security::summary(&self.config.trust())
                 )
             ),
         );

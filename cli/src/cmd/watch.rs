@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use schwann::inlet::InletOptions;
 use schwann::resolver::resolve_bypred;
-use schwann::{Config, Error, Inlet, StreamInfo};
+use schwann::{Context, Error, Inlet, StreamInfo};
 use schwann_recorder::{Chunk, Item, Selector, any_of};
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = lab::config();
     let info = find(arguments, &config)?;
     let wrong = |error| Problem::with(info.name(), error);
-    let inlet = Inlet::with_config(&info, &InletOptions::default(), config).map_err(wrong)?;
+    let inlet = Inlet::in_context(&info, &InletOptions::default(), config).map_err(wrong)?;
     let mut chunk = loop {
         match Chunk::open(&inlet, WAIT) {
             Ok(Some(chunk)) => break chunk,
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
-fn find(arguments: &Arguments, config: &Arc<Config>) -> Result<StreamInfo, Problem> {
+fn find(arguments: &Arguments, config: &Arc<Context>) -> Result<StreamInfo, Problem> {
     let query = any_of([&arguments.query]).unwrap_or_default();
     let wait = Duration::try_from_secs_f64(arguments.wait).unwrap_or_default();
     let found = resolve_bypred(config, &query, 1, wait).map_err(|error| Problem::with("search", error))?;

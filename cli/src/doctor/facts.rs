@@ -14,7 +14,7 @@ use std::{
 
 use getifaddrs::{Address, InterfaceFlags};
 use schwann::{
-    Config, Inlet, StreamInfo,
+    Config, Context, Inlet, StreamInfo,
     config::{IpVersions, LoadReport},
     inlet::InletOptions,
     resolver::{self, Knocked},
@@ -32,7 +32,7 @@ use crate::lab;
 /// All that is known.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    pub(super) config: Arc<Config>,
+    pub(super) config: Arc<Context>,
     pub(super) report: LoadReport,
     /// The file to change where the configuration is to be another.
     pub(super) config_path: String,
@@ -105,8 +105,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
     let (multicast, all, knocks, unknown_peers) = thread::scope(|scope| {
-        let multicast = scope.spawn(|| search(&multicast_only(&config)));
-        let all = scope.spawn(|| search(&with_peers(&config, &addresses)));
+        let multicast = scope.spawn(|| search(multicast_only(&config)));
+        let all = scope.spawn(|| search(with_peers(&config, &addresses)));
         let knocks = scope.spawn(|| knock_at(&addresses, &config));
         let unknown = scope.spawn(|| unknown_peers(&config));
         for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast) {
@@ -139,8 +139,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
 }
 
 /// Why streams cannot be sealed here; also where they need not be, if there is a key.
-fn unsealed(config: &Config) -> Option<String> {
-    let trust = match config.trust() {
+fn unsealed(context: &Context) -> Option<String> {
+    let trust = match context.trust() {
         Ok(trust) => trust,
         Err(error) => return Some(error.to_string()),
     };
@@ -191,7 +191,7 @@ fn look_up(name: &str, config: &Config) -> Host {
 }
 
 /// Adds what those behind the ports of a computer said.
-fn behind_ports(host: Host, behind: &[Knocked], config: &Arc<Config>) -> Host {
+fn behind_ports(host: Host, behind: &[Knocked], config: &Arc<Context>) -> Host {
     let refusal = behind.iter().find_map(|one| match one {
         Knocked::Refused(refusal) => Some(*refusal),
         _ => None,
@@ -209,36 +209,34 @@ fn unknown_peers(config: &Config) -> Vec<String> {
     config.lab.known_peers.iter().filter(is_unknown).cloned().collect()
 }
 
-fn multicast_only(config: &Config) -> Config {
-    let mut config = config.clone();
-    config.lab.known_peers.clear();
-    config.lab.resolve_over_tcp = false;
-    config
+fn multicast_only(context: &Context) -> Context {
+    context.reconfigured(|config| {
+        config.lab.known_peers.clear();
+        config.lab.resolve_over_tcp = false;
+    })
 }
 
-fn with_peers(config: &Config, addresses: &[IpAddr]) -> Config {
-    let mut config = config.clone();
-    config.lab.known_peers.extend(addresses.iter().map(ToString::to_string));
-    config
+fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
+    context.reconfigured(|config| config.lab.known_peers.extend(addresses.iter().map(ToString::to_string)))
 }
 
 /// Searches streams of all sessions.
-fn search(config: &Config) -> Vec<StreamInfo> {
-    resolver::resolve(&Arc::new(config.clone()), "name!=''", 0, SEARCH_TIME).unwrap_or_default()
+fn search(context: Context) -> Vec<StreamInfo> {
+    resolver::resolve(&Arc::new(context), "name!=''", 0, SEARCH_TIME).unwrap_or_default()
 }
 
 /// Knocks at the service ports of the first address that answers at all, or else of the first; says what became of it,
 /// and who is there.
-fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, Knocked)> {
+fn knock_at(addresses: &[IpAddr], context: &Context) -> Vec<(Knock, Knocked)> {
     let mut outcomes = Vec::new();
     for &ip in addresses {
-        let ports: Vec<_> = config.ports.service_range().collect();
+        let ports: Vec<_> = context.ports.service_range().collect();
         let found = thread::scope(|scope| {
             let try_port = |port| {
                 let address = SocketAddr::new(ip, port);
                 let knock = knock(address);
                 match knock {
-                    Knock::Open => (knock, resolver::knock(config, address, KNOCK_TIME)),
+                    Knock::Open => (knock, resolver::knock(context, address, KNOCK_TIME)),
                     _ => (knock, Knocked::Nobody),
                 }
             };
@@ -257,7 +255,7 @@ fn knock_at(addresses: &[IpAddr], config: &Config) -> Vec<(Knock, Knocked)> {
 }
 
 /// Tries to reach every stream; also says how many were too many.
-fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Config>) -> (Vec<Stream>, usize) {
+fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Context>) -> (Vec<Stream>, usize) {
     let is_in = |list: &[StreamInfo], info: &StreamInfo| list.iter().any(|other| other.uid() == info.uid());
     let more = all.iter().filter(|info| !is_in(&multicast, info)).cloned().collect::<Vec<_>>();
     let mut found: Vec<_> = multicast.iter().cloned().chain(more).collect();
@@ -283,7 +281,7 @@ fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Config>)
     (streams, unvisited)
 }
 
-fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Config>) -> Stream {
+fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Context>) -> Stream {
     let (began, probe) = (Instant::now(), Probe::start(info, Arc::clone(config)).ok());
     let data = data_address(info).map_or(Knock::Silent, knock);
     let (round_trip, refusal) = round_trip(info, config);
@@ -309,8 +307,8 @@ fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
 }
 
 /// The round trip to a stream's clock, and why there is no session with its sender.
-fn round_trip(info: &StreamInfo, config: &Arc<Config>) -> (Option<f64>, Option<Refusal>) {
-    let Ok(inlet) = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)) else {
+fn round_trip(info: &StreamInfo, config: &Arc<Context>) -> (Option<f64>, Option<Refusal>) {
+    let Ok(inlet) = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config)) else {
         return (None, None);
     };
     let estimate = inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty);

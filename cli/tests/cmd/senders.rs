@@ -6,9 +6,8 @@ use std::fs;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use schwann::config::Config;
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{StreamInfo, local_clock};
+use schwann::{Config, Context, StreamInfo, local_clock};
 use schwann_proto::stream::ChannelFormat;
 
 use crate::harness::Lab;
@@ -70,10 +69,10 @@ impl Sender {
             let line = text.lines().find(|line| line.starts_with("SessionID")).unwrap().to_owned();
             text = text.replace(&line, &format!("SessionID={session}"));
         }
-        let config = Arc::new(Config::parse(&text).unwrap());
+        let context = Arc::new(Context::new(Config::parse(&text).unwrap()));
         let info = StreamInfo::new(habit.name, "EEG", 2, habit.nominal, ChannelFormat::Float32, habit.source)
             .unwrap();
-        let outlet = Outlet::with_config(&info, &OutletOptions::default(), config).unwrap();
+        let outlet = Outlet::in_context(&info, &OutletOptions::default(), context).unwrap();
         let end = Arc::<AtomicBool>::default();
         let is_over = Arc::clone(&end);
         let thread = thread::spawn(move || send(&outlet, habit, &is_over));

@@ -1,15 +1,10 @@
 //! Where the configuration comes from, and what happened on the way.
 
 use core::fmt;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::{fs, io, path::PathBuf};
 
 use super::{Config, Note, NoteKind, SyntaxError, ValueError};
-use crate::security::journal;
-use crate::{environment, log};
+use crate::environment;
 
 /// The places where a configuration may be, in the order of their precedence.
 ///
@@ -28,7 +23,7 @@ pub struct Search {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The text given to [`set_config_content`].
+    /// The text given to [`set_config_content`](crate::set_config_content).
     Content,
     /// A file.
     File(PathBuf),
@@ -85,41 +80,6 @@ pub struct Attempt {
 pub struct LoadReport {
     /// The candidates in the order in which they were tried. Optional files that are absent are left out.
     pub attempts: Vec<Attempt>,
-}
-
-/// The configuration has been loaded; it does not change any more.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct AlreadyLoaded;
-
-/// Sets the text of the configuration; it comes before every file.
-///
-/// - Errors: [`AlreadyLoaded`] if something has used the configuration already: call this first of all.
-/// - Source: equals liblsl `lsl_set_config_content`.
-pub fn set_config_content(text: &str) -> Result<(), AlreadyLoaded> {
-    choose(|chosen| chosen.content = Some(text.to_owned()))
-}
-
-/// Names the file of the configuration; only `LSLAPICFG` and a text that was set come before it.
-///
-/// - Errors: [`AlreadyLoaded`] if something has used the configuration already: call this first of all.
-/// - Source: equals liblsl `lsl_set_config_filename`.
-pub fn set_config_filename(path: &Path) -> Result<(), AlreadyLoaded> {
-    choose(|chosen| chosen.file = Some(path.to_owned()))
-}
-
-/// How the configuration of this process came about; loads it if nothing has yet.
-pub fn load_report() -> &'static LoadReport {
-    &loaded().1
-}
-
-impl Config {
-    /// The configuration of this process, loaded at the first call.
-    ///
-    /// The first call reads the environment and files, and starts the log with a line that says what was
-    /// loaded. Later calls cost one atomic read.
-    pub fn get() -> &'static Arc<Self> {
-        &loaded().0
-    }
 }
 
 impl Search {
@@ -189,29 +149,6 @@ impl LoadReport {
         let loaded = |attempt: &&Attempt| matches!(attempt.outcome, Outcome::Loaded { .. });
         self.attempts.iter().find(loaded).map(|attempt| &attempt.origin)
     }
-
-    /// Writes the report to the log. A candidate that failed is always printed, whatever the log level.
-    fn log(&self) {
-        for attempt in &self.attempts {
-            let Outcome::Loaded { notes } = &attempt.outcome else {
-                log::announce(log::level::ERROR, format_args!("{attempt}"));
-                continue;
-            };
-            log::info!("{attempt}");
-            for note in notes {
-                match note.kind {
-                    NoteKind::NoEffect => log::info!("{}, {note}", attempt.origin),
-                    NoteKind::TrailingText | NoteKind::WithoutBraces => {
-                        log::warning!("{}, {note}", attempt.origin);
-                    }
-                    NoteKind::UnknownKey => log::verbose!(1, "{}, {note}", attempt.origin),
-                }
-            }
-        }
-        if self.origin().is_none() {
-            log::info!("configuration: the built-in defaults are in use");
-        }
-    }
 }
 
 impl fmt::Display for LoadReport {
@@ -277,38 +214,6 @@ impl fmt::Display for Note {
     }
 }
 
-/// What the program chose before the configuration was loaded.
-#[derive(Default)]
-struct Chosen {
-    content: Option<String>,
-    file: Option<PathBuf>,
-}
-
-fn choose(change: impl FnOnce(&mut Chosen)) -> Result<(), AlreadyLoaded> {
-    // Held while the check is made, so that no load can slip in between.
-    let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if LOADED.get().is_some() {
-        return Err(AlreadyLoaded);
-    }
-    change(&mut chosen);
-    Ok(())
-}
-
-fn loaded() -> &'static (Arc<Config>, LoadReport) {
-    LOADED.get_or_init(|| {
-        let chosen = core::mem::take(&mut *CHOSEN.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut search = Search::from_environment();
-        search.content = chosen.content;
-        search.required.extend(chosen.file);
-        let (config, report) = search.load();
-        log::start(&config);
-        journal::start(&config);
-        log::info!("Schwann {}", env!("CARGO_PKG_VERSION"));
-        report.log();
-        (Arc::new(config), report)
-    })
-}
-
 /// Reads a file; bytes that are not UTF-8 become replacement characters instead of an error, because
 /// the original takes any bytes.
 fn read_text(path: &PathBuf) -> io::Result<String> {
@@ -326,6 +231,3 @@ fn home() -> Option<PathBuf> {
 }
 
 const FILE_NAME: &str = "lsl_api.cfg";
-
-static CHOSEN: Mutex<Chosen> = Mutex::new(Chosen { content: None, file: None });
-static LOADED: OnceLock<(Arc<Config>, LoadReport)> = OnceLock::new();

@@ -1,9 +1,7 @@
-//! The configuration, `lsl_api.cfg`: every key of the original, typed, read once per process.
+//! The configuration, `lsl_api.cfg`: every key of the original, typed: a value that is read once.
 //!
-//! [`Config::get`] loads it at the first call that needs it; [`set_config_content`] and
-//! [`set_config_filename`] act before that. Everything below the top level of this crate takes a `&Config`
-//! instead of the global one. So tests run many configurations side by side. [`load_report`] tells where the
-//! configuration came from and what was wrong with the others.
+//! [`Search`] finds and reads it; its [`LoadReport`] tells where it came from and what was wrong with the others. A
+//! [`Context`](crate::Context) joins it with keys; the process has one, and tests run many side by side.
 //!
 //! Source: LSL protocol reference §2. Unlike in the original, `true`, `yes` and `on` mean true. An unreadable
 //! value is an error that names its line, and no error is silent. This module does not open sockets, and it
@@ -13,11 +11,8 @@ mod ini;
 mod load;
 mod value;
 
-use core::{fmt, net::IpAddr, time::Duration};
-use std::{
-    path::PathBuf,
-    sync::{Arc, OnceLock},
-};
+use core::{net::IpAddr, time::Duration};
+use std::path::PathBuf;
 
 use schwann_proto::postproc::SMOOTHING_HALFTIME;
 use schwann_proto::stream::{BASE_PORT, MULTICAST_PORT, PORT_RANGE, PROTOCOL_VERSION};
@@ -25,14 +20,10 @@ use schwann_proto::stream::{BASE_PORT, MULTICAST_PORT, PORT_RANGE, PROTOCOL_VERS
 use self::value::{Reader, Rejected};
 pub use self::{
     ini::{Ini, SyntaxError},
-    load::{
-        AlreadyLoaded, Attempt, Invalid, LoadReport, Origin, Outcome, Search, load_report,
-        set_config_content, set_config_filename,
-    },
+    load::{Attempt, Invalid, LoadReport, Origin, Outcome, Search},
     value::{Note, NoteKind, ValueError, ZonedAddress},
 };
 use crate::environment;
-use crate::security::{Trust, TrustError, policy};
 
 /// All settings of one process (or of one test). Immutable once made.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,23 +46,6 @@ pub struct Config {
     pub(crate) beneath: Option<Box<Self>>,
     /// Where this one was read.
     origin: Option<Origin>,
-    trust: TrustSlot,
-}
-
-/// The trust of a configuration, once it was asked for; no part of the settings.
-#[derive(Clone, Default)]
-struct TrustSlot(OnceLock<Result<Arc<Trust>, TrustError>>);
-
-impl fmt::Debug for TrustSlot {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("TrustSlot")
-    }
-}
-
-impl PartialEq for TrustSlot {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 /// Section `[log]`.
@@ -237,23 +211,9 @@ impl Config {
                 is_substitute: false,
                 beneath: None,
                 origin: None,
-                trust: TrustSlot::default(),
             },
             notes,
         ))
-    }
-
-    /// The keys and the policy in force; read from disk when first asked for.
-    ///
-    /// - Errors: why streams cannot be sealed although they must be.
-    pub fn trust(&self) -> Result<Arc<Trust>, TrustError> {
-        self.trust.0.get_or_init(|| policy::load(self).map(Arc::new)).clone()
-    }
-
-    /// The same configuration with keys and a policy that are not on disk.
-    #[must_use]
-    pub fn with_trust(self, trust: Trust) -> Self {
-        Self { trust: TrustSlot(OnceLock::from(Ok(Arc::new(trust)))), ..self }
     }
 
     /// Whether programs of one user on one computer are connected by a local socket instead of TCP.

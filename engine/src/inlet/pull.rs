@@ -170,7 +170,7 @@ impl Inlet {
     /// Waits until a sample can be taken and its stamp processed; nothing after `wait`.
     fn wait_for_samples(&self, wait: Wait) -> Result<Option<MutexGuard<'_, State>>, Error> {
         self.maker.check()?;
-        if self.stream.config.tuning.prompt_readers && !matches!(wait, Wait::No) {
+        if self.stream.context.tuning.prompt_readers && !matches!(wait, Wait::No) {
             about_to_wait();
         }
         loop {

@@ -16,7 +16,8 @@ use super::shared::{Phase, Shared};
 use super::stamps::Stamps;
 use super::{BYTE_LIMIT, InletOptions, Recover};
 use crate::clock::{ClockOffset, Estimate};
-use crate::config::{Config, ZonedAddress};
+use crate::config::ZonedAddress;
+use crate::context::Context;
 use crate::net::handshake::Wanted;
 use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
@@ -38,7 +39,7 @@ pub(crate) struct Stream {
     pub(crate) shared: Shared,
     pub(crate) events: Events,
     pub(crate) stamps: Stamps,
-    pub(crate) config: Arc<Config>,
+    pub(crate) context: Arc<Context>,
     pub(crate) channel_count: usize,
     pub(crate) format: ChannelFormat,
     /// Samples that the queue keeps.
@@ -57,28 +58,32 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(info: &StreamInfo, options: &InletOptions, config: Arc<Config>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        info: &StreamInfo,
+        options: &InletOptions,
+        context: Arc<Context>,
+    ) -> Result<Self, Error> {
         let recover = check(info, options.recover)?;
-        let terms = policy::terms(&config, &info.name().to_string(), None, Roles::SUBSCRIBE)?;
+        let terms = policy::terms(context.trust(), &info.name().to_string(), None, Roles::SUBSCRIBE)?;
         let stream = Self {
             shared: Shared::new(),
             events: Events::new(),
-            stamps: Stamps::new(info.nominal_rate(), config.tuning.smoothing_halftime),
+            stamps: Stamps::new(info.nominal_rate(), context.tuning.smoothing_halftime),
             channel_count: info.channel_count() as usize,
             format: info.channel_format(),
             capacity: options.buffer_unit.samples(options.buffer_length, info.nominal_rate()),
             byte_limit: BYTE_LIMIT,
             chunk_samples: i32::try_from(options.chunk_samples).unwrap_or(i32::MAX),
             recover,
-            clock: ClockOffset::new(&config),
+            clock: ClockOffset::new(&context),
             info: Mutex::new(info.clone()),
             full_info: Mutex::new(None),
             terms,
-            ways: Ways::new(&config),
+            ways: Ways::new(&context),
             refusal: Mutex::new(None),
             last_peer: Mutex::default(),
             interrupt: Interrupt::default(),
-            config,
+            context,
         };
         stream.clock.set_endpoint(stream.service_address());
         if stream.member(info).is_some() {
@@ -96,7 +101,7 @@ impl Stream {
     pub(crate) fn wanted<'a>(&self, info: &'a StreamInfo) -> Wanted<'a> {
         Wanted {
             info,
-            version: self.config.tuning.protocol_version,
+            version: self.context.tuning.protocol_version,
             buffer_samples: self.capacity,
             chunk_samples: self.chunk_samples,
         }
@@ -191,7 +196,7 @@ impl Stream {
             let endpoint = info.endpoint(version);
             let address = ZonedAddress::parse(&endpoint.address.to_string())?;
             let complete = endpoint.data_port != 0 && endpoint.service_port != 0;
-            (complete && self.config.ports.ip.allows(address.ip)).then_some((endpoint, address))
+            (complete && self.context.ports.ip.allows(address.ip)).then_some((endpoint, address))
         })
     }
 
@@ -262,7 +267,7 @@ impl Stream {
     /// What notices that the stream is silent although its connection stands; nothing if a lost stream
     /// stays lost.
     pub(crate) fn watchdog(&self) -> Option<Watchdog> {
-        let tuning = &self.config.tuning;
+        let tuning = &self.context.tuning;
         let settings = WatchdogSettings {
             check_interval: tuning.watchdog_check_interval.as_secs_f64(),
             threshold: tuning.watchdog_time_threshold.as_secs_f64(),

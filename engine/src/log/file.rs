@@ -6,9 +6,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
-use crate::security::{keys::store, policy::settings};
-
 /// An open file of a log.
 pub(crate) struct LogFile {
     path: PathBuf,
@@ -35,22 +32,10 @@ impl LogFile {
         Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
     }
 
-    /// Opens the log that `config` names.
-    ///
-    /// - Errors: the system's; or `config` is a file in the current folder, and names a file that it may not have
-    ///   written to.
-    pub(crate) fn named(path: &Path, readers: Readers, config: &Config) -> Result<Self, String> {
-        let installed = store::is_installed();
-        let path = settings::permitted_log(config, path, installed)?;
-        let opened = match config.beneath {
-            Some(_) if installed => Self::open_beside(path, readers),
-            _ => Self::open(path, readers),
-        };
-        opened.map_err(|error| error.to_string())
-    }
-
     /// Opens a log beside a file that may be anybody's: a link there could lead to any file of this user's.
-    fn open_beside(path: &Path, readers: Readers) -> io::Result<Self> {
+    ///
+    /// - Errors: the system's; or it is a link.
+    pub(crate) fn open_beside(path: &Path, readers: Readers) -> io::Result<Self> {
         // What is made anew never follows a link.
         let made = options(readers).create_new(true).open(path);
         let file = match made {

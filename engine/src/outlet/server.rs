@@ -22,6 +22,7 @@ use super::fanout::{Draining, Fanout, Stuck};
 use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
+use crate::context::Context;
 use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
@@ -52,25 +53,26 @@ const STRANGERS: HalfOpenLimits = HalfOpenLimits { total: 512, per_network: 128 
 /// Opens the sockets, completes the description, and starts the thread.
 pub(super) fn start(
     info: &StreamInfo,
-    config: Arc<Config>,
+    context: &Context,
     codecs: [SampleCodec; Encoding::COUNT],
     layout: Layout,
     capacity: u64,
     delivery: Delivery,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), Error> {
     let name = info.name().to_string();
-    let terms = policy::terms(&config, &name, policy::of_description(info), Roles::PUBLISH)?;
-    let sockets = OutletSockets::open(&config)
+    let config = context.config();
+    let terms = policy::terms(context.trust(), &name, policy::of_description(info), Roles::PUBLISH)?;
+    let sockets = OutletSockets::open(config)
         .map_err(|_| Error::System("the sockets of an outlet: no port could be opened"))?;
-    let info = describe(info, &config, &sockets)?;
-    let advertisement = Arc::new(Advertisement::new(&config, info));
+    let info = describe(info, config, &sockets)?;
+    let advertisement = Arc::new(Advertisement::new(config, info));
     let poll = Poll::new().map_err(|_| Error::System("a readiness queue"))?;
     let waker = Waker::new(poll.registry(), WAKE).map_err(|_| Error::System("a waker"))?;
     // A wake-up that the system refuses is made good by the next one.
     let call_server = Box::new(move || drop(waker.wake()));
     let shared = Arc::new(Shared {
         fanout: Fanout::new(codecs, call_server),
-        config,
+        config: Arc::clone(config),
         advertisement,
         layout,
         capacity,

@@ -17,6 +17,7 @@ use schwann_proto::wire::discover::Query;
 use schwann_session::{Refusal, Suite};
 
 use crate::config::Config;
+use crate::context::Context;
 use crate::net::handshake::{HandshakeError, connect_tcp, no_stream, prepare};
 use crate::net::request::Asking;
 use crate::net::sockets::version_of;
@@ -34,11 +35,11 @@ pub enum Knocked {
     Stream(Box<StreamInfo>),
 }
 
-/// Asks what is behind `address`, as a search with this configuration would ask, for `patience` at most.
+/// Asks what is behind `address`, as a search in this context would ask, for `patience` at most.
 ///
 /// With keys installed it is asked inside a session, else in the clear.
-pub fn knock(config: &Config, address: SocketAddr, patience: Duration) -> Knocked {
-    let Ok(trust) = config.trust() else { return Knocked::Nobody };
+pub fn knock(context: &Context, address: SocketAddr, patience: Duration) -> Knocked {
+    let Ok(trust) = context.trust() else { return Knocked::Nobody };
     match ask_in_either_suite(trust.member(), address, patience) {
         Ok(document) => match StreamInfo::parse(&document) {
             Ok(mut info) => {

@@ -22,12 +22,12 @@ use super::{
     silence::Silence,
     tcp::{AnswerOverTcp, TcpProbes},
 };
-use crate::{config::Config, local_clock, log, net::interrupt::Interrupt, security::Trust};
+use crate::{config::Config, context::Context, local_clock, log, net::interrupt::Interrupt, security::Trust};
 
 /// Sends waves of queries and collects the replies.
 #[derive(Debug)]
 pub(super) struct Search {
-    config: Arc<Config>,
+    context: Arc<Context>,
     schedule: resolver::Search,
     channels: Channels,
     tcp: TcpProbes,
@@ -54,29 +54,29 @@ impl Search {
     ///
     /// - Errors: the system has no poller for us, usually because there are too many open files.
     pub(super) fn new(
-        config: Arc<Config>,
+        context: Arc<Context>,
         trust: Arc<Trust>,
         condition: &str,
         duration: resolver::Duration,
     ) -> io::Result<Self> {
-        let silence = Silence::new(&config, &trust, condition, local_clock());
+        let silence = Silence::new(&context, &trust, condition, local_clock());
         let questions = Questions::new(trust, condition);
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let has_unicast =
-            !config.lab.known_peers.is_empty() || !config.multicast.machine_addresses.is_empty();
+            !context.lab.known_peers.is_empty() || !context.multicast.machine_addresses.is_empty();
         Ok(Self {
-            schedule: resolver::Search::new(settings(&config), duration, has_unicast, local_clock()),
+            schedule: resolver::Search::new(settings(&context), duration, has_unicast, local_clock()),
             tcp: TcpProbes::new(&questions, FIRST_TCP_TOKEN),
             inquiries: Inquiries::new(&questions, FIRST_TCP_TOKEN + TcpProbes::MOST),
             calls: questions.member().cloned().map(Calls::new),
             silence,
-            channels: Channels::new(Arc::clone(&config), questions),
+            channels: Channels::new(Arc::clone(context.config()), questions),
             poll,
             waker,
             buffer: vec![0; discover::REPLY_LIMIT].into(),
             complaints: log::Throttle::default(),
-            config,
+            context,
         })
     }
 
@@ -119,8 +119,8 @@ impl Search {
                 // Also at once, not only with the unicast burst: it stays on this computer, costs next to nothing,
                 // and finds streams that hear no multicast half a second earlier.
                 self.channels.ask_machine();
-                if self.config.lab.resolve_over_tcp {
-                    self.tcp.start(&self.config, &self.waker, registry, now);
+                if self.context.lab.resolve_over_tcp {
+                    self.tcp.start(&self.context, &self.waker, registry, now);
                 }
             }
             Burst::Unicast => {

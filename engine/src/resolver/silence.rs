@@ -17,7 +17,7 @@ use schwann_session::Refusal;
 
 use super::knock::{Knocked, knock, own_ports, peer_ports};
 use super::search::lock;
-use crate::config::Config;
+use crate::context::Context;
 use crate::lately::Lately;
 use crate::log;
 use crate::net::names;
@@ -36,7 +36,7 @@ const TELL_AGAIN: Duration = Duration::from_secs(600);
 /// When one search asks, and what it was told.
 #[derive(Debug)]
 pub(super) struct Silence {
-    config: Arc<Config>,
+    context: Arc<Context>,
     condition: String,
     must_be_sealed: bool,
     next: f64,
@@ -46,9 +46,9 @@ pub(super) struct Silence {
 
 impl Silence {
     /// A search for `condition` that begins now.
-    pub(super) fn new(config: &Arc<Config>, trust: &Trust, condition: &str, now: f64) -> Self {
+    pub(super) fn new(context: &Arc<Context>, trust: &Trust, condition: &str, now: f64) -> Self {
         Self {
-            config: Arc::clone(config),
+            context: Arc::clone(context),
             condition: condition.to_owned(),
             must_be_sealed: trust.policy() == Policy::Require,
             next: now + INTERVALS[0],
@@ -70,10 +70,10 @@ impl Silence {
         self.rounds += 1;
         let last = INTERVALS.len() - 1;
         self.next = now + INTERVALS.get(self.rounds).unwrap_or(&INTERVALS[last]);
-        let peers = self.config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
+        let peers = self.context.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
         let round = Round {
-            addresses: own_ports(&self.config).into_iter().chain(peer_ports(&self.config, peers)).collect(),
-            config: Arc::clone(&self.config),
+            addresses: own_ports(&self.context).into_iter().chain(peer_ports(&self.context, peers)).collect(),
+            context: Arc::clone(&self.context),
             condition: self.condition.clone(),
             must_be_sealed: self.must_be_sealed && self.rounds == INTERVALS.len(),
             unanswered: Arc::clone(&self.unanswered),
@@ -86,7 +86,7 @@ impl Silence {
 /// One look around.
 struct Round {
     addresses: Vec<SocketAddr>,
-    config: Arc<Config>,
+    context: Arc<Context>,
     condition: String,
     /// No answer came so far, and strangers could not give one.
     must_be_sealed: bool,
@@ -103,7 +103,7 @@ impl Round {
             if left.is_zero() {
                 return;
             }
-            match knock(&self.config, *address, PATIENCE.min(left)) {
+            match knock(&self.context, *address, PATIENCE.min(left)) {
                 Knocked::Nobody => {}
                 Knocked::Refused(refusal) => {
                     is_alone = false;

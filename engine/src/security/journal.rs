@@ -7,14 +7,12 @@
 
 use core::fmt;
 use core::net::SocketAddr;
-use std::path::PathBuf;
 
 use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{LayerError, PeerIdentity, Refusal, Statement, Suite};
 
-use crate::config::Config;
+use crate::log;
 use crate::place::Place;
-use crate::{environment, log};
 
 mod advice;
 mod file;
@@ -23,6 +21,7 @@ mod last_peer;
 pub use self::advice::{Explained, advice};
 use self::file::Cause;
 pub use self::file::log_to;
+pub(crate) use self::file::use_file;
 pub use self::last_peer::LastPeer;
 
 /// At which end of a connection this process is.
@@ -30,20 +29,6 @@ pub use self::last_peer::LastPeer;
 pub(crate) enum Side {
     Inlet,
     Outlet,
-}
-
-/// Begins to keep the security log as the environment or the configuration says.
-pub(crate) fn start(config: &Config) {
-    if let Some(path) = environment::variable("SCHWANN_SECURITY_LOG") {
-        return log_to(path.as_ref());
-    }
-    // A file in the current folder does not take the events away from the log that this user has chosen.
-    let named = |config: &Config| config.raw("security", "log").map(PathBuf::from);
-    if let Some(path) = config.beneath.as_deref().and_then(named) {
-        log_to(&path);
-    } else if let Some(path) = named(config) {
-        file::log_as_configured(&path, config);
-    }
 }
 
 /// A peer proved who it is.

@@ -11,15 +11,16 @@ use alloc::sync::Arc;
 use schwann_session::Roles;
 
 use super::keys::{self, Member, TrustError};
-use crate::log;
 
 mod load;
+mod log;
 mod reason;
 pub(crate) mod settings;
 mod streams;
 mod summary;
 
 pub(crate) use self::load::load;
+pub(crate) use self::log::open_log;
 pub use self::reason::reason;
 pub(crate) use self::reason::{terms, unsealed};
 pub use self::streams::StreamPolicies;
@@ -141,7 +142,7 @@ impl Trust {
                 Ok(Terms { policy, sealing: Some(Arc::clone(member)), finding: Some(Arc::clone(member)) })
             }
             Err(error) if policy == Policy::Prefer => {
-                log::warning!("{stream} travels in the clear: {error}");
+                crate::log::warning!("{stream} travels in the clear: {error}");
                 Ok(plain())
             }
             Err(error) => Err(error),

@@ -14,7 +14,7 @@ use schwann_session::{
 use super::keys::{store, store_update};
 use super::*;
 use crate::inlet::Recover;
-use crate::{Config, Error, Flush, Inlet, InletOptions, Outlet, OutletOptions};
+use crate::{Config, Context, Error, Flush, Inlet, InletOptions, Outlet, OutletOptions};
 
 const LONG: f64 = 20.0;
 /// 2001: no clock is that wrong.
@@ -96,22 +96,22 @@ fn key() -> DeviceKey {
 }
 
 /// The configuration of a program that has these keys.
-fn program(folder: &Path) -> Arc<Config> {
+fn program(folder: &Path) -> Arc<Context> {
     let config = Config::parse("[ports]\nIPv6=disable\n[multicast]\nResolveScope=machine\n").expect("valid");
     let member = store::member(folder).expect("a member");
-    Arc::new(config.with_trust(Trust::new(Policy::Require, Some(member))))
+    Arc::new(Context::with_trust(config, Trust::new(Policy::Require, Some(member))))
 }
 
-fn outlet(config: &Arc<Config>) -> Outlet {
+fn outlet(config: &Arc<Context>) -> Outlet {
     let info = StreamInfo::new("Renewed", "EEG", 1, 100.0, ChannelFormat::Float32, "renewed");
-    Outlet::with_config(&info.expect("valid"), &OutletOptions::default(), Arc::clone(config))
+    Outlet::in_context(&info.expect("valid"), &OutletOptions::default(), Arc::clone(config))
         .expect("an outlet")
 }
 
-fn inlet(outlet: &Outlet, config: &Arc<Config>, recover: Recover) -> Result<Inlet, Error> {
+fn inlet(outlet: &Outlet, config: &Arc<Context>, recover: Recover) -> Result<Inlet, Error> {
     let mut info = outlet.info().clone();
     info.set_address(IpVersion::V4, "127.0.0.1");
-    Inlet::with_config(&info, &InletOptions { recover, ..InletOptions::default() }, Arc::clone(config))
+    Inlet::in_context(&info, &InletOptions { recover, ..InletOptions::default() }, Arc::clone(config))
 }
 
 fn passes(outlet: &Outlet, inlet: &Inlet, value: f32) -> bool {

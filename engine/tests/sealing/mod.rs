@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schwann::inlet::{Inlet, InletOptions, Recover};
 use schwann::outlet::{Outlet, OutletOptions};
 use schwann::security::{Member, Policy, Trust};
-use schwann::{Config, Error, StreamInfo, resolver};
+use schwann::{Config, Context, Error, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::{
     AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
@@ -88,29 +88,32 @@ pub(crate) fn network() -> String {
     )
 }
 
-pub(crate) fn config(network: &str, policy: Policy, member: Option<Member>) -> Arc<Config> {
-    Arc::new(Config::parse(network).expect("a valid configuration").with_trust(Trust::new(policy, member)))
+pub(crate) fn context(network: &str, policy: Policy, member: Option<Member>) -> Arc<Context> {
+    Arc::new(Context::with_trust(
+        Config::parse(network).expect("a valid configuration"),
+        Trust::new(policy, member),
+    ))
 }
 
 pub(crate) fn description() -> StreamInfo {
     StreamInfo::new("Sealed", "EEG", 8, 100.0, ChannelFormat::Float32, "sealed").expect("valid")
 }
 
-pub(crate) fn outlet(config: &Arc<Config>) -> Result<Outlet, Error> {
-    Outlet::with_config(&description(), &OutletOptions::default(), Arc::clone(config))
+pub(crate) fn outlet(context: &Arc<Context>) -> Result<Outlet, Error> {
+    Outlet::in_context(&description(), &OutletOptions::default(), Arc::clone(context))
 }
 
-pub(crate) fn find(config: &Arc<Config>, timeout: f64) -> Vec<StreamInfo> {
+pub(crate) fn find(context: &Arc<Context>, timeout: f64) -> Vec<StreamInfo> {
     let timeout = Duration::from_secs_f64(timeout);
-    resolver::resolve_byprop(config, "name", "Sealed", 1, timeout).expect("a search")
+    resolver::resolve_byprop(context, "name", "Sealed", 1, timeout).expect("a search")
 }
 
-pub(crate) fn inlet(config: &Arc<Config>, recover: Recover) -> Result<Inlet, Error> {
-    inlet_of(&find(config, LONG)[0], config, recover)
+pub(crate) fn inlet(context: &Arc<Context>, recover: Recover) -> Result<Inlet, Error> {
+    inlet_of(&find(context, LONG)[0], context, recover)
 }
 
-pub(crate) fn inlet_of(info: &StreamInfo, config: &Arc<Config>, recover: Recover) -> Result<Inlet, Error> {
-    Inlet::with_config(info, &InletOptions { recover, ..InletOptions::default() }, Arc::clone(config))
+pub(crate) fn inlet_of(info: &StreamInfo, context: &Arc<Context>, recover: Recover) -> Result<Inlet, Error> {
+    Inlet::in_context(info, &InletOptions { recover, ..InletOptions::default() }, Arc::clone(context))
 }
 
 /// The description of an outlet as an inlet that found it would have it.

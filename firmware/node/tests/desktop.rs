@@ -17,7 +17,7 @@ use ports::ports;
 use schwann::inlet::{Inlet as DesktopInlet, InletOptions};
 use schwann::outlet::{Flush, Outlet as DesktopOutlet, OutletOptions};
 use schwann::security::{Member, Policy, Trust};
-use schwann::{Config, StreamInfo, resolver};
+use schwann::{Config, Context, StreamInfo, resolver};
 use schwann_node::{
     Description, Found, Inlet, InletState, Keep, LinkState, Micros, Outlet, Pace, Place, Producer, Security,
     Service, Surroundings, Wanted,
@@ -29,13 +29,13 @@ use schwann_session::{Calendar, Credentials, DeviceKey, Statement, Suite, System
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 30.0;
 
-fn config(base: u16, trust: Trust) -> Arc<Config> {
+fn context(base: u16, trust: Trust) -> Arc<Context> {
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
          [lab]\nSessionID=default\nKnownPeers={{127.0.0.1}}\n",
         base + 38
     );
-    Arc::new(Config::parse(&text).expect("a valid configuration").with_trust(trust))
+    Arc::new(Context::with_trust(Config::parse(&text).expect("a valid configuration"), trust))
 }
 
 fn desktop(lab: &Lab, serial: u64) -> Trust {
@@ -190,8 +190,8 @@ fn receives(sealed: bool, pace: Pace) {
     let security = if sealed { lab.security(1, |_| {}) } else { Security::Off };
     let trust = if sealed { desktop(&lab, 2) } else { Trust::new(Policy::Off, None) };
     let mut board = Board::new(ChannelFormat::Float32, 8, base, security, pace);
-    let config = config(base, trust);
-    let inlet = DesktopInlet::with_config(&board.info(), &InletOptions::default(), config).expect("an inlet");
+    let context = context(base, trust);
+    let inlet = DesktopInlet::in_context(&board.info(), &InletOptions::default(), context).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     let full = inlet.full_info(LONG).expect("a description");
     assert_eq!(full.uid().as_bytes(), board.description.uid.as_str().as_bytes());
@@ -229,9 +229,9 @@ fn the_desktop_receives_every_sample_sealed_in_batches() {
 fn the_desktop_finds_a_node() {
     let base = ports();
     let board = Board::new(ChannelFormat::Int16, 4, base, Security::Off, Pace::EverySample);
-    let config = config(base, Trust::new(Policy::Off, None));
+    let context = context(base, Trust::new(Policy::Off, None));
     let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(&config, "name", "Node", 1, timeout).expect("a search");
+    let found = resolver::resolve_byprop(&context, "name", "Node", 1, timeout).expect("a search");
     assert_eq!(found[0].uid().as_bytes(), board.description.uid.as_str().as_bytes());
     assert_eq!(found[0].channel_format(), ChannelFormat::Int16);
     board.end();
@@ -244,12 +244,12 @@ fn a_desktop_that_requires_sealing_finds_a_node_that_has_no_calendar() {
     let security = lab.security(1, dated);
     let calendar = Calendar::NotBefore(UnixSeconds(0));
     let board = Board::dated(ChannelFormat::Int16, 4, base, security, Pace::EverySample, calendar);
-    let config = config(base, desktop(&lab, 2));
+    let context = context(base, desktop(&lab, 2));
     let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(&config, "name", "Node", 1, timeout).expect("a search");
+    let found = resolver::resolve_byprop(&context, "name", "Node", 1, timeout).expect("a search");
     let info = found.first().expect("the node answers");
     assert_eq!(info.uid().as_bytes(), board.description.uid.as_str().as_bytes());
-    let inlet = DesktopInlet::with_config(info, &InletOptions::default(), config).expect("an inlet");
+    let inlet = DesktopInlet::in_context(info, &InletOptions::default(), context).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     board.end();
 }
@@ -259,8 +259,8 @@ fn the_lag_of_a_stream_is_told_once_the_nodes_clock_is_known() {
     let (base, started) = (ports(), Instant::now());
     let security = Security::Off;
     let mut board = Board::new(ChannelFormat::Float32, 8, base, security, Pace::EverySample);
-    let config = config(base, Trust::new(Policy::Off, None));
-    let inlet = DesktopInlet::with_config(&board.info(), &InletOptions::default(), config).expect("an inlet");
+    let context = context(base, Trust::new(Policy::Off, None));
+    let inlet = DesktopInlet::in_context(&board.info(), &InletOptions::default(), context).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");
     // The node's clock begins with its start; this computer's shows something else.
     let mut pull = || {
@@ -289,8 +289,8 @@ fn who_knocks_at_a_node_too_small_for_the_hybrid_suite_is_let_in() {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| serve(outlet, &listener, &service, &stop, today().into()));
-        let config = config(base, desktop(&lab, 2));
-        let knocked = resolver::knock(&config, address.into(), Duration::from_secs_f64(LONG));
+        let context = context(base, desktop(&lab, 2));
+        let knocked = resolver::knock(&context, address.into(), Duration::from_secs_f64(LONG));
         stop.store(true, Ordering::Release);
         let resolver::Knocked::Stream(info) = knocked else { panic!("{knocked:?}") };
         assert_eq!(info.name(), "Node");
@@ -303,9 +303,9 @@ fn a_desktop_of_another_lab_receives_nothing() {
     other.authority = schwann_session::AuthorityKey::from_seed(&[6; 32]);
     let board = Board::new(ChannelFormat::Float32, 8, base, lab.security(1, |_| {}), Pace::EverySample);
     for trust in [desktop(&other, 2), Trust::new(Policy::Off, None)] {
-        let config = config(base, trust);
+        let context = context(base, trust);
         let inlet =
-            DesktopInlet::with_config(&board.info(), &InletOptions::default(), config).expect("an inlet");
+            DesktopInlet::in_context(&board.info(), &InletOptions::default(), context).expect("an inlet");
         assert!(inlet.open_stream(1.0).is_err());
     }
     let outlet = board.end();
@@ -340,9 +340,9 @@ fn pulls(inlet: &mut NodeInlet, port: u16, count: u32) {
 fn is_received(sealed: bool) {
     let (lab, base) = (Lab::new(), ports());
     let trust = if sealed { desktop(&lab, 2) } else { Trust::new(Policy::Off, None) };
-    let config = config(base, trust);
+    let context = context(base, trust);
     let info = StreamInfo::new("Desktop", "EEG", 8, 100.0, ChannelFormat::Float32, "desktop").expect("valid");
-    let outlet = DesktopOutlet::with_config(&info, &OutletOptions::default(), config).expect("an outlet");
+    let outlet = DesktopOutlet::in_context(&info, &OutletOptions::default(), context).expect("an outlet");
     let info = outlet.info();
     let document = String::from_utf8(info.shortinfo()).expect("text");
     let found = Found::parse(&document).expect("a stream");

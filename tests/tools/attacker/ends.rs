@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use schwann::inlet::Recover;
-use schwann::{ChannelFormat, Config, Flush, Inlet, InletOptions, Outlet, OutletOptions, StreamInfo};
+use schwann::{ChannelFormat, Context, Flush, Inlet, InletOptions, Outlet, OutletOptions, StreamInfo};
 use schwann_session::Roles;
 
 use crate::lab;
@@ -22,9 +22,9 @@ const PATIENCE_S: f64 = 5.0;
 /// Prints its description, then pushes numbered samples to every connected inlet.
 pub(crate) fn outlet() {
     let info = StreamInfo::new("Attacked", "EEG", CHANNELS as i32, 0.0, ChannelFormat::Int64, "attacked");
-    let config = lab::config(lab::member(1, Roles::PUBLISH));
+    let context = lab::context(lab::member(1, Roles::PUBLISH));
     let info = info.expect("a valid description");
-    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config).expect("an outlet");
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), context).expect("an outlet");
     let description = String::from_utf8(outlet.info().fullinfo()).expect("text");
     println!("{}", description.replace('\n', " "));
     thread::spawn(exit_with_the_attacker);
@@ -40,13 +40,13 @@ pub(crate) fn outlet() {
 /// Reads a description per line and receives each one again and again, in a thread of its own. Prints after each time
 /// which it was, how many samples came, and how it ended.
 pub(crate) fn inlets() {
-    let config = lab::config(lab::member(2, Roles::SUBSCRIBE));
+    let context = lab::context(lab::member(2, Roles::SUBSCRIBE));
     for (lane, line) in std::io::stdin().lock().lines().map_while(Result::ok).enumerate() {
         let info = StreamInfo::parse(line.as_bytes()).expect("a description");
-        let config = Arc::clone(&config);
+        let context = Arc::clone(&context);
         thread::spawn(move || {
             loop {
-                let (count, end) = receive(&info, &config);
+                let (count, end) = receive(&info, &context);
                 println!("{lane} {count} {end}");
             }
         });
@@ -54,9 +54,9 @@ pub(crate) fn inlets() {
 }
 
 /// Receives until the stream breaks: how many samples came, and `lost`, or else what is wrong.
-fn receive(info: &StreamInfo, config: &Arc<Config>) -> (usize, &'static str) {
+fn receive(info: &StreamInfo, context: &Arc<Context>) -> (usize, &'static str) {
     let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
-    let inlet = Inlet::with_config(info, &options, Arc::clone(config)).expect("an inlet");
+    let inlet = Inlet::in_context(info, &options, Arc::clone(context)).expect("an inlet");
     let (mut count, mut next) = (0, None);
     loop {
         let mut sample = [0_i64; CHANNELS];

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use schwann::Config;
 use schwann::security::{Member, Policy, Trust};
+use schwann::{Config, Context};
 use schwann_session::{
     AuthorityKey, Credentials, DeviceKey, DeviceName, Flags, LabId, RevocationList, Roles, Statement,
     SystemEntropy, UnixSeconds,
@@ -33,7 +33,7 @@ pub(crate) fn member(serial: u64, roles: Roles) -> Member {
 }
 
 /// A configuration that seals everything, and talks to this machine alone.
-pub(crate) fn config(member: Member) -> Arc<Config> {
+pub(crate) fn context(member: Member) -> Arc<Context> {
     // Ranges that another run at the same time does not use.
     let base = 22_000 + std::os::unix::process::parent_id() % 200 * 40;
     let text = format!(
@@ -42,5 +42,5 @@ pub(crate) fn config(member: Member) -> Arc<Config> {
         base + 39
     );
     let config = Config::parse(&text).expect("a valid configuration");
-    Arc::new(config.with_trust(Trust::new(Policy::Require, Some(member))))
+    Arc::new(Context::with_trust(config, Trust::new(Policy::Require, Some(member))))
 }

@@ -52,7 +52,7 @@ fn main() {
 fn main() -> Result<(), Failed> {
     // What the ends say of each attack would bury the counts.
     schwann::set_config_content("[log]\nlevel=-3\n").expect("nothing has used it yet");
-    schwann::Config::get();
+    schwann::Context::get();
     let role = std::env::args().nth(1).unwrap_or_default();
     match role.as_str() {
         "outlet" => ends::outlet(),

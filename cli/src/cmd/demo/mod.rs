@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::resolver::resolve_bypred;
-use schwann::{Config, StreamInfo};
+use schwann::{Config, Context, StreamInfo};
 use schwann_recorder::{Meter, Recorder, Stop, StreamStatus};
 use schwann_xdf::Survey;
 use serde_json::Value;
@@ -65,8 +65,12 @@ pub(crate) struct Arguments {
 
 /// Runs the demonstration.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config =
-        |text: &str| Config::parse(text).map(Arc::new).map_err(|error| Problem::with("configuration", error));
+    let config = |text: &str| {
+        Config::parse(text)
+            .map(Context::new)
+            .map(Arc::new)
+            .map_err(|error| Problem::with("configuration", error))
+    };
     if let Some(text) = &arguments.send {
         return sender::run(&config(text)?);
     }
@@ -111,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 /// Shows what happens until it is time to end.
 fn show(
     arguments: &Arguments,
-    config: &Arc<Config>,
+    config: &Arc<Context>,
     stop: &Stop,
     recorder: &Recorder,
     tallies: &[check::Shared; 2],
@@ -205,7 +209,7 @@ impl Drop for Sender {
 }
 
 /// Finds both streams, as any program would.
-fn find(config: &Arc<Config>) -> Result<(StreamInfo, StreamInfo), Problem> {
+fn find(config: &Arc<Context>) -> Result<(StreamInfo, StreamInfo), Problem> {
     let query = format!("name='{EEG}' or name='{MARKERS}'");
     let found =
         resolve_bypred(config, &query, 2, PATIENCE).map_err(|error| Problem::with("search", error))?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo, local_clock};
+use schwann::{Context, StreamInfo, local_clock};
 use schwann_recorder::Stop;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::signal::describe;
 
 /// Sends until the first line of input, says what was sent, and stays until the input ends.
-pub(super) fn run(config: &Arc<Config>) -> Outcome {
+pub(super) fn run(config: &Arc<Context>) -> Outcome {
     // Ctrl-C in a terminal reaches both processes; the other one says when to end.
     let stop = Arc::new(Stop::default());
     ctrlc::set_handler(|| {}).map_err(|error| Problem::with("signals", error))?;
@@ -85,8 +85,8 @@ fn send(script: &mut Script, eeg: &Outlet, markers: &Outlet, stop: &Stop) -> Res
     }
 }
 
-fn outlet(info: &StreamInfo, config: &Arc<Config>) -> Result<Outlet, Problem> {
-    Outlet::with_config(info, &OutletOptions::default(), Arc::clone(config))
+fn outlet(info: &StreamInfo, config: &Arc<Context>) -> Result<Outlet, Problem> {
+    Outlet::in_context(info, &OutletOptions::default(), Arc::clone(config))
         .map_err(|error| Problem::with(info.name(), error))
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use schwann::Config;
+use schwann::Context;
 use schwann::inlet::Protection;
 use schwann_dash::Dashboard;
 use schwann_recorder::{Phase, Reading, StreamStatus};
@@ -106,9 +106,9 @@ impl View {
     }
 
     /// Serves the dashboard, and opens it if there is a terminal; the demonstration goes on without, too.
-    pub(super) fn open_dashboard(&mut self, config: &Arc<Config>) -> Result<Dashboard, Problem> {
+    pub(super) fn open_dashboard(&mut self, config: &Arc<Context>) -> Result<Dashboard, Problem> {
         let options =
-            schwann_dash::Options { config: Some(Arc::clone(config)), ..schwann_dash::Options::default() };
+            schwann_dash::Options { context: Some(Arc::clone(config)), ..schwann_dash::Options::default() };
         let dashboard = schwann_dash::serve(&options)?;
         let url = dashboard.url();
         if self.screen.place() == Place::Terminal {

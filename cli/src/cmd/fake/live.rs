@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo, local_clock};
+use schwann::{Context, StreamInfo, local_clock};
 use schwann_proto::stream::ChannelFormat;
 
 use super::{Arguments, ClockStep};
@@ -83,13 +83,13 @@ struct Fake {
 }
 
 impl Fake {
-    fn new(spec: Spec, arguments: &Arguments, place: u64, config: &Arc<Config>) -> Result<Self, Problem> {
+    fn new(spec: Spec, arguments: &Arguments, place: u64, config: &Arc<Context>) -> Result<Self, Problem> {
         let seed = arguments.seed.wrapping_add(place);
         let source = Source::new(spec, seed);
         let name = if place == 0 { format!("Fake {spec}") } else { format!("Fake {spec} #{}", place + 1) };
         let info = describe::signal(&name, spec, source.labels())?;
         let outlet = |info: &StreamInfo| {
-            Outlet::with_config(info, &OutletOptions::default(), Arc::clone(config))
+            Outlet::in_context(info, &OutletOptions::default(), Arc::clone(config))
                 .map_err(|error| Problem::with(&name, error))
         };
         let markers = match spec.kind {

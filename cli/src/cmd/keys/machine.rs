@@ -97,7 +97,7 @@ impl Keys {
             writeln!(out, "key        {}", statement.device.fingerprint())?;
             writeln!(out, "valid      {} more days", statement.not_after.0.saturating_sub(now().0) / DAY)?;
         }
-        writeln!(out, "in force   {}", schwann::security::summary(&crate::lab::config()))?;
+        writeln!(out, "in force   {}", schwann::security::summary(&crate::lab::config().trust()))?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo};
+use schwann::{Context, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::xml::Document;
 use schwann_xdf::{RecordedStream, Recording, StreamHeader, Values};
@@ -51,7 +51,7 @@ impl Player {
         recording: Recording,
         name: Option<&str>,
         speed: f64,
-        config: &Arc<Config>,
+        config: &Arc<Context>,
     ) -> Result<Self, Problem> {
         if recording.streams.is_empty() {
             return Err(Problem::Failed("the recording has no streams".to_owned()));
@@ -157,7 +157,7 @@ impl Stream {
         name: Option<&str>,
         alone: bool,
         speed: f64,
-        config: &Arc<Config>,
+        config: &Arc<Context>,
     ) -> Result<Self, Problem> {
         let recorded = match stream.header.name.as_str() {
             "" => format!("stream {}", stream.header.id),
@@ -169,7 +169,7 @@ impl Stream {
             Some(name) => format!("{name} {recorded}"),
         };
         let info = describe(&stream.header, &name, speed)?;
-        let outlet = Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(config))
+        let outlet = Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(config))
             .map_err(|error| Problem::with(&name, error))?;
         let mut latest = f64::NEG_INFINITY;
         let dues = stream.stamps.iter().map(|&stamp| {

@@ -84,7 +84,7 @@ impl Stream {
     fn search(&self, shortest: Duration, wait: Wait) -> Result<Vec<StreamInfo>, ResolveError> {
         let query = recovery_query(&self.info());
         Request {
-            config: &self.config,
+            context: &self.context,
             query: &query,
             minimum: 1,
             minimum_time: shortest.min(wait.left().unwrap_or(Duration::MAX)),

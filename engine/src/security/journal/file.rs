@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use crate::config::Config;
 use crate::log::{self, LogFile, Readers};
 
 /// Who caused an event.
@@ -24,15 +23,11 @@ pub(super) enum Cause {
 
 /// Writes the security log to this file from now on; events go to the ordinary log if it cannot be opened.
 pub fn log_to(path: &Path) {
-    use_files(path, LogFile::open(path, Readers::Owner).map_err(|error| error.to_string()));
+    use_file(path, LogFile::open(path, Readers::Owner).map_err(|error| error.to_string()));
 }
 
-/// The same for a file that `config` names.
-pub(super) fn log_as_configured(path: &Path, config: &Config) {
-    use_files(path, LogFile::named(path, Readers::Owner, config));
-}
-
-fn use_files(path: &Path, file: Result<LogFile, String>) {
+/// The same for a file that was opened, or not.
+pub(crate) fn use_file(path: &Path, file: Result<LogFile, String>) {
     let of_strangers = path.with_added_extension("strangers");
     let opened = file.and_then(|file| {
         let strangers = LogFile::open(&of_strangers, Readers::Owner).map_err(|error| error.to_string())?;

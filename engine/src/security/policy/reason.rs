@@ -1,5 +1,6 @@
 //! Why something cannot be sealed, told to the log and to the thread that asked for it.
 
+use alloc::sync::Arc;
 use core::cell::Cell;
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +8,7 @@ use std::time::Instant;
 
 use schwann_session::Roles;
 
-use super::{Policy, Terms};
-use crate::config::Config;
+use super::{Policy, Terms, Trust};
 use crate::lately::Lately;
 use crate::security::journal;
 use crate::security::keys::TrustError;
@@ -17,8 +17,13 @@ use crate::{Error, log};
 /// The terms of a stream in whose connections this end has `role`; `own` is what the stream itself asks for.
 ///
 /// - Errors: [`Error::Unsealed`] if it must be sealed and cannot be; the log says why.
-pub(crate) fn terms(config: &Config, stream: &str, own: Option<Policy>, role: Roles) -> Result<Terms, Error> {
-    let terms = config.trust().and_then(|trust| trust.terms(stream, own, role));
+pub(crate) fn terms(
+    trust: Result<Arc<Trust>, TrustError>,
+    stream: &str,
+    own: Option<Policy>,
+    role: Roles,
+) -> Result<Terms, Error> {
+    let terms = trust.and_then(|trust| trust.terms(stream, own, role));
     terms.map_err(|error| unsealed(&error))
 }
 

@@ -12,7 +12,7 @@
 //! Source: spec: secure-session §6.
 
 use core::time::Duration;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schwann_session::RekeyLimits;
 
@@ -153,26 +153,6 @@ fn key_lifetime(config: &Config) -> Result<Option<Duration>, TrustError> {
         );
         TrustError::File(PathBuf::from(config.place()), reason)
     })
-}
-
-/// Where the log that a file names may be written, for a user who has a key: a file in the current folder may name
-/// one beside itself alone, or it could have any file of the user's written to.
-///
-/// - Errors: what is said to the user.
-pub(crate) fn permitted_log<'a>(
-    config: &Config,
-    named: &'a Path,
-    installed: bool,
-) -> Result<&'a Path, String> {
-    let is_beside = named.parent().is_some_and(|folder| folder.as_os_str().is_empty());
-    if !installed || config.beneath.is_none() || is_beside {
-        return Ok(named);
-    }
-    Err(format!(
-        "{} is in the current folder, so it cannot name a file elsewhere: the log {} is not written",
-        config.place(),
-        named.display()
-    ))
 }
 
 fn is_true(word: Option<&str>) -> bool {

@@ -1,13 +1,14 @@
 //! Sealing in one line.
 
+use alloc::sync::Arc;
 use core::fmt;
 
-use super::{Open, Policy};
-use crate::config::Config;
+use super::{Open, Policy, Trust};
+use crate::security::TrustError;
 
 /// What a library's user reads about sealing.
-pub fn summary(config: &Config) -> String {
-    let trust = match config.trust() {
+pub fn summary(trust: &Result<Arc<Trust>, TrustError>) -> String {
+    let trust = match trust {
         Ok(trust) => trust,
         Err(error) => return format!("unusable: {error}"),
     };

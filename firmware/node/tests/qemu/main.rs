@@ -18,7 +18,7 @@ use machine::{Machine, numbers};
 use schwann::inlet::{Inlet, InletOptions};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::security::{Member, Policy, Trust};
-use schwann::{Config, StreamInfo, resolver};
+use schwann::{Config, Context, StreamInfo, resolver};
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::provision::Lines;
 use schwann_session::{
@@ -29,9 +29,9 @@ use schwann_session::{
 const LONG: f64 = 60.0;
 const NODE: &str = "10.77.0.2";
 
-fn config(trust: Trust) -> Arc<Config> {
+fn context(trust: Trust) -> Arc<Context> {
     let text = "[log]\nlevel=-2\n[ports]\nIPv6=disable\n[multicast]\nResolveScope=site\n";
-    Arc::new(Config::parse(text).expect("a valid configuration").with_trust(trust))
+    Arc::new(Context::with_trust(Config::parse(text).expect("a valid configuration"), trust))
 }
 
 fn desktop(lab: &Lab, policy: Policy) -> Trust {
@@ -41,11 +41,11 @@ fn desktop(lab: &Lab, policy: Policy) -> Trust {
     Trust::new(policy, Some(Member::new(lab.authority.lab(), credentials, lab.list(), &lab.discovery)))
 }
 
-fn find(config: &Arc<Config>) -> Inlet {
+fn find(context: &Arc<Context>) -> Inlet {
     let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(config, "name", "QEMU node", 1, timeout).expect("a search");
+    let found = resolver::resolve_byprop(context, "name", "QEMU node", 1, timeout).expect("a search");
     let info = found.first().expect("the node answers multicast queries");
-    Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)).expect("an inlet")
+    Inlet::in_context(info, &InletOptions::default(), Arc::clone(context)).expect("an inlet")
 }
 
 /// Pulls `count` samples and checks every value; returns the first one's number.
@@ -92,8 +92,8 @@ print('received', pylsl.library_version())
 fn the_desktop_and_the_original_library_receive_plain() {
     let mut machine = Machine::serve("rate=1000\nchannels=8\nslots=2048", None);
     let original = original(3000);
-    let config = config(Trust::new(Policy::Off, None));
-    let inlets = [find(&config), find(&config)];
+    let context = context(Trust::new(Policy::Off, None));
+    let inlets = [find(&context), find(&context)];
     for inlet in &inlets {
         inlet.open_stream(LONG).expect("a connection");
     }
@@ -127,7 +127,7 @@ fn arrives(lab: &Lab, content: &[u8], channel_count: usize, rate: u32, within_us
         u8::from(sealed)
     );
     let mut machine = Machine::serve(&settings, sealed.then_some(content));
-    let inlet = find(&config(trust));
+    let inlet = find(&context(trust));
     inlet.open_stream(LONG).expect("a connection");
     check(&inlet, channel_count, rate);
     drop(inlet);
@@ -157,7 +157,7 @@ fn the_node_receives(sealed: bool) {
     // What prefers sealing is found by a query in the clear, as a node sends it; the node then insists on sealing.
     let trust = if sealed { desktop(&lab, Policy::Prefer) } else { Trust::new(Policy::Off, None) };
     let info = StreamInfo::new("Desktop", "EEG", 8, 100.0, ChannelFormat::Float32, "desktop").expect("valid");
-    let outlet = Outlet::with_config(&info, &OutletOptions::default(), config(trust)).expect("an outlet");
+    let outlet = Outlet::in_context(&info, &OutletOptions::default(), context(trust)).expect("an outlet");
     let settings = format!("mode=receive\nexpect={COUNT}\nsealed={}", u8::from(sealed));
     let mut machine = Machine::serve(&settings, sealed.then_some(&content[..]));
     assert!(outlet.wait_for_consumers(1, Some(Duration::from_secs_f64(LONG))), "the node comes");
@@ -192,8 +192,8 @@ fn long_a_sealed_stream_goes_on_without_loss() {
         "rate=1000\nchannels=8\nsealed=1\nvisible=1\nslots=2048",
         Some(&lab.content(1, |_| {})),
     );
-    let config = config(desktop(&lab, Policy::Require));
-    let inlet = find(&config);
+    let context = context(desktop(&lab, Policy::Require));
+    let inlet = find(&context);
     inlet.open_stream(LONG).expect("a connection");
     let started = Instant::now();
     check(&inlet, 8, count);
@@ -207,8 +207,8 @@ fn long_a_sealed_stream_goes_on_without_loss() {
 fn the_node_outlives_hostile_bytes_and_a_network_that_goes_and_comes_back() {
     let lab = Lab::new();
     let _machine = Machine::serve("sealed=1\nvisible=1\nslots=2048", Some(&lab.content(1, |_| {})));
-    let config = config(desktop(&lab, Policy::Require));
-    let inlet = find(&config);
+    let context = context(desktop(&lab, Policy::Require));
+    let inlet = find(&context);
     inlet.open_stream(LONG).expect("a connection");
     check(&inlet, 8, 500);
     let mut noise = common::Seeded(3);
@@ -235,7 +235,7 @@ fn the_node_outlives_hostile_bytes_and_a_network_that_goes_and_comes_back() {
     }
     // The route went with the link.
     let _ = Command::new("ip").args(["route", "replace", "224.0.0.0/4", "dev", "schwann0"]).status();
-    let again = find(&config);
+    let again = find(&context);
     again.open_stream(LONG).expect("a connection");
     check(&again, 8, 500);
 }
@@ -249,10 +249,10 @@ fn a_device_without_a_calendar_is_found_and_keeps_its_links() {
     let now = UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs());
     let content = lab.content(1, |one| one.not_before = UnixSeconds(now.0 - 86_400));
     let _machine = Machine::serve("calendar=0\nsealed=1\nvisible=0\nslots=2048", Some(&content));
-    let config = config(desktop(&lab, Policy::Require));
+    let context = context(desktop(&lab, Policy::Require));
     let mut held = Vec::new();
     for round in 0..8 {
-        let inlet = find(&config);
+        let inlet = find(&context);
         inlet.open_stream(LONG).expect("a connection");
         check(&inlet, 8, 200);
         // Strangers that never close; those that find no link are turned away.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::inlet::StreamEvent;
-use schwann::{Config, Error};
+use schwann::{Context, Error};
 use schwann_fieldtrip::Address;
 use schwann_fieldtrip::wire::{Event, Header};
 use schwann_recorder::{Selector, Stop, may_be_sealed};
@@ -107,7 +107,7 @@ impl Mirror {
     fn new(
         stream: &Selector,
         markers: &[Selector],
-        config: Arc<Config>,
+        config: Arc<Context>,
         sink: Sink,
     ) -> Result<Self, Problem> {
         Ok(Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER};
-use schwann::{Config, Error, Inlet, StreamInfo};
+use schwann::{Context, Error, Inlet, StreamInfo};
 use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_proto::stream::ChannelFormat;
 use schwann_recorder::{Chunk, Selector, Stop, Values, any_of};
@@ -16,7 +16,7 @@ use crate::exit::Problem;
 
 /// The streams that there are.
 pub(super) struct Lab {
-    config: Arc<Config>,
+    config: Arc<Context>,
     resolver: ContinuousResolver,
     stream: Selector,
     markers: Vec<Selector>,
@@ -29,7 +29,7 @@ impl Lab {
     pub(super) fn search(
         stream: &Selector,
         markers: &[Selector],
-        config: Arc<Config>,
+        config: Arc<Context>,
     ) -> Result<Self, Problem> {
         let condition = any_of(markers.iter().chain([stream])).unwrap_or_default();
         let resolver = ContinuousResolver::by_predicate(Arc::clone(&config), &condition, FORGET_AFTER);
@@ -84,9 +84,9 @@ pub(super) struct Signal {
 
 impl Signal {
     /// Connects; nothing if the stream went away, or we are to stop.
-    fn open(info: &StreamInfo, config: &Arc<Config>, stop: &Stop) -> Result<Option<Self>, Problem> {
+    fn open(info: &StreamInfo, config: &Arc<Context>, stop: &Stop) -> Result<Option<Self>, Problem> {
         let wrong = |error: Error| Problem::with(info.name(), error);
-        let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config)).map_err(wrong)?;
+        let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config)).map_err(wrong)?;
         let full = loop {
             match inlet.full_info(CONNECT_PATIENCE) {
                 Ok(full) => break full,
@@ -182,8 +182,8 @@ pub(super) struct Marker {
 }
 
 impl MarkerSource {
-    fn open(info: &StreamInfo, config: &Arc<Config>) -> Result<Self, Problem> {
-        let inlet = Inlet::with_config(info, &InletOptions::default(), Arc::clone(config));
+    fn open(info: &StreamInfo, config: &Arc<Context>) -> Result<Self, Problem> {
+        let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config));
         let inlet = inlet.map_err(|error| Problem::with(info.name(), error))?;
         let _not_yet = inlet.clock_offset(0.0);
         Ok(Self { inlet, info: info.clone(), is_lost: false })

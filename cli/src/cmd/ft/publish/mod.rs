@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, StreamInfo, local_clock};
+use schwann::{Context, StreamInfo, local_clock};
 use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_fieldtrip::{Block, ClientError, Follower, Start, Update};
 use schwann_proto::stream::ChannelFormat;
@@ -92,7 +92,7 @@ impl Publisher {
         publisher: &mut Option<Self>,
         arguments: &Arguments,
         header: Header,
-        config: &Arc<Config>,
+        config: &Arc<Context>,
     ) -> Result<(), Problem> {
         let stamps = Stamps::new(rate(&header));
         if let Some(present) = publisher.as_mut().filter(|present| present.header == header) {
@@ -104,7 +104,7 @@ impl Publisher {
         *publisher = None;
         let address = &arguments.place.address;
         let open = |info: StreamInfo| {
-            let outlet = Outlet::with_config(&info, &OutletOptions::default(), Arc::clone(config));
+            let outlet = Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(config));
             outlet.map_err(|error| Problem::with(info.name(), error))
         };
         let samples = open(describe(arguments, &header)?)?;

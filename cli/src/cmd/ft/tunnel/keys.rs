@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use schwann::Config;
+use schwann::Context;
 use schwann::security::keys::store;
 use schwann::security::{Member, Trust, TrustError};
 use schwann_session::Roles;
@@ -21,8 +21,8 @@ impl Keys {
     /// Reads the keys, which must permit `role`. A tunnel is never plain, whatever the policy for streams is.
     ///
     /// - Errors: there is no key that can be used; the text says what to do.
-    pub(super) fn load(config: &Config, role: Roles) -> Result<Self, Problem> {
-        let trust = config.trust().map_err(no_key)?;
+    pub(super) fn load(context: &Context, role: Roles) -> Result<Self, Problem> {
+        let trust = context.trust().map_err(no_key)?;
         let member = member(&trust).map_err(no_key)?;
         member.check(role).map_err(no_key)?;
         let warden = Warden::start(Arc::clone(&member)).map_err(|error| Problem::with("tunnel", error))?;
