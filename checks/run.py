@@ -23,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STATE = pathlib.Path(os.environ["SCHWANN_STATE"])
 TIMES = STATE / "seconds.json"
-QUICK = ("00-build", "format", "lints", "layers", "pitfalls", "self-calls", "rust")
+QUICK = ("00-build", "format", "lints", "layers", "pitfalls", "citations", "self-calls", "rust")
 SKIPPED = 77
 # What a private network has: loopback and one interface like Ethernet, with multicast on both.
 NETWORK = """ip link set lo up && ip link set lo multicast on

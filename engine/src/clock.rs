@@ -3,7 +3,7 @@
 //! A thread of its own sends the probes, started by the first question, because most inlets never ask. When to send and
 //! what to make of the replies is [`schwann_proto::clock`]'s; here are the socket, the thread and the waiting.
 //!
-//! Source: LSL protocol reference §9, §19. This module does not decide where the outlet is: the recovery of
+//! Source: lsl-wire §9, §19. This module does not decide where the outlet is: the recovery of
 //! a stream sets it with `ClockOffset::set_endpoint`.
 
 use core::{

@@ -5,7 +5,7 @@
 //! never blocks on anything but the stream itself. There is no filtering by module.
 //!
 //! Line format: `date time ( uptime s) [thread] file:line LEVEL| message`, with the date and time in UTC.
-//! Source: LSL protocol reference §23.
+//! Source: lsl-wire §23.
 
 use core::{
     fmt,

@@ -396,7 +396,7 @@ impl Producer {
         let now = local_clock();
         let rate = shared.advertisement.info().nominal_rate();
         let own_clock = shared.config.tuning.force_default_timestamps;
-        // A stamp of 0.0 asks for the time of the push (spec: lsl-wire §15.1).
+        // A stamp of 0.0 asks for the time of the push (lsl-wire §15.1).
         let or_now = |stamp| if own_clock || stamp == 0.0 { now } else { stamp };
         let spelt_out: Vec<f64>;
         let stamps = match stamps {
@@ -409,7 +409,7 @@ impl Producer {
         };
         self.pending.add(&self.codecs, self.sending.encodings, values, &stamps, count)?;
         let wanted = self.sending.chunk_samples.unwrap_or(self.chunk_samples).min(self.chunk_samples);
-        // A synchronous push returns when the samples are with the kernels, whatever the flag says (spec: lsl-wire §15.6).
+        // A synchronous push returns when the samples are with the kernels, whatever the flag says (lsl-wire §15.6).
         let now_or_sync = flush == Flush::Now || shared.delivery == Delivery::Synchronous;
         if now_or_sync || self.pending.samples() >= wanted || self.pending.len() > PENDING_LIMIT {
             let direct = now - self.last_flush >= DIRECT_INTERVAL;

@@ -1,7 +1,7 @@
 //! Finds streams: once, or all the time.
 //!
 //! A search asks by multicast, by unicast at the addresses of this computer and of the known peers, and, if the
-//! configuration says so, over TCP. Source: LSL protocol reference §5 to §8.
+//! configuration says so, over TCP. Source: lsl-wire §5 to §8.
 //!
 //! It stays within its timeout, holds at most one port per IP version, and takes at most 4,096 streams. Where the
 //! network is away it goes on asking; it does not fail.

@@ -7,7 +7,7 @@
 //! | `policy` | which streams may go in the clear |
 //! | `link` | what seals and opens the bytes of one connection |
 //!
-//! A module uses those above it. Source: spec: secure-session §6.
+//! A module uses those above it. Source: secure-session §6.
 
 pub(crate) mod journal;
 pub mod keys;

@@ -77,7 +77,7 @@ fn an_inlet_takes_in_nothing_that_the_authority_did_not_sign() {
 
 /// The number of the list that everybody has.
 const NEWEST: u64 = 3;
-/// The longest update, in bytes (spec: secure-session §4.6).
+/// The longest update, in bytes (secure-session §4.6).
 const LONGEST: usize = 524_456;
 /// Updates of that length that are begun and never finished: 20 MB.
 const UNFINISHED: usize = 40;

@@ -19,7 +19,7 @@ mod sealing;
 
 use sealing::{LONG, Lab, context, description_of, inlet_of, network, outlet};
 
-/// What spec: secure-session §3.9 permits one outlet.
+/// What secure-session §3.9 permits one outlet.
 const TURNS_AT_ONCE: usize = 64;
 const TURNS_PER_SECOND: f64 = 50.0;
 /// Handshakes of one address that are under way at a time.

@@ -67,7 +67,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Message 2 of the handshake, then records (spec: secure-session §3.2, §4.1).
+/// Message 2 of the handshake, then records (secure-session §3.2, §4.1).
 fn count_changes(mut from: TcpStream, mut to: TcpStream, changes: &AtomicU64) -> std::io::Result<()> {
     const REKEY: u8 = 2;
     let mut len = [0; 2];

@@ -1,4 +1,4 @@
-//! The hashes that name the torrent and make the ciphers (spec: mse §3).
+//! The hashes that name the torrent and make the ciphers (mse §3).
 
 use alloc::boxed::Box;
 
@@ -75,7 +75,7 @@ pub(crate) fn payload(
     }
 }
 
-/// Key and first counter of a private method: a hash over labels, `S` and SKEY (spec: mse §9.1).
+/// Key and first counter of a private method: a hash over labels, `S` and SKEY (mse §9.1).
 fn private<D: Digest, const N: usize>(
     method: &[u8],
     direction: Direction,

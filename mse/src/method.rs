@@ -6,9 +6,9 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Method {
-    /// AES-128 in counter mode: private to Schwann peers (spec: mse §9).
+    /// AES-128 in counter mode: private to Schwann peers (mse §9).
     Aes128Ctr,
-    /// AES-256 in counter mode: private to Schwann peers (spec: mse §9).
+    /// AES-256 in counter mode: private to Schwann peers (mse §9).
     Aes256Ctr,
     /// None: only the handshake is obfuscated.
     Plaintext,

@@ -2,7 +2,7 @@
 //!
 //! Each step goes out in one write with Nagle's algorithm off. On Linux every read is followed by a
 //! quick acknowledgement, because libtorrent splits its steps over several writes and would otherwise wait
-//! 40 ms for ours (spec: mse §7.4).
+//! 40 ms for ours (mse §7.4).
 
 mod dial;
 mod gate;

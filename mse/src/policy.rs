@@ -1,4 +1,4 @@
-//! Whether to obfuscate, when to try again, and what to remember of a peer (spec: mse §6).
+//! Whether to obfuscate, when to try again, and what to remember of a peer (mse §6).
 
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
@@ -138,7 +138,7 @@ impl Failure {
     }
 
     /// Whether the same attempt with a fresh key may well succeed: the peer left after step 3 and the
-    /// secret began with a zero byte (spec: mse §7.12).
+    /// secret began with a zero byte (mse §7.12).
     #[must_use]
     pub fn asks_for_a_fresh_key(&self) -> bool {
         matches!(self.cause, Cause::Closed | Cause::TimedOut)

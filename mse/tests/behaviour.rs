@@ -1,4 +1,4 @@
-//! What this side does with what peers do: the behaviour table of `docs/spec/mse.md` §8, row by row.
+//! What this side does with what peers do: the behaviour table of mse §8, row by row.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Decisions of an inlet that need no socket. spec: lsl-wire §17.2, §18.
+//! Decisions of an inlet that need no socket. lsl-wire §17.2, §18.
 
 /// Pause between a failed connection and the next attempt, in seconds.
 pub const RETRY_PAUSE: f64 = 0.5;

@@ -1,6 +1,6 @@
 //! What an inlet may do to stamps before the program sees them: clock sync, dejitter, monotonize.
 //!
-//! spec: lsl-wire §20. The results equal the original library's bit for bit; the captures are in
+//! Source: lsl-wire §20. The results equal the original library's bit for bit; the captures are in
 //! `tests/vectors/inlet_postproc_*.json`.
 
 use crate::{

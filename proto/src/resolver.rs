@@ -1,7 +1,7 @@
 //! How streams are searched: what to ask, when to ask, and what to make of the answers.
 //!
 //! A [`Search`] says when to send which burst; the driver owns the sockets and feeds what comes back into
-//! `Results`. spec: lsl-wire §5 (conditions), §6.3, §6.4, §7, §18 (recovery).
+//! `Results`. lsl-wire §5 (conditions), §6.3, §6.4, §7, §18 (recovery).
 
 pub mod condition;
 mod recovery;

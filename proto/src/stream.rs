@@ -1,6 +1,6 @@
 //! What a stream is made of, and the constants of the protocol.
 //!
-//! spec: lsl-wire §1, §15.1, §15.2. The description of a stream as a document is in `wire::info`.
+//! Source: lsl-wire §1, §15.1, §15.2. The description of a stream as a document is in `wire::info`.
 
 use core::fmt;
 
@@ -132,7 +132,7 @@ impl BufferUnit {
     /// Returns how many samples a buffer of `length` units holds: at least one.
     ///
     /// - Units: `nominal_rate` in Hz, 0 for a stream without a rate.
-    /// - Source: spec lsl-wire §15.2; also the `Max-Buffer-Length` an inlet asks for (§17.1).
+    /// - Source: lsl-wire §15.2; also the `Max-Buffer-Length` an inlet asks for (lsl-wire §17.1).
     pub fn samples(self, length: i32, nominal_rate: f64) -> i32 {
         let length_exact = f64::from(length);
         let samples = match self {
@@ -150,7 +150,7 @@ impl BufferUnit {
 ///
 /// - Units: stamps in seconds on the sender's clock; `nominal_rate` in Hz, 0 for a stream without a rate, whose
 ///   first sample then carries `last` itself.
-/// - Source: spec lsl-wire §15.1, `push_chunk`.
+/// - Source: lsl-wire §15.1, `push_chunk`.
 pub fn first_stamp_of_chunk(last: f64, sample_count: usize, nominal_rate: f64) -> f64 {
     if nominal_rate == IRREGULAR_RATE {
         return last;
@@ -186,7 +186,7 @@ pub const TRANSPORT_BUFFER_THOUSANDTHS: i32 = 2;
 /// Transport flag: a push returns when every consumer's socket has taken the sample.
 pub const TRANSPORT_SYNC_BLOCKING: i32 = 4;
 
-/// The elements of a description before `desc`, in their order (spec: lsl-wire §4.1).
+/// The elements of a description before `desc`, in their order (lsl-wire §4.1).
 pub const FIELDS: [&str; 17] = [
     "name",
     "type",

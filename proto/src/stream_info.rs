@@ -2,7 +2,7 @@
 //!
 //! The description exists twice, as typed fields and as the document that peers and queries see. Setting a field
 //! changes both; editing the document leaves the fields alone. The exception is an address: the peer that found
-//! the stream fills it in for itself, so it never enters the document (spec: lsl-wire §4.4).
+//! the stream fills it in for itself, so it never enters the document (lsl-wire §4.4).
 
 use core::fmt;
 
@@ -128,7 +128,7 @@ impl StreamInfo {
     /// existing peers can write such documents; [`Self::document_error`] tells.
     ///
     /// - Errors: [`InvalidInfo`]: drop the message, or use [`Self::blank`].
-    /// - Source: spec lsl-wire §4.3.
+    /// - Source: lsl-wire §4.3.
     pub fn parse(bytes: &[u8]) -> Result<Self, InvalidInfo> {
         info::parse(bytes)
     }

@@ -11,7 +11,7 @@
 //!  24  not after  (LE 64, seconds since 1970)
 //! ```
 //!
-//! - Source: spec: secure-session §2.2.
+//! - Source: secure-session §2.2.
 
 use core::{fmt, ops::Range};
 

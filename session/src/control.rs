@@ -8,7 +8,7 @@
 //!
 //! A message that begins with any other byte comes from a later version and is skipped.
 //!
-//! - Source: spec: secure-session §4.6.
+//! - Source: secure-session §4.6.
 
 use zeroize::Zeroizing;
 

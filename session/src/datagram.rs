@@ -9,7 +9,7 @@
 //! Datagrams may be lost, repeated and reordered, so each carries its counter. A window over the last
 //! 1,024 counters refuses repeats; each direction has its own key, so nothing can be reflected.
 //!
-//! - Source: spec: secure-session §5; RFC 3711 §3.3.2 for the window.
+//! - Source: secure-session §5; RFC 3711 §3.3.2 for the window.
 
 use core::{fmt, ops::Range};
 

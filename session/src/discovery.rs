@@ -14,7 +14,7 @@
 //! associated data. So a reply belongs to one query, and only a member can have made either. The length of a
 //! stream's description is not hidden.
 //!
-//! - Source: spec: secure-session §5.4; draft-irtf-cfrg-xchacha-03 §2; RFC 5869 as Noise §4.3 uses it.
+//! - Source: secure-session §5.4; draft-irtf-cfrg-xchacha-03 §2; RFC 5869 as Noise rev. 34 §4.3 uses it.
 
 use core::{fmt, ops::Range};
 

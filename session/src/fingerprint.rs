@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// The first 160 bits of SHA-256 over a public key, shown as eight groups of four base32 letters.
 ///
-/// - Source: spec: secure-session §2.6; RFC 4648 §6 for the alphabet.
+/// - Source: secure-session §2.6; RFC 4648 §6 for the alphabet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Fingerprint([u8; Self::LEN]);
 

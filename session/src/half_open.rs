@@ -1,4 +1,4 @@
-//! Which half-open connection gives way to a newcomer (spec: secure-session §3.9).
+//! Which half-open connection gives way to a newcomer (secure-session §3.9).
 //!
 //! A connection is half-open until its peer has proved who it is. To turn newcomers away when there are too many would
 //! let four computers shut a server that answers everybody else in milliseconds. So a newcomer is always let in, and one

@@ -11,7 +11,7 @@
 //! until `handle` says [`Progress::Done`]; then `finish`. When `handle` refuses, send what `poll_output`
 //! still holds, and close.
 //!
-//! - Source: spec: secure-session §3; The Noise Protocol Framework rev. 34, pattern XXpsk3.
+//! - Source: secure-session §3; The Noise Protocol Framework rev. 34, pattern XXpsk3.
 
 mod initiator;
 mod message;
@@ -112,5 +112,5 @@ pub const ALERT: u8 = 0xFF;
 /// Longest time for a whole handshake; its driver closes the connection then.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How the first bytes of a connection ask for a secure session (spec: secure-session §3.2).
+/// How the first bytes of a connection ask for a secure session (secure-session §3.2).
 pub const HANDSHAKE_PREFIX: &[u8] = b"LSL:secure/";

@@ -122,7 +122,7 @@ impl PublicKey {
     }
 }
 
-/// The first 16 bytes of SHA-256 over a lab authority's public key (spec: secure-session §2.1).
+/// The first 16 bytes of SHA-256 over a lab authority's public key (secure-session §2.1).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct LabId(pub [u8; 16]);
 
@@ -213,7 +213,7 @@ impl Credentials {
     /// Asks peers for records of at most `bytes`, because this device has no room for longer ones.
     ///
     /// - Units: bytes of plaintext, brought into the range that the specification permits.
-    /// - Source: spec: secure-session §3.4, limits.
+    /// - Source: secure-session §3.4, limits.
     pub fn limit_records(&mut self, bytes: usize) {
         self.max_record = bytes.clamp(MIN_RECORD, MAX_RECORD);
     }
@@ -247,13 +247,13 @@ impl Credentials {
         &self.noise
     }
 
-    /// Ties this process's Noise key to the device, for one handshake (spec: secure-session §3.5).
+    /// Ties this process's Noise key to the device, for one handshake (secure-session §3.5).
     pub(crate) fn bind(&self, side: u8, hash: &[u8; 32]) -> [u8; 64] {
         self.key.sign(&binding(side, self.noise.public(), hash))
     }
 }
 
-/// What the binding signature covers (spec: secure-session §3.5).
+/// What the binding signature covers (secure-session §3.5).
 pub(crate) fn binding(side: u8, noise_public: &[u8; 32], hash: &[u8; 32]) -> [u8; 80] {
     concat(&[b"schwann/1 bind\0", &[side], noise_public, hash])
 }

@@ -13,7 +13,7 @@
 //! the associated data. Content that no passphrase protects has no form here, on purpose: such
 //! a key needs a format of its own, which says so.
 //!
-//! - Source: spec: secure-session §2.5; RFC 9106.
+//! - Source: secure-session §2.5; RFC 9106.
 
 use alloc::{vec, vec::Vec};
 use core::fmt;

@@ -14,7 +14,7 @@
 //! desktop run the same code, and a test controls all of it.
 //!
 //! Before working here, read `docs/spec/secure-session.md`; the code cites its sections as
-//! `spec: secure-session §n`. What is promised against whom is in `docs/threat-model.md`.
+//! `secure-session §n`. What is promised against whom is in `docs/threat-model.md`.
 //!
 //! A microcontroller's keys are here, too: how they are written down for it ([`provision`]) and how its flash keeps
 //! them ([`key_slots`]). The desktop writes them, the device reads them.

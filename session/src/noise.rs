@@ -47,7 +47,7 @@ impl NoiseKey {
     }
 }
 
-/// The first output of Noise's HKDF (§4.3).
+/// The first output of Noise's HKDF (Noise rev. 34 §4.3).
 pub(crate) fn mix(chain: &[u8; 32], input: &[u8]) -> Zeroizing<[u8; 32]> {
     let (first, _) = Sha256::hkdf(chain, input);
     Zeroizing::new(*first)

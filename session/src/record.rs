@@ -9,7 +9,7 @@
 //! The counter is the nonce. It lives in here, starts at zero with the handshake's key and only ever rises,
 //! also across rekeying. So no key ever meets a nonce twice.
 //!
-//! - Source: spec: secure-session §4; The Noise Protocol Framework rev. 34 §5.1, §11.3 and §12.3.
+//! - Source: secure-session §4; Noise rev. 34 §5.1, §11.3 and §12.3.
 
 use schwann_aead::{Key, Nonce, Tag, seal_in_place};
 use zeroize::Zeroizing;

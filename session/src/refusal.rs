@@ -5,7 +5,7 @@ use core::fmt;
 /// Why a handshake ended without a session.
 ///
 /// The full reason stays on this side. A stranger gets one fixed byte ([`ALERT`](crate::ALERT)); a device
-/// that proved that it is certified by the lab gets the reason sealed (spec: secure-session §3.8).
+/// that proved that it is certified by the lab gets the reason sealed (secure-session §3.8).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {

@@ -11,7 +11,7 @@
 //! come back. The list also commits to the discovery key that goes with it: that key changes with each
 //! revocation, and members hand it on inside sessions.
 //!
-//! - Source: spec: secure-session §2.4.
+//! - Source: secure-session §2.4.
 
 use core::fmt;
 

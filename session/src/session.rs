@@ -17,7 +17,7 @@ use crate::{
 /// Any error from [`open`](Layer::open) ends the session: the keys are wiped, and every later call says
 /// [`LayerError::Closed`].
 ///
-/// - Source: spec: secure-session §4.
+/// - Source: secure-session §4.
 // What sealing a record reads lies together, and then what opening one reads: between two samples both leave the caches.
 #[cfg_attr(target_pointer_width = "64", repr(C, align(64)))]
 pub struct Secure<Unused = [u8; UNUSED]> {
@@ -50,7 +50,7 @@ pub struct RekeyLimits {
 }
 
 impl Default for RekeyLimits {
-    /// One hour and 2^32 records (spec: secure-session §4.4).
+    /// One hour and 2^32 records (secure-session §4.4).
     fn default() -> Self {
         Self { lifetime: Duration::from_secs(3600), records: 1 << 32 }
     }

@@ -25,7 +25,7 @@ impl fmt::Display for UnixSeconds {
 /// A chip without a battery has no calendar. It knows dates that have passed, because its lab's authority signed them, and
 /// so it can tell that a certificate has expired, but never that one is not valid yet.
 ///
-/// - Source: spec: secure-session §2.3.
+/// - Source: secure-session §2.3.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Calendar {
     /// The local clock shows it.

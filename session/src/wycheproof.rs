@@ -42,7 +42,7 @@ fn key_exchange_agrees_with_wycheproof() {
 
 #[test]
 fn key_exchange_agrees_with_rfc_7748() {
-    // §5.2, the iterated test: a thousand times.
+    // RFC 7748 §5.2, the iterated test: a thousand times.
     let (mut k, mut u) = ([0; 32], [0; 32]);
     (k[0], u[0]) = (9, 9);
     for _ in 0..1000 {
@@ -71,7 +71,7 @@ fn signatures_agree_with_wycheproof() {
 
 #[test]
 fn signatures_agree_with_rfc_8032() {
-    // §7.1, tests 1 to 3.
+    // RFC 8032 §7.1, tests 1 to 3.
     let cases = [
         (
             "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",

@@ -49,7 +49,7 @@ fn frame(message: &[u8]) -> Vec<u8> {
     [&u16::try_from(message.len()).unwrap().to_be_bytes()[..], message].concat()
 }
 
-/// Checks the peer's proof as §3.6 says.
+/// Checks the peer's proof as secure-session §3.6 says.
 fn check(proof: &[u8], side: u8, noise_public: &[u8], hash: &[u8]) {
     assert_eq!(proof.len(), 272);
     let lab = VerifyingKey::from_bytes(&authority().lab().authority().0).unwrap();

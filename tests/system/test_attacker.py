@@ -357,7 +357,7 @@ ENDS = {"no keys": (None, None), "off": ("ours", "off"), "prefer, no keys": (Non
 
 
 def expected(outlet, inlet):
-    """What two ends may do: the specification's table (docs/spec/secure-session.md §6)."""
+    """What two ends may do: the specification's table (secure-session §6)."""
     ends = [ENDS[outlet], ENDS[inlet]]
     if all(lab and policy in ("prefer", "require") for lab, policy in ends):
         return "sealed" if ends[0][0] == ends[1][0] else "nothing"

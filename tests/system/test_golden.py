@@ -89,19 +89,19 @@ def replace(document, number, bytes, proto=None, note=None):
 
 
 def both_versions_share_ports(document):
-    # spec: lsl-wire §3: our IPv6 sockets take IPv6 alone, so both versions have the same numbers.
+    # lsl-wire §3: our IPv6 sockets take IPv6 alone, so both versions have the same numbers.
     document["checks"]["ports"].update(v6data_port=16572, v6service_port=16572)
 
 
 def malformed_time_requests_are_ignored(document):
-    # spec: lsl-wire §9: the original answers them with a number from its stack.
+    # lsl-wire §9: the original answers them with a number from its stack.
     replace(document, 8, b"", "udp", "(no reply)")
 
 
 def byte_orders_and_bad_versions(document):
-    # spec: lsl-wire §25: who names no version is let go at once, as by 1.17.
+    # lsl-wire §25: who names no version is let go at once, as by 1.17.
     step(document, 36)["note"] = "reply, then EOF"
-    # spec: lsl-wire §11.3: bytes are turned around also for a client that claims to be faster at it.
+    # lsl-wire §11.3: bytes are turned around also for a client that claims to be faster at it.
     captured = bytes.fromhex(step(document, 32)["hex"])
     turned = captured[:-26].replace(b"Byte-Order: 1234", b"Byte-Order: 4321")
     for at in (-26, -13):
@@ -111,7 +111,7 @@ def byte_orders_and_bad_versions(document):
 
 
 def predicates_are_enclosed(document):
-    # spec: lsl-wire §5: an `or` must not reach into other sessions.
+    # lsl-wire §5: an `or` must not reach into other sessions.
     expected = step(document, 3)
     plain = bytes.fromhex(expected["hex"])
     enclosed = plain.replace(b"name='A' or type='B'", b"(name='A' or type='B')")
@@ -122,13 +122,13 @@ def predicates_are_enclosed(document):
 
 
 def no_pull_asks_for_a_description(document):
-    # spec: lsl-wire §17.4: a pull keeps its timeout, and takes the channel count from the description it has.
+    # lsl-wire §17.4: a pull keeps its timeout, and takes the channel count from the description it has.
     document["steps"] = document["steps"][:2]
     document["checks"] = {"values_without_an_answer": 3}
 
 
 def strings_have_the_compilers_size(document):
-    # spec: lsl-wire §25: Value-Size of strings is 32 in 1.17.
+    # lsl-wire §25: Value-Size of strings is 32 in 1.17.
     expected = step(document, 1)
     expected["hex"] = expected["hex"].replace(b"Value-Size: 0".hex(), b"Value-Size: 32".hex())
 
@@ -145,7 +145,7 @@ OF_117_DIFFERS = {
     "inlet_feed110_string_le": strings_have_the_compilers_size,
     "inlet_feed110_string_lengths": strings_have_the_compilers_size,
 }
-# 1.17 does otherwise in these, as spec: lsl-wire §25 says.
+# 1.17 does otherwise in these, as lsl-wire §25 says.
 NOT_OF_117 = {"outlet_feed110_sync", "outlet_feed_client_after_handshake", "outlet_feed_errors"}
 
 

@@ -51,7 +51,7 @@ def test_we_fetch_from_it(programs, started, tmp_path, name, crypto):
     tracker.peer = (clients.LOCAL, 9)
     seeder = clients.PROGRAMS[name][1](torrent, seed=True, crypto=crypto)
     started.append(seeder)
-    # What each selects: Transmission never plaintext unless nothing else is offered (spec: mse §8).
+    # What each selects: Transmission never plaintext unless nothing else is offered (mse §8).
     required = crypto == clients.REQUIRED
     both = "rc4" if required or name == "transmission" else "plaintext"
     offers = {RC4: "rc4", BOTH: both, WITH_PRIVATE: "rc4", UNKNOWN: "rc4"}

@@ -80,7 +80,7 @@ def test_it_fetches_from_us(programs, torrent, started, mode, options, selected)
 
 
 def test_it_knows_no_longer_group_in_either_role_and_we_say_so(programs, torrent, started):
-    """The wire cannot negotiate the group (spec: mse §9.2): a clear error, and the next handshake as if nothing were."""
+    """The wire cannot negotiate the group (mse §9.2): a clear error, and the next handshake as if nothing were."""
     longer = ["--group", "1024", "--seconds", "2"]
     seeder = clients.Libtorrent("rc4")
     started.append(seeder)

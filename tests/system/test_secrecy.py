@@ -117,7 +117,7 @@ def traffic(place, lab, version):
 
 
 def records(stream):
-    """The records of one direction of a session from the outlet, by type (docs/spec/secure-session.md §3.2, §4.1)."""
+    """The records of one direction of a session from the outlet, by type (secure-session §3.2, §4.1)."""
     at, types = 2 + int.from_bytes(stream[:2], "big"), []
     while len(stream) - at >= HEADER:
         types.append(stream[at])

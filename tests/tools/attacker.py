@@ -2,7 +2,7 @@
 
 A `Tap` sits between an inlet and an outlet's data port; a `ProbeTap` before its clock service. What an attack does is a
 function of (direction, number, unit), which returns what is sent in the unit's place. Units of a sealed connection are
-UP: first line, message 1, message 3, then records; DOWN: message 2, then records (docs/spec/secure-session.md §3, §4).
+UP: first line, message 1, message 3, then records; DOWN: message 2, then records (secure-session §3, §4).
 """
 
 import re

@@ -3,7 +3,7 @@
 //! The method is pyxdf's, so that a file means the same in both: find where a clock was reset, fit a line
 //! through each segment's offsets with the Huber loss, and add it to the stamps of the segment.
 //!
-//! Source: pyxdf 1.17 `_clock_sync`, `_detect_clock_resets`, `_robust_fit`; docs/spec/xdf.md §4.
+//! Source: pyxdf 1.17 `_clock_sync`, `_detect_clock_resets`, `_robust_fit`; xdf §4.
 
 use core::ops::Range;
 

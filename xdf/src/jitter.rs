@@ -1,6 +1,6 @@
 //! Evens out the stamps of a stream with a regular rate.
 //!
-//! Source: pyxdf 1.17 `_jitter_removal`; docs/spec/xdf.md §4.
+//! Source: pyxdf 1.17 `_jitter_removal`; xdf §4.
 
 use core::ops::Range;
 

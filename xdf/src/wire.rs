@@ -1,6 +1,6 @@
 //! The bytes of XDF 1.0: magic, chunk tags, variable-length numbers, value formats.
 //!
-//! Source: XDF specification 1.0, "Chunk"; docs/spec/xdf.md §1.
+//! Source: XDF specification 1.0, "Chunk"; xdf §1.
 
 /// The first four bytes of every file.
 pub const MAGIC: [u8; 4] = *b"XDF:";

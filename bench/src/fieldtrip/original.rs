@@ -1,4 +1,4 @@
-//! The original's client and server, as the reference describes them (spec: fieldtrip §16).
+//! The original's client and server, as the reference describes them (fieldtrip §16).
 //!
 //! The programs themselves are in no package, so they cannot be part of a measurement that everybody can repeat.
 //! This reproduces what makes them slow, and nothing else of them: two writes with Nagle's algorithm on for requests
@@ -249,7 +249,7 @@ struct OldStore {
     ring: Vec<u8>,
     stride: usize,
     total: u32,
-    /// For the sample numbers of events that leave them open (spec: fieldtrip §8).
+    /// For the sample numbers of events that leave them open (fieldtrip §8).
     last_block: Instant,
 }
 

@@ -15,7 +15,7 @@ use crate::statistics::{Resampler, mean, quantile_of_sorted, variance};
 
 const BATCHES: usize = 20_000;
 const CALLS: usize = 64;
-/// Reparaz et al. §3.3.
+/// Dude, is my code constant time? §3.3.
 const TOLD_APART: f64 = 4.5;
 
 /// |t| of three comparisons. One is wrong on purpose.

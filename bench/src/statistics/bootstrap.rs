@@ -57,7 +57,7 @@ impl Resampler {
 /// Returns the BCa interval of `statistic` over `values`, from a distribution that a [`Resampler`] made.
 /// `None` below three values, where there is nothing to resample.
 ///
-/// *Source*: Efron and Tibshirani, An Introduction to the Bootstrap, §14.3; `scipy.stats.bootstrap`.
+/// *Source*: Efron and Tibshirani, An Introduction to the Bootstrap §14.3; `scipy.stats.bootstrap`.
 #[must_use]
 pub fn bca_interval(
     values: &[f64],

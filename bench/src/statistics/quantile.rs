@@ -25,7 +25,7 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
 /// Returns the order statistics between which the true `p` quantile lies with confidence `level`, whatever the
 /// distribution; `None` when there are too few values to say.
 ///
-/// *Source*: Conover, Practical Nonparametric Statistics, §3.2; `scipy.stats.quantile_test`.
+/// *Source*: Conover, Practical Nonparametric Statistics §3.2; `scipy.stats.quantile_test`.
 #[must_use]
 pub fn quantile_interval(sorted: &[f64], p: f64, level: f64) -> Option<Interval> {
     let tail = (1.0 - level) / 2.0;

@@ -148,7 +148,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, seen: [&Mutex<Vec<u8>>; 2], f
     let _gone = to.shutdown(Shutdown::Write);
 }
 
-/// The types of the whole records on a wire (spec: secure-session §4.1).
+/// The types of the whole records on a wire (secure-session §4.1).
 struct Records<'a>(&'a [u8]);
 
 impl Iterator for Records<'_> {
@@ -164,11 +164,11 @@ impl Iterator for Records<'_> {
 
 /// The type of a record that changes the key.
 const REKEY: u8 = 2;
-/// Bytes of a handshake that the joining end sends (spec: secure-session §3.3).
+/// Bytes of a handshake that the joining end sends (secure-session §3.3).
 const MESSAGES_1_AND_3: usize = "LSL:secure/1 hybrid\r\n".len() + 2 + 1232 + 2 + 336;
 /// Bytes of a handshake that the sharing end sends.
 const MESSAGE_2: usize = 2 + 1456;
-/// Bytes before the first request: the handshake, and the hello (spec: fieldtrip §19.2).
+/// Bytes before the first request: the handshake, and the hello (fieldtrip §19.2).
 const BEFORE_THE_FIRST_REQUEST: usize = MESSAGES_1_AND_3 + 4 + 8 + 16;
 
 #[test]

@@ -29,7 +29,7 @@ impl Program {
         program
     }
 
-    /// Asks for the header (spec: fieldtrip §5).
+    /// Asks for the header (fieldtrip §5).
     fn ask(&mut self) {
         self.0.write_all(&[1, 0, 1, 2, 0, 0, 0, 0]).expect("the connection stands");
         self.0.read_exact(&mut [0; 8]).expect("an answer");

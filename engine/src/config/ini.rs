@@ -1,6 +1,6 @@
 //! The INI dialect of `lsl_api.cfg`: lines in, full keys and values out.
 //!
-//! Source: LSL protocol reference §2.2. What a value *means* is decided in [`super::value`].
+//! Source: lsl-wire §2. What a value *means* is decided in [`super::value`].
 
 use core::fmt;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use crate::environment;
 
 /// The places where a configuration may be, in the order of their precedence.
 ///
-/// Source: LSL protocol reference §2.1.
+/// Source: lsl-wire §2.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Search {
     /// A configuration text; comes first.

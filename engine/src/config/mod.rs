@@ -3,7 +3,7 @@
 //! [`Search`] finds and reads it; its [`LoadReport`] tells where it came from and what was wrong with the others. A
 //! [`Context`](crate::Context) joins it with keys; the process has one, and tests run many side by side.
 //!
-//! Source: LSL protocol reference §2. Unlike in the original, `true`, `yes` and `on` mean true. An unreadable
+//! Source: lsl-wire §2. Unlike in the original, `true`, `yes` and `on` mean true. An unreadable
 //! value is an error that names its line, and no error is silent. This module does not open sockets, and it
 //! never reads a file again once it is loaded.
 
@@ -219,7 +219,7 @@ impl Config {
     /// Whether programs of one user on one computer are connected by a local socket instead of TCP.
     ///
     /// `SCHWANN_LOCAL_SOCKET` comes before `tuning.LocalSocket`: with any word but `1`, `true`, `yes` or `on` it is no.
-    /// - Source: spec lsl-wire §26.
+    /// - Source: lsl-wire §26.
     pub fn permits_local_socket(&self) -> bool {
         match environment::variable("SCHWANN_LOCAL_SOCKET") {
             Some(word) => word.to_str().and_then(value::switch_word) == Some(true),
@@ -403,7 +403,7 @@ impl Tuning {
     }
 }
 
-/// What one scope adds to the list of addresses. Source: LSL protocol reference §3.1.
+/// What one scope adds to the list of addresses. Source: lsl-wire §3.
 struct Level {
     scope: Scope,
     key: &'static str,

@@ -2,7 +2,7 @@
 //!
 //! The original reads numbers with C++ streams and turns what it cannot read into 0, and takes only
 //! `1` for true. Here an unreadable value is an error that names its line. A number followed by other
-//! text keeps its value, as in the original, but leaves a note. Source: LSL protocol reference §2.2.
+//! text keeps its value, as in the original, but leaves a note. Source: lsl-wire §2.
 
 use core::{fmt, net::IpAddr, ops::RangeInclusive, time::Duration};
 use std::collections::BTreeSet;

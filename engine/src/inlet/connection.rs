@@ -21,7 +21,7 @@ use crate::net::handshake::{self, HandshakeError};
 use crate::security::link::Sealing;
 use crate::{local_clock, log};
 
-/// Pause between two attempts to connect (spec: lsl-wire §17.2).
+/// Pause between two attempts to connect (lsl-wire §17.2).
 const RETRY: Duration = Duration::from_millis((RETRY_PAUSE * 1e3) as u64);
 /// Bounds of the pause between two drains while no thread pulls.
 const DRAIN_PAUSE: core::ops::RangeInclusive<Duration> =

@@ -39,7 +39,7 @@ pub(crate) enum Wait {
 impl Wait {
     /// The wait of an operation that was given `timeout` seconds.
     ///
-    /// - Source: spec lsl-wire §1: [`FOREVER`](schwann_proto::stream::FOREVER) and above wait without limit.
+    /// - Source: lsl-wire §1: [`FOREVER`](schwann_proto::stream::FOREVER) and above wait without limit.
     pub(crate) fn seconds(timeout: f64) -> Self {
         if timeout >= schwann_proto::stream::FOREVER {
             return Self::Forever;

@@ -11,7 +11,7 @@ use super::receiver::Wait;
 use super::stream::Stream;
 use crate::{Error, local_clock};
 
-/// How long a pull with clock synchronisation waits for the clock offset (spec: lsl-wire §20).
+/// How long a pull with clock synchronisation waits for the clock offset (lsl-wire §20).
 const OFFSET_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The post-processor, and its flags where they can be read without a lock.

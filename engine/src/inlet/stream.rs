@@ -190,7 +190,7 @@ impl Stream {
         Some(with_port(&address, endpoint.service_port))
     }
 
-    /// IPv4 if it is permitted and complete, else IPv6 (spec: lsl-wire §17.1).
+    /// IPv4 if it is permitted and complete, else IPv6 (lsl-wire §17.1).
     fn endpoint<'a>(&self, info: &'a StreamInfo) -> Option<(&'a Endpoint, ZonedAddress)> {
         [IpVersion::V4, IpVersion::V6].into_iter().find_map(|version| {
             let endpoint = info.endpoint(version);
@@ -323,7 +323,7 @@ const TELL_AGAIN: Duration = Duration::from_secs(10);
 
 /// Checks that the stream can be received, and says whether it can be recovered.
 ///
-/// - Source: spec lsl-wire §17.1.
+/// - Source: lsl-wire §17.1.
 fn check(info: &StreamInfo, recover: Recover) -> Result<Recover, Error> {
     let has_address =
         [IpVersion::V4, IpVersion::V6].iter().any(|version| !info.endpoint(*version).address.is_empty());

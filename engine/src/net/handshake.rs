@@ -285,7 +285,7 @@ pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Resul
 }
 
 /// Why there is no session. An outlet that has sealed before is no plain one, whatever it does now: it may have no room, or
-/// something on the way closes in its name. So nothing falls back for it (spec: secure-session §6).
+/// something on the way closes in its name. So nothing falls back for it (secure-session §6).
 fn refused(member: &Member, info: &StreamInfo, refusal: Refusal) -> HandshakeError {
     let is_known = refusal == Refusal::PlainPeer && member.knows_to_seal(&info.uid().to_string());
     HandshakeError::Refused(if is_known { Refusal::Closed } else { refusal })

@@ -1,6 +1,6 @@
 //! The local addresses that discovery sends from and listens at.
 //!
-//! Source: LSL protocol reference §3.2. Unlike the original, the loopback interface always takes part, even if it
+//! Source: lsl-wire §3. Unlike the original, the loopback interface always takes part, even if it
 //! does not carry the multicast flag (Linux): so programs on one computer find each other without any
 //! network, and however many there are.
 

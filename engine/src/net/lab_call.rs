@@ -9,7 +9,7 @@
 //! list to whom it is new. A device that was revoked has the former key, too: it learns that there is an
 //! outlet, as by trying its ports, and is refused.
 //!
-//! Source: spec: secure-session §5.5.
+//! Source: secure-session §5.5.
 
 use schwann_proto::stream_info::{IpVersion, StreamInfo};
 

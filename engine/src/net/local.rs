@@ -8,7 +8,7 @@
 //! Both ends look at whose process the other one is, as the system says, and want their own user's. So both
 //! come to the same result, and what another user's process offers or asks is left to TCP.
 //!
-//! Source: spec: lsl-wire §26; `docs/decisions/latency-path.md`.
+//! Source: lsl-wire §26; `docs/decisions/latency-path.md`.
 
 use core::net::SocketAddr;
 use std::ffi::OsStr;

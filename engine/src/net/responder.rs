@@ -4,7 +4,7 @@
 //! [`Responder::handle_readable`] for each that becomes readable. Nothing here blocks. A datagram that is no
 //! valid request gets a line in the log, at most ten per second, and no answer.
 //!
-//! Source: LSL protocol reference §6.1, §6.2, §9.
+//! Source: lsl-wire §6.1, §6.2, §9.
 
 use core::{net::SocketAddr, time::Duration};
 use std::{io, sync::Arc, time::Instant};
@@ -230,7 +230,7 @@ impl Responder {
             lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
             port
         } else if let Some(query) = Query::parse(unsealed.text)
-            // What is looked for must not be told where a stolen key opens it: spec: secure-session §5.4.
+            // What is looked for must not be told where a stolen key opens it: secure-session §5.4.
             && query.condition.is_empty()
         {
             if unsealed.is_current {

@@ -5,7 +5,7 @@
 //! from a member who has not heard of the newest one: it gets no description, but learns where a list is to
 //! be had.
 //!
-//! Source: spec: secure-session §5.4, §5.5.
+//! Source: secure-session §5.4, §5.5.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -24,7 +24,7 @@ use crate::time::wall_clock;
 const ANSWERS: usize = 8;
 /// Queries remembered; older ones are forgotten first.
 const REMEMBERED: usize = 1024;
-/// Longest time that a query can be repeated: its time may be as far ahead as behind (spec: §5.4).
+/// Longest time that a query can be repeated: its time may be as far ahead as behind (secure-session §5.4).
 const REPEATABLE: Duration = Duration::from_secs(61);
 
 /// The sealed queries of one outlet.

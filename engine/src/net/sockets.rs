@@ -2,7 +2,7 @@
 //!
 //! All of them are non-blocking and closed on `exec`. IPv6 sockets take IPv6 alone, so IPv4 and IPv6 can
 //! share a port number. A service range of 32 ports holds 32 outlets with both versions; the original's
-//! dual-stack sockets hold half as many. Source: LSL protocol reference §3. This module neither sends nor
+//! dual-stack sockets hold half as many. Source: lsl-wire §3. This module neither sends nor
 //! receives.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

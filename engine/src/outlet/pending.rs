@@ -99,7 +99,7 @@ impl Stamps<'_> {
 
 /// The stamp of a chunk's first sample, given what the caller says of its last one.
 ///
-/// - Source: spec lsl-wire §15.1.
+/// - Source: lsl-wire §15.1.
 pub(crate) fn first_stamp(last: f64, sample_count: usize, nominal_rate: f64) -> f64 {
     first_stamp_of_chunk(last, sample_count, nominal_rate)
 }

@@ -47,7 +47,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How long that end may take altogether.
 const LONGEST_LINGER: Duration = Duration::from_secs(5);
 /// Connections that have not said yet what they want, nor proved who they are; where there is no room the oldest gives way
-/// (spec: secure-session §3.9).
+/// (secure-session §3.9).
 const STRANGERS: HalfOpenLimits = HalfOpenLimits { total: 512, per_network: 128 };
 
 /// Opens the sockets, completes the description, and starts the thread.

@@ -1,6 +1,6 @@
 //! The sockets of a search, and the bursts of queries that leave through them.
 //!
-//! Source: LSL protocol reference §6.4. What differs from the original, and why:
+//! Source: lsl-wire §6.4. What differs from the original, and why:
 //!
 //! - One socket per IP version serves the whole search instead of one per wave, so a search holds one port of
 //!   the service range, not up to six.

@@ -1,6 +1,6 @@
 //! Connections that are made for nothing but the lab's newest revocation list.
 //!
-//! Source: spec: secure-session §5.5.
+//! Source: secure-session §5.5.
 
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;

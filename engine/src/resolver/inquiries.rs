@@ -4,7 +4,7 @@
 //! looked for. So such a query goes to the outlet inside a session. A description never changes while its stream is
 //! served: each outlet is asked once, however long the search goes on.
 //!
-//! Source: spec: secure-session §5.4.
+//! Source: secure-session §5.4.
 
 use core::net::SocketAddr;
 use std::collections::HashMap;

@@ -4,7 +4,7 @@
 //! foreign lab from an empty network. A connection tells them apart: it ends with a reason. This is for
 //! people and for logs; no stream is found this way.
 //!
-//! Source: spec: secure-session §3.8; lsl-wire §8.
+//! Source: secure-session §3.8; lsl-wire §8.
 
 use alloc::sync::Arc;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -80,7 +80,7 @@ fn is_told(refusal: Refusal) -> bool {
 }
 
 /// Asks again in the classic suite where the other is refused: a small device knows that one alone, and would look like
-/// another lab's (spec: secure-session §3.7).
+/// another lab's (secure-session §3.7).
 fn ask_in_either_suite(
     member: Option<&Arc<Member>>,
     address: SocketAddr,

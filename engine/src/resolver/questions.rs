@@ -5,7 +5,7 @@
 //! every stream of the lab answers, and what is wanted is decided here. An answer in the clear counts only
 //! for streams that may travel in the clear. So no attacker can offer a plain stream in a sealed one's place.
 //!
-//! Source: LSL protocol reference §6; spec: secure-session §5.4, §6.
+//! Source: lsl-wire §6; secure-session §5.4, §6.
 
 use alloc::collections::VecDeque;
 use core::fmt;

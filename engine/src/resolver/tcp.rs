@@ -1,6 +1,6 @@
 //! Discovery over TCP, for networks that let no datagram through.
 //!
-//! Source: LSL protocol reference §8. Off unless `lab.ResolveOverTCP` is set.
+//! Source: lsl-wire §8. Off unless `lab.ResolveOverTCP` is set.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::{
@@ -215,7 +215,7 @@ fn talk(target: &Target, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Option
 
 impl Target {
     /// The same in the classic suite, for an outlet that refused the other one and is known to be there: it may be too
-    /// small (spec: secure-session §3.7).
+    /// small (secure-session §3.7).
     fn in_classic_suite(self, error: &io::Error) -> Option<Self> {
         let refusal = error.get_ref()?.downcast_ref::<Refusal>()?;
         let may_help =

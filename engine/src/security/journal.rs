@@ -3,7 +3,7 @@
 //! No payload, one line of JSON per event. The lines go to the file that `$SCHWANN_SECURITY_LOG` or `security.log`
 //! names, else to the ordinary log.
 //!
-//! Source: spec: secure-session §9.
+//! Source: secure-session §9.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -141,7 +141,7 @@ fn kind_of(refusal: Refusal) -> &'static str {
     }
 }
 
-/// Who caused a refusal: these reasons are for a device that proved to be the lab's (spec: secure-session §3.8).
+/// Who caused a refusal: these reasons are for a device that proved to be the lab's (secure-session §3.8).
 fn cause_of(refusal: Refusal) -> Cause {
     match refusal {
         Refusal::Expired | Refusal::NotYetValid | Refusal::Revoked | Refusal::WrongRole => Cause::Member,

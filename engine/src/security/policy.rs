@@ -4,7 +4,7 @@
 //! on disk. Outlets, inlets and searches ask it for one thing: the `Terms` of a stream. What cannot
 //! be read never opens anything up: with keys installed, a policy that does not parse means `require`.
 //!
-//! Source: spec: secure-session §6.
+//! Source: secure-session §6.
 
 use alloc::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! Understands what programs ask: comparisons of the description's elements with texts and numbers, `and`,
 //! `or`, parentheses, `not`, `starts-with`, `contains`, `true` and `false`. Anything else, queries about `desc`
-//! among them, is answered by silence, as the desktop answers a malformed query. spec: lsl-wire §5.
+//! among them, is answered by silence, as the desktop answers a malformed query. lsl-wire §5.
 //!
 //! The desktop's evaluator (`proto::wire::query`) knows all of XPath 1.0 and needs a heap; a test holds the two
 //! against each other.

@@ -1,6 +1,6 @@
 //! What a node says about its stream: shortinfo and fullinfo, written without a heap.
 //!
-//! Byte for byte what the desktop library writes; a test compares. spec: lsl-wire §4.
+//! Byte for byte what the desktop library writes; a test compares. lsl-wire §4.
 
 use core::fmt;
 

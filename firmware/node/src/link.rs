@@ -201,7 +201,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
             Phase::Shaking => self.shake_hands(bytes, host, surroundings),
             Phase::Feeding(_) => {
                 let count = self.intake.take(bytes);
-                // A subscriber has nothing to say any more: an end, or any byte, ends the feed (spec: lsl-wire §15.4).
+                // A subscriber has nothing to say any more: an end, or any byte, ends the feed (lsl-wire §15.4).
                 match self.intake.open(self.guard.layer_mut()) {
                     Ok(Flow::Goes) if self.intake.plain().is_empty() => {}
                     Ok(_) => self.close(),

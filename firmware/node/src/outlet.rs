@@ -352,7 +352,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         }
         self.answered.rotate_right(1);
         *self.answered.first_mut()? = Some(asker.id());
-        // What is looked for must not be told where a stolen key opens it: spec: secure-session §5.4.
+        // What is looked for must not be told where a stolen key opens it: secure-session §5.4.
         let query = Query::parse(text).filter(|query| query.condition.is_empty())?;
         let mut writer = ByteWriter::new(out.get_mut(REPLY_HEAD..)?);
         let port = put_reply(&self.description, &query, &mut writer)?;

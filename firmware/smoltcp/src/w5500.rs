@@ -3,7 +3,7 @@
 //! Only the chip's raw mode is used (MACRAW): its own TCP knows no sealing, and cannot listen to two groups.
 //! Frames lie in the chip's memory until they are asked for; one frame each way is copied at a time.
 //!
-//! - Source: W5500 datasheet, version 1.1.0 §2 (SPI frames), §4.1 (common registers), §4.2 (socket registers).
+//! - Source: W5500 datasheet 1.1.0 §2 (SPI frames), §4.1 (common registers), §4.2 (socket registers).
 
 use embedded_hal::spi::{Operation, SpiDevice};
 use smoltcp::{
@@ -196,7 +196,7 @@ impl<S: SpiDevice> Bus<S> {
         Ok(())
     }
 
-    /// Reads a counter that the chip may change meanwhile, until it is the same twice (§4.2, Sn_TX_FSR).
+    /// Reads a counter that the chip may change meanwhile, until it is the same twice (W5500 datasheet 1.1.0 §4.2, Sn_TX_FSR).
     fn counter(&mut self, address: u16) -> Result<u16, S::Error> {
         let mut before = self.word(address)?;
         for _ in 0..PATIENCE {
@@ -232,7 +232,7 @@ impl<S: SpiDevice> Bus<S> {
     }
 }
 
-/// Address and control byte before data of any length (§2.2).
+/// Address and control byte before data of any length (W5500 datasheet 1.1.0 §2.2).
 fn head(block: u8, address: u16, direction: u8) -> [u8; 3] {
     let [high, low] = address.to_be_bytes();
     [high, low, block << 3 | direction]
@@ -243,7 +243,7 @@ const FRAME: usize = 1514;
 /// Looks at a bit before the chip is taken for broken.
 const PATIENCE: u32 = 1000;
 
-// Blocks of addresses (§2.2.2); those of socket n lie 4 n further.
+// Blocks of addresses (W5500 datasheet 1.1.0 §2.2.2); those of socket n lie 4 n further.
 const COMMON: u8 = 0;
 const SOCKET: u8 = 1;
 const TO_SEND: u8 = 2;
@@ -251,14 +251,14 @@ const RECEIVED: u8 = 3;
 const READ: u8 = 0;
 const WRITE: u8 = 4;
 
-// Common registers (§4.1).
+// Common registers (W5500 datasheet 1.1.0 §4.1).
 const MODE: u16 = 0;
 const RESET: u8 = 0x80;
 const HARDWARE_ADDRESS: u16 = 9;
 const PHY: u16 = 0x2e;
 const VERSION: u16 = 0x39;
 
-// Socket registers (§4.2).
+// Socket registers (W5500 datasheet 1.1.0 §4.2).
 /// Raw frames to our address, to everybody and to groups alone: MACRAW and MFEN.
 const RAW: u8 = 0x84;
 const COMMAND: u16 = 1;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Keystream bytes that MSE throws away before the first is used (spec: mse §2).
+/// Keystream bytes that MSE throws away before the first is used (mse §2).
 const DISCARD: usize = 1_024;
 
 /// Bytes made at a time.

@@ -20,10 +20,10 @@ use crate::error::HandshakeError;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Group {
-    /// The 768-bit group of the MSE specification (spec: mse §2).
+    /// The 768-bit group of the MSE specification (mse §2).
     #[default]
     Mse768,
-    /// The 1,024-bit group 2 of RFC 2409 §6.2; private to configured peers (spec: mse §9).
+    /// The 1,024-bit group 2 of RFC 2409 §6.2; private to configured peers (mse §9).
     Oakley1024,
 }
 
@@ -48,7 +48,7 @@ impl KeyPair {
     /// Draws a key pair from `fill`, which must write random bytes.
     ///
     /// A public key that begins with 0x13 is drawn again: Transmission 3.x takes that byte for a plain
-    /// handshake and closes (spec: mse §7.1).
+    /// handshake and closes (mse §7.1).
     pub fn random(group: Group, mut fill: impl FnMut(&mut [u8])) -> Self {
         loop {
             let mut exponent = [0; EXPONENT];
@@ -150,7 +150,7 @@ impl SharedSecret {
         self.0.as_bytes()
     }
 
-    /// Whether the first byte is zero, which deployed peers get wrong (spec: mse §7.12). Dialling again
+    /// Whether the first byte is zero, which deployed peers get wrong (mse §7.12). Dialling again
     /// with a fresh key is the cure.
     #[must_use]
     pub fn starts_with_zero(&self) -> bool {
@@ -215,7 +215,7 @@ static MSE_768: Field<12> = Field::new(MSE_768_PRIME);
 static OAKLEY_1024: Field<16> = Field::new(OAKLEY_1024_PRIME);
 
 /// Close to the 768-bit group of RFC 2409 §6.1 but not equal: they part in the last 65 bits, so neither
-/// memory nor a library will do (spec: mse §2). Words run from the least significant.
+/// memory nor a library will do (mse §2). Words run from the least significant.
 const MSE_768_PRIME: [u64; 12] = [
     0x0000_0000_0009_0563,
     0xf44c_42e9_a63a_3621,

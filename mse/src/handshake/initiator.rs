@@ -20,7 +20,7 @@ pub struct Offer {
     /// The methods offered. With [`Method::Plaintext`] among them most clients select it.
     pub methods: Methods,
     /// Sent along with step 3, always under RC4: at most 68 bytes for clients in general, and empty if
-    /// plaintext is offered, which Transmission 3.x gets wrong (spec: mse §6, §7.2).
+    /// plaintext is offered, which Transmission 3.x gets wrong (mse §6, §7.2).
     pub initial_payload: Vec<u8>,
 }
 
@@ -148,7 +148,7 @@ impl Initiator {
         ciphers.incoming.apply(&mut fields);
         let [s0, s1, s2, s3, p0, p1] = fields;
         let selected = u32::from_be_bytes([s0, s1, s2, s3]);
-        // Exactly one bit, known to us and offered: everything else is refused (spec: mse §7.6).
+        // Exactly one bit, known to us and offered: everything else is refused (mse §7.6).
         let method = Method::from_bit(selected)
             .filter(|&method| self.offer.methods.contains(method))
             .ok_or(HandshakeError::MethodNotOffered { selected })?;

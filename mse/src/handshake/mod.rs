@@ -1,6 +1,6 @@
 //! The two roles of a handshake as state machines: bytes in, bytes out.
 //!
-//! Before working here, read `docs/spec/mse.md` §4 (the steps) and §7 (what running clients taught).
+//! Before working here, read mse §4 (the steps) and §7 (what running clients taught).
 //! Nothing here waits, draws or allocates for a stranger before the stranger has sent a valid public key.
 
 mod inbox;

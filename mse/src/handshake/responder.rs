@@ -165,7 +165,7 @@ impl<L: Lookup> Responder<L> {
         }
         let provided = u32::from_be_bytes([o0, o1, o2, o3]);
         let offered = Methods::from_bits(provided);
-        // Unknown bits fall away here: others may advertise methods of their own (spec: mse §7.5).
+        // Unknown bits fall away here: others may advertise methods of their own (mse §7.5).
         let method = offered
             .common(self.accept.methods)
             .choose(self.accept.preferred)

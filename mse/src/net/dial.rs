@@ -141,7 +141,7 @@ impl Dialler {
         offer.methods = methods;
         let late = methods.contains(Method::Plaintext);
         if late {
-            // Transmission 3.x reads an obfuscated initial payload as plain bytes (spec: mse §6).
+            // Transmission 3.x reads an obfuscated initial payload as plain bytes (mse §6).
             offer.initial_payload = Vec::new();
         }
         let draw = Draw::system(self.group).map_err(|_| DialError::NoRandomness)?;

@@ -1,4 +1,4 @@
-//! The XPath conditions that resolvers send. spec: lsl-wire §5.
+//! The XPath conditions that resolvers send. lsl-wire §5.
 
 use crate::{
     stream::ChannelFormat,

@@ -1,4 +1,4 @@
-//! When a search sends what, and when it ends. spec: lsl-wire §6.4, §7.
+//! When a search sends what, and when it ends. lsl-wire §6.4, §7.
 
 /// Waiting times of a search, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

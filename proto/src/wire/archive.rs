@@ -3,7 +3,7 @@
 //! After a header with the stream's description, samples follow whose numbers take as few bytes as they need.
 //! Everything else in this project handles samples as data protocol 1.10 lays them out, so this module
 //! translates: [`Archive::encode_plain`] on the way out, [`Archive::decode`] on the way in.
-//! spec: lsl-wire §14.
+//! Source: lsl-wire §14.
 
 mod decode;
 mod encode;

@@ -1,7 +1,7 @@
 //! How values change type: C casts as x86-64 performs them, on every processor.
 //!
 //! A float that does not fit an integer is undefined in C. Programs see what their processor does, so we fix
-//! the behaviour of x86-64, where the original library mostly runs. spec: lsl-wire §21.
+//! the behaviour of x86-64, where the original library mostly runs. lsl-wire §21.
 #![expect(clippy::as_conversions, reason = "this module is where number types change, and says how")]
 
 /// Truncates toward zero; what does not fit becomes the smallest value, as `cvttss2si` and `cvttsd2si` do.

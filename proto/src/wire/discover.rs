@@ -1,6 +1,6 @@
 //! How streams are found: the query, sent as a datagram or over TCP, and the reply to it.
 //!
-//! spec: lsl-wire §5 (queries), §6.1–§6.3 (datagrams), §8 (TCP). When to send what is [`crate::resolver`]'s.
+//! Source: lsl-wire §5 (queries), §6.1–§6.3 (datagrams), §8 (TCP). When to send what is [`crate::resolver`]'s.
 
 use core::str;
 

@@ -3,7 +3,7 @@
 //! An outlet feeds what it received to a [`RequestReader`] and lets its [`Offer`] decide. It sends the
 //! response of the [`Agreement`] or the status line of the [`Refusal`]. An inlet encodes a [`FeedRequest`]
 //! and feeds what comes back to a [`ResponseReader`]. Both readers see all bytes received so far and keep
-//! none. spec: lsl-wire §10, §11, §14 (the older request).
+//! none. lsl-wire §10, §11, §14 (the older request).
 //!
 //! Not here: the test pattern that follows ([`super::test_pattern`]) and the samples ([`super::sample`],
 //! [`super::archive`]).

@@ -1,6 +1,6 @@
 //! A stream's description as a document: shortinfo and fullinfo.
 //!
-//! Spec: lsl-wire §4.1 (form) and §4.3 (checks). The description itself is [`crate::stream_info::StreamInfo`].
+//! Source: lsl-wire §4.1 (form) and §4.3 (checks). The description itself is [`crate::stream_info::StreamInfo`].
 
 use alloc::format;
 use alloc::string::String;

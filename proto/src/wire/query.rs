@@ -1,7 +1,7 @@
 //! Queries: XPath 1.0 expressions about a stream's description.
 //!
 //! A query is compiled once and asked of many descriptions. It is evaluated with the `<info>` element as its
-//! context, metadata included, and its value becomes true or false by the rules of XPath (spec: lsl-wire §5). All
+//! context, metadata included, and its value becomes true or false by the rules of XPath (lsl-wire §5). All
 //! of XPath 1.0's grammar and core functions are there; variables are not, and the namespace axis is empty.
 //! `string-length` and its kin count characters; a byte that is not UTF-8 counts as one.
 //!

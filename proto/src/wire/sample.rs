@@ -2,7 +2,7 @@
 //!
 //! A [`Layout`] is what both ends agreed on; it encodes samples from values of any type and decodes them into
 //! values of any type. Nothing separates samples, so a reader must know the layout and start at a boundary.
-//! spec: lsl-wire §13 (encoding), §21 (conversions).
+//! Source: lsl-wire §13 (encoding), §21 (conversions).
 //!
 //! Not here: the handshake that leads to a layout ([`super::feed`]), protocol 1.00 ([`super::archive`]).
 

@@ -1,6 +1,6 @@
 //! The two samples after the handshake, by which a receiver checks that it decodes what the sender encoded.
 //!
-//! spec: lsl-wire §12.
+//! Source: lsl-wire §12.
 
 use core::fmt;
 

@@ -1,6 +1,6 @@
 //! The four-stamp exchange by which an inlet measures the clock offset to an outlet.
 //!
-//! spec: lsl-wire §9. When to send, and what to make of the replies, is [`crate::clock`]'s.
+//! Source: lsl-wire §9. When to send, and what to make of the replies, is [`crate::clock`]'s.
 
 use core::str;
 

@@ -64,7 +64,7 @@ fn samples_are_encoded_as_the_real_outlet_does() {
         for (order, suffix) in ORDERS {
             let outlet = Exchange::load(&format!("outlet_feed110_{format}_{suffix}"));
             let samples = Exchange::load(&format!("inlet_feed110_{format}_{suffix}")).pulled();
-            // One-byte values are never turned around, and their stamps with them: spec lsl-wire §11.3.
+            // One-byte values are never turned around, and their stamps with them: lsl-wire §11.3.
             let order = if format == ChannelFormat::Int8 { ByteOrder::Little } else { order };
             let layout = Layout::new(format, CHANNEL_COUNT, order);
             let mut out = Vec::new();

@@ -24,7 +24,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Cuts the bytes as the specification lays them down (§3.1 to §4.1).
+    /// Cuts the bytes as the specification lays them down (secure-session §3.1 to §4.1).
     pub(crate) fn parse(from_inlet: &[u8], from_outlet: &[u8]) -> Option<Self> {
         let line = from_inlet.iter().position(|byte| *byte == b'\n')? + 1;
         let (first_line, rest) = from_inlet.split_at_checked(line)?;
@@ -109,7 +109,7 @@ pub(crate) fn try_everything(recording: &Recording, secrets: &HashSet<Secret>) -
     (tried, opened)
 }
 
-/// One recorded datagram (docs/spec/secure-session.md §5.1, §5.4).
+/// One recorded datagram (secure-session §5.1, §5.4).
 #[derive(Clone, Copy)]
 pub(crate) enum Datagram<'a> {
     /// A clock probe or its answer, under a key of the session.
@@ -268,7 +268,7 @@ impl Transcript {
         let mut transcript = Self { chain: name, hash: name, key: [0; 32], counter: 0 };
         transcript.mix_hash(&recording.first_line);
         for message in [&recording.message_1, &recording.message_2] {
-            // With a psk in the pattern, `e` goes into the key as well (Noise §9.2).
+            // With a psk in the pattern, `e` goes into the key as well (Noise rev. 34 §9.2).
             transcript.mix_hash(&message[..32]);
             transcript.mix_key(&message[..32]);
             if core::ptr::eq(message, &recording.message_1) {

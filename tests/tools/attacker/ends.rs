@@ -12,7 +12,7 @@ use schwann_session::Roles;
 use crate::lab;
 
 const CHANNELS: usize = 4;
-/// Bytes of a sample on the wire: a tag, its stamp, its values (spec: lsl-wire §12).
+/// Bytes of a sample on the wire: a tag, its stamp, its values (lsl-wire §12).
 pub(crate) const SAMPLE_LEN: usize = 1 + 8 + 8 * CHANNELS;
 /// Time between two samples.
 const PERIOD: Duration = Duration::from_micros(150);

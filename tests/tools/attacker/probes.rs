@@ -17,7 +17,7 @@ use crate::tally::{Tally, Watch};
 /// Changed datagrams before each genuine one; they have to fit into a socket's buffer.
 const BATCH: usize = 60;
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Lengths of magic and session, of the counter, and of the tag (spec: secure-session §5.1).
+/// Lengths of magic and session, of the counter, and of the tag (secure-session §5.1).
 const NAME_LEN: usize = 12;
 const HEADER_LEN: usize = 20;
 const TAG_LEN: usize = 16;

@@ -183,7 +183,7 @@ impl<'a> Lane<'a> {
     /// Waits for what the inlet says.
     ///
     /// A forged byte before the first record may be the one with which an outlet refuses a suite; then the inlet asks once
-    /// more, in the classic one (spec: secure-session §3.7), and is let down.
+    /// more, in the classic one (secure-session §3.7), and is let down.
     fn report(&mut self) -> Result<Report, String> {
         self.listener.set_nonblocking(true).expect("a socket");
         let deadline = Instant::now() + REPORT_WITHIN;

@@ -1,4 +1,4 @@
-//! What the attacker sees of a connection: the units of the sealed protocol (spec: secure-session §3, §4).
+//! What the attacker sees of a connection: the units of the sealed protocol (secure-session §3, §4).
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};

@@ -9,7 +9,7 @@ use crate::inlet::queue::SampleQueue;
 use crate::net::testing::sealed_pair;
 
 const CHANNELS: usize = 64;
-/// Bytes of a record besides its text (spec: secure-session §4.1).
+/// Bytes of a record besides its text (secure-session §4.1).
 const OVERHEAD: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 

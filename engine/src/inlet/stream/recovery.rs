@@ -33,7 +33,7 @@ impl Stream {
     /// Looks for the stream until it is found, it was closed more often than `closings`, or `wait` is over.
     ///
     /// One thread looks at a time; others wait for it here, as long as they may.
-    /// - Source: spec lsl-wire §18.
+    /// - Source: lsl-wire §18.
     pub(crate) fn find_again(&self, closings: u64, wait: Wait) -> Recovery {
         if self.recover == Recover::No {
             return Recovery::Impossible;

@@ -107,7 +107,7 @@ impl Stream {
     /// Whether the connection may be tried again in the classic suite: the outlet has refused the hybrid one.
     ///
     /// Forging that refusal gains nothing: the classic suite is permitted by a certificate's flag alone
-    /// (spec: secure-session §3.7).
+    /// (secure-session §3.7).
     fn permits_classic(&self, error: &HandshakeError) -> bool {
         if !matches!(error, HandshakeError::Refused(Refusal::RefusedByPeer)) {
             return false;

@@ -234,7 +234,7 @@ impl Conversation {
                     shared.fanout.writable(*member);
                 }
                 // A client has nothing to say any more: an end, or any byte, ends the feed
-                // (spec: lsl-wire §15.4).
+                // (lsl-wire §15.4).
                 let mut said = Vec::new();
                 match self.hear(&mut said) {
                     Heard::Nothing if said.is_empty() => Next::Keep,

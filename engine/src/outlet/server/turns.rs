@@ -1,4 +1,4 @@
-//! Whose handshake is answered next (spec: secure-session §3.9).
+//! Whose handshake is answered next (secure-session §3.9).
 //!
 //! To answer costs the outlet some tenths of a millisecond, and costs the asker nothing: its first message may be a copy. So
 //! there are so many turns a second, and networks take turns. A network where a member has proved itself has turns of its own.

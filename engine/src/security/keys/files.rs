@@ -182,7 +182,7 @@ pub(in crate::security) fn store_update(folder: &Path, number: u64, update: &[u8
     let lock = lock.and_then(|file| file.lock().map(|()| file));
     let _lock = lock.map_err(|error| TrustError::File(guard, error.to_string()))?;
     let stored = read(&folder.join(REVOKED))?;
-    // Offset 4: the lab; offset 20: the number (spec: secure-session §2.4). Readers of the file check the rest.
+    // Offset 4: the lab; offset 20: the number (secure-session §2.4). Readers of the file check the rest.
     if list.get(4..20).is_none_or(|lab| Some(lab) != installed_lab(folder).as_ref().map(|id| id.0.as_slice()))
     {
         log::info!("the lab's new revocation list is not stored: this computer has joined another lab since");
@@ -204,7 +204,7 @@ fn installed_lab(folder: &Path) -> Option<LabId> {
 /// Writes a list and its key, unless what is stored of the same lab is as new: an old list does not come back.
 ///
 /// - Errors: a file cannot be written.
-/// - Source: spec: secure-session §2.4.
+/// - Source: secure-session §2.4.
 pub fn install(
     folder: &Path,
     lab: &Lab,

@@ -13,7 +13,7 @@ use crate::time::wall_clock;
 ///
 /// A session of one's own asks two things whenever a newer revocation list is in force: whether the peer is
 /// [dismissed](Self::dismissal), which time brings about as well, and what there is to [hand on](Self::news) to it.
-/// - Source: spec: secure-session §4.6.
+/// - Source: secure-session §4.6.
 pub struct Peer {
     identity: PeerIdentity,
     member: Arc<Member>,

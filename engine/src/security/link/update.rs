@@ -1,12 +1,12 @@
 //! A revocation list with its discovery key, cut into pieces that fit a session's own messages.
 //!
-//! Source: spec: secure-session §4.6.
+//! Source: secure-session §4.6.
 
 use schwann_session::MAX_SERIALS;
 use schwann_session::control::Piece;
 use zeroize::Zeroizing;
 
-/// Longest update: a full revocation list (spec: secure-session §2.4) and the discovery key.
+/// Longest update: a full revocation list (secure-session §2.4) and the discovery key.
 const MAX_UPDATE: u32 = 72 + 8 * MAX_SERIALS + 64 + 32;
 
 /// Cuts `update` into messages of `most` bytes at most.

@@ -9,7 +9,7 @@
 //! Beneath the file in the current folder lies the one that would count without it; the stricter word of both counts.
 //! What cannot be read means `require`.
 //!
-//! Source: spec: secure-session §6.
+//! Source: secure-session §6.
 
 use core::time::Duration;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@
 //!
 //! A stream that is named twice, or with a word that is no policy, is sealed.
 //!
-//! Source: spec: secure-session §6.
+//! Source: secure-session §6.
 
 use schwann_proto::stream_info::StreamInfo;
 

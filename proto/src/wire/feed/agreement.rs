@@ -1,4 +1,4 @@
-//! How an outlet decides about a request. spec: lsl-wire §10.3, §11.2, §11.3.
+//! How an outlet decides about a request. lsl-wire §10.3, §11.2, §11.3.
 
 use super::{DataProtocol, FeedRequest};
 use crate::{
@@ -69,7 +69,7 @@ impl Offer<'_> {
     /// Decides about a request.
     ///
     /// - Errors: [`Refusal`]: send its status line and close.
-    /// - Source: spec lsl-wire §10.3, §11.3.
+    /// - Source: lsl-wire §10.3, §11.3.
     pub fn negotiate(&self, request: &FeedRequest<'_>) -> Result<Agreement, Refusal> {
         if request.version / 100 > self.version / 100 {
             return Err(Refusal::Version);
@@ -103,7 +103,7 @@ impl Offer<'_> {
     fn data_protocol(&self, request: &FeedRequest<'_>) -> DataProtocol {
         let wanted = request.data_version.unwrap_or(request.version).min(self.version);
         let own_size = self.format.value_size().and_then(|size| i32::try_from(size).ok());
-        // Strings have no size worth comparing: each compiler announces another (spec: lsl-wire §11.1).
+        // Strings have no size worth comparing: each compiler announces another (lsl-wire §11.1).
         let sizes_differ =
             own_size.is_some() && request.value_size.is_some() && own_size != request.value_size;
         if sizes_differ || !request.has_ieee754_floats {
@@ -114,7 +114,7 @@ impl Offer<'_> {
 
     /// The client's order if it differs from ours and we are better at turning bytes around.
     fn byte_order(&self, request: &FeedRequest<'_>) -> ByteOrder {
-        // A client that says nothing about its value size is taken to have ours; ours for strings is 0 (§11.1).
+        // A client that says nothing about its value size is taken to have ours; ours for strings is 0 (lsl-wire §11.1).
         let own_size = self.format.value_size().and_then(|size| i32::try_from(size).ok()).unwrap_or(0);
         let multi_byte = request.value_size.unwrap_or(own_size) > 1;
         match request.byte_order {

@@ -1,4 +1,4 @@
-//! Header lines, as both sides parse them. spec: lsl-wire §11.1.
+//! Header lines, as both sides parse them. lsl-wire §11.1.
 
 use crate::wire::number;
 

@@ -231,7 +231,7 @@ impl RequestReader {
     /// Reads the request from everything `received` so far, or returns nothing while it is incomplete.
     ///
     /// - Errors: [`RequestError`]: close the connection without an answer.
-    /// - Source: spec lsl-wire §10.1. In particular the blank line is searched only *behind* the command line, so
+    /// - Source: lsl-wire §10.1. In particular the blank line is searched only *behind* the command line, so
     ///   `LSL:streamfeed/110 CRLF CRLF` is incomplete.
     pub fn read<'a>(&mut self, received: &'a [u8]) -> Result<Option<Command<'a>>, RequestError> {
         let command = self.find(received)?;

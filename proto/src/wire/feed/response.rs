@@ -1,4 +1,4 @@
-//! What an inlet accepts as an answer. spec: lsl-wire §11.2, §11.4.
+//! What an inlet accepts as an answer. lsl-wire §11.2, §11.4.
 
 use core::{fmt, str};
 

@@ -42,7 +42,7 @@ fn metadata_cannot_forge_headers() {
 
 #[test]
 fn the_byte_order_follows_value_size_and_performance() {
-    // spec: lsl-wire §11.3.
+    // Source: lsl-wire §11.3.
     let other = ByteOrder::NATIVE.swapped();
     let cases = [
         (ChannelFormat::Float32, Some(4), 0.0, Some(other), other),

@@ -72,7 +72,7 @@ pub struct Extent {
 
 /// Turns what is on the wire into stamps: a deduced one is the previous one plus one sample period.
 ///
-/// One per connection: "previous" begins at 0. spec: lsl-wire §13.
+/// One per connection: "previous" begins at 0. lsl-wire §13.
 #[derive(Clone, Copy, Debug)]
 pub struct StampTracker {
     previous: f64,
@@ -188,7 +188,7 @@ impl Layout {
     ///
     /// - Shape: `values` as [`Self::split_sample`] gave them; `out` has one entry per channel.
     /// - Errors: [`ReadError`].
-    /// - Source: spec lsl-wire §13, §21.
+    /// - Source: lsl-wire §13, §21.
     pub fn read_values<T: Value>(&self, values: &[u8], out: &mut [T]) -> Result<(), ReadError> {
         self.check_values(values)?;
         if out.len() != self.channel_count {
@@ -226,7 +226,7 @@ impl Layout {
     ///
     /// - Shape: `values` as [`Self::split_sample`] gave them.
     /// - Errors: [`ReadError`]; then `each` was not called.
-    /// - Source: spec lsl-wire §13, §21.
+    /// - Source: lsl-wire §13, §21.
     pub fn read_strings(&self, values: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), ReadError> {
         self.check_values(values)?;
         match self.format {

@@ -40,7 +40,7 @@ impl Layout {
     ///
     /// - Shape: one value per channel.
     /// - Errors: [`EncodeError`].
-    /// - Source: spec lsl-wire §13, §21.
+    /// - Source: lsl-wire §13, §21.
     pub fn encode<T: Value>(
         &self,
         stamp: Stamp,
@@ -118,7 +118,7 @@ impl Layout {
     ///
     /// - Shape: one string per channel.
     /// - Errors: [`EncodeError`].
-    /// - Source: spec lsl-wire §13, §21.
+    /// - Source: lsl-wire §13, §21.
     pub fn encode_strings<'a, I>(
         &self,
         stamp: Stamp,

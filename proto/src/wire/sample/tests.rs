@@ -5,7 +5,7 @@ use crate::{stream::ChannelFormat, wire::ByteWriter};
 
 #[test]
 fn a_chunk_has_one_stamp_on_the_wire() {
-    // spec: lsl-wire §13, the example.
+    // Source: lsl-wire §13, the example.
     let layout = Layout::new(ChannelFormat::Int16, 2, ByteOrder::Little);
     let mut out = Vec::new();
     layout.encode_chunk(Stamp::Sent(100.0 - 2.0 / 100.0), &[1i16, 2, 3, 4, 5, 6], &mut out).unwrap();
@@ -34,7 +34,7 @@ fn through<T: Value, U: Value>(format: ChannelFormat, value: T) -> U {
 
 #[test]
 fn numbers_convert_as_c_casts() {
-    // spec: lsl-wire §21.
+    // Source: lsl-wire §21.
     assert_eq!(through::<f64, i8>(ChannelFormat::Int8, 300.7), 44);
     assert_eq!(through::<f64, i16>(ChannelFormat::Int16, -300.7), -300);
     assert_eq!(through::<f64, i32>(ChannelFormat::Int32, 1e20), i32::MIN);

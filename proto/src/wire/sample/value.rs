@@ -16,7 +16,7 @@ pub trait Value: bytemuck::Pod + Default + PartialEq + fmt::Debug + Send + Sync 
     /// The channel format that stores this type without conversion.
     const FORMAT: ChannelFormat;
 
-    /// Converts as a C cast does on x86-64. spec: lsl-wire §21.
+    /// Converts as a C cast does on x86-64. lsl-wire §21.
     fn convert<U: Value>(self) -> U;
 
     /// Prints as the original library does: integers in decimal, floats with 8 and 16 significant digits.

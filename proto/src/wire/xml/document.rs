@@ -12,7 +12,7 @@ use super::text::{EMPTY, Text};
 /// different shape, behaves like the empty node of the C interface: it has no relatives, no name and no text, and
 /// nothing can be added to it.
 ///
-/// - Source: the `lsl_xml_ptr` functions (spec: lsl-wire §4.5).
+/// - Source: the `lsl_xml_ptr` functions (lsl-wire §4.1).
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) slots: Vec<Slot>,

@@ -8,7 +8,7 @@ use super::escape::{Place, encode};
 impl Document {
     /// Returns the document as text: declaration, one TAB per level, LF line ends, UTF-8.
     ///
-    /// - Source: spec lsl-wire §4.2.
+    /// - Source: lsl-wire §4.2.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer =
             Writer { document: self, out: Vec::with_capacity(1024), depth: 0, line: Line::Inline };

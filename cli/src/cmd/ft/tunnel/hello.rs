@@ -1,4 +1,4 @@
-//! What the ends of a tunnel say to each other first, sealed (spec: fieldtrip §19.2).
+//! What the ends of a tunnel say to each other first, sealed (fieldtrip §19.2).
 
 /// Bytes of either message.
 pub(super) const BYTES: usize = 8;

@@ -4,7 +4,7 @@
 //!  programs ── plain, this computer alone ── join ══ sealed ══ share ── plain, that computer alone ── buffer
 //! ```
 //!
-//! Before working here, read spec: fieldtrip §19.
+//! Before working here, read fieldtrip §19.
 
 mod crowd;
 mod hello;

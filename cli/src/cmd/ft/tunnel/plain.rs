@@ -60,7 +60,7 @@ impl Plain {
     }
 
     /// Acknowledges what has arrived at once: an old client holds the second part of a request back until then
-    /// (spec: fieldtrip §16.2).
+    /// (fieldtrip §16.2).
     pub(super) fn acknowledge(&self) {
         #[cfg(target_os = "linux")]
         if let Self::Tcp(stream) = self {
