@@ -1,4 +1,5 @@
-"""Holds the table of crates in ARCHITECTURE.md against what Cargo builds, and draws the picture there from it.
+"""Holds the table of crates in ARCHITECTURE.md against what Cargo builds, and its list of the engine's modules against
+what they import; draws the picture there from the table.
 
     python3 checks/layers.py          fails where the table, the picture or the code differ
     python3 checks/layers.py --draw   draws the picture anew
@@ -97,6 +98,25 @@ def picture(crates: list[Crate]) -> str:
     return "\n".join([*lines, "```"])
 
 
+def modules(page: str, root: pathlib.Path) -> list[str]:
+    """What modules of the engine use although it stands above them, or is not in the list of the page."""
+    order = re.findall(r"`(\w+)`", re.search(r"only those below it[^:]*:([^.]*)\.", page).group(1))
+    wrong = []
+    for path in sorted(root.rglob("*.rs")):
+        own, inner = path.relative_to(root).parts[0].removesuffix(".rs"), path.stem in ("tests", "testing") or "testing" in path.parts
+        if own == "lib" or inner:
+            continue
+        code = re.sub(r"^\s*//.*", "", path.read_text().split("#[cfg(test)]\nmod tests {")[0], flags=re.M)
+        used = re.findall(r"\bcrate::(\w+)", code)
+        for group in re.findall(r"\bcrate::\{((?:[^{}]|\{[^{}]*\})*)\}", code):
+            used += re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"\{[^{}]*\}", "", group))
+        below = order[order.index(own) + 1 :] if own in order else []
+        # Names that begin with a capital are of the crate's front door, and come from below.
+        wrong += [f"{path}: {own} uses {name}" for name in used if name in order and name != own and name not in below]
+        wrong += [] if own in order else [f"{path}: {PAGE} does not say where {own} stands"]
+    return sorted(set(wrong))
+
+
 def main() -> int:
     page = PAGE.read_text()
     crates = table(page)
@@ -104,6 +124,7 @@ def main() -> int:
         PAGE.write_text(PICTURE.sub(lambda _: picture(crates), page, count=1))
         return 0
     wrong = differences(crates, built()) + upward(crates) + misplaced(crates) + [line for crate in crates for line in unkept(crate)]
+    wrong += modules(page, pathlib.Path("engine/src"))
     drawn = PICTURE.search(page)
     if drawn is None or drawn[0] != picture(crates):
         wrong.append(f"the picture in {PAGE} is not the table's: `python3 checks/layers.py --draw` draws it anew")
