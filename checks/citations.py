@@ -78,7 +78,8 @@ def main() -> None:
     wrong, count = [], 0
     files = subprocess.check_output(["git", "ls-files"], text=True).splitlines()
     for path in map(pathlib.Path, files):
-        if path.suffix in COMMENT and path.exists():
+        # This file writes of citations.
+        if path.suffix in COMMENT and path.exists() and path.name != "citations.py":
             for line, text in blocks(path):
                 if "§" in text:
                     count += text.count("§")
