@@ -30,7 +30,7 @@
 //! # }
 //! ```
 //!
-//! `examples/` has the same as programs: `send`, `receive` and `markers`.
+//! `examples/rust/` has the same as programs, and more: markers, metadata, sealed streams, a recording.
 #![forbid(unsafe_code)]
 
 extern crate alloc;
