@@ -108,7 +108,7 @@ impl Outcome {
     }
 }
 
-/// Compares, in every cell and metric: ours with the opponent, the raw socket, ZeroMQ and Zenoh, sealed with plain, and the
+/// Compares, in every cell and metric: ours with each other subject, sealed with plain, and the
 /// opponent with itself.
 #[must_use]
 pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
@@ -143,11 +143,13 @@ pub(crate) fn compare_those(
 }
 
 /// The comparisons that a report makes, subject first.
-const PAIRS: [(Role, Role); 7] = [
+const PAIRS: [(Role, Role); 9] = [
     (Role::Schwann, Role::Opponent),
+    (Role::Schwann, Role::ZeroCopy),
     (Role::Schwann, Role::Raw),
     (Role::Schwann, Role::ZeroMq),
     (Role::Schwann, Role::Zenoh),
+    (Role::Schwann, Role::Iceoryx2),
     (Role::Sealed, Role::Schwann),
     (Role::Sealed, Role::Opponent),
     (Role::Null, Role::Opponent),

@@ -102,6 +102,10 @@ pub fn takes_part(role: Role, cell: &Cell) -> bool {
     match role {
         Role::Raw | Role::ZeroMq | Role::Zenoh => cell.raw_baseline == RawBaseline::Measured,
         Role::Null => cell.null == NullRuns::Measured,
+        // In shared memory there is no way to another computer.
+        Role::Iceoryx2 => cell.raw_baseline == RawBaseline::Measured && cell.route == Route::Loopback,
+        // A push would wait for a receiver that pulls slowly on purpose.
+        Role::ZeroCopy => !cell.workload.pauses(),
         Role::Schwann | Role::Sealed | Role::Opponent => true,
     }
 }

@@ -71,9 +71,12 @@ pub(crate) struct Options {
     /// Also measure ZeroMQ (libzmq of the Python package pyzmq, fetched if need be).
     #[arg(long = "zeromq")]
     pub(crate) zero_mq: bool,
-    /// Also measure Zenoh (built once from bench/zenoh, in a work tree; takes minutes).
+    /// Also measure Zenoh (built once from bench/opponents, in a work tree; takes minutes).
     #[arg(long)]
     pub(crate) zenoh: bool,
+    /// Also measure iceoryx2, on this computer (built as Zenoh is; needs libclang).
+    #[arg(long)]
+    pub(crate) iceoryx2: bool,
     /// Do not measure ours with encryption, too (its keys are made for the campaign).
     #[arg(long = "no-sealed", action = ArgAction::SetFalse)]
     pub(crate) sealed: bool,

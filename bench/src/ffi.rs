@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libloading::Library;
+use serde::{Deserialize, Serialize};
 
 /// Stamps a table of C functions, which are looked up by name when their library is loaded, and keeps that loaded.
 macro_rules! functions {
@@ -39,6 +40,9 @@ pub mod zmq;
 pub struct Lsl(Arc<Functions>);
 
 impl Lsl {
+    /// The version that brought [`Pushes::Write`].
+    pub const FIRST_WITH_ZERO_COPY: i32 = 118;
+
     /// Loads the library at `path` and looks up every function that the scenarios use.
     ///
     /// # Errors
@@ -78,6 +82,23 @@ pub struct StreamShape<'a> {
     pub nominal_rate: f64,
     /// Unique on this machine: the receiver looks the stream up by it.
     pub source_id: &'a str,
+}
+
+/// What a push does before it returns, as in `lsl_transport_options_t`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Pushes {
+    /// It may leave the sample to a thread of the library: `transp_default`.
+    #[default]
+    Queue = 0,
+    /// It writes the caller's values to every consumer's socket, without a copy: `transp_sync_blocking`, since 1.18.
+    Write = 4,
+}
+
+impl Pushes {
+    /// Whether it is what every library does.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The element types that the scenarios send, with the C functions for each.
@@ -120,6 +141,7 @@ impl Outlet {
         library: &Lsl,
         shape: &StreamShape<'_>,
         buffer: i32,
+        pushes: Pushes,
     ) -> Result<Self, CallError> {
         let name = CString::new(shape.name).map_err(|_| CallError::new("name holds a NUL"))?;
         let kind = CString::new("Bench").expect("a literal without NUL");
@@ -140,11 +162,11 @@ impl Outlet {
             return Err(library.last_error("lsl_create_streaminfo"));
         }
         // SAFETY: `info` came from lsl_create_streaminfo; the outlet copies it.
-        let handle = unsafe { (library.0.create_outlet)(info, 0, buffer) };
+        let handle = unsafe { (library.0.create_outlet_ex)(info, 0, buffer, pushes as c_int) };
         // SAFETY: `info` is ours and is not used again.
         unsafe { (library.0.destroy_streaminfo)(info) };
         if handle.is_null() {
-            return Err(library.last_error("lsl_create_outlet"));
+            return Err(library.last_error("lsl_create_outlet_ex"));
         }
         Ok(Self { handle, channel_count: shape.channel_count, library: library.clone() })
     }
@@ -186,7 +208,7 @@ impl Outlet {
 
 impl Drop for Outlet {
     fn drop(&mut self) {
-        // SAFETY: created by lsl_create_outlet and destroyed once.
+        // SAFETY: created by lsl_create_outlet_ex and destroyed once.
         unsafe { (self.library.0.destroy_outlet)(self.handle) };
     }
 }
@@ -345,7 +367,7 @@ pub struct Functions {
     last_error: unsafe extern "C" fn() -> *const c_char,
     create_streaminfo: CreateStreaminfo,
     destroy_streaminfo: unsafe extern "C" fn(Handle),
-    create_outlet: unsafe extern "C" fn(Handle, c_int, c_int) -> Handle,
+    create_outlet_ex: unsafe extern "C" fn(Handle, c_int, c_int, c_int) -> Handle,
     destroy_outlet: unsafe extern "C" fn(Handle),
     wait_for_consumers: unsafe extern "C" fn(Handle, f64) -> c_int,
     resolve_byprop: ResolveByprop,
@@ -370,7 +392,7 @@ impl Functions {
             last_error: symbol(&library, "lsl_last_error")?,
             create_streaminfo: symbol(&library, "lsl_create_streaminfo")?,
             destroy_streaminfo: symbol(&library, "lsl_destroy_streaminfo")?,
-            create_outlet: symbol(&library, "lsl_create_outlet")?,
+            create_outlet_ex: symbol(&library, "lsl_create_outlet_ex")?,
             destroy_outlet: symbol(&library, "lsl_destroy_outlet")?,
             wait_for_consumers: symbol(&library, "lsl_wait_for_consumers")?,
             resolve_byprop: symbol(&library, "lsl_resolve_byprop")?,

@@ -57,24 +57,27 @@ pub fn zero_mq() -> Result<PathBuf, String> {
 /// The version that the committed figures are of.
 const PYZMQ: &str = "pyzmq==27.1.0";
 
-/// Builds Zenoh's library from the folder `bench/zenoh` of the work tree, unless that has been done.
+/// Builds an opponent of the folder `bench/opponents` of the work tree, unless that has been done.
 ///
 /// # Errors
 ///
 /// In words, with the command that failed.
-pub fn zenoh() -> Result<PathBuf, String> {
-    let manifest = Path::new("bench/zenoh/Cargo.toml");
+pub fn built_opponent(name: &str) -> Result<PathBuf, String> {
+    let manifest = Path::new("bench/opponents/Cargo.toml");
     if !manifest.is_file() {
-        return Err("Zenoh is built from bench/zenoh: call this in the folder of the sources".to_owned());
+        return Err(format!("{name} is built from bench/opponents: call this in the folder of the sources"));
     }
-    eprintln!("bench: building Zenoh, which takes minutes the first time");
+    eprintln!("bench: building {name}, which takes minutes the first time");
+    let target = Path::new("target").join(name);
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--locked", "--quiet", "--target-dir", "target/zenoh"]);
+    cargo
+        .args(["build", "--release", "--locked", "--quiet", "--features", name, "--target-dir"])
+        .arg(&target);
     let status = cargo.arg("--manifest-path").arg(manifest).status();
     let status = status.map_err(|error| format!("cargo does not run: {error}"))?;
-    let library = PathBuf::from("target/zenoh/release").join(shared("schwann_bench_zenoh"));
+    let library = target.join("release").join(shared("schwann_bench_opponent"));
     (status.success() && library.is_file()).then_some(library).ok_or_else(|| {
-        format!("`cargo build --release --manifest-path {}` failed ({status})", manifest.display())
+        format!("`cargo build --features {name} --manifest-path {}` failed ({status})", manifest.display())
     })
 }
 

@@ -237,6 +237,7 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
     if options.null {
         subjects.push(Subject::library("liblsl-2", Role::Null, &opponent)?);
     }
+    subjects.extend(Subject::zero_copy(&opponent)?);
     subjects.push(Subject::plain(&ours)?);
     if options.sealed {
         subjects.push(Subject::sealed(&ours)?);
@@ -245,7 +246,12 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
         subjects.push(Subject::zero_mq(&libraries::zero_mq()?)?);
     }
     if options.zenoh {
-        subjects.push(Subject::zenoh(&libraries::zenoh()?.canonicalize()?)?);
+        let library = libraries::built_opponent("zenoh")?.canonicalize()?;
+        subjects.push(Subject::like_zero_mq("zenoh", Role::Zenoh, &library)?);
+    }
+    if options.iceoryx2 {
+        let library = libraries::built_opponent("iceoryx2")?.canonicalize()?;
+        subjects.push(Subject::like_zero_mq("iceoryx2", Role::Iceoryx2, &library)?);
     }
     Ok(subjects)
 }

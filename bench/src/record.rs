@@ -13,8 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ffi::Lsl;
 use crate::ffi::zmq::ZeroMq;
+use crate::ffi::{Lsl, Pushes};
 pub use crate::reading::{Reading, Verdict};
 use crate::scenario::Cell;
 use crate::workload::Transport;
@@ -96,6 +96,10 @@ pub enum Role {
     ZeroMq,
     /// As [`Self::ZeroMq`]: Zenoh.
     Zenoh,
+    /// The opponent in its own zero-copy mode.
+    ZeroCopy,
+    /// As [`Self::ZeroMq`], in shared memory: iceoryx2.
+    Iceoryx2,
 }
 
 impl Subject {
@@ -109,10 +113,21 @@ impl Subject {
         Ok(Self {
             label: label.to_owned(),
             role,
-            transport: Transport::Lsl { library: path.to_owned() },
+            transport: Transport::Lsl { library: path.to_owned(), pushes: Pushes::default() },
             version: format!("{} {}", library.version(), library.info()),
             environment: BTreeMap::new(),
         })
+    }
+
+    /// Makes the opponent in its zero-copy mode, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ffi::LoadError`] when the library cannot be used.
+    pub fn zero_copy(path: &Path) -> Result<Option<Self>, crate::ffi::LoadError> {
+        let transport = Transport::Lsl { library: path.to_owned(), pushes: Pushes::Write };
+        let subject = Self { transport, ..Self::library("liblsl-zero-copy", Role::ZeroCopy, path)? };
+        Ok((Lsl::load(path)?.version() >= Lsl::FIRST_WITH_ZERO_COPY).then_some(subject))
     }
 
     /// Makes ours in the clear, whatever keys the user has.
@@ -156,13 +171,13 @@ impl Subject {
         })
     }
 
-    /// Makes Zenoh from the library in `bench/zenoh`, which is called as ZeroMQ's is.
+    /// Makes one of `bench/opponents`, whose library is called as ZeroMQ's is.
     ///
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn zenoh(path: &Path) -> Result<Self, crate::ffi::LoadError> {
-        Ok(Self { label: "zenoh".to_owned(), role: Role::Zenoh, ..Self::zero_mq(path)? })
+    pub fn like_zero_mq(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
+        Ok(Self { label: label.to_owned(), role, ..Self::zero_mq(path)? })
     }
 
     /// The raw socket.

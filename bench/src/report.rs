@@ -247,6 +247,8 @@ fn figure(reading: &Reading) -> String {
 pub(crate) fn against(comparison: &Comparison) -> &'static str {
     match (comparison.subject, comparison.base) {
         (Role::Schwann, Role::Opponent) => "Schwann / liblsl",
+        (Role::Schwann, Role::ZeroCopy) => "Schwann / liblsl zero-copy",
+        (Role::Schwann, Role::Iceoryx2) => "Schwann / iceoryx2",
         (Role::Schwann, Role::ZeroMq) => "Schwann / ZeroMQ",
         (Role::Schwann, Role::Zenoh) => "Schwann / Zenoh",
         (Role::Schwann, _) => "Schwann / raw socket",

@@ -162,6 +162,12 @@ pub const SUITES: &[Suite] = &[
         weight: 4.0,
     },
     Suite {
+        name: "lsl-fanout",
+        about: "one outlet to several processes of this computer, 384 and 5,000 channels; --iceoryx2 adds shared memory",
+        kind: Kind::Transfers(fan_outs),
+        weight: 2.0,
+    },
+    Suite {
         name: "lsl-network",
         about: "between two computers, which are network namespaces here: direct Ethernet and Wi-Fi; needs root",
         kind: Kind::Transfers(networks),
@@ -258,6 +264,11 @@ fn throughputs(effort: Effort) -> Vec<Cell> {
         cells.push(throughput::thirty_kilohertz(channel_count, effort.time(4.0, 1.0)));
     }
     cells
+}
+
+fn fan_outs(effort: Effort) -> Vec<Cell> {
+    let inlets = effort.points(&[1, 4, 16], &[4]);
+    latency::fan_out(&[(384, 1000.0), (5000, 500.0)], &inlets, effort.time(10.0, 1.0))
 }
 
 fn networks(effort: Effort) -> Vec<Cell> {

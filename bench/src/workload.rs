@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ffi::Pushes;
 use crate::statistics::Resampler;
 
 /// One measured transfer: what is sent, when, and how it is taken.
@@ -136,12 +137,15 @@ pub enum Transport {
     Lsl {
         /// The shared library.
         library: PathBuf,
+        /// How its outlets push.
+        #[serde(default, skip_serializing_if = "Pushes::is_default")]
+        pushes: Pushes,
     },
     /// A raw TCP connection that carries the same bytes: what the machine permits.
     Tcp,
-    /// ZeroMQ's publisher and subscribers, with messages of the same bytes; or Zenoh's, behind the same functions.
+    /// ZeroMQ's publisher and subscribers, with messages of the same bytes; or another's, behind the same functions.
     ZeroMq {
-        /// The shared library libzmq, or that of `bench/zenoh`.
+        /// The shared library libzmq, or one of `bench/opponents`.
         library: PathBuf,
     },
 }

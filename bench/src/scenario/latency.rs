@@ -67,6 +67,15 @@ pub fn sweep(
     cells
 }
 
+/// Each stream, of so many channels at a rate, to each number of inlets.
+#[must_use]
+pub fn fan_out(streams: &[(usize, f64)], inlets: &[usize], duration: Duration) -> Vec<Cell> {
+    let cell = |(channel_count, rate): (usize, f64), consumers: usize| {
+        point(channel_count, rate, consumers, Vec::new(), duration)
+    };
+    streams.iter().flat_map(|&stream| inlets.iter().map(move |&consumers| cell(stream, consumers))).collect()
+}
+
 /// Single samples of `channel_count` channels at `rate` Hz to `consumers` processes.
 #[must_use]
 pub fn single_samples(channel_count: usize, rate: f64, consumers: usize, duration: Duration) -> Workload {

@@ -20,9 +20,10 @@ pub(super) enum Listening {
 impl Listening {
     pub(super) fn start<T: Payload>(task: &Task) -> Result<Self, Failure> {
         Ok(match &task.transport {
-            Transport::Lsl { library } => {
-                let library = load(task, library)?;
-                Self::Lsl(Outlet::create::<T>(&library, &shape(task, &outgoing(task)), task.workload.buffer)?)
+            Transport::Lsl { library, pushes } => {
+                let (library, source_id) = (load(task, library)?, outgoing(task));
+                let shape = shape(task, &source_id);
+                Self::Lsl(Outlet::create::<T>(&library, &shape, task.workload.buffer, *pushes)?)
             }
             Transport::Tcp => Self::Tcp(TcpListener::bind((task.listen, 0))?),
             Transport::ZeroMq { library } => {
@@ -165,7 +166,7 @@ pub(super) enum Receiving {
 impl Receiving {
     pub(super) fn open(task: &Task, ports: Ports) -> Result<Self, Failure> {
         Ok(match &task.transport {
-            Transport::Lsl { library } => {
+            Transport::Lsl { library, .. } => {
                 let library = load(task, library)?;
                 Self::Lsl(Inlet::open(
                     &library,

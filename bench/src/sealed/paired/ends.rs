@@ -6,7 +6,7 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use super::super::Reason;
 use super::{Cell, Subject, bare};
 use crate::clock::{now_ns, sleep_until};
-use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
+use crate::ffi::{Inlet, Lsl, Outlet, Pushes, StreamShape};
 use crate::payload::{Chunk, Tally, Verifier};
 use crate::statistics::Resampler;
 use crate::worker::{Event, Orders, Ports, emit};
@@ -114,7 +114,12 @@ fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
     let mut outlets = Vec::new();
     for stream in 0..ENDS {
         let source_id = task.source(stream);
-        outlets.push(Outlet::create::<f32>(library, &task.shape(stream, &source_id), BUFFER_SECONDS)?);
+        outlets.push(Outlet::create::<f32>(
+            library,
+            &task.shape(stream, &source_id),
+            BUFFER_SECONDS,
+            Pushes::default(),
+        )?);
     }
     Ok(outlets)
 }
