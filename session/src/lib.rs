@@ -50,6 +50,8 @@ pub mod fuzzing;
 #[cfg(feature = "alloc")]
 mod half_open;
 mod handshake;
+#[cfg(feature = "std")]
+mod handshake_turns;
 mod identity;
 #[cfg(feature = "hybrid")]
 mod kem;
@@ -82,6 +84,8 @@ pub use handshake::{
     ALERT, BareResponder, ClassicSuite, Context, Desk, Established, HANDSHAKE_LIMIT, HANDSHAKE_PREFIX,
     Initiator, PeerIdentity, Progress, Responder, Room, Suite,
 };
+#[cfg(feature = "std")]
+pub use handshake_turns::HandshakeTurns;
 pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
 pub use layer::{Layer, LayerError, Opened, Truncated};
 pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};

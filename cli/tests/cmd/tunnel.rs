@@ -7,6 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 use schwann_fieldtrip::wire::{DataType, Event, Header, NEVER, SamplesDefinition, Totals};
 use schwann_fieldtrip::{ClientError, Options};
@@ -183,6 +184,35 @@ fn strangers_that_say_nothing_keep_no_member_out() {
     let joined = join(&lab, "laptop", there);
     assert!(!joined.address.is_empty());
     drop(silent);
+}
+
+/// Spec: secure-session §3.9: 64 turns, and one more every 20 ms.
+#[test]
+fn strangers_in_a_flood_are_answered_no_oftener_than_there_are_turns_and_keep_no_member_out() {
+    let lab = Lab::new("tunnel-flood");
+    found(&lab, "meg");
+    enrol(&lab, "meg", "laptop", &[]);
+    let (_buffer, shared) = share(&lab, &[]);
+    let there = shared.address.trim_start_matches("buffer://");
+    let message_1 = [&b"LSL:secure/1 hybrid\r\n"[..], &1232_u16.to_be_bytes(), &[0; 1232]].concat();
+    let begun = Instant::now();
+    let strangers: Vec<_> = (0..400)
+        .map(|_| {
+            let mut stranger = TcpStream::connect(there).expect("a connection");
+            // One that had to give way has been closed.
+            let _closed_already = stranger.write_all(&message_1);
+            stranger
+        })
+        .collect();
+    let joined = join(&lab, "laptop", there);
+    assert!(!joined.address.is_empty());
+    let answered = strangers.into_iter().filter_map(|mut stranger| {
+        stranger.set_nonblocking(true).ok()?;
+        stranger.read(&mut [0]).ok().filter(|count| *count > 0)
+    });
+    let answered = answered.count() as u128;
+    let turns = 64 + begun.elapsed().as_millis() / 20 + 1;
+    assert!((1..=turns).contains(&answered), "{answered} answers for {turns} turns");
 }
 
 #[test]

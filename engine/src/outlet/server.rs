@@ -14,10 +14,9 @@ use std::time::Instant;
 use mio::{Events, Interest, Poll, Token, Waker};
 use schwann_proto::stream_info::{IpVersion, OutletIdentity, StreamInfo};
 use schwann_proto::wire::sample::Layout;
-use schwann_session::{HalfOpenLimits, Roles};
+use schwann_session::{HalfOpenLimits, HandshakeTurns, Roles};
 
 use self::conversation::{Conversation, Next};
-use self::turns::Turns;
 use super::fanout::{Draining, Fanout, Stuck};
 use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
@@ -118,7 +117,7 @@ struct Server {
     /// Sockets of the responder that may have more datagrams.
     unanswered: Vec<usize>,
     conversations: HashMap<usize, Conversation>,
-    turns: Turns,
+    turns: HandshakeTurns,
     /// When the next of those that wait for it has a turn.
     next_turn: Option<Instant>,
     /// Whether the log says that handshakes wait; strangers decide how often they do.
@@ -163,7 +162,7 @@ impl Server {
             responder,
             unanswered: Vec::new(),
             conversations: HashMap::new(),
-            turns: Turns::new(Instant::now()),
+            turns: HandshakeTurns::new(Instant::now()),
             next_turn: None,
             has_told_of_turns: false,
             next_connection: CONNECTIONS,
@@ -403,4 +402,3 @@ impl Server {
 }
 
 mod conversation;
-mod turns;

@@ -13,6 +13,7 @@ use schwann_session::{
     HANDSHAKE_LIMIT, Initiator, Layer as _, LayerError, Opened, Refusal, Responder, Secure, Suite,
 };
 
+use super::crowd::Place;
 use super::hello;
 use super::inbox::Inbox;
 use super::shake::{Hand, PARTING, shake};
@@ -85,20 +86,25 @@ impl Sealed {
     /// Shakes hands as the end that joins.
     pub(super) fn join(socket: TcpStream, member: &Arc<Member>) -> Result<(Arc<Self>, Inbox), SealError> {
         let hand = member.with_context(|context| Initiator::new(Suite::Hybrid, context));
-        Self::establish(socket, hand.map_err(SealError::Refused)?, member)
+        Self::establish(socket, hand.map_err(SealError::Refused)?, member, |_| true)
     }
 
-    /// Shakes hands as the end that shares.
-    pub(super) fn admit(socket: TcpStream, member: &Arc<Member>) -> Result<(Arc<Self>, Inbox), SealError> {
-        Self::establish(socket, Responder::new(), member)
+    /// Shakes hands as the end that shares, when it is the turn of the one at this place.
+    pub(super) fn admit(
+        socket: TcpStream,
+        place: &Place,
+        member: &Arc<Member>,
+    ) -> Result<(Arc<Self>, Inbox), SealError> {
+        Self::establish(socket, Responder::new(), member, |deadline| place.wait_for_turn(deadline))
     }
 
     fn establish(
         socket: TcpStream,
         hand: impl Hand,
         member: &Arc<Member>,
+        wait_for_turn: impl Fn(Instant) -> bool,
     ) -> Result<(Arc<Self>, Inbox), SealError> {
-        let (mut established, inbox) = shake(&socket, hand, member)?;
+        let (mut established, inbox) = shake(&socket, hand, member, wait_for_turn)?;
         established.session.set_rekey_limits(member.rekey_limits());
         let state = State {
             layer: established.session,

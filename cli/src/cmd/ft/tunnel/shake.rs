@@ -51,18 +51,26 @@ hand!(Initiator, |this| Self::closed(this));
 hand!(Responder, |_this| Refusal::Closed);
 
 /// Shakes hands within the time for it; returns the session, and what has arrived behind the handshake.
+///
+/// `wait_for_turn` is called before the first bytes of the other end are worked on; if it says no, this ends.
 pub(super) fn shake(
     socket: &TcpStream,
     mut hand: impl Hand,
     member: &Member,
+    wait_for_turn: impl Fn(Instant) -> bool,
 ) -> Result<(Established, Inbox), SealError> {
     socket.set_nodelay(true)?;
     let deadline = Instant::now() + HANDSHAKE_LIMIT;
     let mut inbox = Inbox::new();
+    let mut has_turn = false;
     loop {
         send_output(socket, &mut hand)?;
         if inbox.receive_until(socket, deadline)? == 0 {
             return Err(SealError::Refused(hand.closed()));
+        }
+        has_turn = has_turn || wait_for_turn(deadline);
+        if !has_turn {
+            return Err(SealError::Refused(Refusal::Closed));
         }
         match member.with_context(|context| hand.handle(inbox.unopened(), context)) {
             Ok(Progress::NeedsMore) => inbox.clear(),

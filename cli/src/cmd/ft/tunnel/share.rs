@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         keys,
         buffer: arguments.buffer.clone(),
         read_only: arguments.read_only,
-        crowd: Arc::default(),
+        crowd: Arc::new(Crowd::new()),
     });
     for listener in listeners {
         let shared = Arc::clone(&shared);
@@ -114,7 +114,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn serve(socket: TcpStream, peer: IpAddr, place: Place, shared: &Shared) {
-    let (sealed, mut inbox) = match admit(socket, &shared.keys) {
+    let (sealed, mut inbox) = match admit(socket, &place, &shared.keys) {
         Ok(admitted) => admitted,
         Err(SealError::Refused(Refusal::Closed)) => return,
         Err(error) => return eprintln!("schwann: {peer}: {error}"),
@@ -127,9 +127,9 @@ fn serve(socket: TcpStream, peer: IpAddr, place: Place, shared: &Shared) {
     }
 }
 
-fn admit(socket: TcpStream, keys: &Keys) -> Result<(Arc<Sealed>, Inbox), SealError> {
+fn admit(socket: TcpStream, place: &Place, keys: &Keys) -> Result<(Arc<Sealed>, Inbox), SealError> {
     keep_alive(&socket)?;
-    let (sealed, inbox) = Sealed::admit(socket, keys.member())?;
+    let (sealed, inbox) = Sealed::admit(socket, place, keys.member())?;
     keys.look_after(&sealed);
     Ok((sealed, inbox))
 }

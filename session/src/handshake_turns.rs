@@ -1,16 +1,17 @@
 //! Whose handshake is answered next (secure-session §3.9).
 //!
-//! To answer costs the outlet some tenths of a millisecond, and costs the asker nothing: its first message may be a copy. So
+//! To answer costs a server some tenths of a millisecond, and costs the asker nothing: its first message may be a copy. So
 //! there are so many turns a second, and networks take turns. A network where a member has proved itself has turns of its own.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use schwann_session::Network;
+use crate::Network;
 
-/// The turns of one outlet.
-pub(super) struct Turns {
+/// The turns of one server: an outlet, or the sharing end of a tunnel.
+#[derive(Debug)]
+pub struct HandshakeTurns {
     strangers: Allowance,
     members: BTreeMap<Network, Allowance>,
     /// Which of the strangers' turns was the last of each network that still waits.
@@ -18,9 +19,9 @@ pub(super) struct Turns {
     turns: u64,
 }
 
-impl Turns {
+impl HandshakeTurns {
     /// Has met no member.
-    pub(super) fn new(now: Instant) -> Self {
+    pub fn new(now: Instant) -> Self {
         Self { strangers: Allowance::new(now), members: BTreeMap::new(), served: BTreeMap::new(), turns: 0 }
     }
 
@@ -28,7 +29,7 @@ impl Turns {
     ///
     /// - Shape: `waiting` has each by a number that is smaller for an older one.
     /// - Errors: none has a turn before this time, if any waits.
-    pub(super) fn next<T: Copy + Ord>(
+    pub fn next<T: Copy + Ord>(
         &mut self,
         waiting: &[(T, Network)],
         now: Instant,
@@ -57,7 +58,7 @@ impl Turns {
     }
 
     /// Notes that a member has proved itself from `network`.
-    pub(super) fn met(&mut self, network: Network, now: Instant) {
+    pub fn met(&mut self, network: Network, now: Instant) {
         if self.members.len() >= MEMBERS && !self.members.contains_key(&network) {
             let idle =
                 self.members.iter().min_by_key(|(_, allowance)| allowance.full_at).map(|(one, _)| *one);
@@ -68,6 +69,7 @@ impl Turns {
 }
 
 /// [`BURST`] turns, and one more each [`PERIOD`].
+#[derive(Debug)]
 struct Allowance {
     /// When all turns are there again.
     full_at: Instant,

@@ -1,4 +1,5 @@
 use core::net::{IpAddr, Ipv4Addr};
+use std::vec::Vec;
 
 use super::*;
 
@@ -7,7 +8,7 @@ fn network(number: u32) -> Network {
 }
 
 /// Takes every turn that there is at `now`.
-fn take_all(turns: &mut Turns, waiting: &mut Vec<(u32, Network)>, now: Instant) -> Vec<u32> {
+fn take_all(turns: &mut HandshakeTurns, waiting: &mut Vec<(u32, Network)>, now: Instant) -> Vec<u32> {
     let mut taken = Vec::new();
     while let Ok(number) = turns.next(waiting, now) {
         waiting.retain(|(waits, _)| *waits != number);
@@ -19,7 +20,7 @@ fn take_all(turns: &mut Turns, waiting: &mut Vec<(u32, Network)>, now: Instant) 
 #[test]
 fn however_many_ask_no_more_are_answered_than_there_are_turns() {
     let start = Instant::now();
-    let mut turns = Turns::new(start);
+    let mut turns = HandshakeTurns::new(start);
     let mut waiting: Vec<_> = (0..5000).map(|number| (number, network(number % 512))).collect();
     assert_eq!(take_all(&mut turns, &mut waiting, start).len(), 64);
     assert_eq!(turns.next(&waiting, start), Err(Some(start + PERIOD)));
@@ -34,7 +35,7 @@ fn however_many_ask_no_more_are_answered_than_there_are_turns() {
 #[test]
 fn a_newcomer_has_the_next_turn_before_networks_that_had_theirs() {
     let start = Instant::now();
-    let mut turns = Turns::new(start);
+    let mut turns = HandshakeTurns::new(start);
     let mut waiting: Vec<_> = (0..1000).map(|number| (number, network(number % 8))).collect();
     take_all(&mut turns, &mut waiting, start);
     waiting.push((1000, network(99)));
@@ -44,7 +45,7 @@ fn a_newcomer_has_the_next_turn_before_networks_that_had_theirs() {
 #[test]
 fn a_network_where_a_member_was_met_does_not_wait_for_strangers() {
     let start = Instant::now();
-    let mut turns = Turns::new(start);
+    let mut turns = HandshakeTurns::new(start);
     turns.met(network(99), start);
     let mut waiting: Vec<_> = (0..1000).map(|number| (number, network(number))).collect();
     waiting.retain(|(number, _)| *number != 99);
@@ -56,7 +57,7 @@ fn a_network_where_a_member_was_met_does_not_wait_for_strangers() {
 #[test]
 fn a_network_where_a_member_was_met_has_a_bounded_share_and_leaves_strangers_theirs() {
     let start = Instant::now();
-    let mut turns = Turns::new(start);
+    let mut turns = HandshakeTurns::new(start);
     turns.met(network(1), start);
     let mut waiting: Vec<_> = (0..1000).map(|number| (number, network(1))).collect();
     assert_eq!(take_all(&mut turns, &mut waiting, start).len(), 128, "its own, then those of all");
@@ -69,7 +70,7 @@ fn a_network_where_a_member_was_met_has_a_bounded_share_and_leaves_strangers_the
 #[test]
 fn networks_of_members_are_remembered_within_bounds() {
     let start = Instant::now();
-    let mut turns = Turns::new(start);
+    let mut turns = HandshakeTurns::new(start);
     (0..1000).for_each(|number| turns.met(network(number), start + PERIOD * number));
     assert_eq!(turns.members.len(), MEMBERS);
     assert!(turns.members.contains_key(&network(999)));
@@ -78,7 +79,7 @@ fn networks_of_members_are_remembered_within_bounds() {
 #[test]
 fn where_none_waits_there_is_nothing_to_wake_up_for() {
     let start = Instant::now();
-    let mut turns = Turns::new(start);
+    let mut turns = HandshakeTurns::new(start);
     assert_eq!(turns.next::<u32>(&[], start), Err(None));
     take_all(&mut turns, &mut (0..64).map(|number| (number, network(number))).collect(), start);
     assert_eq!(turns.next::<u32>(&[], start), Err(None));
