@@ -2,7 +2,7 @@
 //!
 //! A command is one file in `cmd/`: an `Arguments` that clap parses, with its help and examples, and a
 //! `run` that returns an [`Exit`](exit::Exit) or a [`Problem`](exit::Problem). To add one, add the file, its line in
-//! `cmd/mod.rs`, a variant of [`Command`] and an arm of [`run`].
+//! `cmd.rs`, a variant of [`Command`] and an arm of [`run`].
 #![forbid(unsafe_code)]
 
 extern crate alloc;

@@ -7,7 +7,7 @@ mod aarch64;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod ahead;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[path = "ahead_absent.rs"]
+#[path = "kernel/ahead_absent.rs"]
 mod ahead;
 #[cfg(feature = "std")]
 pub(crate) mod crew;

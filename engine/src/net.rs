@@ -10,7 +10,7 @@ pub(crate) mod listener;
 #[cfg(target_os = "linux")]
 pub(crate) mod local;
 #[cfg(not(target_os = "linux"))]
-#[path = "no_local.rs"]
+#[path = "net/no_local.rs"]
 pub(crate) mod local;
 pub(crate) mod names;
 pub(crate) mod probes;
