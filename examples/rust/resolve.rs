@@ -3,10 +3,10 @@
 
 use core::time::Duration;
 
-use schwann::{Config, Inlet, InletOptions, resolver};
+use schwann::{Context, Inlet, InletOptions, resolver};
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {
-    for stream in resolver::resolve_all(Config::get(), Duration::from_secs(1))? {
+    for stream in resolver::resolve_all(Context::get(), Duration::from_secs(1))? {
         let (name, kind, channels) = (stream.name(), stream.stream_type(), stream.channel_count());
         print!(
             "{name} ({kind}): {channels} channels at {} Hz on {}",
