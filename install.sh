@@ -21,6 +21,8 @@ main() {
       [ -f "$from/$file" ] || fail "$from/$file is not built: cargo build --release -p schwann-capi -p schwann-cli"
     done
   fi
+  # Other users read what root installs, whatever root's mask is.
+  umask 022
   tree
   [ "$act" = remove ] || echo "installed liblsl $version (Schwann) below $DESTDIR$prefix"
 }

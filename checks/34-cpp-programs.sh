@@ -28,6 +28,10 @@ for compiler in g++ clang++; do
     passed=$((passed + 1))
   done
 done
+for header in capi/include/lsl/cpp/*.h; do
+  # shellcheck disable=SC2086
+  echo "#include <${header#capi/include/}>" | c++ -std=c++11 $strict -fsyntax-only -x c++ -
+done
 # Every method gives the same with our library and with the original's.
 # shellcheck disable=SC2086
 c++ -std=c++11 $strict -g -fsanitize=address,undefined -fno-sanitize-recover -o "$folder/values" capi/tests/c/values.cpp \
