@@ -50,6 +50,7 @@ mod place;
 mod process;
 pub mod resolver;
 pub mod security;
+mod sys;
 mod time;
 
 pub use crate::{

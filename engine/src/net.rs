@@ -19,6 +19,5 @@ pub(crate) mod responder;
 pub(crate) mod sealed_queries;
 pub(crate) mod sockets;
 pub(crate) mod strangers;
-pub(crate) mod sys;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -1,6 +1,8 @@
 //! The local clock: the one that every LSL program on this computer reads.
 
 use core::time::Duration;
+
+use crate::sys::clock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use schwann_session::UnixSeconds;
@@ -13,7 +15,7 @@ use schwann_session::UnixSeconds;
 ///   `CLOCK_MONOTONIC_RAW`, which goes on during sleep, unlike [`std::time::Instant`]. Windows: the performance counter.
 #[inline]
 pub fn local_clock() -> f64 {
-    let (seconds, nanoseconds) = read();
+    let (seconds, nanoseconds) = clock::read();
     seconds as f64 + nanoseconds as f64 / 1e9
 }
 
@@ -21,49 +23,13 @@ pub fn local_clock() -> f64 {
 /// read it exactly, a CPU first waits for all that it has begun to load.
 #[inline]
 pub(crate) fn since_start() -> Duration {
-    #[cfg(target_os = "linux")]
-    let (seconds, nanoseconds) = read_from(rustix::time::ClockId::MonotonicCoarse);
-    #[cfg(not(target_os = "linux"))]
-    let (seconds, nanoseconds) = read();
+    let (seconds, nanoseconds) = clock::read_coarse();
     Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32)
 }
 
 /// Seconds since 1970, for certificates and sealed queries.
 pub(crate) fn wall_clock() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
-}
-
-#[cfg(all(unix, not(target_os = "macos")))]
-#[inline]
-fn read() -> (i64, i64) {
-    read_from(rustix::time::ClockId::Monotonic)
-}
-
-#[cfg(all(unix, not(target_os = "macos")))]
-#[inline]
-fn read_from(clock: rustix::time::ClockId) -> (i64, i64) {
-    let now = rustix::time::clock_gettime(clock);
-    (now.tv_sec, now.tv_nsec)
-}
-
-#[cfg(target_os = "macos")]
-#[inline]
-fn read() -> (i64, i64) {
-    let raw = nix::time::ClockId::from_raw(nix::libc::CLOCK_MONOTONIC_RAW);
-    let now = nix::time::clock_gettime(raw).expect("every macOS since 10.12 has this clock");
-    (now.tv_sec(), now.tv_nsec())
-}
-
-/// The performance counter, which the steady clock of the original counts as well.
-#[cfg(windows)]
-#[inline]
-fn read() -> (i64, i64) {
-    static FREQUENCY: std::sync::LazyLock<i64> = std::sync::LazyLock::new(|| {
-        winsafe::QueryPerformanceFrequency().expect("every Windows since XP has this counter")
-    });
-    let (count, frequency) = (winsafe::QueryPerformanceCounter().unwrap_or_default(), *FREQUENCY);
-    // Seconds apart from the rest, so that the product stays in range.
-    (count / frequency, count % frequency * 1_000_000_000 / frequency)
 }
 
 #[cfg(test)]

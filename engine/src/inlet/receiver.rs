@@ -11,8 +11,8 @@ use schwann_session::LayerError;
 use super::queue::Block;
 use crate::log;
 use crate::net::link::Link;
-use crate::net::sys::WaitingReceive;
 use crate::security::link::{Flow, Opener, RECEIVE_LEN};
+use crate::sys::sockets::WaitingReceive;
 
 /// How a receive ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

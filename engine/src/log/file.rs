@@ -6,6 +6,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::sys::files;
+
 /// An open file of a log.
 pub(crate) struct LogFile {
     path: PathBuf,
@@ -43,7 +45,7 @@ impl LogFile {
             made => made?,
         };
         // Looked at after it was opened: it cannot be replaced any more.
-        if !is_itself(&file, path)? {
+        if !files::is_itself(&file, path)? {
             return Err(io::Error::other("it is a link, and may lead anywhere"));
         }
         Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
@@ -85,27 +87,10 @@ impl LogFile {
 fn options(readers: Readers) -> OpenOptions {
     let mut options = File::options();
     options.append(true);
-    #[cfg(unix)]
     if readers == Readers::Owner {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        files::make_private(&mut options);
     }
-    #[cfg(not(unix))]
-    let _ = readers;
     options
-}
-
-/// Whether `file` is what lies at `path`, and not what a link there leads to.
-#[cfg(unix)]
-fn is_itself(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let (open, there) = (file.metadata()?, fs::symlink_metadata(path)?);
-    let is_same = open.dev() == there.dev() && open.ino() == there.ino();
-    Ok(is_same && there.file_type().is_file() && open.nlink() == 1)
-}
-
-#[cfg(not(unix))]
-fn is_itself(_: &File, path: &Path) -> io::Result<bool> {
-    Ok(fs::symlink_metadata(path)?.file_type().is_file())
 }
 
 /// Length at which a file is put aside, in bytes.

@@ -16,10 +16,10 @@ use schwann_proto::wire::test_pattern::{self, Mismatch};
 use schwann_session::{Initiator, Progress, Refusal, Suite};
 
 use crate::net::link::Link;
-use crate::net::sys::{self, Ready};
 use crate::security::Member;
 use crate::security::journal::{self, Side};
 use crate::security::link::{Flow, Opener, Peer, Sealing};
+use crate::sys::{poll::Ready, sockets};
 
 /// How long connecting and shaking hands may take before it is tried again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -79,7 +79,7 @@ impl HandshakeError {
     /// Whether this computer, not the outlet, is the reason: it has no descriptors or memory left.
     pub(crate) fn is_shortage(&self) -> bool {
         let Self::Connection(error) = self else { return false };
-        sys::is_shortage(error)
+        sockets::is_shortage(error)
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Link, HandshakeError> {
         // been acknowledged. Without it the connection works as well.
         let _ = socket.set_tcp_nodelay(true);
         match socket.connect(&address.into()) {
-            Err(error) if !sys::is_in_progress(&error) => Err(error),
+            Err(error) if !sockets::is_in_progress(&error) => Err(error),
             _ => Ok(Link::tcp(socket, address)),
         }
     };
@@ -185,7 +185,7 @@ fn finish_connecting(link: &Link, deadline: Instant) -> Result<(), HandshakeErro
     }
     let socket = link.socket();
     match socket.take_error().and_then(|error| error.map_or(Ok(()), Err)) {
-        Ok(()) => sys::finish_connecting(socket).map_err(HandshakeError::Connection),
+        Ok(()) => sockets::finish_connecting(socket).map_err(HandshakeError::Connection),
         Err(error) => Err(HandshakeError::Connection(error)),
     }
 }

@@ -13,9 +13,10 @@ use std::time::Instant;
 use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
 use socket2::Socket;
 
-use super::sys::{self, Ready};
 use crate::place::Place;
 use crate::security::link::{Outgoing, Peer, Sealing};
+use crate::sys::poll::{self, Ready};
+use crate::sys::sockets;
 
 /// Slices handed to the kernel in one call; well below any system's limit.
 const SLICES_PER_SEND: usize = 32;
@@ -68,7 +69,7 @@ impl Link {
     }
 
     fn new(socket: Socket, place: Place) -> Self {
-        sys::prepare(&socket);
+        sockets::prepare(&socket);
         Self { socket, place, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
     }
 
@@ -258,19 +259,19 @@ impl Link {
 
     /// Waits until the socket is `ready`, or broken; says no after `left`.
     pub(crate) fn wait_until(&self, ready: Ready, left: Duration) -> bool {
-        sys::wait(&self.socket, ready, left)
+        poll::wait(&self.socket, ready, left)
     }
 
     /// Receives what is there; 0 bytes are the end.
     ///
     /// - Errors: [`ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
     pub(crate) fn receive_now(&self, room: &mut [u8]) -> std::io::Result<usize> {
-        sys::receive_now(&self.socket, room)
+        sockets::receive_now(&self.socket, room)
     }
 
     /// One `send`, without a signal if the peer is gone: the program around us may not ignore SIGPIPE.
     fn send_vector(&self, vector: &[IoSlice<'_>], len: usize, progress: &mut Progress) -> usize {
-        let sent = match sys::send(&self.socket, vector) {
+        let sent = match sockets::send(&self.socket, vector) {
             Ok(sent) => sent,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
             Err(_) => {
@@ -285,7 +286,7 @@ impl Link {
 
 /// Waits until at least one of the links can be sent to, or `left` is over.
 pub(crate) fn wait_any_writable<'a>(links: impl Iterator<Item = &'a Link>, left: Duration) {
-    sys::wait_any_to_send(links.map(Link::socket), left);
+    poll::wait_any_to_send(links.map(Link::socket), left);
 }
 
 #[cfg(test)]

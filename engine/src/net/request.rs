@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::handshake::HandshakeError;
 use crate::net::link::Link;
-use crate::net::sys::Ready;
 use crate::security::link::{Flow, Opener, Sealing};
+use crate::sys::poll::Ready;
 
 /// Bytes of one read.
 const READ_LEN: usize = 16 * 1024;

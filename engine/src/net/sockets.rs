@@ -15,7 +15,8 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::{
     config::{Config, PortFallback},
     log,
-    net::{interfaces::Interfaces, sys},
+    net::interfaces::Interfaces,
+    sys::sockets as system,
 };
 
 /// The sockets of one outlet.
@@ -293,7 +294,7 @@ impl Memberships<'_> {
     fn join(&mut self, group: IpAddr, interface: Interface) -> io::Result<()> {
         let last = self.sockets.last().ok_or(io::ErrorKind::NotConnected)?;
         match join(last, group, interface) {
-            Err(error) if sys::is_membership_limit(&error) => {
+            Err(error) if system::is_membership_limit(&error) => {
                 self.add_socket()?;
                 let fresh = self.sockets.last().ok_or(io::ErrorKind::NotConnected)?;
                 join(fresh, group, interface)
@@ -306,7 +307,7 @@ impl Memberships<'_> {
 
     fn add_socket(&mut self) -> io::Result<()> {
         let socket = new_socket(self.version, Type::DGRAM)?;
-        sys::share_port(&socket)?;
+        system::share_port(&socket)?;
         socket.bind(&SocketAddr::new(self.address, self.config.ports.multicast).into())?;
         set_hops_of(&socket, self.version, self.config.multicast.ttl)?;
         self.sockets.push(socket);

@@ -26,9 +26,9 @@ use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
-use crate::net::sys;
 use crate::place::Place;
 use crate::security::{Policy, Watcher, policy};
+use crate::sys::sockets;
 use crate::{Error, local_clock, log};
 
 /// The waker's token; listeners, responder sockets and connections follow.
@@ -96,7 +96,7 @@ pub(super) fn start(
 fn describe(info: &StreamInfo, config: &Config, sockets: &OutletSockets) -> Result<StreamInfo, Error> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|_| Error::System("random numbers"))?;
-    let hostname = sys::host_name();
+    let hostname = sockets::host_name();
     let mut info = info.for_outlet(&OutletIdentity {
         session_id: config.lab.session_id.as_bytes(),
         random,
@@ -309,7 +309,7 @@ impl Server {
         }
         if next == Next::Part {
             self.part(token);
-        } else if sys::POLLER_IS_ASKED_EACH_TIME {
+        } else if sockets::POLLER_IS_ASKED_EACH_TIME {
             let interest = conversation.interest();
             // As in `send_on`.
             let _ = self.poll.registry().reregister(conversation.watched(), Token(token), interest);

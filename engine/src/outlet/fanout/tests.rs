@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 use super::super::pending::{Numbers, Stamps};
 use super::*;
 use crate::codec::outlet_codecs;
-use crate::net::sys::Ready;
+use crate::sys::poll::Ready;
 
 const LAYOUT: Layout = Layout::new(ChannelFormat::Int32, 2, ByteOrder::NATIVE);
 /// What precedes the samples of every consumer.

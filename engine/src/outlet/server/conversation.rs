@@ -19,11 +19,11 @@ use crate::codec::Encoding;
 use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
-use crate::net::sys::{self, Watched};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
 use crate::security::journal::{self, Side};
 use crate::security::link::{Flow, Opener, Peer, Sealing};
+use crate::sys::sockets::{self, Watched};
 
 /// How long a client may take to say what it wants, or to take a short answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -127,7 +127,7 @@ impl Conversation {
     fn asks_for_room_only_when_full(&self) -> bool {
         let is_local_feed =
             matches!(self.role, Role::Feeding { .. }) && self.link.carrier() == Carrier::Local;
-        is_local_feed || sys::POLLER_IS_ASKED_EACH_TIME
+        is_local_feed || sockets::POLLER_IS_ASKED_EACH_TIME
     }
 
     /// The consumer that this connection feeds, if any.

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::TrustError;
 use super::member::{DiscoverySecret, FORMER_KEYS, Standing};
 use super::store::{self, CERTIFICATE, DEVICE_KEY, DISCOVERY, FORMER, LAB, REVOKED, read, write_private};
-use crate::log;
+use crate::{log, sys};
 
 /// Time between two looks for a newer list.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -135,11 +135,7 @@ fn identity(folder: &Path) -> [Option<Stamp>; 2] {
 /// What a file is like now; nothing if it cannot be told.
 fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let number = 0;
-    Some((metadata.modified().ok()?, metadata.len(), number))
+    Some((metadata.modified().ok()?, metadata.len(), sys::files::number(&metadata)))
 }
 
 /// Reads a list and the key that it commits to.

@@ -9,6 +9,7 @@ use core::ops::Deref;
 use region::LockGuard;
 
 use crate::log;
+use crate::sys::process;
 
 /// A value in memory of its own that the system does not swap, if its limit permits that.
 pub(crate) struct Locked<T> {
@@ -77,27 +78,12 @@ impl<T> fmt::Debug for Locked<T> {
     }
 }
 
-/// Forbids core dumps of this process, and that other programs of its user look into its memory.
-#[cfg(target_os = "linux")]
+/// Forbids core dumps of this process and, where that can be had, that other programs of its user look into its memory.
 pub fn forbid_dumps() {
-    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+    if let Err(error) = process::forbid_dumps() {
         log::verbose!(1, "keys may be in core dumps: {error}");
     }
 }
-
-/// Forbids core dumps of this process.
-#[cfg(all(unix, not(target_os = "linux")))]
-pub fn forbid_dumps() {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
-        log::verbose!(1, "keys may be in core dumps: {error}");
-    }
-}
-
-/// There is no such setting.
-#[cfg(not(unix))]
-pub fn forbid_dumps() {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {

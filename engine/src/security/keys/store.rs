@@ -15,7 +15,7 @@ use super::files::{self, Files};
 use super::member::{DiscoverySecret, Standing};
 use super::permissions::check_private;
 use super::{Member, TrustError};
-use crate::environment;
+use crate::{environment, sys};
 
 /// This device's private key.
 pub const DEVICE_KEY: &str = "device.key";
@@ -38,9 +38,8 @@ pub const UNPROTECTED: &[u8] = b"schwann key, unprotected\n";
 pub fn folder() -> PathBuf {
     let set = |name| environment::variable(name).map(PathBuf::from);
     set("SCHWANN_KEYS")
-        .or_else(|| set("XDG_CONFIG_HOME").map(|folder| folder.join("schwann")))
-        .or_else(|| set("HOME").map(|folder| folder.join(".config").join("schwann")))
-        .unwrap_or_else(|| PathBuf::from("/etc/schwann"))
+        .or_else(|| sys::files::settings_folder(environment::variable).map(|folder| folder.join("schwann")))
+        .unwrap_or_else(|| Path::new(sys::files::SYSTEM_SETTINGS).join("schwann"))
 }
 
 /// Whether this user has a key.
@@ -165,11 +164,11 @@ pub fn passphrase() -> Result<Option<Zeroizing<Vec<u8>>>, TrustError> {
 
 /// Where an unlocked key lies until the computer is switched off: in memory, for this user alone.
 fn unlocked_path(path: &Path) -> Option<PathBuf> {
-    let runtime = environment::variable("XDG_RUNTIME_DIR").map(PathBuf::from)?;
+    let memory = sys::files::memory_folder(environment::variable)?;
     // One per key folder: the name follows from its path.
     let name: String =
         path.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-    Some(runtime.join("schwann").join(name))
+    Some(memory.join("schwann").join(name))
 }
 
 fn unlocked(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
@@ -183,9 +182,12 @@ fn unlocked(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
 /// - Errors: there is no such place on this system, or it cannot be written.
 pub fn unlock(path: &Path, seed: &[u8]) -> Result<(), TrustError> {
     let no_place = || {
-        let reason = "there is no place in memory for an open key, because XDG_RUNTIME_DIR is not set; log in at the \
-                      machine or over ssh, or give programs the passphrase in SCHWANN_PASSPHRASE_FILE";
-        TrustError::File(path.to_path_buf(), String::from(reason))
+        let reason = format!(
+            "there is no place in memory for an open key: {}, or give programs the passphrase in \
+             SCHWANN_PASSPHRASE_FILE",
+            sys::files::NO_MEMORY_FOLDER
+        );
+        TrustError::File(path.to_path_buf(), reason)
     };
     write_private(&unlocked_path(path).ok_or_else(no_place)?, seed)
 }
@@ -218,7 +220,7 @@ pub fn install(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Res
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
     let write = || {
         if let Some(folder) = path.parent() {
-            create_private_folder(folder)?;
+            sys::files::create_private_folder(folder)?;
         }
         // A name of its own: several programs may write the same file at the same time.
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -233,26 +235,11 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
     write().map_err(|error| TrustError::File(path.to_path_buf(), format!("cannot be written: {error}")))
 }
 
-#[cfg(unix)]
-fn create_private_folder(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn create_private_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)
-}
-
-#[cfg(unix)]
 fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::OpenOptions::new().write(true).create_new(true).open(path)
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    sys::files::make_private(&mut options);
+    options.open(path)
 }
 
 /// Reads a file of the key folder.

@@ -1,22 +1,9 @@
-//! What differs between systems about sockets, descriptors and host names: the rest of the engine does not ask where it runs.
-//!
-//! Every system gives the same promises: a send never waits and raises no signal, and a wait ends early at most, so its
-//! caller looks at its clock and goes on.
+//! Waiting for sockets, which goes alike everywhere. A wait may end early: its caller looks at its clock and goes on.
 
 use core::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use socket2::Socket;
-
-#[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
-
-#[cfg(unix)]
-pub(crate) use unix::*;
-#[cfg(windows)]
-pub(crate) use windows::*;
 
 /// What a socket is waited for to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

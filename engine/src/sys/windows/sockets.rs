@@ -1,4 +1,4 @@
-//! Windows: sockets that never block, because calls cannot say so for themselves.
+//! Sockets that never block, because calls cannot say so for themselves.
 
 use core::time::Duration;
 use std::io::{self, IoSlice, Read};
@@ -9,7 +9,7 @@ use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 use socket2::Socket;
 
-use super::{Ready, wait};
+use crate::sys::poll::{Ready, wait};
 
 /// A poller tells of readiness once, and is then to be asked again; what is ready meanwhile is told at once. So it is asked
 /// for room to send only while something waits for it.

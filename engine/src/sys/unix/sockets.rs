@@ -1,4 +1,4 @@
-//! Unix: sockets that block, and calls that say for themselves that they will not wait.
+//! Sockets that block, and calls that say for themselves that they will not wait.
 
 use core::time::Duration;
 use std::io::{self, IoSlice};
@@ -12,7 +12,7 @@ use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::Socket;
 
-use super::{Ready, wait};
+use crate::sys::poll::{Ready, wait};
 
 /// Readiness that was told is told again only when there is more: a poller may be asked for all of it at all times.
 pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;

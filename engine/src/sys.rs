@@ -1,0 +1,16 @@
+//! What differs between systems: sockets, private files, clocks, and what a process may. The rest of the engine does not ask
+//! where it runs; only the local transport, which Linux alone has, is chosen in `net`.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+pub(crate) use system::{clock, files, process, sockets};
+
+pub(crate) mod poll;

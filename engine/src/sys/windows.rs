@@ -1,0 +1,6 @@
+//! Windows 10 (version 2004) and newer.
+
+pub(crate) mod clock;
+pub(crate) mod files;
+pub(crate) mod process;
+pub(crate) mod sockets;

@@ -1,0 +1,81 @@
+//! Files that are this user's alone: those in the user's profile, which Windows keeps from other users.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Who may do what with a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Access {
+    /// Its owner reads and writes it; others do neither.
+    Owner,
+    /// Others may read it.
+    Readable,
+}
+
+/// Where this user's programs keep their settings, if the environment says so.
+pub(crate) fn settings_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let of_profile =
+        || variable("USERPROFILE").map(|home| PathBuf::from(home).join("AppData").join("Roaming"));
+    variable("APPDATA").map(PathBuf::from).or_else(of_profile)
+}
+
+/// Where settings lie that are no user's own.
+pub(crate) const SYSTEM_SETTINGS: &str = r"C:\ProgramData";
+
+/// Nothing: Windows has no folder in memory.
+pub(crate) fn memory_folder(_variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    None
+}
+
+/// Why there is no such folder, and what helps.
+pub(crate) const NO_MEMORY_FOLDER: &str =
+    "Windows has no folder in memory; protect the key with no passphrase if the disk is encrypted";
+
+/// Makes a folder, and those above it; what is made in a profile is its user's alone.
+pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+/// Files are as private as their folder.
+pub(crate) fn make_private(_options: &mut OpenOptions) {}
+
+/// Nothing tells files apart that were changed at the same time and are equally long.
+pub(crate) fn number(_metadata: &Metadata) -> u64 {
+    0
+}
+
+/// Whether `file` is what lies at `path`, and not what a link there leads to.
+pub(crate) fn is_itself(_file: &File, path: &Path) -> io::Result<bool> {
+    Ok(std::fs::symlink_metadata(path)?.file_type().is_file())
+}
+
+/// Whether no other user can read the file.
+///
+/// - Errors: others may, or it cannot be looked at; the text says what to do.
+pub(crate) fn check_private(path: &Path) -> io::Result<Result<(), String>> {
+    Ok(if is_in_profile(path)? {
+        Ok(())
+    } else {
+        Err(format!("others may read this private key: {OUTSIDE}"))
+    })
+}
+
+/// What others may do with `folder` and the files in it although they must not: a sentence each, with what mends it.
+pub(crate) fn weaknesses(folder: &Path, files: &[(&str, Access)]) -> Vec<String> {
+    // What is not there is nobody's to read.
+    let is_weak = |path: &Path| is_in_profile(path).is_ok_and(|is_inside| !is_inside);
+    let weak = files.iter().any(|(name, _)| is_weak(&folder.join(name)));
+    let sentence = || format!("others may read or replace what is in {}: {OUTSIDE}", folder.display());
+    if weak { vec![sentence()] } else { Vec::new() }
+}
+
+fn is_in_profile(path: &Path) -> io::Result<bool> {
+    let profile = std::env::var_os("USERPROFILE").map(PathBuf::from);
+    let profile = profile.and_then(|profile| profile.canonicalize().ok());
+    let path = path.canonicalize()?;
+    Ok(profile.is_some_and(|profile| path.starts_with(profile)))
+}
+
+const OUTSIDE: &str = "it lies outside your user profile; move it to %APPDATA%\\schwann, or name a folder of your profile in SCHWANN_KEYS";
