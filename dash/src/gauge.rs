@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use schwann_recorder::{Arrivals, Course, Evidence, Gap, Reach, Step};
+use schwann_recorder::{Arrivals, Course, Evidence, Gap, Reach, Reading, Step};
 
 /// Counts and measures; the samples' values are not its concern.
 #[derive(Debug)]
@@ -90,17 +90,8 @@ impl Gauge {
 
     /// What speaks for and against the stream, whose sender's clock is known or not.
     pub(super) fn evidence(&self, reach: Reach, since: f64, is_clock_known: bool) -> Evidence {
-        Evidence {
-            nominal_rate: self.course.nominal_rate(),
-            reach,
-            since,
-            rate: self.course.measured_rate(),
-            arrivals: self.arrivals,
-            lag: self.lags.back().copied().filter(|_| is_clock_known),
-            gap_count: self.course.gap_count(),
-            missing: self.course.missing(),
-            has_twin: false,
-        }
+        let lag = self.lags.back().copied().filter(|_| is_clock_known);
+        Reading::new(&self.course, self.arrivals, lag).evidence(reach, since)
     }
 }
 

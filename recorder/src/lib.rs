@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  Search ───────► Recorder ───────► FILE.xdf      streams as they come, one thread each
-//!    │ found          │ StreamStatus
+//!    │ found          │ RecordingStream
 //!    ▼                ▼
 //!  Probes ─ Probe ─► Evidence ──► judge ──► Verdict     whether a stream is well: decided here alone
 //!             │
@@ -65,11 +65,11 @@ pub use chunk::{Chunk, Item, Values};
 pub use course::{Course, Gap, MeasuredRate, Step};
 pub use hidden::{Elsewhere, Hidden, Unseen};
 pub use meter::{Meter, Reading};
-pub use probe::{Condition, Probe};
+pub use probe::{Probe, StreamState};
 pub use probes::Probes;
 pub use query::{Selector, any_of};
 pub use recorder::{AddError, Inspect, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};
-pub use status::{Phase, StreamStatus, verdicts};
+pub use status::{Phase, RecordingStream, verdicts};
 pub use stop::Stop;
 pub use verdict::{Evidence, Reach, Trouble, Verdict, judge, twins};

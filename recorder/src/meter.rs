@@ -2,6 +2,7 @@
 
 use super::arrivals::Arrivals;
 use super::course::{Course, MeasuredRate};
+use super::verdict::{Evidence, Reach};
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Meter {
 /// What a meter shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
+    /// The rate that the sender says, in Hz; 0 if irregular.
+    pub nominal_rate: f64,
     /// Samples that have arrived.
     pub sample_count: u64,
     /// Samples per second over the last seconds, by their stamps; none before there are two.
@@ -88,17 +91,50 @@ impl Meter {
         let silence = self.arrivals.last().map_or(0.0, |last| now - last);
         let is_pause = silence <= (2.0 * self.arrivals.usual_pause()).max(1.0);
         Reading {
-            sample_count: self.course.sample_count(),
             rate: self.course.rate(if is_pause { 0.0 } else { silence }),
-            lag: self.lag,
             lag_p50: self.lags.quantile(0.5),
             lag_p99: self.lags.quantile(0.99),
             lag_max: self.lags.max(),
-            gap_count: self.course.gap_count(),
-            missing: self.course.missing(),
-            backward_count: self.course.backward_count(),
-            measured_rate: self.course.measured_rate(),
+            ..Reading::new(&self.course, self.arrivals, self.lag)
+        }
+    }
+}
+
+impl Reading {
+    /// Shows what stamps and arrivals say, without what falls in silence and without the spread of the lag.
+    ///
+    /// - Units: `lag` in seconds; none while the sender's clock is not known.
+    pub fn new(course: &Course, arrivals: Arrivals, lag: Option<f64>) -> Self {
+        Self {
+            nominal_rate: course.nominal_rate(),
+            sample_count: course.sample_count(),
+            rate: None,
+            lag,
+            lag_p50: None,
+            lag_p99: None,
+            lag_max: None,
+            gap_count: course.gap_count(),
+            missing: course.missing(),
+            backward_count: course.backward_count(),
+            measured_rate: course.measured_rate(),
+            arrivals,
+        }
+    }
+
+    /// What speaks for and against the stream, whose connection is as `reach` says since `since`; without twins.
+    ///
+    /// - Units: `since` in seconds on the local clock.
+    pub fn evidence(&self, reach: Reach, since: f64) -> Evidence {
+        Evidence {
+            nominal_rate: self.nominal_rate,
+            reach,
+            since,
+            rate: self.measured_rate,
             arrivals: self.arrivals,
+            lag: self.lag,
+            gap_count: self.gap_count,
+            missing: self.missing,
+            has_twin: false,
         }
     }
 }

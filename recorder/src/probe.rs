@@ -19,9 +19,9 @@ pub struct Probe {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How a stream is.
+/// The state of a stream that a [`Probe`] looks at.
 #[derive(Clone, Debug)]
-pub struct Condition {
+pub struct StreamState {
     /// The description of the stream.
     pub info: StreamInfo,
     /// Whether its sender can be reached.
@@ -42,22 +42,12 @@ pub struct Condition {
     pub breaks: u64,
 }
 
-impl Condition {
+impl StreamState {
     /// How the stream is now; `has_twin` says whether another one claims to be the same.
     pub fn verdict(&self, has_twin: bool) -> Verdict {
-        let reading = &self.reading;
-        let evidence = Evidence {
-            nominal_rate: self.info.nominal_rate(),
-            reach: self.refusal.map_or(self.reach, |_| Reach::Refused),
-            since: self.since,
-            rate: reading.measured_rate,
-            arrivals: reading.arrivals,
-            lag: reading.lag,
-            gap_count: reading.gap_count,
-            missing: reading.missing,
-            has_twin,
-        };
-        judge(&evidence, local_clock())
+        let reach = self.refusal.map_or(self.reach, |_| Reach::Refused);
+        let evidence = self.reading.evidence(reach, self.since);
+        judge(&Evidence { has_twin, ..evidence }, local_clock())
     }
 }
 
@@ -89,14 +79,14 @@ impl Probe {
         self.shared.inlet.end();
     }
 
-    /// How the stream is.
-    pub fn condition(&self) -> Condition {
+    /// The state of the stream now.
+    pub fn state(&self) -> StreamState {
         let inlet = &self.shared.inlet;
         let (info, protection) = (inlet.info(), inlet.protection());
         // The question begins a measurement in a thread of its own, which a stranger does not get.
         let clock = self.has_answered().then(|| inlet.clock_offset(0.0).ok()).flatten();
         let state = self.shared.lock();
-        Condition {
+        StreamState {
             info,
             reach: state.reach,
             since: state.since,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use schwann::{Context, Error, StreamInfo};
 
-use super::probe::{Condition, Probe};
+use super::probe::{Probe, StreamState};
 use super::turns::{Turns, uid};
 use super::verdict::Reach;
 
@@ -60,13 +60,13 @@ impl Probes {
         new.into_iter().take(room).filter_map(|info| self.start(info, now)).collect()
     }
 
-    /// How every stream is, by name.
-    pub fn conditions(&self) -> Vec<Condition> {
-        let mut conditions: Vec<_> = self.entries.values().map(|entry| entry.probe.condition()).collect();
-        conditions.sort_by_cached_key(|condition| {
-            (condition.info.name().to_string_lossy().into_owned(), condition.info.uid().to_string())
+    /// The state of every stream, by name.
+    pub fn states(&self) -> Vec<StreamState> {
+        let mut states: Vec<_> = self.entries.values().map(|entry| entry.probe.state()).collect();
+        states.sort_by_cached_key(|state| {
+            (state.info.name().to_string_lossy().into_owned(), state.info.uid().to_string())
         });
-        conditions
+        states
     }
 
     /// How many streams are announced and not looked at, because too many do not answer.

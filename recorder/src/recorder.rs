@@ -17,7 +17,7 @@ use schwann_xdf::{CreateError, Failure, Health, Options, PushError, Readers, Str
 
 use super::chunk::{Chunk, PATIENCE, pause};
 use super::meter::Meter;
-use super::status::{Phase, StreamStatus};
+use super::status::{Phase, RecordingStream};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
 
@@ -104,7 +104,7 @@ impl Recorder {
     }
 
     /// Where every stream stands, in the order in which they were added.
-    pub fn streams(&self) -> Vec<StreamStatus> {
+    pub fn streams(&self) -> Vec<RecordingStream> {
         self.taps.iter().map(Tap::status).collect()
     }
 
@@ -121,7 +121,7 @@ impl Recorder {
     /// Takes in what has arrived, ends all streams and completes the file.
     ///
     /// - Errors: the file lacks what was pushed last; all that is in it is readable.
-    pub fn finish(mut self) -> Result<(Summary, Vec<StreamStatus>), Failure> {
+    pub fn finish(mut self) -> Result<(Summary, Vec<RecordingStream>), Failure> {
         self.taps.iter().for_each(|tap| tap.stop.raise());
         for thread in self.leaving.drain(..) {
             let _reported = thread.join();
@@ -211,7 +211,7 @@ impl Tap {
         true
     }
 
-    fn status(&self) -> StreamStatus {
+    fn status(&self) -> RecordingStream {
         self.shared.status()
     }
 }
@@ -270,10 +270,10 @@ impl Shared {
         state.contact == Contact::Answered
     }
 
-    fn status(&self) -> StreamStatus {
+    fn status(&self) -> RecordingStream {
         let (info, protection) = (self.inlet.info(), self.inlet.protection());
         let (refusal, now, state) = (self.inlet.refusal(), local_clock(), lock(&self.state));
-        StreamStatus {
+        RecordingStream {
             info,
             protection,
             refusal,

@@ -11,7 +11,7 @@ use schwann::{Context, StreamInfo};
 
 use super::nearest::nearest;
 use super::query::Selector;
-use super::status::{Phase, StreamStatus};
+use super::status::{Phase, RecordingStream};
 use super::stop::Stop;
 use super::turns::uid;
 use super::verdict::is_same_source;
@@ -102,7 +102,7 @@ impl Search {
     }
 
     /// Returns the streams that were not recorded before, and are not the return of one that is being recorded.
-    pub fn new_streams(&mut self, recorded: &[StreamStatus]) -> Vec<StreamInfo> {
+    pub fn new_streams(&mut self, recorded: &[RecordingStream]) -> Vec<StreamInfo> {
         let found = self.resolver.results();
         let present: Vec<_> = found.iter().map(uid).collect();
         // A stream that came back has another UID.
@@ -129,7 +129,7 @@ impl Search {
     }
 
     /// The queries that have found nothing, given what is recorded.
-    pub fn unmatched(&self, recorded: &[StreamStatus]) -> Vec<Unmatched> {
+    pub fn unmatched(&self, recorded: &[RecordingStream]) -> Vec<Unmatched> {
         if self.wanted.is_empty() {
             return Vec::new();
         }

@@ -1,4 +1,4 @@
-//! Where the streams of a recording stand, and whether they are well.
+//! The streams of a recording in progress, and whether they are well.
 
 use schwann::inlet::Protection;
 use schwann::security::Refusal;
@@ -7,7 +7,7 @@ use schwann::{StreamInfo, local_clock};
 use super::meter::Reading;
 use super::verdict::{Evidence, Reach, Verdict, judge, twins};
 
-/// Where one stream of the recording stands.
+/// Where one stream of a recording stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Phase {
     /// Its sender is asked for the stream.
@@ -22,9 +22,9 @@ pub enum Phase {
     Unreadable,
 }
 
-/// One stream of the recording.
+/// One stream of a recording in progress.
 #[derive(Clone, Debug)]
-pub struct StreamStatus {
+pub struct RecordingStream {
     /// The description of the stream.
     pub info: StreamInfo,
     /// Where it stands.
@@ -45,11 +45,10 @@ pub struct StreamStatus {
     pub unrecorded: u64,
 }
 
-impl StreamStatus {
+impl RecordingStream {
     /// How the stream is at `now`, in seconds on the local clock; `has_twin` says whether another one claims to be
     /// the same.
     pub fn verdict(&self, has_twin: bool, now: f64) -> Verdict {
-        let reading = &self.reading;
         let reach = match self.phase {
             Phase::Connecting if self.refusal.is_some() => Reach::Refused,
             Phase::Connecting => Reach::Connecting,
@@ -57,25 +56,14 @@ impl StreamStatus {
             Phase::Recovering => Reach::Away,
             Phase::Lost | Phase::Unreadable => Reach::Gone,
         };
-        let evidence = Evidence {
-            nominal_rate: self.info.nominal_rate(),
-            reach,
-            since: self.since,
-            rate: reading.measured_rate,
-            arrivals: reading.arrivals,
-            lag: reading.lag,
-            gap_count: reading.gap_count,
-            missing: reading.missing,
-            has_twin,
-        };
-        judge(&evidence, now)
+        judge(&Evidence { has_twin, ..self.reading.evidence(reach, self.since) }, now)
     }
 }
 
 /// How every stream of a recording is now.
-pub fn verdicts(streams: &[StreamStatus]) -> Vec<Verdict> {
+pub fn verdicts(streams: &[RecordingStream]) -> Vec<Verdict> {
     let now = local_clock();
-    let is_there = |stream: &&StreamStatus| stream.phase == Phase::Recording;
+    let is_there = |stream: &&RecordingStream| stream.phase == Phase::Recording;
     let mut are_twins = twins(streams.iter().filter(is_there).map(|stream| &stream.info)).into_iter();
     let judged = streams.iter().map(|stream| {
         let has_twin = is_there(&stream) && are_twins.next().unwrap_or_default();

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use schwann::resolver::resolve_bypred;
 use schwann::{Config, Context, StreamInfo};
-use schwann_recorder::{Meter, Recorder, Stop, StreamStatus};
+use schwann_recorder::{Meter, Recorder, RecordingStream, Stop};
 use schwann_xdf::Survey;
 use serde_json::Value;
 
@@ -227,7 +227,7 @@ fn find(config: &Arc<Context>) -> Result<(StreamInfo, StreamInfo), Problem> {
 fn wait_for_all(recorder: &Recorder, sent: &Sent) {
     let stop = Stop::default();
     let until = Instant::now() + LAST_PATIENCE;
-    let arrived = |streams: &[StreamStatus]| {
+    let arrived = |streams: &[RecordingStream]| {
         streams.iter().map(|stream| stream.reading.sample_count).sum::<u64>() >= sent.samples + sent.markers
     };
     while !arrived(&recorder.streams()) && Instant::now() < until {

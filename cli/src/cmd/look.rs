@@ -9,7 +9,7 @@ use schwann::inlet::Protection;
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
 use schwann::security::{self, Explained};
 use schwann::{Context, Error};
-use schwann_recorder::{Condition, Elsewhere, Hidden, Probes, Reach, Trouble, Unseen, Verdict, twins};
+use schwann_recorder::{Elsewhere, Hidden, Probes, Reach, StreamState, Trouble, Unseen, Verdict, twins};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -38,17 +38,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let palette = Palette::of(screen.place());
     loop {
         lab.update();
-        let conditions = lab.conditions();
+        let states = lab.states();
         if again {
-            screen.paint(&lab.page(&conditions, palette, screen.width()))?;
-        } else if lab.is_complete(&conditions) || stop.is_raised() {
+            screen.paint(&lab.page(&states, palette, screen.width()))?;
+        } else if lab.is_complete(&states) || stop.is_raised() {
             if arguments.json {
-                writeln!(io::stdout(), "{:#}", lab.json(&conditions))?;
+                writeln!(io::stdout(), "{:#}", lab.json(&states))?;
             } else {
-                screen.paint(&lab.page(&conditions, palette, screen.width()))?;
+                screen.paint(&lab.page(&states, palette, screen.width()))?;
             }
-            let is_calm = conditions.iter().all(|(_, verdict)| verdict.is_calm());
-            let well = !conditions.is_empty() && is_calm && lab.probes.waiting() == 0;
+            let is_calm = states.iter().all(|(_, verdict)| verdict.is_calm());
+            let well = !states.is_empty() && is_calm && lab.probes.waiting() == 0;
             return Ok(if well { Exit::Good } else { Exit::Found });
         }
         if stop.wait(PAINT_EVERY) && again {
@@ -99,41 +99,39 @@ impl Lab {
         }
     }
 
-    /// How every stream is, by name, and what that means.
-    fn conditions(&self) -> Vec<Judged> {
-        let conditions = self.probes.conditions();
-        let is_there = |condition: &&Condition| condition.reach == Reach::Connected;
-        let there = conditions.iter().filter(is_there).map(|condition| &condition.info);
+    /// The state of every stream, by name, and what it means.
+    fn states(&self) -> Vec<Judged> {
+        let states = self.probes.states();
+        let is_there = |state: &&StreamState| state.reach == Reach::Connected;
+        let there = states.iter().filter(is_there).map(|state| &state.info);
         let mut are_twins = twins(there).into_iter();
-        let has_twin: Vec<_> = conditions
-            .iter()
-            .map(|condition| is_there(&condition) && are_twins.next().unwrap_or_default())
-            .collect();
-        let judged = conditions.into_iter().zip(has_twin).map(|(condition, has_twin)| {
-            let verdict = condition.verdict(has_twin);
-            (condition, verdict)
+        let has_twin: Vec<_> =
+            states.iter().map(|state| is_there(&state) && are_twins.next().unwrap_or_default()).collect();
+        let judged = states.into_iter().zip(has_twin).map(|(state, has_twin)| {
+            let verdict = state.verdict(has_twin);
+            (state, verdict)
         });
         judged.collect()
     }
 
     /// Whether all there is to know is known, or it is time to say what is known.
-    fn is_complete(&self, conditions: &[Judged]) -> bool {
+    fn is_complete(&self, states: &[Judged]) -> bool {
         let elapsed = self.opened.elapsed();
-        let is_known = |(condition, verdict): &Judged| {
+        let is_known = |(state, verdict): &Judged| {
             let is_judged = !matches!(verdict, Verdict::Early | Verdict::Waiting);
-            condition.clock.is_some() && is_judged && condition.reach == Reach::Connected
+            state.clock.is_some() && is_judged && state.reach == Reach::Connected
         };
         elapsed >= COMPLETE_AT_LAST
             || (elapsed >= COMPLETE_AT_FIRST
                 && self.hidden.has_looked()
-                && !conditions.is_empty()
-                && conditions.iter().all(is_known))
+                && !states.is_empty()
+                && states.iter().all(is_known))
     }
 
-    fn page(&self, conditions: &[Judged], palette: Palette, room: Option<usize>) -> String {
-        let troubled = conditions.iter().filter(|(_, verdict)| verdict.trouble().is_some()).count();
-        let early = conditions.iter().filter(|(_, verdict)| *verdict == Verdict::Early).count();
-        let verdict = match (conditions.len(), troubled) {
+    fn page(&self, states: &[Judged], palette: Palette, room: Option<usize>) -> String {
+        let troubled = states.iter().filter(|(_, verdict)| verdict.trouble().is_some()).count();
+        let early = states.iter().filter(|(_, verdict)| *verdict == Verdict::Early).count();
+        let verdict = match (states.len(), troubled) {
             (0, _) if self.opened.elapsed() < COMPLETE_AT_LAST => {
                 palette.paint(Look::Faint, "looking for streams".to_owned())
             }
@@ -165,24 +163,24 @@ impl Lab {
                 )
             ),
         );
-        if !conditions.is_empty() || !hidden.is_empty() {
+        if !states.is_empty() || !hidden.is_empty() {
             let mut table = Table::new(&COLUMNS);
-            for (condition, verdict) in conditions {
-                table.push(row(condition, *verdict));
+            for (state, verdict) in states {
+                table.push(row(state, *verdict));
             }
             hidden.iter().for_each(|unseen| table.push(hidden_row(unseen)));
             out.push('\n');
             out.push_str(&table.text(palette, room));
         }
-        for (condition, verdict) in conditions {
+        for (state, verdict) in states {
             if let Some(why) = verdict.trouble().and_then(Trouble::explained) {
-                let (name, host) = (condition.info.name(), condition.info.hostname());
+                let (name, host) = (state.info.name(), state.info.hostname());
                 out.push_str(&format!("  {} of {} {why}\n", name, host));
             }
         }
-        for (condition, refusal) in conditions.iter().filter_map(|(one, _)| Some((one, one.refusal?))) {
-            let name = condition.info.name();
-            out.push_str(&format!("  {name} of {}: {}\n", condition.info.hostname(), Explained(refusal)));
+        for (state, refusal) in states.iter().filter_map(|(one, _)| Some((one, one.refusal?))) {
+            let name = state.info.name();
+            out.push_str(&format!("  {name} of {}: {}\n", state.info.hostname(), Explained(refusal)));
         }
         for unseen in &hidden {
             out.push_str(&format!("  {}\n", printable(&unseen.to_string())));
@@ -213,11 +211,11 @@ impl Lab {
         )
     }
 
-    fn json(&self, conditions: &[Judged]) -> Value {
+    fn json(&self, states: &[Judged]) -> Value {
         json!({
             "session": self.config.lab.session_id,
             "seconds": self.opened.elapsed().as_secs_f64(),
-            "streams": conditions.iter().map(|(condition, verdict)| condition_json(condition, *verdict)).collect::<Vec<_>>(),
+            "streams": states.iter().map(|(state, verdict)| state_json(state, *verdict)).collect::<Vec<_>>(),
             "refused": self.hidden.unseen().iter().map(|unseen| json!({
                 "name": unseen.name,
                 "address": unseen.address,
@@ -229,11 +227,11 @@ impl Lab {
     }
 }
 
-/// How a stream is, and what that means.
-type Judged = (Condition, Verdict);
+/// The state of a stream, and what it means.
+type Judged = (StreamState, Verdict);
 
-fn row(condition: &Condition, verdict: Verdict) -> Vec<Cell> {
-    let (info, reading) = (&condition.info, &condition.reading);
+fn row(state: &StreamState, verdict: Verdict) -> Vec<Cell> {
+    let (info, reading) = (&state.info, &state.reading);
     let text = |text: &schwann_proto::wire::xml::Text| Cell::from(text.to_string_lossy());
     let rate = match (reading.rate, info.nominal_rate()) {
         (None, 0.0) => "irregular".to_owned(),
@@ -246,11 +244,11 @@ fn row(condition: &Condition, verdict: Verdict) -> Vec<Cell> {
         count => Cell::looking(Look::Wrong, format!("{count} ({})", thousands(reading.missing))),
     };
     // The error of an offset is half of the round trip at most.
-    let clock = condition.clock.map_or_else(
+    let clock = state.clock.map_or_else(
         || "-".to_owned(),
         |clock| format!("{} ± {}", short_time(clock.offset), short_time(clock.uncertainty / 2.0)),
     );
-    let protection = match (condition.refusal, condition.protection, &condition.peer) {
+    let protection = match (state.refusal, state.protection, &state.peer) {
         (Some(_), _, _) => Cell::looking(Look::Wrong, "refused"),
         (None, Some(Protection::Sealed), Some(peer)) => {
             Cell::looking(Look::Good, format!("sealed, {}", peer.statement.name.as_str()))
@@ -290,8 +288,8 @@ fn hidden_row(unseen: &Unseen) -> Vec<Cell> {
     row
 }
 
-fn condition_json(condition: &Condition, verdict: Verdict) -> Value {
-    let (info, reading) = (&condition.info, &condition.reading);
+fn state_json(state: &StreamState, verdict: Verdict) -> Value {
+    let (info, reading) = (&state.info, &state.reading);
     json!({
         "name": info.name().to_string_lossy(),
         "type": info.stream_type().to_string_lossy(),
@@ -307,16 +305,16 @@ fn condition_json(condition: &Condition, verdict: Verdict) -> Value {
         "lag_p99": reading.lag_p99,
         "gap_count": reading.gap_count,
         "missing": reading.missing,
-        "clock_offset": condition.clock.map(|clock| clock.offset),
-        "clock_uncertainty": condition.clock.map(|clock| clock.uncertainty / 2.0),
-        "sealed": condition.protection.map(|protection| protection == Protection::Sealed),
-        "sender": condition.peer.map(|peer| json!({
+        "clock_offset": state.clock.map(|clock| clock.offset),
+        "clock_uncertainty": state.clock.map(|clock| clock.uncertainty / 2.0),
+        "sealed": state.protection.map(|protection| protection == Protection::Sealed),
+        "sender": state.peer.map(|peer| json!({
             "name": peer.statement.name.as_str(),
             "key": peer.statement.device.fingerprint().to_string(),
             "serial": peer.statement.serial,
         })),
-        "refusal": condition.refusal.map(|refusal| Explained(refusal).to_string()),
-        "connection_breaks": condition.breaks,
+        "refusal": state.refusal.map(|refusal| Explained(refusal).to_string()),
+        "connection_breaks": state.breaks,
         "verdict": verdict.word(),
         "trouble": verdict.trouble().map(|trouble| trouble.to_string()),
         "explanation": verdict.trouble().and_then(Trouble::explained),

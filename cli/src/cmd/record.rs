@@ -12,7 +12,7 @@ use std::time::Instant;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
-use schwann_recorder::{Hidden, Phase, Recorder, Search, Selector, StreamStatus, Verdict, verdicts};
+use schwann_recorder::{Hidden, Phase, Recorder, RecordingStream, Search, Selector, Verdict, verdicts};
 use view::{Scene, View};
 
 /// Record live streams to an XDF file, until Ctrl-C.
@@ -106,7 +106,7 @@ fn scene(arguments: &Arguments, search: &Search, hidden: &Hidden, recorder: &Rec
 fn finish(arguments: &Arguments, recorder: Recorder, last: Scene, path: PathBuf, view: &mut View) -> Outcome {
     let lost = arguments.require.iter().any(|selector| {
         let is_there =
-            |stream: &StreamStatus| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
+            |stream: &RecordingStream| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
         !last.streams.iter().any(is_there)
     });
     let (summary, streams) = recorder.finish().map_err(|failure| {
@@ -117,7 +117,7 @@ fn finish(arguments: &Arguments, recorder: Recorder, last: Scene, path: PathBuf,
     })?;
     let last = Scene { streams, ..last };
     view.conclude(&last, &path, summary.file_bytes, lost)?;
-    let is_whole = |(stream, verdict): (&StreamStatus, &Verdict)| {
+    let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
         // A sender that ended before its recording is in the events of the file, and no fault.
         let is_in_trouble = stream.phase == Phase::Recording && verdict.trouble().is_some();
         let was_recorded = match stream.phase {

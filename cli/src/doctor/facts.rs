@@ -287,7 +287,7 @@ fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Context>) -> Stream
     let (round_trip, refusal) = round_trip(info, config);
     let trouble = probe.filter(|_| data == Knock::Open && refusal.is_none()).and_then(|probe| {
         thread::sleep(MEASURE_TIME.saturating_sub(began.elapsed()));
-        match probe.condition().verdict(false) {
+        match probe.state().verdict(false) {
             Verdict::Trouble(trouble) => Some(trouble),
             Verdict::Well | Verdict::Waiting | Verdict::Early => None,
         }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use schwann::Context;
 use schwann::inlet::Protection;
 use schwann_dash::Dashboard;
-use schwann_recorder::{Phase, Reading, StreamStatus};
+use schwann_recorder::{Phase, Reading, RecordingStream};
 use schwann_xdf::Health;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(super) struct Verdict {
     /// Where the recording is.
     pub(super) path: PathBuf,
     /// The EEG and the markers at the end.
-    pub(super) streams: Vec<StreamStatus>,
+    pub(super) streams: Vec<RecordingStream>,
 }
 
 impl Verdict {
@@ -74,7 +74,7 @@ impl View {
     /// Shows where things stand; where nothing can be repainted, a line every two seconds.
     pub(super) fn show(
         &mut self,
-        streams: &[StreamStatus],
+        streams: &[RecordingStream],
         tallies: &[Tally],
         path: &Path,
         health: &Health,
@@ -130,7 +130,7 @@ impl View {
         self.screen.paint(&text)
     }
 
-    fn page(&self, streams: &[StreamStatus], tallies: &[Tally], path: &Path, health: &Health) -> String {
+    fn page(&self, streams: &[RecordingStream], tallies: &[Tally], path: &Path, health: &Health) -> String {
         let mut out = format!(
             "{}  {CHANNEL_COUNT} channels of EEG at {RATE} Hz, and markers, from another process   {}{}\n\n",
             self.palette.paint(Look::Strong, "schwann demo"),

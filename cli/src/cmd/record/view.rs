@@ -4,7 +4,7 @@ use std::io::{self, Stdout, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use schwann_recorder::{Phase, StreamStatus, Trouble, Unmatched, Unseen, Verdict};
+use schwann_recorder::{Phase, RecordingStream, Trouble, Unmatched, Unseen, Verdict};
 use schwann_xdf::Health;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::terminal::{
 
 /// What there is to show.
 pub(super) struct Scene {
-    pub(super) streams: Vec<StreamStatus>,
+    pub(super) streams: Vec<RecordingStream>,
     /// How each of the streams is.
     pub(super) verdicts: Vec<Verdict>,
     /// Queries that have found nothing.
@@ -159,7 +159,7 @@ fn unmatched_row(unmatched: &Unmatched) -> Vec<Cell> {
     row
 }
 
-fn row(stream: &StreamStatus, verdict: Verdict) -> Vec<Cell> {
+fn row(stream: &RecordingStream, verdict: Verdict) -> Vec<Cell> {
     let (info, reading) = (&stream.info, &stream.reading);
     let rate = match (reading.rate, info.nominal_rate()) {
         (None, _) => "-".to_owned(),
@@ -187,7 +187,7 @@ fn row(stream: &StreamStatus, verdict: Verdict) -> Vec<Cell> {
     ]
 }
 
-fn state(stream: &StreamStatus, verdict: Verdict) -> Cell {
+fn state(stream: &RecordingStream, verdict: Verdict) -> Cell {
     if stream.unrecorded > 0 {
         return Cell::looking(Look::Wrong, format!("{} NOT RECORDED", thousands(stream.unrecorded)));
     }
