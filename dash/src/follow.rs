@@ -19,13 +19,34 @@ use super::{batch::Batch, monitor::Monitor};
 pub(super) struct Follower {
     pub(super) inlet: Inlet,
     ending: AtomicBool,
+    /// Given back after the inlet, whose end waits for its thread: fields end in this order.
+    _seat: Seat,
+}
+
+/// How many followers there are, also those that were told to end and still have threads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seats(Arc<()>);
+
+/// Counts as one follower for as long as it lives.
+#[derive(Debug)]
+struct Seat(#[expect(dead_code, reason = "it counts by being there")] Arc<()>);
+
+impl Seats {
+    /// How many are taken.
+    pub(super) fn taken(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+
+    fn take(&self) -> Seat {
+        Seat(Arc::clone(&self.0))
+    }
 }
 
 impl Follower {
     /// Prepares to receive; nothing is sent yet.
     ///
     /// - Errors: it cannot be received, or the system refuses a thread.
-    pub(super) fn new(info: &StreamInfo, context: &Arc<Context>) -> Result<Arc<Self>, Error> {
+    pub(super) fn new(info: &StreamInfo, context: &Arc<Context>, seats: &Seats) -> Result<Arc<Self>, Error> {
         let options = InletOptions {
             buffer_length: buffer_seconds(info),
             // The lab searches for all rows at once; an inlet's own search would hold a port of the service range.
@@ -33,7 +54,7 @@ impl Follower {
             ..InletOptions::default()
         };
         let inlet = Inlet::in_context(info, &options, Arc::clone(context))?;
-        Ok(Arc::new(Self { inlet, ending: AtomicBool::new(false) }))
+        Ok(Arc::new(Self { inlet, ending: AtomicBool::new(false), _seat: seats.take() }))
     }
 
     /// Begins to receive for `monitor`.

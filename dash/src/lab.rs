@@ -14,7 +14,7 @@ use schwann::{
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
-use super::{marker::Markers, monitor::Monitor, reading::Health};
+use super::{follow::Seats, marker::Markers, monitor::Monitor, reading::Health};
 
 /// The streams that were seen since the start.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ struct Inside {
     context: Arc<Context>,
     rows: Mutex<Rows>,
     markers: Arc<Markers>,
+    seats: Seats,
     stopping: AtomicBool,
 }
 
@@ -50,6 +51,7 @@ impl Lab {
             context: Arc::clone(context),
             rows: Mutex::default(),
             markers: Arc::default(),
+            seats: Seats::default(),
             stopping: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&inside);
@@ -119,18 +121,25 @@ impl Inside {
                 match place(uid, info, &rows, &seen, &found) {
                     Place::New => self.add(info),
                     // One that cannot be received, such as one of a later protocol, is tried again.
-                    Place::Row(row) => drop(row.follow(info, &self.context)),
-                    Place::Known => {}
+                    Place::Row(row) if self.may_follow(row, &rows) => {
+                        let _tried_again = row.follow(info, &self.context, &self.seats);
+                    }
+                    Place::Row(_) | Place::Known => {}
                 }
             }
             thread::sleep(LOOK);
         }
     }
 
+    /// Whether a row may be followed once more: streams that have answered before do not wait for made-up ones.
+    fn may_follow(&self, row: &Monitor, rows: &[Row]) -> bool {
+        row.unanswered().is_none() || has_seat(rows.iter().map(|row| &row.monitor), &self.seats)
+    }
+
     /// Follows a stream in a row of its own; where there is no room, in that of the one that has been gone longest.
     fn add(&self, info: &StreamInfo) {
         let mut rows = self.lock();
-        if !make_room(&mut rows.monitors) {
+        if !make_room(&mut rows.monitors, &self.seats) {
             return;
         }
         if rows.monitors.len() >= MAX_ROWS {
@@ -140,7 +149,7 @@ impl Inside {
         }
         let monitor = Arc::new(Monitor::new(rows.next_id, info, Arc::clone(&self.markers)));
         // A stream that cannot be received, such as one of a later protocol, is tried again with the next look.
-        if monitor.follow(info, &self.context).is_ok() {
+        if monitor.follow(info, &self.context, &self.seats).is_ok() {
             rows.next_id += 1;
             rows.monitors.push(monitor);
         }
@@ -151,18 +160,25 @@ impl Inside {
     }
 }
 
-/// Says whether one more stream may be followed that has not answered yet. The oldest of them gives way once it has had its
-/// time: any computer may announce thousands of streams, and each takes threads and a socket.
-fn make_room(monitors: &mut Vec<Arc<Monitor>>) -> bool {
+/// Whether one more stream may be followed that has not answered yet. Any computer may announce thousands of streams, and
+/// each takes threads and a socket, until it has ended and not only until it was told to.
+fn has_seat<'a>(monitors: impl Iterator<Item = &'a Arc<Monitor>>, seats: &Seats) -> bool {
+    let answered = monitors.filter(|row| row.is_answered()).count();
+    seats.taken().saturating_sub(answered) < UNANSWERED_MOST
+}
+
+/// Says whether there is room for one more stream that has not answered yet. If not, the oldest of them gives way once it
+/// has had its time.
+fn make_room(monitors: &mut Vec<Arc<Monitor>>, seats: &Seats) -> bool {
     let unanswered = monitors.iter().enumerate().filter_map(|(at, row)| Some((at, row.unanswered()?)));
     let unanswered: Vec<_> = unanswered.collect();
-    if unanswered.len() < UNANSWERED_MOST {
+    if unanswered.len() < UNANSWERED_MOST && has_seat(monitors.iter(), seats) {
         return true;
     }
     let longest = unanswered.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
     let Some((at, _)) = longest.filter(|(_, seconds)| *seconds >= GIVES_WAY_SECONDS) else { return false };
     monitors.remove(at).stop();
-    true
+    has_seat(monitors.iter(), seats)
 }
 
 /// A row with what is compared.
@@ -243,11 +259,11 @@ fn query(sessions: &[String]) -> String {
 }
 
 const LOOK: Duration = Duration::from_millis(200);
-/// Rows at most.
 /// Streams of a lab answer within some milliseconds.
 const GIVES_WAY_SECONDS: f64 = 2.0;
+/// Rows at most.
 const MAX_ROWS: usize = 200;
-/// Streams that are followed and have not answered yet.
+/// Streams that are followed and have not answered yet, with those that are ending.
 const UNANSWERED_MOST: usize = 64;
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use schwann_recorder::{Gap, Reach, Trouble, Verdict, judge};
 use super::{
     batch::Batch,
     decimate::{self, Column, Decimator, Selection},
-    follow::Follower,
+    follow::{Follower, Seats},
     gauge::{Continuity, Gauge},
     history::History,
     labels::{Labels, labels},
@@ -115,8 +115,13 @@ impl Monitor {
     /// Receives the stream from where `info` says that it is now, in place of what was received before.
     ///
     /// - Errors: it cannot be received, or the system refuses a thread.
-    pub(super) fn follow(self: &Arc<Self>, info: &StreamInfo, context: &Arc<Context>) -> Result<(), Error> {
-        let follower = Follower::new(info, context)?;
+    pub(super) fn follow(
+        self: &Arc<Self>,
+        info: &StreamInfo,
+        context: &Arc<Context>,
+        seats: &Seats,
+    ) -> Result<(), Error> {
+        let follower = Follower::new(info, context, seats)?;
         let before = {
             let mut state = self.lock();
             (state.info, state.clock) = (info.clone(), None);
@@ -204,6 +209,12 @@ impl Monitor {
         let (now, state) = (local_clock(), self.lock());
         let last = state.gauge.last_arrival().unwrap_or(state.since).max(state.found);
         state.follower.is_some() && now - last > FORSAKEN_SECONDS
+    }
+
+    /// Whether its sender has answered, and it is still received.
+    pub(super) fn is_answered(&self) -> bool {
+        let state = self.lock();
+        state.has_answered && state.follower.is_some()
     }
 
     /// For how many seconds it has been there without an answer of its sender, if there never was one.

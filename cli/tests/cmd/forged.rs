@@ -164,8 +164,8 @@ fn a_dashboard_spends_few_threads_on_thousands_of_made_up_streams() {
         thread::yield_now();
     }
     dash.kill().and_then(|()| dash.wait()).expect("a child");
-    // At most 64 streams, three threads each, and on a busy machine as many that are still ending.
-    assert!(most < 2 * 3 * 64, "{most} threads");
+    // At most 64 streams that have not answered, with those that are ending: two threads each.
+    assert!(most < 200, "{most} threads");
 }
 
 #[test]
