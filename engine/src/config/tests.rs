@@ -10,6 +10,31 @@ fn error(text: &str) -> String {
     Config::parse(text).expect_err("the text is wrong").to_string()
 }
 
+/// `checks/39-guide.sh` compares the names.
+#[test]
+fn the_guide_tells_every_default() {
+    let page = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../docs/guide/src/reference/configuration.md"
+    ));
+    let (page, defaults, mut section) = (page.expect("the page"), Config::default(), "");
+    let mut count = 0;
+    for line in page.lines() {
+        if let Some(title) = line.strip_prefix("## `[") {
+            section = title.trim_end_matches("]`");
+        }
+        let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let &[_, key, default, _, _] = cells.as_slice() else { continue };
+        if line.starts_with("| `") && section != "security" && !default.is_empty() {
+            let text = format!("[{section}]\n{key}={default}\n");
+            let told = Config { raw: defaults.raw.clone(), ..config(&text) };
+            assert_eq!(told, defaults, "{text}");
+            count += 1;
+        }
+    }
+    assert!(count > 35, "{count} rows");
+}
+
 #[test]
 fn the_defaults_are_those_of_the_reference() {
     let config = Config::default();
