@@ -8,7 +8,7 @@ import subprocess
 TABLES = {
     # Page: what is in the code (files, pattern).
     "reference/exit-codes.md": (("cli/src/exit.rs", "cli/src/stop.rs"), r"^ +\w+ = (\d+),$|^const (?:FAILED|INTERRUPTED): \w+ = (\d+);"),
-    "reference/errors.md#functions": (("capi/include/lsl/types.h",), r"\b(lsl_\w+_error)\b = "),
+    "reference/errors.md#functions": (("capi/include/lsl/common.h",), r"^\s*(lsl_\w+_error)\s*= "),
     "reference/errors.md#refusals": (("session/src/refusal.rs",), r'^ +Self::\w+ => "([^"]+)",'),
     "reference/errors.md#findings": (("cli/src/doctor",), r'(?:Weight::\w+|weight),\s*"([a-z-]+)"|\("([a-z-]+)", Weight::'),
 }
@@ -74,7 +74,7 @@ def settings(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
 
 
 def variables(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
-    code = source(root, "engine/src", "cli/src", "session/src", "capi/src")
+    code = source(root, "engine/src", "cli/src", "dash/src", "recorder/src", "session/src", "capi/src")
     written = first_column((pages / "reference/environment.md").read_text())
     literals = set(re.findall(r'"([A-Z][A-Z_]+)"', code))
     return differences("reference/environment.md", written, found(VARIABLE, code) - OF_TESTS | written & literals)
