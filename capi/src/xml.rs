@@ -36,14 +36,14 @@ impl Nodes {
 }
 
 /// A node and the tree that it is in.
-struct Place<'a> {
+struct TreeElement<'a> {
     info: *mut Info,
     document: &'a Document,
     nodes: &'a Nodes,
     id: NodeId,
 }
 
-impl Place<'_> {
+impl TreeElement<'_> {
     /// What a pointer stands for; nothing for null and for nodes that were removed.
     ///
     /// # Safety
@@ -94,7 +94,7 @@ unsafe fn add(node: *mut Node, place: impl FnOnce(&mut Document, NodeId) -> Opti
     // SAFETY: as the caller promises.
     let added = unsafe { change(node, None, place) };
     // SAFETY: as the caller promises.
-    let Some(place) = (unsafe { Place::of(node) }) else { return ptr::null_mut() };
+    let Some(place) = (unsafe { TreeElement::of(node) }) else { return ptr::null_mut() };
     place.handle(added)
 }
 
@@ -113,7 +113,7 @@ macro_rules! walks {
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name(node: *mut Node) -> *mut Node {
                 // SAFETY: as this function's own contract.
-                let Some(place) = (unsafe { Place::of(node) }) else { return ptr::null_mut() };
+                let Some(place) = (unsafe { TreeElement::of(node) }) else { return ptr::null_mut() };
                 guard(ptr::null_mut(), || place.handle(place.document.$walk(place.id)))
             }
         )*
@@ -126,7 +126,7 @@ macro_rules! walks {
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $named(node: *mut Node, name: *const c_char) -> *mut Node {
                 // SAFETY: as this function's own contract.
-                let Some(place) = (unsafe { Place::of(node) }) else { return ptr::null_mut() };
+                let Some(place) = (unsafe { TreeElement::of(node) }) else { return ptr::null_mut() };
                 // SAFETY: as this function's own contract.
                 let Some(name) = (unsafe { strings::bytes(name) }) else { return ptr::null_mut() };
                 guard(ptr::null_mut(), || place.handle(place.document.$named_walk(place.id, name)))
@@ -163,7 +163,7 @@ walks! {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_empty(node: *mut Node) -> i32 {
     // SAFETY: as this function's own contract.
-    i32::from(unsafe { Place::of(node) }.is_none())
+    i32::from(unsafe { TreeElement::of(node) }.is_none())
 }
 
 /// Whether the node is not an element.
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn lsl_empty(node: *mut Node) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_is_text(node: *mut Node) -> i32 {
     // SAFETY: as this function's own contract.
-    let place = unsafe { Place::of(node) };
+    let place = unsafe { TreeElement::of(node) };
     i32::from(place.is_none_or(|place| place.document.is_text(place.id)))
 }
 
@@ -189,7 +189,7 @@ macro_rules! texts {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(node: *mut Node) -> *const c_char {
             // SAFETY: as this function's own contract.
-            let Some(place) = (unsafe { Place::of(node) }) else { return EMPTY.as_ptr() };
+            let Some(place) = (unsafe { TreeElement::of(node) }) else { return EMPTY.as_ptr() };
             guard(EMPTY.as_ptr(), || place.document.$text(place.id).as_c_str().as_ptr())
         }
     )*};
@@ -212,7 +212,7 @@ texts! {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_child_value_n(node: *mut Node, name: *const c_char) -> *const c_char {
     // SAFETY: as this function's own contract.
-    let Some(place) = (unsafe { Place::of(node) }) else { return EMPTY.as_ptr() };
+    let Some(place) = (unsafe { TreeElement::of(node) }) else { return EMPTY.as_ptr() };
     // SAFETY: as this function's own contract.
     let Some(name) = (unsafe { strings::bytes(name) }) else { return EMPTY.as_ptr() };
     guard(EMPTY.as_ptr(), || place.document.child_value_named(place.id, name).as_c_str().as_ptr())
@@ -352,7 +352,7 @@ pub unsafe extern "C" fn lsl_prepend_child(node: *mut Node, name: *const c_char)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_append_copy(node: *mut Node, original: *mut Node) -> *mut Node {
     // SAFETY: as this function's own contract.
-    let Some(fragment) = (unsafe { Place::of(original) }) else { return ptr::null_mut() };
+    let Some(fragment) = (unsafe { TreeElement::of(original) }) else { return ptr::null_mut() };
     guard(ptr::null_mut(), || {
         let fragment = fragment.document.copy_of(fragment.id);
         // SAFETY: as this function's own contract.
@@ -368,7 +368,7 @@ pub unsafe extern "C" fn lsl_append_copy(node: *mut Node, original: *mut Node) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_prepend_copy(node: *mut Node, original: *mut Node) -> *mut Node {
     // SAFETY: as this function's own contract.
-    let Some(fragment) = (unsafe { Place::of(original) }) else { return ptr::null_mut() };
+    let Some(fragment) = (unsafe { TreeElement::of(original) }) else { return ptr::null_mut() };
     guard(ptr::null_mut(), || {
         let fragment = fragment.document.copy_of(fragment.id);
         // SAFETY: as this function's own contract.

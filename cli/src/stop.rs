@@ -1,5 +1,6 @@
 //! Ends a command in an orderly way: at Ctrl-C, or when the system ends it.
 
+use core::time::Duration;
 use std::process;
 use std::sync::Arc;
 
@@ -21,5 +22,13 @@ pub(crate) fn on_signals() -> Result<Arc<Stop>, Problem> {
     Ok(stop)
 }
 
+/// A time that a person gave in seconds; what is too long for a clock, or no number, is a year.
+pub(crate) fn seconds_or_forever(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR)
+}
+
+/// Fast streams are sent this often, in seconds: as often as a person can notice, and no more.
+pub(crate) const SHORTEST_WAIT: f64 = 0.5e-3;
+const A_YEAR: Duration = Duration::from_secs(31_536_000);
 /// What shells expect of a program that was interrupted.
 const INTERRUPTED: i32 = 130;

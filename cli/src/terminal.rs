@@ -15,21 +15,21 @@ pub(crate) use schwann_recorder::words::{plural, thousands};
 /// Text that replaces itself on a terminal, and is printed once per call elsewhere.
 pub(crate) struct Screen<W> {
     out: W,
-    place: Place,
+    destination: Destination,
     /// Lines painted last, which the next paint replaces.
     painted: usize,
 }
 
 /// Where the text goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     /// To a person's terminal.
     Terminal,
     /// To a file or another program.
     Elsewhere,
 }
 
-impl Place {
+impl Destination {
     /// Says where `out` leads.
     pub(crate) fn of(out: &impl IsTerminal) -> Self {
         if out.is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb") {
@@ -43,18 +43,18 @@ impl Place {
 impl<W: Write + IsTerminal> Screen<W> {
     /// Paints on `out`.
     pub(crate) fn new(out: W) -> Self {
-        let place = Place::of(&out);
-        Self { out, place, painted: 0 }
+        let destination = Destination::of(&out);
+        Self { out, destination, painted: 0 }
     }
 
     /// Where it paints.
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn destination(&self) -> Destination {
+        self.destination
     }
 
     /// Replaces what was painted before by `text`.
     pub(crate) fn paint(&mut self, text: &str) -> io::Result<()> {
-        if self.place == Place::Elsewhere {
+        if self.destination == Destination::Elsewhere {
             self.out.write_all(text.as_bytes())?;
             return self.out.flush();
         }
@@ -76,7 +76,7 @@ impl<W: Write + IsTerminal> Screen<W> {
 
     /// How many characters a line may have; none where there is no terminal.
     pub(crate) fn width(&self) -> Option<usize> {
-        let size = (self.place == Place::Terminal).then(terminal_size::terminal_size).flatten();
+        let size = (self.destination == Destination::Terminal).then(terminal_size::terminal_size).flatten();
         size.map(|(width, _)| usize::from(width.0))
     }
 
@@ -129,9 +129,9 @@ pub(crate) enum Palette {
 
 impl Palette {
     /// Chooses for output to `place`. `NO_COLOR` is respected (no-color.org).
-    pub(crate) fn of(place: Place) -> Self {
+    pub(crate) fn of(destination: Destination) -> Self {
         let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        if place == Place::Terminal && !unwanted { Self::Coloured } else { Self::Plain }
+        if destination == Destination::Terminal && !unwanted { Self::Coloured } else { Self::Plain }
     }
 
     /// Gives `text` a look.

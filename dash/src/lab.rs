@@ -119,12 +119,12 @@ impl Inside {
             }
             for (uid, info) in &found {
                 match place(uid, info, &rows, &seen, &found) {
-                    Place::New => self.add(info),
+                    RowMatch::New => self.add(info),
                     // One that cannot be received, such as one of a later protocol, is tried again.
-                    Place::Row(row) if self.may_follow(row, &rows) => {
+                    RowMatch::Row(row) if self.may_follow(row, &rows) => {
                         let _tried_again = row.follow(info, &self.context, &self.seats);
                     }
-                    Place::Row(_) | Place::Known => {}
+                    RowMatch::Row(_) | RowMatch::Known => {}
                 }
             }
             thread::sleep(LOOK);
@@ -205,7 +205,7 @@ impl Row {
 }
 
 /// Where a stream that was found belongs.
-enum Place<'a> {
+enum RowMatch<'a> {
     New,
     /// It is the stream of this row, back or tried once more.
     Row(&'a Arc<Monitor>),
@@ -219,15 +219,15 @@ fn place<'a>(
     rows: &'a [Row],
     seen: &[String],
     found: &[(String, StreamInfo)],
-) -> Place<'a> {
+) -> RowMatch<'a> {
     if let Some(row) = rows.iter().find(|row| row.uid == uid) {
-        return if row.monitor.is_due() { Place::Row(&row.monitor) } else { Place::Known };
+        return if row.monitor.is_due() { RowMatch::Row(&row.monitor) } else { RowMatch::Known };
     }
     if seen.iter().any(|seen| seen == uid) {
-        return Place::Known;
+        return RowMatch::Known;
     }
     let before = rows.iter().find(|row| is_same(info, &row.info) && row.is_vacant(found));
-    before.map_or(Place::New, |row| Place::Row(&row.monitor))
+    before.map_or(RowMatch::New, |row| RowMatch::Row(&row.monitor))
 }
 
 fn is_found(found: &[(String, StreamInfo)], uid: &str) -> bool {

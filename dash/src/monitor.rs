@@ -34,7 +34,7 @@ pub(super) struct Monitor {
     nominal_rate: f64,
     kind: Kind,
     markers: Arc<Markers>,
-    state: Mutex<State>,
+    state: Mutex<MonitorState>,
 }
 
 /// What is drawn of a stream.
@@ -48,7 +48,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-struct State {
+struct MonitorState {
     info: StreamInfo,
     /// What receives it now.
     follower: Option<Arc<Follower>>,
@@ -89,7 +89,7 @@ impl Monitor {
         let (format, rate) = (info.channel_format(), info.nominal_rate());
         let sample_len = format.value_size().unwrap_or(0) * info.channel_count() as usize;
         let now = local_clock();
-        let state = State {
+        let state = MonitorState {
             info: info.clone(),
             follower: None,
             link: Link::New,
@@ -347,12 +347,12 @@ impl Monitor {
         self.markers.add(Marker { stream: self.id, time: local_clock(), text });
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MonitorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl MonitorState {
     fn verdict(&self, now: f64) -> Verdict {
         let reach = match self.link {
             Link::New => Reach::Connecting,

@@ -25,13 +25,13 @@ use super::{
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub(super) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<Service>,
     address: SocketAddr,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct Service {
     guard: Guard,
     lab: Lab,
     connections: AtomicUsize,
@@ -46,7 +46,7 @@ impl Server {
         let address = listener.local_addr()?;
         let guard = Guard::new(address).map_err(io::Error::other)?;
         let (connections, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Shared { guard, lab, connections, stopping });
+        let shared = Arc::new(Service { guard, lab, connections, stopping });
         let for_thread = Arc::clone(&shared);
         let run = move || for_thread.accept(&listener);
         let thread = thread::Builder::new().name("dash-server".to_owned()).spawn(run)?;
@@ -78,7 +78,7 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
+impl Service {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         while !self.stopping.load(Ordering::Relaxed) {
             let Ok((stream, _)) = listener.accept() else {

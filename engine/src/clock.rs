@@ -55,7 +55,7 @@ pub struct Estimate {
 /// Every method may be called from any thread.
 #[derive(Debug)]
 pub(crate) struct ClockOffset {
-    shared: Arc<Shared>,
+    shared: Arc<SharedMeasurement>,
 }
 
 impl ClockOffset {
@@ -63,14 +63,14 @@ impl ClockOffset {
     pub(crate) fn new(config: &Config) -> Self {
         // The standard library's hash keys are random, which is all that is needed here.
         let seed = RandomState::new().build_hasher().finish() as u32;
-        let state = State {
+        let state = Measurement {
             estimator: ClockEstimator::new(settings(&config.tuning), seed),
             endpoint: None,
             secrecy: Secrecy::Plain,
             end: End::None,
             worker: None,
         };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }) }
+        Self { shared: Arc::new(SharedMeasurement { state: Mutex::new(state), changed: Condvar::new() }) }
     }
 
     /// Says where the outlet's time service is; `None` while that is unknown. Earlier measurements are
@@ -163,7 +163,7 @@ impl ClockOffset {
     }
 
     /// Changes the state and wakes all waiting threads to look at it.
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut Measurement)) {
         let waker = {
             let mut state = self.shared.lock();
             change(&mut state);
@@ -195,14 +195,14 @@ impl From<ClockEstimate> for Estimate {
 
 /// What the asking threads and the measuring one have in common.
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedMeasurement {
+    state: Mutex<Measurement>,
     /// Notified when there is an estimate, and when there will be none.
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct Measurement {
     estimator: ClockEstimator,
     endpoint: Option<SocketAddr>,
     secrecy: Secrecy,
@@ -244,7 +244,7 @@ struct Worker {
     thread: JoinHandle<()>,
 }
 
-impl State {
+impl Measurement {
     /// What a datagram says; nothing if it is not as it should be.
     fn open<'a>(&mut self, datagram: &'a mut [u8]) -> Option<&'a [u8]> {
         match &mut self.secrecy {
@@ -258,13 +258,17 @@ impl State {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedMeasurement {
+    fn lock(&self) -> MutexGuard<'_, Measurement> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until something has changed, for `left` at most.
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, left: Option<Duration>) -> MutexGuard<'a, State> {
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, Measurement>,
+        left: Option<Duration>,
+    ) -> MutexGuard<'a, Measurement> {
         match left {
             None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
@@ -273,7 +277,7 @@ impl Shared {
 }
 
 impl Worker {
-    fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+    fn start(shared: &Arc<SharedMeasurement>) -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let prober =
@@ -290,7 +294,7 @@ impl Worker {
 /// The measuring thread's own things.
 #[derive(Debug)]
 struct Prober {
-    shared: Arc<Shared>,
+    shared: Arc<SharedMeasurement>,
     /// The socket and the outlet that it was opened for.
     socket: Option<(UdpSocket, SocketAddr)>,
     datagram: Vec<u8>,

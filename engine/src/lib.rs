@@ -46,7 +46,7 @@ mod lately;
 pub mod log;
 mod net;
 pub mod outlet;
-mod place;
+mod peer_address;
 mod process;
 pub mod resolver;
 pub mod security;

@@ -77,12 +77,12 @@ struct Inlet {
     stream: Stream,
     received: Vec<u8>,
     layout: Option<Layout>,
-    state: State,
+    state: InletState,
     /// Samples in data protocol 1.10.
     samples: Vec<u8>,
 }
 
-enum State {
+enum InletState {
     Response,
     Header,
     Pattern(DataProtocol),
@@ -91,7 +91,8 @@ enum State {
 
 impl Inlet {
     fn new(stream: Stream) -> Self {
-        let state = if stream.version == PROTOCOL_VERSION { State::Response } else { State::Header };
+        let state =
+            if stream.version == PROTOCOL_VERSION { InletState::Response } else { InletState::Header };
         Self { stream, received: Vec::new(), layout: None, state, samples: Vec::new() }
     }
 
@@ -107,37 +108,37 @@ impl Inlet {
         let Stream { format, channel_count, .. } = self.stream;
         let archive = Archive::new(format, channel_count);
         match self.state {
-            State::Response => {
+            InletState::Response => {
                 let expected = Expected { version: PROTOCOL_VERSION, uid: UID, format };
                 let response = ResponseReader::new(expected).read(&self.received).unwrap()?;
                 self.layout = Some(response.layout(format, channel_count));
                 self.state = match response.data_protocol {
-                    DataProtocol::Plain => State::Pattern(DataProtocol::Plain),
-                    DataProtocol::Archive => State::Header,
+                    DataProtocol::Plain => InletState::Pattern(DataProtocol::Plain),
+                    DataProtocol::Archive => InletState::Header,
                 };
                 Some(response.len)
             }
-            State::Header => {
+            InletState::Header => {
                 let header = Archive::decode_header(&self.received).unwrap()?;
                 assert_eq!(header.shortinfo, b"<info />");
                 let len = header.len;
                 self.layout = Some(archive.plain_layout());
-                self.state = State::Pattern(DataProtocol::Archive);
+                self.state = InletState::Pattern(DataProtocol::Archive);
                 Some(len)
             }
-            State::Pattern(protocol) => {
+            InletState::Pattern(protocol) => {
                 let verified = match protocol {
                     DataProtocol::Plain => test_pattern::verify(&self.layout?, &self.received),
                     DataProtocol::Archive => test_pattern::verify_archive(&archive, &self.received),
                 };
                 let len = verified.unwrap()?;
-                self.state = State::Samples(protocol);
+                self.state = InletState::Samples(protocol);
                 Some(len)
             }
-            State::Samples(DataProtocol::Archive) => {
+            InletState::Samples(DataProtocol::Archive) => {
                 archive.decode(&self.received, &mut self.samples).unwrap()
             }
-            State::Samples(DataProtocol::Plain) => {
+            InletState::Samples(DataProtocol::Plain) => {
                 let Extent { bytes, .. } = self.layout?.count(&self.received, usize::MAX).unwrap();
                 self.samples.extend_from_slice(&self.received[..bytes]);
                 (bytes > 0).then_some(bytes)

@@ -199,7 +199,7 @@ pub(super) fn pause(nominal_rate: f64) -> Duration {
 }
 
 /// Longest wait of a receiving thread before it looks whether to stop, in seconds.
-pub(super) const PATIENCE: f64 = 0.1;
+pub(super) const PULL_SECONDS: f64 = 0.1;
 /// Streams up to this rate, in Hz, are pulled as samples come; faster ones every [`BATCH`], because a
 /// system call per sample would cost more than it tells.
 const EAGER_UP_TO: f64 = 1000.0;

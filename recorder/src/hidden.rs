@@ -18,18 +18,18 @@ use super::stop::Stop;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
 pub struct Hidden {
-    shared: Arc<Shared>,
+    shared: Arc<Watch>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct Watch {
     stop: Stop,
-    state: Mutex<State>,
+    state: Mutex<Sightings>,
 }
 
 #[derive(Default)]
-struct State {
+struct Sightings {
     refused: BTreeMap<SocketAddr, Refusal>,
     /// Outlets that let us in and that no search had found, by UID.
     silent: BTreeMap<String, Silent>,
@@ -92,7 +92,7 @@ pub struct Elsewhere {
 impl Hidden {
     /// Begins to look.
     pub fn look(context: Arc<Context>) -> Self {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<Watch>::default();
         let looking = Arc::clone(&shared);
         let thread = thread::Builder::new().name("hidden".to_owned()).spawn(move || looking.run(&context));
         Self { shared, thread: thread.ok() }
@@ -159,8 +159,8 @@ impl Drop for Hidden {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl Watch {
+    fn lock(&self) -> MutexGuard<'_, Sightings> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -190,7 +190,7 @@ impl Shared {
         if self.stop.is_raised() || self.lock().known.contains(&address.port()) {
             return;
         }
-        let outcome = knock(context, address, PATIENCE);
+        let outcome = knock(context, address, KNOCK_TIMEOUT);
         let mut state = self.lock();
         if let Knocked::Refused(refusal) = outcome {
             state.refused.insert(address, refusal);
@@ -218,7 +218,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl Sightings {
     /// An outlet has an address for each version of IP, and counts once in a round.
     fn note_silent(&mut self, uid: String, info: &StreamInfo, address: SocketAddr) {
         let round = self.round;
@@ -272,4 +272,4 @@ const FIRST_LOOK: Duration = Duration::from_millis(700);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Streams that are told of at most.
 const MOST: usize = 64;
-const PATIENCE: Duration = Duration::from_millis(300);
+const KNOCK_TIMEOUT: Duration = Duration::from_millis(300);

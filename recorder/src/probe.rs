@@ -9,13 +9,13 @@ use schwann::inlet::{InletOptions, Protection, StreamEvent};
 use schwann::security::{PeerIdentity, Refusal};
 use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 
-use super::chunk::{Chunk, PATIENCE, pause};
+use super::chunk::{Chunk, PULL_SECONDS, pause};
 use super::meter::{Meter, Reading};
 use super::verdict::{Evidence, Reach, Verdict, judge};
 
 /// A stream that is being looked at, until this is dropped.
 pub struct Probe {
-    shared: Arc<Shared>,
+    shared: Arc<ProbedInlet>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -57,14 +57,14 @@ impl Probe {
     /// - Errors: [`Error`] of the inlet, or no thread.
     pub fn start(info: &StreamInfo, context: Arc<Context>) -> Result<Self, Error> {
         let inlet = Inlet::in_context(info, &InletOptions::default(), context)?;
-        let state = State {
+        let state = ProbeState {
             reach: Reach::Connecting,
             since: local_clock(),
             meter: Meter::new(info.nominal_rate()),
             breaks: 0,
             has_answered: false,
         };
-        let shared = Arc::new(Shared { inlet, state: Mutex::new(state), end: AtomicBool::new(false) });
+        let shared = Arc::new(ProbedInlet { inlet, state: Mutex::new(state), end: AtomicBool::new(false) });
         let pulling = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name(format!("look at {}", info.name()))
@@ -127,13 +127,13 @@ impl Drop for Probe {
     }
 }
 
-struct Shared {
+struct ProbedInlet {
     inlet: Inlet,
-    state: Mutex<State>,
+    state: Mutex<ProbeState>,
     end: AtomicBool,
 }
 
-struct State {
+struct ProbeState {
     reach: Reach,
     since: f64,
     meter: Meter,
@@ -141,7 +141,7 @@ struct State {
     has_answered: bool,
 }
 
-impl Shared {
+impl ProbedInlet {
     fn pull(&self) {
         let Some(mut chunk) = self.open() else { return };
         let info = self.inlet.info();
@@ -149,7 +149,7 @@ impl Shared {
         // Everybody wants to know the clock; the first question starts the measurement, in a thread of its own.
         let _not_known_yet = self.inlet.clock_offset(0.0);
         while !self.end.load(Ordering::Relaxed) {
-            let pulled = chunk.pull(&self.inlet, PATIENCE);
+            let pulled = chunk.pull(&self.inlet, PULL_SECONDS);
             let lag = self.inlet.lag();
             let mut state = self.lock();
             while let Some(event) = self.inlet.next_event(0.0) {
@@ -170,7 +170,7 @@ impl Shared {
     /// Connects; none if this is to end before, or if there is nothing to receive.
     fn open(&self) -> Option<Chunk> {
         while !self.end.load(Ordering::Relaxed) {
-            let opened = Chunk::open(&self.inlet, PATIENCE);
+            let opened = Chunk::open(&self.inlet, PULL_SECONDS);
             let mut state = self.lock();
             while let Some(event) = self.inlet.next_event(0.0) {
                 state.follow(event);
@@ -187,12 +187,12 @@ impl Shared {
         None
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ProbeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ProbeState {
     fn follow(&mut self, event: StreamEvent) {
         match event {
             StreamEvent::Connected => {

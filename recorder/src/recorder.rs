@@ -15,7 +15,7 @@ use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 use schwann_xdf::{CreateError, Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
 
-use super::chunk::{Chunk, PATIENCE, pause};
+use super::chunk::{Chunk, PULL_SECONDS, pause};
 use super::meter::Meter;
 use super::status::{Phase, RecordingStream};
 use super::stop::Stop;
@@ -86,7 +86,7 @@ impl Recorder {
         let failed = |error| AddError { name: info.name().to_string(), error };
         let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(&self.context));
         let inlet = inlet.map_err(failed)?;
-        let shared = Arc::new(Shared { inlet, state: Mutex::new(State::new(meter)) });
+        let shared = Arc::new(TappedInlet { inlet, state: Mutex::new(TapState::new(meter)) });
         let stop = Arc::<Stop>::default();
         let pulling = Pulling {
             shared: Arc::clone(&shared),
@@ -187,7 +187,7 @@ struct Tap {
     /// The UID with which it was found.
     uid: String,
     since: Instant,
-    shared: Arc<Shared>,
+    shared: Arc<TappedInlet>,
     stop: Arc<Stop>,
     thread: JoinHandle<()>,
 }
@@ -216,9 +216,9 @@ impl Tap {
     }
 }
 
-struct Shared {
+struct TappedInlet {
     inlet: Inlet,
-    state: Mutex<State>,
+    state: Mutex<TapState>,
 }
 
 /// Whether a sender is there.
@@ -232,7 +232,7 @@ enum Contact {
     GivenUp,
 }
 
-struct State {
+struct TapState {
     contact: Contact,
     phase: Phase,
     since: f64,
@@ -242,7 +242,7 @@ struct State {
     unrecorded: u64,
 }
 
-impl State {
+impl TapState {
     fn new(meter: Meter) -> Self {
         let (phase, since) = (Phase::Connecting, local_clock());
         Self { contact: Contact::Asked, phase, since, meter, recoveries: 0, away_seconds: 0.0, unrecorded: 0 }
@@ -260,7 +260,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl TappedInlet {
     /// Notes that the sender has answered, unless it was given up before; says whether to go on.
     fn note_answer(&self) -> bool {
         let mut state = lock(&self.state);
@@ -289,7 +289,7 @@ impl Shared {
 
 /// One stream, in its thread.
 struct Pulling {
-    shared: Arc<Shared>,
+    shared: Arc<TappedInlet>,
     file: Arc<File>,
     stop: Arc<Stop>,
     inspect: Inspect,
@@ -309,7 +309,7 @@ impl Pulling {
         loop {
             // What has arrived by the time of the stop belongs to the recording.
             let last = self.stop.is_raised();
-            let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PATIENCE });
+            let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PULL_SECONDS });
             // First what happened to the connection: what was pulled after a return belongs to another run.
             self.note_events(&info, &writer);
             self.take_in(&chunk, &writer);
@@ -330,8 +330,8 @@ impl Pulling {
         let mut chunk = None;
         while !self.stop.is_raised() {
             let outcome = match chunk.take() {
-                None => Chunk::open(&self.shared.inlet, PATIENCE).map(|opened| chunk = Some(opened)),
-                Some(opened) => match self.shared.inlet.full_info(PATIENCE) {
+                None => Chunk::open(&self.shared.inlet, PULL_SECONDS).map(|opened| chunk = Some(opened)),
+                Some(opened) => match self.shared.inlet.full_info(PULL_SECONDS) {
                     Ok(info) => return Some((info, opened)),
                     Err(error) => {
                         chunk = Some(opened);

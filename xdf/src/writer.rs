@@ -35,7 +35,7 @@ use store::Store;
 /// Dropping it writes the footers too, but only [`Writer::finish`] says whether that worked.
 #[derive(Debug)]
 pub struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWriter>,
     disk: Option<JoinHandle<Summary>>,
 }
 
@@ -53,7 +53,7 @@ impl Writer {
         store.sync().map_err(CreateError::Failed)?;
         sync_folder(path);
 
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedWriter {
             options,
             registry: Mutex::new(Registry::default()),
             backlog: AtomicUsize::new(0),
@@ -137,7 +137,7 @@ impl Drop for Writer {
 /// Puts samples of one stream into the recording. May live on another thread than the [`Writer`].
 #[derive(Debug)]
 pub struct StreamWriter {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWriter>,
     slot: Arc<Slot>,
 }
 
@@ -308,7 +308,7 @@ pub struct Summary {
 
 /// What the recorder's threads and the disk's share.
 #[derive(Debug)]
-struct Shared {
+struct SharedWriter {
     options: Options,
     registry: Mutex<Registry>,
     /// Bytes of samples in memory.
@@ -319,7 +319,7 @@ struct Shared {
     health: Mutex<Health>,
 }
 
-impl Shared {
+impl SharedWriter {
     /// Says whether the disk's thread should not wait any longer.
     fn is_urgent(&self) -> bool {
         self.backlog.load(Ordering::Relaxed) >= EARLY_FLUSH_BYTES || !lock(&self.registry).headers.is_empty()

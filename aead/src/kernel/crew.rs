@@ -14,14 +14,14 @@ use std::vec::Vec;
 
 /// Threads that wait for work.
 pub(crate) struct Crew {
-    shared: Arc<Shared>,
+    shared: Arc<CrewState>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Crew {
     /// Starts `count` threads, or as many as the system grants.
     pub(crate) fn new(count: usize) -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(CrewState::default());
         let start = |_| {
             let shared = Arc::clone(&shared);
             thread::Builder::new().name("schwann-aead".into()).spawn(move || shared.serve()).ok()
@@ -83,7 +83,7 @@ impl Drop for Crew {
 }
 
 #[derive(Default)]
-struct Shared {
+struct CrewState {
     order: Mutex<Order>,
     /// Counts calls; a thread that has seen fewer has work.
     round: AtomicUsize,
@@ -102,7 +102,7 @@ struct Order {
     dismissed: bool,
 }
 
-impl Shared {
+impl CrewState {
     /// A thread's life.
     fn serve(&self) {
         let mut seen = 0;

@@ -198,7 +198,8 @@ fn rayon_scope(count: usize) -> Sample {
 
 /// This program again, as often as there are workers; their own clocks count, not their start.
 fn processes(count: usize) -> Sample {
-    let start = |_| Process::start(&Job::Aead(CHILD_PASSES), &Place::default(), PATIENCE).expect("a process");
+    let start =
+        |_| Process::start(&Job::Aead(CHILD_PASSES), &Place::default(), PROCESS_TIMEOUT).expect("a process");
     let children: Vec<Process> = (0..count).map(start).collect();
     let spent = |mut child: Process| match child.hear() {
         Ok(Event::Spent(own, processor)) => Spent { own, processor },
@@ -267,4 +268,4 @@ const CHILD_PASSES: usize = 400;
 /// Fewer undisturbed rounds are not judged.
 const FEWEST: usize = 3;
 /// A process has done its passes in this time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(60);

@@ -20,13 +20,14 @@ const BITS_PER_SECOND: u64 = 1_000_000_000;
 const SCRIPT: &str = "ip link set lo up mtu 1500 \
     && tc qdisc add dev lo root tbf rate 1gbit burst 256k latency 20ms && exec \"$0\"";
 /// All transfers are done in this time.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TRANSFERS_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Starts this program again in a network namespace whose loopback interface is shaped.
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
     let enter = ["unshare", "-n", "sh", "-c", SCRIPT].map(OsString::from);
     let place = Place { enter: &enter, ..Place::default() };
-    let said = Process::start(&Job::Shaped(effort), &place, PATIENCE).and_then(|mut process| process.hear());
+    let said = Process::start(&Job::Shaped(effort), &place, TRANSFERS_TIMEOUT)
+        .and_then(|mut process| process.hear());
     if let Ok(Event::Figures(lines)) = said {
         return lines.iter().map(|line| Ok(Reading::parse(line).ok_or("no figure")?)).collect();
     }

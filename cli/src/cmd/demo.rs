@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut sender = Sender::start(&text)?;
     let (eeg, markers) = find(&config)?;
 
-    let tallies = [check::Shared::default(), check::Shared::default()];
+    let tallies = [check::SharedTally::default(), check::SharedTally::default()];
     let mut recorder =
         Recorder::create(&path, Arc::clone(&config)).map_err(|error| Problem::with(path.display(), error))?;
     recorder.add(&eeg, Meter::strict(script::RATE), check::samples(tallies[0].clone()))?;
@@ -118,7 +118,7 @@ fn show(
     config: &Arc<Context>,
     stop: &Stop,
     recorder: &Recorder,
-    tallies: &[check::Shared; 2],
+    tallies: &[check::SharedTally; 2],
     sender: &mut Sender,
     view: &mut View,
 ) -> Result<(), Problem> {
@@ -127,7 +127,7 @@ fn show(
     let began = Instant::now();
     loop {
         let streams = recorder.streams();
-        let seen: Vec<Tally> = tallies.iter().map(check::Shared::tally).collect();
+        let seen: Vec<Tally> = tallies.iter().map(check::SharedTally::tally).collect();
         view.show(&streams, &seen, recorder.path(), &recorder.health())?;
         let arrived = streams.first().map_or(0, |stream| stream.reading.sample_count);
         // The sender begins with its first receiver, and that must be the recorder.
@@ -138,7 +138,7 @@ fn show(
             return Ok(());
         }
         // A demonstration that shows nothing must not last for ever.
-        if arrived == 0 && began.elapsed() > PATIENCE {
+        if arrived == 0 && began.elapsed() > START_TIMEOUT {
             return Ok(());
         }
         if stop.wait(PAINT_EVERY) {
@@ -212,13 +212,13 @@ impl Drop for Sender {
 fn find(config: &Arc<Context>) -> Result<(StreamInfo, StreamInfo), Problem> {
     let query = format!("name='{EEG}' or name='{MARKERS}'");
     let found =
-        resolve_bypred(config, &query, 2, PATIENCE).map_err(|error| Problem::with("search", error))?;
+        resolve_bypred(config, &query, 2, START_TIMEOUT).map_err(|error| Problem::with("search", error))?;
     let named = |name: &str| found.iter().find(|info| *info.name() == name).cloned();
     match (named(EEG), named(MARKERS)) {
         (Some(eeg), Some(markers)) => Ok((eeg, markers)),
         _ => Err(Problem::Failed(format!(
             "the streams of the sending process were not found on 127.0.0.1 within {} s; is loopback up?",
-            PATIENCE.as_secs()
+            START_TIMEOUT.as_secs()
         ))),
     }
 }
@@ -226,7 +226,7 @@ fn find(config: &Arc<Context>) -> Result<(StreamInfo, StreamInfo), Problem> {
 /// Waits until everything that was sent has arrived, or no more comes.
 fn wait_for_all(recorder: &Recorder, sent: &Sent) {
     let stop = Stop::default();
-    let until = Instant::now() + LAST_PATIENCE;
+    let until = Instant::now() + ARRIVAL_TIMEOUT;
     let arrived = |streams: &[RecordingStream]| {
         streams.iter().map(|stream| stream.reading.sample_count).sum::<u64>() >= sent.samples + sent.markers
     };
@@ -261,6 +261,6 @@ const MARKERS: &str = "Schwann demo markers";
 
 const PAINT_EVERY: Duration = Duration::from_millis(100);
 /// For the other process to start and be found, on a very busy computer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// For what has been sent to arrive.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);

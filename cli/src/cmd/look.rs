@@ -16,7 +16,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
 use crate::table::{Align, Cell, Column, Table};
-use crate::terminal::{Look, Palette, Place, Screen, plural, printable, short_time, thousands};
+use crate::terminal::{Destination, Look, Palette, Screen, plural, printable, short_time, thousands};
 
 /// How to look at the lab.
 #[derive(clap::Args, Debug)]
@@ -32,10 +32,10 @@ pub(crate) struct Arguments {
 /// Shows every stream there is.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut screen = Screen::new(io::stdout());
-    let again = screen.place() == Place::Terminal && !arguments.once && !arguments.json;
+    let again = screen.destination() == Destination::Terminal && !arguments.once && !arguments.json;
     let stop = stop::on_signals()?;
     let mut lab = Lab::open(lab::config())?;
-    let palette = Palette::of(screen.place());
+    let palette = Palette::of(screen.destination());
     loop {
         lab.update();
         let states = lab.states();

@@ -14,7 +14,7 @@ use schwann_xdf::{Clocks, Jitter, Recording};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
-use crate::terminal::{Look, Palette, Place, Screen, plural, printable, stopwatch, thousands};
+use crate::terminal::{Destination, Look, Palette, Screen, plural, printable, stopwatch, thousands};
 use stage::Player;
 
 /// Play a recording: its streams live again, with their timing, metadata and markers.
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         view.round += 1;
         while let Some(due) = player.push_until(local_clock())? {
             view.show(&player, player.elapsed(local_clock()), "playing")?;
-            let wait = (due - local_clock()).clamp(SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
+            let wait = (due - local_clock()).clamp(stop::SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
             if stop.wait(Duration::from_secs_f64(wait)) {
                 view.conclude(&player, player.elapsed(local_clock()))?;
                 return Ok(Exit::Good);
@@ -97,11 +97,11 @@ struct View {
 impl View {
     fn new() -> Self {
         let screen = Screen::new(io::stdout());
-        Self { palette: Palette::of(screen.place()), screen, shown: None, round: 0 }
+        Self { palette: Palette::of(screen.destination()), screen, shown: None, round: 0 }
     }
 
     fn show(&mut self, player: &Player, elapsed: f64, what: &str) -> io::Result<()> {
-        let every = if self.screen.place() == Place::Terminal { PAINT_EVERY } else { LINE_EVERY };
+        let every = if self.screen.destination() == Destination::Terminal { PAINT_EVERY } else { LINE_EVERY };
         if self.shown.is_some_and(|shown| shown.elapsed() < every) {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl View {
             plural(receivers, "receiver"),
             if self.round > 1 { format!(", round {}", self.round) } else { String::new() },
         );
-        if self.screen.place() == Place::Terminal || self.shown.is_none() {
+        if self.screen.destination() == Destination::Terminal || self.shown.is_none() {
             for stream in streams {
                 out.push_str(&format!(
                     "  {}: {} of {} samples, {}\n",
@@ -154,7 +154,5 @@ fn speed(text: &str) -> Result<f64, &'static str> {
 
 const SPEED_MIN: f64 = 0.001;
 const SPEED_MAX: f64 = 1000.0;
-/// Fast streams are sent this often, in seconds: as often as a person can notice, and no more.
-const SHORTEST_WAIT: f64 = 0.5e-3;
 const PAINT_EVERY: Duration = Duration::from_millis(100);
 const LINE_EVERY: Duration = Duration::from_secs(10);

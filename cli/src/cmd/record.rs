@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let mut search = Search::start(Arc::clone(&config), &arguments.queries, &arguments.require)
         .map_err(|error| Problem::with("search", error))?;
-    let required = search.wait_for_required(seconds_or_forever(arguments.wait), &stop);
+    let required = search.wait_for_required(stop::seconds_or_forever(arguments.wait), &stop);
     let required = required.map_err(|missing| Problem::Failed(format!("{missing}; nothing was recorded")))?;
     let Some(first) = required else { return Ok(Exit::Found) };
     let path = arguments.name.path()?;
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Recorder::create(&path, config).map_err(|error| Problem::with(path.display(), error))?;
     let mut view = View::new(arguments.json);
     search.forget(&recorder.admit(&first)?);
-    let end = arguments.seconds.map(|seconds| Instant::now() + seconds_or_forever(seconds));
+    let end = arguments.seconds.map(|seconds| Instant::now() + stop::seconds_or_forever(seconds));
     loop {
         let new = search.new_streams(&recorder.streams());
         search.forget(&recorder.admit(&new)?);
@@ -134,9 +134,4 @@ fn finish(arguments: &Arguments, recorder: Recorder, last: Scene, path: PathBuf,
     Ok(if well && !lost && last.unmatched.is_empty() { Exit::Good } else { Exit::Found })
 }
 
-fn seconds_or_forever(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR)
-}
-
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-const A_YEAR: Duration = Duration::from_secs(31_536_000);

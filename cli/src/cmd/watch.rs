@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let is_terminal = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
     if arguments.csv {
-        let full = inlet.full_info(PATIENCE).unwrap_or_else(|_| info.clone());
+        let full = inlet.full_info(FULL_INFO_SECONDS).unwrap_or_else(|_| info.clone());
         out.write_all(line_of_data(&titles(&full), is_terminal).as_bytes())?;
     }
     let mut left = arguments.count.unwrap_or(u64::MAX);
@@ -163,7 +163,7 @@ fn put_csv(out: &mut String, text: &str) {
 }
 
 /// For the whole description, in seconds.
-const PATIENCE: f64 = 5.0;
+const FULL_INFO_SECONDS: f64 = 5.0;
 /// Longest wait before looking whether to stop, in seconds.
 const WAIT: f64 = 0.1;
 

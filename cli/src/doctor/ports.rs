@@ -26,7 +26,7 @@ pub(super) enum Knock {
 
 /// Tries to connect.
 pub(super) fn knock(address: SocketAddr) -> Knock {
-    match TcpStream::connect_timeout(&address, PATIENCE) {
+    match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
         Ok(_) => Knock::Open,
         Err(error) => match error.kind() {
             io::ErrorKind::ConnectionRefused => Knock::Refused,
@@ -45,4 +45,4 @@ pub(super) fn taken_ports(config: &Config) -> usize {
     config.ports.service_range().filter(is_taken).count()
 }
 
-const PATIENCE: Duration = Duration::from_millis(1200);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1200);

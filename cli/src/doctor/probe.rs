@@ -53,7 +53,7 @@ fn try_port(interface: Ipv4Addr, group: Ipv4Addr, port: u16) -> io::Result<Echo>
     if let Err(error) = sender.send_to(word.as_bytes(), &SocketAddr::from((group, port)).into()) {
         return Ok(Echo::NotSent(error.kind()));
     }
-    let (listener, deadline) = (UdpSocket::from(listener), Instant::now() + PATIENCE);
+    let (listener, deadline) = (UdpSocket::from(listener), Instant::now() + ECHO_TIMEOUT);
     let mut received = [0; 256];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -82,4 +82,4 @@ fn socket() -> io::Result<Socket> {
     Ok(socket)
 }
 
-const PATIENCE: Duration = Duration::from_millis(400);
+const ECHO_TIMEOUT: Duration = Duration::from_millis(400);

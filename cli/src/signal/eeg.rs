@@ -8,7 +8,7 @@
 
 use core::f32::consts::TAU;
 
-use super::montage::{Place, place};
+use super::montage::{HeadPosition, place};
 
 /// Something that happens in the signal, for a marker stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -193,7 +193,7 @@ struct Channels {
 
 impl Channels {
     fn new(count: usize, chance: &mut Chance) -> Self {
-        let near = |at: Place, front: f32, reach: f32| {
+        let near = |at: HeadPosition, front: f32, reach: f32| {
             let distance = ((at.front - front).powi(2) + 0.5 * at.right.powi(2)).sqrt();
             (-(distance / reach).powi(2)).exp()
         };

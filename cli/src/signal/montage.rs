@@ -2,7 +2,7 @@
 
 /// A place on the head seen from above: `right` and `front` reach from -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct HeadPosition {
     pub(super) right: f32,
     pub(super) front: f32,
 }
@@ -14,11 +14,11 @@ pub(super) fn labels(channel_count: usize) -> Vec<String> {
 }
 
 /// Returns where a channel sits. Channels without a name of their own are spread evenly over the head.
-pub(super) fn place(channel: usize) -> Place {
+pub(super) fn place(channel: usize) -> HeadPosition {
     LABELS.get(channel).map_or_else(|| spread(channel), |label| named(label))
 }
 
-fn named(label: &str) -> Place {
+fn named(label: &str) -> HeadPosition {
     let row = label.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'z');
     let front = match row {
         "Fp" => 0.95,
@@ -34,15 +34,15 @@ fn named(label: &str) -> Place {
     // Odd numbers are on the left, even ones on the right, growing outwards; z is the middle.
     let number: f32 = label.trim_start_matches(char::is_alphabetic).parse().unwrap_or(0.0);
     let outwards = (number / 2.0).ceil() * 0.2;
-    Place { right: if number % 2.0 == 1.0 { -outwards } else { outwards }, front }
+    HeadPosition { right: if number % 2.0 == 1.0 { -outwards } else { outwards }, front }
 }
 
 /// A sunflower's order: each further point falls into the largest gap.
-fn spread(channel: usize) -> Place {
+fn spread(channel: usize) -> HeadPosition {
     const GOLDEN_ANGLE: f32 = 2.399_963;
     let radius = (channel as f32 * 0.618_034).fract().sqrt();
     let angle = channel as f32 * GOLDEN_ANGLE;
-    Place { right: radius * angle.cos(), front: radius * angle.sin() }
+    HeadPosition { right: radius * angle.cos(), front: radius * angle.sin() }
 }
 
 /// The first 32 alone are a usual cap of 32, all a usual cap of 64.
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn names_say_where_an_electrode_sits() {
-        assert_eq!(named("Cz"), Place { right: 0.0, front: 0.0 });
-        assert_eq!(named("O1"), Place { right: -0.2, front: -0.95 });
-        assert_eq!(named("TP10"), Place { right: 1.0, front: -0.25 });
-        assert_eq!(named("Fp2"), Place { right: 0.2, front: 0.95 });
-        assert_eq!(named("T7"), Place { right: -0.8, front: 0.0 });
+        assert_eq!(named("Cz"), HeadPosition { right: 0.0, front: 0.0 });
+        assert_eq!(named("O1"), HeadPosition { right: -0.2, front: -0.95 });
+        assert_eq!(named("TP10"), HeadPosition { right: 1.0, front: -0.25 });
+        assert_eq!(named("Fp2"), HeadPosition { right: 0.2, front: 0.95 });
+        assert_eq!(named("T7"), HeadPosition { right: -0.8, front: 0.0 });
     }
 }

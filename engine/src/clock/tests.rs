@@ -9,7 +9,7 @@ use crate::{
     net::testing::{TestOutlet, config},
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const MEASURE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What takes no time may take this long on a computer that is busy with other things.
 const SOON: Duration = Duration::from_secs(5);
@@ -87,7 +87,7 @@ fn the_offset_to_a_clock_that_is_ahead_is_found() {
     // As in `inlet_timedata.json`: 1000 s ahead.
     let service = FakeService::start(1000.0, |_| true);
     let clock = fast(Some(service.address));
-    let estimate = clock.estimate(Some(PATIENCE)).expect("measured");
+    let estimate = clock.estimate(Some(MEASURE_TIMEOUT)).expect("measured");
     assert!((estimate.offset + 1000.0).abs() < 0.005, "{estimate:?}");
     assert!((0.0..0.01).contains(&estimate.uncertainty), "{estimate:?}");
     assert!((estimate.remote_time - local_clock() - 1000.0).abs() < 1.0, "{estimate:?}");
@@ -103,7 +103,7 @@ fn the_offset_to_an_outlet_of_this_computer_is_zero() {
     let outlet = TestOutlet::start(&config, "clock");
     let clock = ClockOffset::new(&config);
     clock.set_endpoint(Some(outlet.service()));
-    let estimate = clock.estimate(Some(PATIENCE)).expect("measured");
+    let estimate = clock.estimate(Some(MEASURE_TIMEOUT)).expect("measured");
     assert!(estimate.offset.abs() < 1e-3 && estimate.uncertainty < 1e-2, "{estimate:?}");
 }
 
@@ -115,7 +115,7 @@ fn six_replies_are_enough_and_five_are_not() {
     {
         let service = FakeService::start(5.0, answers);
         let clock = fast(Some(service.address));
-        let timeout = if measured { PATIENCE } else { Duration::from_millis(200) };
+        let timeout = if measured { MEASURE_TIMEOUT } else { Duration::from_millis(200) };
         let outcome = clock.estimate(Some(timeout)).map(|estimate| estimate.offset.round());
         assert_eq!(outcome, if measured { Ok(-5.0) } else { Err(Error::Timeout) });
         assert!(service.probes.load(Ordering::SeqCst) >= 8);
@@ -149,7 +149,7 @@ fn a_lost_stream_ends_the_waiting() {
         clock.lose();
         assert_eq!(waiting.join().expect("no panic"), Err(Error::Lost));
     });
-    assert_eq!(clock.estimate(Some(PATIENCE)), Err(Error::Lost));
+    assert_eq!(clock.estimate(Some(MEASURE_TIMEOUT)), Err(Error::Lost));
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn another_outlet_resets_the_clock() {
     let clock = fast(None);
     clock.set_endpoint(Some(first.address));
     assert!(!clock.was_reset(), "nothing was known");
-    assert_eq!(clock.estimate(Some(PATIENCE)).map(|estimate| estimate.offset.round()), Ok(-10.0));
+    assert_eq!(clock.estimate(Some(MEASURE_TIMEOUT)).map(|estimate| estimate.offset.round()), Ok(-10.0));
     clock.set_endpoint(Some(second.address));
     assert!(clock.was_reset() && !clock.was_reset());
-    assert_eq!(clock.estimate(Some(PATIENCE)).map(|estimate| estimate.offset.round()), Ok(-20.0));
+    assert_eq!(clock.estimate(Some(MEASURE_TIMEOUT)).map(|estimate| estimate.offset.round()), Ok(-20.0));
     assert!(!clock.was_reset());
 }
 
@@ -170,7 +170,7 @@ fn nothing_is_sent_before_the_first_question() {
     let service = FakeService::start(0.0, |_| true);
     let clock = fast(Some(service.address));
     assert!(clock.shared.lock().worker.is_none() && clock.known().is_none());
-    clock.estimate(Some(PATIENCE)).expect("measured");
+    clock.estimate(Some(MEASURE_TIMEOUT)).expect("measured");
     assert!(clock.known().is_some() && service.probes.load(Ordering::SeqCst) >= 8);
 }
 
@@ -182,5 +182,5 @@ fn an_unreachable_network_is_no_failure() {
     assert_eq!(clock.estimate(Some(Duration::from_millis(50))), Err(Error::Timeout));
     let service = FakeService::start(3.0, |_| true);
     clock.set_endpoint(Some(service.address));
-    assert_eq!(clock.estimate(Some(PATIENCE)).map(|estimate| estimate.offset.round()), Ok(-3.0));
+    assert_eq!(clock.estimate(Some(MEASURE_TIMEOUT)).map(|estimate| estimate.offset.round()), Ok(-3.0));
 }

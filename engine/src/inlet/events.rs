@@ -25,12 +25,12 @@ pub enum StreamEvent {
 
 /// Events not taken yet; the oldest are dropped.
 pub(crate) struct Events {
-    state: Mutex<State>,
+    state: Mutex<EventQueue>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct EventQueue {
     waiting: VecDeque<StreamEvent>,
     /// Nothing will happen any more.
     ended: bool,
@@ -75,7 +75,7 @@ impl Events {
         state.waiting.pop_front()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, EventQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

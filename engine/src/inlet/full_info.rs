@@ -14,7 +14,7 @@ use crate::net::request::Asking;
 /// Largest description accepted, in bytes.
 const LIMIT: usize = 64 << 20;
 /// How long one attempt may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an outlet is looked for after a failed attempt, before the next one.
 const SEARCH: Duration = Duration::from_secs(2);
 /// Pause after the system refused something.
@@ -99,7 +99,7 @@ fn attempt(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<StreamIn
 
 /// Asks the outlet once.
 fn ask(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<Vec<u8>, HandshakeError> {
-    let deadline = Instant::now() + wait.left().unwrap_or(PATIENCE).min(PATIENCE);
+    let deadline = Instant::now() + wait.left().unwrap_or(ATTEMPT_TIMEOUT).min(ATTEMPT_TIMEOUT);
     let link = stream.start_connecting(present)?;
     let blame = |error| match error {
         // The caller may have left little time.

@@ -138,7 +138,7 @@ impl Stream {
         let now = link.peer();
         let before = self.last_peer.lock().unwrap_or_else(PoisonError::into_inner).replace(now.copied());
         if let Some(before) = before {
-            journal::taken_over(&self.info(), link.place(), &before, now);
+            journal::taken_over(&self.info(), link.peer_address(), &before, now);
             self.events.push(StreamEvent::OtherDevice);
         }
     }

@@ -22,7 +22,7 @@ use crate::security::link::{Flow, Opener, Peer, Sealing};
 use crate::sys::{poll::Ready, sockets};
 
 /// How long connecting and shaking hands may take before it is tried again.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes read at a time.
 const READ_LEN: usize = 4096;
 /// Most bytes of a handshake: a response, a description and a test pattern of many channels.
@@ -131,7 +131,7 @@ pub(crate) fn shake_hands(
     wanted: &Wanted<'_>,
     sealing: Option<(&Arc<Member>, Suite)>,
 ) -> Result<Agreed, HandshakeError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
     if !has_room_for_pattern(wanted.info) {
         return Err(HandshakeError::Vast);
     }
@@ -262,7 +262,7 @@ pub(crate) fn no_stream() -> StreamInfo {
 /// Connects to the outlet at `address` for nothing but the lab's newest revocation list, whichever end has it.
 pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Result<(), HandshakeError> {
     let link = connect_tcp(address)?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
     finish_connecting(&link, deadline)?;
     let mut conversation =
         Conversation { link: &link, received: Vec::new(), opener: Opener::default(), deadline };
@@ -346,7 +346,7 @@ impl Conversation<'_> {
         }
         initiator.sent(len);
         let mut established = initiator.finish().ok_or(HandshakeError::Malformed)?;
-        journal::connected(info, self.link.place(), &established.peer, Side::Inlet);
+        journal::connected(info, self.link.peer_address(), &established.peer, Side::Inlet);
         member.note_sealing(&info.uid().to_string());
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
@@ -363,7 +363,7 @@ impl Conversation<'_> {
             match self.link.sealing().and_then(Sealing::refusal) {
                 Some(refusal) => HandshakeError::Refused(refusal),
                 None => {
-                    journal::broken(self.link.peer(), self.link.place(), error);
+                    journal::broken(self.link.peer(), self.link.peer_address(), error);
                     HandshakeError::Malformed
                 }
             }

@@ -7,10 +7,10 @@ use mio::Waker;
 
 /// Says "stop waiting" to every wait that listens to it, from any thread. Clones are the same interrupt.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupt(Arc<State>);
+pub(crate) struct Interrupt(Arc<InterruptState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct InterruptState {
     raised: AtomicBool,
     listeners: Mutex<Vec<Arc<Waker>>>,
 }

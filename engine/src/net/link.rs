@@ -13,7 +13,7 @@ use std::time::Instant;
 use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
 use socket2::Socket;
 
-use crate::place::Place;
+use crate::peer_address::PeerAddress;
 use crate::security::link::{Outgoing, Peer, Sealing};
 use crate::sys::poll::{self, Ready};
 use crate::sys::sockets;
@@ -51,7 +51,7 @@ pub enum Carrier {
 /// A connected socket, and the layer that its bytes go through, if they do not go as they are.
 pub(crate) struct Link {
     socket: Socket,
-    place: Place,
+    peer_address: PeerAddress,
     sealing: OnceLock<Sealing>,
     /// Sealed bytes wait for the socket.
     unsent: AtomicBool,
@@ -60,30 +60,30 @@ pub(crate) struct Link {
 impl Link {
     /// A TCP connection to this address, whose bytes go as they are.
     pub(crate) fn tcp(socket: impl Into<Socket>, address: SocketAddr) -> Self {
-        Self::new(socket.into(), Place::Address(address))
+        Self::new(socket.into(), PeerAddress::Address(address))
     }
 
     /// A connection inside this computer, whose bytes go as they are.
     pub(crate) fn local(socket: Socket) -> Self {
-        Self::new(socket, Place::ThisComputer)
+        Self::new(socket, PeerAddress::ThisComputer)
     }
 
-    fn new(socket: Socket, place: Place) -> Self {
+    fn new(socket: Socket, peer_address: PeerAddress) -> Self {
         sockets::prepare(&socket);
-        Self { socket, place, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
+        Self { socket, peer_address, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
     }
 
     /// What the socket is.
     pub(crate) fn carrier(&self) -> Carrier {
-        match self.place {
-            Place::ThisComputer => Carrier::Local,
-            Place::Address(_) | Place::Unknown => Carrier::Tcp,
+        match self.peer_address {
+            PeerAddress::ThisComputer => Carrier::Local,
+            PeerAddress::Address(_) | PeerAddress::Unknown => Carrier::Tcp,
         }
     }
 
     /// Where the other end is, or was.
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn peer_address(&self) -> PeerAddress {
+        self.peer_address
     }
 
     /// Lets all further bytes go through `layer`, which `peer` is at the other end of.

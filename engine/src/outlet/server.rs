@@ -26,7 +26,7 @@ use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
 use crate::net::sockets::OutletSockets;
-use crate::place::Place;
+use crate::peer_address::PeerAddress;
 use crate::security::{Policy, Watcher, policy};
 use crate::sys::sockets;
 use crate::{Error, local_clock, log};
@@ -279,7 +279,7 @@ impl Server {
                     return;
                 }
             };
-            self.make_room(conversation.link().place());
+            self.make_room(conversation.link().peer_address());
             let token = self.next_connection;
             self.next_connection += 1;
             let interest = conversation.interest();
@@ -290,9 +290,9 @@ impl Server {
     }
 
     /// Parts from a stranger if there are too many for one more.
-    fn make_room(&mut self, newcomer: Place) {
+    fn make_room(&mut self, newcomer: PeerAddress) {
         let strangers = self.conversations.iter().filter(|(_, one)| one.is_stranger());
-        let strangers = strangers.map(|(token, one)| (*token, one.link().place().network()));
+        let strangers = strangers.map(|(token, one)| (*token, one.link().peer_address().network()));
         if let Some(token) = STRANGERS.gives_way(strangers, newcomer.network()) {
             let name = self.shared.advertisement.info().name();
             log::verbose!(1, "{name}: a client that has not said what it wants gives way to another");
@@ -305,7 +305,7 @@ impl Server {
         let was_stranger = conversation.is_stranger();
         let next = conversation.advance(&self.shared, writable);
         if was_stranger && conversation.link().is_sealed() {
-            self.turns.met(conversation.link().place().network(), Instant::now());
+            self.turns.met(conversation.link().peer_address().network(), Instant::now());
         }
         if next == Next::Part {
             self.part(token);
@@ -320,7 +320,7 @@ impl Server {
     fn give_turns(&mut self, now: Instant) {
         let waiting = self.conversations.iter().filter(|(_, one)| one.waits_for_turn());
         let mut waiting: Vec<_> =
-            waiting.map(|(token, one)| (*token, one.link().place().network())).collect();
+            waiting.map(|(token, one)| (*token, one.link().peer_address().network())).collect();
         let next_turn = loop {
             let token = match self.turns.next(&waiting, now) {
                 Ok(token) => token,

@@ -27,10 +27,10 @@ const MOST_WAITING: usize = 64;
 #[derive(Clone)]
 pub(super) struct Calls {
     member: Arc<Member>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CallQueue>>,
 }
 
-struct State {
+struct CallQueue {
     waiting: VecDeque<SocketAddr>,
     followed: Lately<SocketAddr>,
     is_running: bool,
@@ -38,7 +38,8 @@ struct State {
 
 impl Calls {
     pub(super) fn new(member: Arc<Member>) -> Self {
-        let state = State { waiting: VecDeque::new(), followed: Lately::new(AGAIN_AFTER), is_running: false };
+        let state =
+            CallQueue { waiting: VecDeque::new(), followed: Lately::new(AGAIN_AFTER), is_running: false };
         Self { member, state: Arc::new(Mutex::new(state)) }
     }
 

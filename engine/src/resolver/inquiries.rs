@@ -19,7 +19,7 @@ use crate::net::sockets::version_of;
 /// Seconds after which an outlet that hung up without an answer is asked again.
 const AGAIN_AFTER: f64 = 2.0;
 /// Seconds that an outlet has to answer, from when there is a wish to ask it.
-const PATIENCE: f64 = 5.0;
+const ANSWER_SECONDS: f64 = 5.0;
 /// Streams that a search remembers the answers of; a lab has far fewer.
 const MOST: usize = 4096;
 
@@ -75,7 +75,7 @@ impl Inquiries {
             let mut peer = source;
             peer.set_port(port);
             self.verdicts.insert(uid.clone().into_owned(), Verdict::Pending { until: now + AGAIN_AFTER });
-            self.probes.ask(peer, uid.into_owned(), PATIENCE, registry, now);
+            self.probes.ask(peer, uid.into_owned(), ANSWER_SECONDS, registry, now);
         }
         false
     }

@@ -26,8 +26,8 @@ use crate::security::{Policy, Trust, journal};
 /// Seconds without any stream after which it is asked for the first time, and then again; later the last of them.
 const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
 /// How long one port may take, and all of them.
-const PATIENCE: Duration = Duration::from_millis(500);
-const PATIENCE_WITH_ALL: Duration = Duration::from_secs(5);
+const PORT_TIMEOUT: Duration = Duration::from_millis(500);
+const ROUND_TIMEOUT: Duration = Duration::from_secs(5);
 /// Streams that one search remembers; what is beyond is not told.
 const MOST: usize = 64;
 /// Time after which a reason is told again.
@@ -95,7 +95,7 @@ struct Round {
 
 impl Round {
     fn run(self) {
-        let deadline = Instant::now() + PATIENCE_WITH_ALL;
+        let deadline = Instant::now() + ROUND_TIMEOUT;
         let wanted = Query::parse(&self.condition).ok();
         let mut is_alone = true;
         for address in &self.addresses {
@@ -103,7 +103,7 @@ impl Round {
             if left.is_zero() {
                 return;
             }
-            match knock(&self.context, *address, PATIENCE.min(left)) {
+            match knock(&self.context, *address, PORT_TIMEOUT.min(left)) {
                 Knocked::Nobody => {}
                 Knocked::Refused(refusal) => {
                     is_alone = false;

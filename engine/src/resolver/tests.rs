@@ -13,7 +13,7 @@ use super::*;
 use crate::net::testing::{TestOutlet, config, description};
 
 /// Longer than any of these searches takes, so that a search that finds nothing is a failure, not a hang.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What takes no time may take this long on a computer that is busy with other things.
 const SOON: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ fn context(more: &str) -> Arc<Context> {
 /// What an outlet sees: a socket on the discovery port of `context`.
 fn listener(context: &Context) -> UdpSocket {
     let socket = UdpSocket::bind(("0.0.0.0", context.ports.multicast)).expect("a free port");
-    socket.set_read_timeout(Some(PATIENCE)).expect("supported");
+    socket.set_read_timeout(Some(SEARCH_TIMEOUT)).expect("supported");
     socket
 }
 
@@ -58,7 +58,7 @@ fn every_outlet_of_a_computer_is_found_at_once() {
 }
 
 fn resolve_all_of(context: &Arc<Context>, minimum: usize) -> Vec<StreamInfo> {
-    resolve(context, &session_query(context), minimum, PATIENCE).expect("searched")
+    resolve(context, &session_query(context), minimum, SEARCH_TIMEOUT).expect("searched")
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn known_peers_are_found_by_name() {
         "multicast.MachineAddresses={}\nmulticast.AddressesOverride={127.0.0.77}\nlab.KnownPeers={localhost}";
     let context = context(text);
     let peer = UdpSocket::bind(("127.0.0.1", context.ports.base + 3)).expect("a free port of the range");
-    peer.set_read_timeout(Some(PATIENCE)).expect("supported");
+    peer.set_read_timeout(Some(SEARCH_TIMEOUT)).expect("supported");
     let answer = thread::spawn({
         let context = Arc::clone(&context);
         move || {
@@ -186,11 +186,11 @@ fn only_valid_replies_to_this_query_count() {
 fn a_malformed_query_is_refused() {
     let context = context("");
     for query in ["name='", "name=", "$variable", "name='a' b"] {
-        let refused = resolve(&context, query, 1, PATIENCE);
+        let refused = resolve(&context, query, 1, SEARCH_TIMEOUT);
         assert!(matches!(refused, Err(ResolveError::Query(_))), "{query}");
-        assert!(ContinuousResolver::new(Arc::clone(&context), query, PATIENCE).is_err());
+        assert!(ContinuousResolver::new(Arc::clone(&context), query, SEARCH_TIMEOUT).is_err());
     }
-    let escape = resolve_bypred(&context, "name='a') or (name='b'", 1, PATIENCE);
+    let escape = resolve_bypred(&context, "name='a') or (name='b'", 1, SEARCH_TIMEOUT);
     assert!(matches!(escape, Err(ResolveError::Query(_))));
 }
 
@@ -199,7 +199,7 @@ fn values_may_have_quotes() {
     let context = context("");
     let _outlet = TestOutlet::start(context.config(), "it's \"quoted\"");
     for (name, matches) in [("it's \"quoted\"", 1), ("it's", 0), ("\"quoted\"", 0)] {
-        let timeout = if matches > 0 { PATIENCE } else { Duration::from_millis(50) };
+        let timeout = if matches > 0 { SEARCH_TIMEOUT } else { Duration::from_millis(50) };
         let found = resolve_byprop(&context, "name", name, 1, timeout).expect("searched");
         assert_eq!(found.len(), matches, "{name}");
     }
@@ -351,7 +351,7 @@ fn a_continuous_resolver_knows_what_comes_and_goes() {
 }
 
 fn wait_for(condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + SEARCH_TIMEOUT;
     while !condition() {
         assert!(Instant::now() < deadline, "it never happened");
         thread::yield_now();
@@ -364,7 +364,7 @@ fn a_search_holds_one_port_of_the_range() {
         "tuning.ContinuousResolveInterval=0.01\ntuning.MulticastMinRTT=0.01\ntuning.UnicastMinRTT=0.01\nports.AllowRandomPorts=0",
     );
     let outlet = listener(&context);
-    let resolver = ContinuousResolver::all(Arc::clone(&context), PATIENCE).expect("started");
+    let resolver = ContinuousResolver::all(Arc::clone(&context), SEARCH_TIMEOUT).expect("started");
     let mut sources: Vec<SocketAddr> = Vec::new();
     // More waves than the range has ports.
     for _ in 0..20 {

@@ -12,7 +12,7 @@ use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{LayerError, PeerIdentity, Refusal, Statement, Suite};
 
 use crate::log;
-use crate::place::Place;
+use crate::peer_address::PeerAddress;
 
 mod advice;
 mod file;
@@ -32,7 +32,7 @@ pub(crate) enum Side {
 }
 
 /// A peer proved who it is.
-pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentity, side: Side) {
+pub(crate) fn connected(stream: &StreamInfo, peer: PeerAddress, identity: &PeerIdentity, side: Side) {
     let suite = match identity.suite {
         Suite::Classic => "classic",
         Suite::Hybrid => "hybrid",
@@ -56,7 +56,7 @@ pub(crate) fn connected(stream: &StreamInfo, peer: Place, identity: &PeerIdentit
 /// Another device serves a stream than before; nothing of it is sealed if `now` is none.
 pub(crate) fn taken_over(
     stream: &StreamInfo,
-    peer: Place,
+    peer: PeerAddress,
     before: &PeerIdentity,
     now: Option<&PeerIdentity>,
 ) {
@@ -101,14 +101,14 @@ pub(crate) fn unusable(reason: &str) {
 }
 
 /// There is no session with a peer, or no longer.
-pub(crate) fn refused(stream: &StreamInfo, peer: Place, refusal: Refusal, side: Side) {
+pub(crate) fn refused(stream: &StreamInfo, peer: PeerAddress, refusal: Refusal, side: Side) {
     if !event(cause_of(refusal), kind_of(refusal), stream, peer, side, &[("reason", &refusal)]) {
         return;
     }
     let at = match peer {
-        Place::Address(address) => format!(" at {address}"),
-        Place::ThisComputer => String::from(" on this computer"),
-        Place::Unknown => String::new(),
+        PeerAddress::Address(address) => format!(" at {address}"),
+        PeerAddress::ThisComputer => String::from(" on this computer"),
+        PeerAddress::Unknown => String::new(),
     };
     let who = if side == Side::Inlet { "outlet" } else { "inlet" };
     log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
@@ -127,8 +127,8 @@ pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
 
 /// A search from `peer` gets no answer, because no session with its sender is possible.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
-    let place = Place::Address(peer);
-    if event(Cause::Stranger, kind_of(refusal), stream, place, Side::Outlet, &[("reason", &refusal)]) {
+    let peer = PeerAddress::Address(peer);
+    if event(Cause::Stranger, kind_of(refusal), stream, peer, Side::Outlet, &[("reason", &refusal)]) {
         log::warning!("{}: a search from {peer} gets no answer: {}", stream.name(), Explained(refusal));
     }
 }
@@ -150,7 +150,7 @@ fn cause_of(refusal: Refusal) -> Cause {
 }
 
 /// A session ended because what came does not verify, or is out of order.
-pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: Place, error: LayerError) {
+pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: PeerAddress, error: LayerError) {
     let device = identity.map_or("", |identity| identity.statement.name.as_str());
     let cause = if identity.is_some() { Cause::Member } else { Cause::Stranger };
     file::write(cause, "tamper", &[("device", &device), ("peer", &peer), ("reason", &error)]);
@@ -184,7 +184,7 @@ pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
 }
 
 /// A sender has changed the keys of its sessions.
-pub(crate) fn rekeyed(stream: &StreamInfo, peer: Place, side: Side, count: u64) {
+pub(crate) fn rekeyed(stream: &StreamInfo, peer: PeerAddress, side: Side, count: u64) {
     event(Cause::Member, "rekey", stream, peer, side, &[("count", &count)]);
 }
 
@@ -204,7 +204,7 @@ fn event(
     cause: Cause,
     kind: &'static str,
     stream: &StreamInfo,
-    peer: Place,
+    peer: PeerAddress,
     side: Side,
     more: &[(&str, &dyn fmt::Display)],
 ) -> bool {

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use schwann_node::{Description, Keep, Pace, Place, Shape, Uid};
+use schwann_node::{Description, Keep, Pace, Ports, Shape, Uid};
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::{Entropy, NoEntropy};
 
@@ -150,7 +150,7 @@ impl Settings {
             session_id: if self.session_id.is_null() { "default" } else { text(self.session_id)? },
             uid: Uid::new(uid),
             created_at: self.created_at,
-            place: Place { data_port: self.data_port, service_port: self.service_port },
+            ports: Ports { data_port: self.data_port, service_port: self.service_port },
             desc: text(self.desc)?,
         })
     }

@@ -42,7 +42,7 @@ impl Uid {
 
 /// Where a stream is served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct Ports {
     /// TCP port of samples and descriptions.
     pub data_port: u16,
     /// UDP port of time, and of discovery beside the multicast port.
@@ -73,7 +73,7 @@ pub struct Description<'a> {
     /// When the stream was made, in seconds on the device's clock.
     pub created_at: f64,
     /// Where it is served.
-    pub place: Place,
+    pub ports: Ports,
     /// Content of the element `desc`: well-formed XML, or nothing.
     pub desc: &'a str,
 }
@@ -178,8 +178,8 @@ impl Description<'_> {
             "uid" => then(self.uid.as_str()),
             "session_id" => then(self.session_id),
             "hostname" => then(self.hostname),
-            "v4data_port" => then(number::integer(self.place.data_port.into()).as_str()),
-            "v4service_port" => then(number::integer(self.place.service_port.into()).as_str()),
+            "v4data_port" => then(number::integer(self.ports.data_port.into()).as_str()),
+            "v4service_port" => then(number::integer(self.ports.service_port.into()).as_str()),
             "v6data_port" | "v6service_port" => then("0"),
             _ => then(""),
         }
@@ -235,7 +235,7 @@ pub(crate) mod tests {
             session_id: "default",
             uid: Uid::new([0xa8; 16]),
             created_at: 12.25,
-            place: Place { data_port: 16572, service_port: 16573 },
+            ports: Ports { data_port: 16572, service_port: 16573 },
             desc: "<manufacturer>Schwann</manufacturer>",
         }
     }

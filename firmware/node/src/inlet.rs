@@ -167,7 +167,7 @@ impl<'a, const RX: usize, const TX: usize> Inlet<'a, RX, TX> {
     /// The socket is connected: writes what the outlet hears first.
     pub fn connected(&mut self, surroundings: &mut Surroundings<'_>) {
         self.reset();
-        self.deadline = surroundings.now.after(PATIENCE);
+        self.deadline = surroundings.now.after(ANSWER_TIMEOUT_US);
         let outcome = match self.security.member() {
             None => self.ask(),
             Some(member) => {
@@ -370,6 +370,6 @@ impl<'a, const RX: usize, const TX: usize> Inlet<'a, RX, TX> {
 }
 
 /// How long an outlet may take to answer, in microseconds.
-const PATIENCE: u64 = 10_000_000;
+const ANSWER_TIMEOUT_US: u64 = 10_000_000;
 /// Room for a request, in bytes.
 const REQUEST_LEN: usize = 512;

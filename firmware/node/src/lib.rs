@@ -44,11 +44,12 @@ mod ring;
 mod security;
 mod time;
 
-pub use description::{Description, InvalidDescription, Place, Uid};
+pub use description::{Description, InvalidDescription, Ports, Uid};
 pub use finder::{Finder, Found};
 pub use inlet::{Inlet, InletError, InletState, Wanted};
 pub use link::{LinkState, Pace};
 pub use outlet::{Counters, InvalidOutlet, MAX_SUBSCRIBERS, Outlet, Reply, Service};
 pub use ring::{Consumer, Control, Keep, MAX_SAMPLE_LEN, Producer, PushError, Shape, ring};
+pub use schwann_proto::stream::MULTICAST_PORT;
 pub use security::{Member, Security, Surroundings, Visible};
 pub use time::{Micros, Ticks32, Wait};

@@ -122,7 +122,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         self.end();
         self.phase = Phase::Asking(RequestReader::new());
         self.came = now;
-        self.deadline = now.after(PATIENCE);
+        self.deadline = now.after(LINK_TIMEOUT_US);
     }
 
     /// The connection is gone; its keys are wiped.
@@ -162,7 +162,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     /// When the link gives way to a newcomer: not before it had time to prove itself, and never once it has.
     pub(crate) fn gives_way(&self) -> Option<Micros> {
         let has_proved = self.is_sealed() || !matches!(self.phase, Phase::Asking(_) | Phase::Shaking);
-        (!has_proved).then(|| self.came.after(LEAST_PATIENCE))
+        (!has_proved).then(|| self.came.after(LEAST_TIMEOUT_US))
     }
 
     /// Has the driver reset the connection.
@@ -182,7 +182,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     pub(crate) fn note_sent(&mut self, count: usize, now: Micros) {
         self.out.note_sent(count);
         if count > 0 {
-            self.deadline = self.deadline.max(now.after(PATIENCE));
+            self.deadline = self.deadline.max(now.after(LINK_TIMEOUT_US));
         }
     }
 
@@ -262,7 +262,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         // A feed that waits for samples has no deadline; one whose subscriber takes nothing has.
         let idle = matches!(self.phase, Phase::Feeding(_)) && self.out.is_empty();
         if idle {
-            self.deadline = now.after(PATIENCE);
+            self.deadline = now.after(LINK_TIMEOUT_US);
         } else if now >= self.deadline {
             self.phase = Phase::Broken;
             return Wait::ForEvent;
@@ -313,7 +313,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         match answer {
             Answer::Feed(agreement) if agreement.max_buffer_length > 0 => {
                 self.phase = Phase::Feeding(Feed::begin(&agreement, host));
-                self.deadline = now.after(PATIENCE);
+                self.deadline = now.after(LINK_TIMEOUT_US);
             }
             _ => self.close(),
         }
@@ -384,9 +384,9 @@ pub(crate) fn fits(description: &Description<'_>, samples: &Consumer<'_>, tx: us
 
 /// How long a peer may take to say what it wants, to prove who it is, or to take what it asked for, in
 /// microseconds.
-const PATIENCE: u64 = 10_000_000;
+const LINK_TIMEOUT_US: u64 = 10_000_000;
 /// The same where another may be waiting for the link, in microseconds: a handshake takes a small chip a quarter of it.
-const LEAST_PATIENCE: u64 = 2_000_000;
+const LEAST_TIMEOUT_US: u64 = 2_000_000;
 /// A key's age is counted in hours; to tell it takes a division of 64 bits, which a small chip does not have.
 const TICK: u64 = 1_000_000;
 /// Less is not worth a part of an answer, in bytes.

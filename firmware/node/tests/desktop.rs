@@ -19,7 +19,7 @@ use schwann::outlet::{Flush, Outlet as DesktopOutlet, OutletOptions};
 use schwann::security::{Member, Policy, Trust};
 use schwann::{Config, Context, StreamInfo, resolver};
 use schwann_node::{
-    Description, Found, Inlet, InletState, Keep, LinkState, Micros, Outlet, Pace, Place, Producer, Security,
+    Description, Found, Inlet, InletState, Keep, LinkState, Micros, Outlet, Pace, Ports, Producer, Security,
     Service, Surroundings, Wanted,
 };
 use schwann_proto::stream::ChannelFormat;
@@ -77,8 +77,8 @@ impl Board {
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", base)).expect("a free port");
         let service = UdpSocket::bind(("127.0.0.1", base)).expect("a free port");
-        let place = Place { data_port: base, service_port: base };
-        let description = Description { place, ..description(format, channel_count, 1000.0) };
+        let ports = Ports { data_port: base, service_port: base };
+        let description = Description { ports, ..description(format, channel_count, 1000.0) };
         let (producer, outlet) = common::outlet(description, security, pace, Keep::Newest, 4096);
         let ending = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&ending);
@@ -281,8 +281,8 @@ fn who_knocks_at_a_node_too_small_for_the_hybrid_suite_is_let_in() {
     let address = (Ipv4Addr::LOCALHOST, base);
     let listener = TcpListener::bind(address).expect("a free port");
     let service = UdpSocket::bind(address).expect("a free port");
-    let place = Place { data_port: base, service_port: base };
-    let description = Description { place, ..description(ChannelFormat::Int16, 4, 1000.0) };
+    let ports = Ports { data_port: base, service_port: base };
+    let description = Description { ports, ..description(ChannelFormat::Int16, 4, 1000.0) };
     let security = lab.security_within(748, 1, |_| {});
     let (_producer, outlet) =
         common::outlet_of::<768, 1280>(description, security, Pace::EverySample, Keep::Newest, 64);

@@ -10,7 +10,7 @@ use crate::{handoff, machine, network, say, settings::Settings};
 pub static SLIPS: AtomicU32 = AtomicU32::new(0);
 
 /// Longest silence of hart 1 before the watchdog resets the device, in microseconds.
-const PATIENCE: u64 = 3_000_000;
+const WATCHDOG_US: u64 = 3_000_000;
 /// Samples made up for after a delay.
 const MOST_BEHIND: u64 = 32;
 
@@ -90,7 +90,7 @@ impl Watchdog {
         let beats = network::BEATS.load(Ordering::Relaxed);
         if beats != self.beats {
             (self.beats, self.since) = (beats, now);
-        } else if now.since(self.since) > PATIENCE {
+        } else if now.since(self.since) > WATCHDOG_US {
             say!("watchdog: hart 1 stands still");
             machine::exit(3);
         }

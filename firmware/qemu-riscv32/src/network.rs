@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use schwann_node::{Description, Member, Micros, Place, Security, Surroundings, Uid, Wait};
+use schwann_node::{Description, Member, Micros, Ports, Security, Surroundings, Uid, Wait};
 use schwann_node_smoltcp::{Board, Buffers, LINKS, SOCKETS, Server, instant};
 use schwann_proto::stream::ChannelFormat;
 use schwann_session::{Calendar, Entropy as _, key_slots, provision::Keys};
@@ -83,7 +83,7 @@ pub fn run(settings: &Settings) -> ! {
         session_id: "default",
         uid: Uid::new(uid),
         created_at: machine::now().seconds(),
-        place: Place { data_port: DATA_PORT, service_port: SERVICE_PORT },
+        ports: Ports { data_port: DATA_PORT, service_port: SERVICE_PORT },
         desc: "<manufacturer>Schwann</manufacturer>",
     };
     // By reference: a copy would take as much stack again.
@@ -127,8 +127,8 @@ fn serve(settings: &Settings, outlet: &mut Outlet<'_>, card: &mut Card, dice: Di
     // would not have.
     let wide = settings.channel_count > 8 || settings.slots > 128;
     let sending = if wide { wide_buffer() } else { &mut narrow };
-    let place = outlet.description().place;
-    let server = Server::new(place, &mut iface, &mut storage, &mut buffers, sending);
+    let ports = outlet.description().ports;
+    let server = Server::new(ports, &mut iface, &mut storage, &mut buffers, sending);
     let Some(mut server) = server else {
         say!("the groups cannot be joined");
         machine::exit(9)

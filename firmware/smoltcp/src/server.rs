@@ -1,6 +1,6 @@
 //! An outlet's sockets.
 
-use schwann_node::{LinkState, Micros, Outlet, Place, Service, Surroundings, Wait};
+use schwann_node::{LinkState, MULTICAST_PORT, Micros, Outlet, Ports, Service, Surroundings, Wait};
 use smoltcp::{
     iface::{Interface, PollResult, SocketHandle, SocketSet, SocketStorage},
     phy::Device,
@@ -95,7 +95,7 @@ impl<'a> Server<'a> {
     // Not part of its caller, whose frame stays for ever.
     #[inline(never)]
     pub fn new(
-        place: Place,
+        ports: Ports,
         iface: &mut Interface,
         storage: &'a mut [SocketStorage<'a>],
         buffers: &'a mut Buffers,
@@ -110,14 +110,14 @@ impl<'a> Server<'a> {
             sockets.add(stream_socket(rx, tx))
         });
         let (mut discovery, mut service) = (discovery.socket(), service.socket());
-        discovery.bind(DISCOVERY_PORT).ok()?;
-        service.bind(place.service_port).ok()?;
+        discovery.bind(MULTICAST_PORT).ok()?;
+        service.bind(ports.service_port).ok()?;
         for [a, b, c, d] in GROUPS {
             iface.join_multicast_group(Ipv4Address::new(a, b, c, d)).ok()?;
         }
         let (discovery, service) = (sockets.add(discovery), sockets.add(service));
         let (open, loose_since) = ([false; LINKS], [None; LINKS]);
-        Some(Self { sockets, links, open, loose_since, discovery, service, data_port: place.data_port })
+        Some(Self { sockets, links, open, loose_since, discovery, service, data_port: ports.data_port })
     }
 
     /// The sockets, for those that a board adds.
@@ -305,7 +305,6 @@ pub fn instant(now: Micros) -> Instant {
 
 /// How long a connection may take to be made, and to be closed, in microseconds: a lost segment is sent again once.
 const LOOSE: u64 = 2_000_000;
-const DISCOVERY_PORT: u16 = 16571;
 /// The groups in which the original library searches.
 const GROUPS: [[u8; 4]; 2] = [[224, 0, 0, 183], [239, 255, 172, 215]];
 /// Bytes that a connection may receive before the outlet takes them, which it does at once: a request or a message of a

@@ -188,7 +188,7 @@ impl<S: SpiDevice> Bus<S> {
 
     /// Waits until the chip has cleared these bits, which takes it microseconds, but not for ever.
     fn wait_for_zero(&mut self, block: u8, address: u16, bits: u8) -> Result<(), S::Error> {
-        for _ in 0..PATIENCE {
+        for _ in 0..LOOKS_MAX {
             if self.byte(block, address)? & bits == 0 {
                 break;
             }
@@ -199,7 +199,7 @@ impl<S: SpiDevice> Bus<S> {
     /// Reads a counter that the chip may change meanwhile, until it is the same twice (W5500 datasheet 1.1.0 §4.2, Sn_TX_FSR).
     fn counter(&mut self, address: u16) -> Result<u16, S::Error> {
         let mut before = self.word(address)?;
-        for _ in 0..PATIENCE {
+        for _ in 0..LOOKS_MAX {
             let again = self.word(address)?;
             if again == before {
                 break;
@@ -241,7 +241,7 @@ fn head(block: u8, address: u16, direction: u8) -> [u8; 3] {
 /// Longest frame, without its checksum, in bytes.
 const FRAME: usize = 1514;
 /// Looks at a bit before the chip is taken for broken.
-const PATIENCE: u32 = 1000;
+const LOOKS_MAX: u32 = 1000;
 
 // Blocks of addresses (W5500 datasheet 1.1.0 §2.2.2); those of socket n lie 4 n further.
 const COMMON: u8 = 0;

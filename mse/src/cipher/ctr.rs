@@ -12,11 +12,11 @@ use zeroize::Zeroize;
 /// AES in counter mode (NIST SP 800-38A §6.5) with a 128-bit big-endian counter.
 pub struct Ctr<A> {
     aes: A,
-    place: Place,
+    place: Position,
 }
 
 /// Where in the keystream we are.
-struct Place {
+struct Position {
     /// The counter of the next block to be made.
     counter: u128,
     /// The last block made, and how much of it is used up.
@@ -37,7 +37,7 @@ impl<A: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ctr<A> {
     /// Starts at the block `counter`.
     pub(crate) fn new(aes: A, counter: [u8; 16]) -> Self {
         let counter = u128::from_be_bytes(counter);
-        Self { aes, place: Place { counter, block: [0; BLOCK], used: BLOCK } }
+        Self { aes, place: Position { counter, block: [0; BLOCK], used: BLOCK } }
     }
 
     /// Encrypts or decrypts `data` in place.
@@ -63,7 +63,7 @@ impl<A> Drop for Ctr<A> {
 /// The work on one buffer. The `aes` crate calls it with the best code the CPU has; being inlined there,
 /// the loops around the cipher may use the same instructions.
 struct Run<'a> {
-    place: &'a mut Place,
+    place: &'a mut Position,
     data: &'a mut [u8],
 }
 

@@ -47,12 +47,12 @@ pub struct Initiator {
     group: Group,
     output: Option<Vec<u8>>,
     inbox: Inbox,
-    state: State,
+    state: InitiatorState,
     secret: Option<SharedSecret>,
     key_pad: usize,
 }
 
-enum State {
+enum InitiatorState {
     AwaitKey(KeyPair),
     AwaitMark(Ciphers, [u8; 8]),
     AwaitSelect(Ciphers),
@@ -84,7 +84,7 @@ impl Initiator {
             group: draw.key.group(),
             output: Some(draw.key_step()),
             inbox: Inbox::new(),
-            state: State::AwaitKey(draw.key),
+            state: InitiatorState::AwaitKey(draw.key),
             secret: None,
             key_pad: 0,
         })
@@ -95,11 +95,11 @@ impl Initiator {
             match self.inbox.fill(input, PREFIX.len()) {
                 Some(start) if *start == PREFIX => return Ok(Some(Status::Plain(start.to_vec()))),
                 Some(_) => {}
-                None => return self.wait(State::AwaitKey(key)),
+                None => return self.wait(InitiatorState::AwaitKey(key)),
             }
         }
         let Some(bytes) = self.inbox.fill(input, self.group.key_len()) else {
-            return self.wait(State::AwaitKey(key));
+            return self.wait(InitiatorState::AwaitKey(key));
         };
         let secret = key.shared_secret(&PublicKey::parse(self.group, bytes)?)?;
         self.inbox.clear();
@@ -111,7 +111,7 @@ impl Initiator {
         let mut mark = VC;
         ciphers.incoming.apply(&mut mark);
         self.secret = Some(secret);
-        self.go(State::AwaitMark(ciphers, mark))
+        self.go(InitiatorState::AwaitMark(ciphers, mark))
     }
 
     /// Step 3, in one piece.
@@ -134,16 +134,16 @@ impl Initiator {
         match self.inbox.seek(input, &mark) {
             Sought::After { pad } => {
                 self.key_pad = pad;
-                self.go(State::AwaitSelect(ciphers))
+                self.go(InitiatorState::AwaitSelect(ciphers))
             }
             Sought::Never => Err(HandshakeError::NoSynchronisation),
-            Sought::NotYet => self.wait(State::AwaitMark(ciphers, mark)),
+            Sought::NotYet => self.wait(InitiatorState::AwaitMark(ciphers, mark)),
         }
     }
 
     fn await_select(&mut self, mut ciphers: Ciphers, input: &mut &[u8]) -> Next {
         let Some(mut fields) = self.inbox.take::<6>(input) else {
-            return self.wait(State::AwaitSelect(ciphers));
+            return self.wait(InitiatorState::AwaitSelect(ciphers));
         };
         ciphers.incoming.apply(&mut fields);
         let [s0, s1, s2, s3, p0, p1] = fields;
@@ -153,12 +153,12 @@ impl Initiator {
             .filter(|&method| self.offer.methods.contains(method))
             .ok_or(HandshakeError::MethodNotOffered { selected })?;
         let pad = pad_len(u16::from_be_bytes([p0, p1]))?;
-        self.go(State::SkipPad(ciphers, method, pad))
+        self.go(InitiatorState::SkipPad(ciphers, method, pad))
     }
 
     fn skip_pad(&mut self, mut ciphers: Ciphers, method: Method, pad: usize, input: &mut &[u8]) -> Next {
         if self.inbox.fill(input, pad).is_none() {
-            return self.wait(State::SkipPad(ciphers, method, pad));
+            return self.wait(InitiatorState::SkipPad(ciphers, method, pad));
         }
         ciphers.incoming.skip(pad);
         let secret = self.secret.take().ok_or(HandshakeError::Finished)?;
@@ -177,14 +177,14 @@ impl Initiator {
 
     /// Goes on to another state at once.
     #[expect(clippy::unnecessary_wraps, reason = "the shape every state returns")]
-    fn go(&mut self, state: State) -> Next {
+    fn go(&mut self, state: InitiatorState) -> Next {
         self.state = state;
         Ok(None)
     }
 
     /// Stays in a state until there is more input.
     #[expect(clippy::unnecessary_wraps, reason = "the shape every state returns")]
-    fn wait(&mut self, state: State) -> Next {
+    fn wait(&mut self, state: InitiatorState) -> Next {
         self.state = state;
         Ok(Some(Status::Wait))
     }
@@ -198,12 +198,12 @@ impl Handshake for Initiator {
     fn handle_input(&mut self, input: &mut &[u8]) -> Result<Status, HandshakeError> {
         loop {
             // A state that fails or ends leaves `Ended` behind.
-            let next = match core::mem::replace(&mut self.state, State::Ended) {
-                State::AwaitKey(key) => self.await_key(key, input),
-                State::AwaitMark(ciphers, mark) => self.await_mark(ciphers, mark, input),
-                State::AwaitSelect(ciphers) => self.await_select(ciphers, input),
-                State::SkipPad(ciphers, method, pad) => self.skip_pad(ciphers, method, pad, input),
-                State::Ended => Err(HandshakeError::Finished),
+            let next = match core::mem::replace(&mut self.state, InitiatorState::Ended) {
+                InitiatorState::AwaitKey(key) => self.await_key(key, input),
+                InitiatorState::AwaitMark(ciphers, mark) => self.await_mark(ciphers, mark, input),
+                InitiatorState::AwaitSelect(ciphers) => self.await_select(ciphers, input),
+                InitiatorState::SkipPad(ciphers, method, pad) => self.skip_pad(ciphers, method, pad, input),
+                InitiatorState::Ended => Err(HandshakeError::Finished),
             };
             if let Some(status) = next? {
                 return Ok(status);
@@ -214,10 +214,10 @@ impl Handshake for Initiator {
     fn progress(&self) -> Progress {
         Progress {
             stage: match self.state {
-                State::AwaitKey(_) => Stage::Key,
-                State::AwaitMark(..) => Stage::Mark,
-                State::AwaitSelect(_) | State::SkipPad(..) => Stage::Fields,
-                State::Ended => Stage::Finished,
+                InitiatorState::AwaitKey(_) => Stage::Key,
+                InitiatorState::AwaitMark(..) => Stage::Mark,
+                InitiatorState::AwaitSelect(_) | InitiatorState::SkipPad(..) => Stage::Fields,
+                InitiatorState::Ended => Stage::Finished,
             },
             received: self.inbox.taken(),
             short_secret: self.secret.as_ref().is_some_and(SharedSecret::starts_with_zero),

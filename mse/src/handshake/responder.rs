@@ -50,12 +50,12 @@ pub struct Responder<L> {
     /// Step 2 from the beginning, kept back until the peer's key is here; then step 4.
     output: Option<Vec<u8>>,
     inbox: Inbox,
-    state: State,
+    state: ResponderState,
     secret: Option<SharedSecret>,
     key_pad: usize,
 }
 
-enum State {
+enum ResponderState {
     AwaitKey(KeyPair, Vec<u8>),
     /// The peer's key is here. The secret is computed once our step 2 is on its way, which hides its cost.
     Agree(KeyPair, PublicKey),
@@ -95,7 +95,7 @@ impl<L: Lookup> Responder<L> {
             group: draw.key.group(),
             output: None,
             inbox: Inbox::new(),
-            state: State::AwaitKey(draw.key, step),
+            state: ResponderState::AwaitKey(draw.key, step),
             secret: None,
             key_pad: 0,
         }
@@ -106,42 +106,42 @@ impl<L: Lookup> Responder<L> {
             match self.inbox.fill(input, PREFIX.len()) {
                 Some(start) if *start == PREFIX => return Ok(Some(Status::Plain(start.to_vec()))),
                 Some(_) => {}
-                None => return self.wait(State::AwaitKey(key, step)),
+                None => return self.wait(ResponderState::AwaitKey(key, step)),
             }
         }
         let Some(bytes) = self.inbox.fill(input, self.group.key_len()) else {
-            return self.wait(State::AwaitKey(key, step));
+            return self.wait(ResponderState::AwaitKey(key, step));
         };
         let peer = PublicKey::parse(self.group, bytes)?;
         self.inbox.clear();
         self.output = Some(step);
-        self.wait(State::Agree(key, peer))
+        self.wait(ResponderState::Agree(key, peer))
     }
 
     fn agree(&mut self, key: KeyPair, peer: PublicKey, input: &[u8]) -> Next {
         if input.is_empty() {
-            return self.wait(State::Agree(key, peer));
+            return self.wait(ResponderState::Agree(key, peer));
         }
         let secret = key.shared_secret(&peer)?;
         let mark = keys::req1(&secret);
         self.secret = Some(secret);
-        self.go(State::AwaitMark(mark))
+        self.go(ResponderState::AwaitMark(mark))
     }
 
     fn await_mark(&mut self, mark: [u8; 20], input: &mut &[u8]) -> Next {
         match self.inbox.seek(input, &mark) {
             Sought::After { pad } => {
                 self.key_pad = pad;
-                self.go(State::AwaitTorrent)
+                self.go(ResponderState::AwaitTorrent)
             }
             Sought::Never => Err(HandshakeError::NoSynchronisation),
-            Sought::NotYet => self.wait(State::AwaitMark(mark)),
+            Sought::NotYet => self.wait(ResponderState::AwaitMark(mark)),
         }
     }
 
     fn await_torrent(&mut self, input: &mut &[u8]) -> Next {
         let Some(name) = self.inbox.take::<20>(input) else {
-            return self.wait(State::AwaitTorrent);
+            return self.wait(ResponderState::AwaitTorrent);
         };
         let secret = self.secret.as_ref().ok_or(HandshakeError::Finished)?;
         let req2 = keys::covered(name, &keys::req3(secret));
@@ -151,12 +151,12 @@ impl<L: Lookup> Responder<L> {
             incoming: keys::rc4(Direction::FromInitiator, secret, &info_hash),
             outgoing: keys::rc4(Direction::FromResponder, secret, &info_hash),
         };
-        self.go(State::AwaitOffer(found))
+        self.go(ResponderState::AwaitOffer(found))
     }
 
     fn await_offer(&mut self, mut found: Found, input: &mut &[u8]) -> Next {
         let Some(mut fields) = self.inbox.take::<14>(input) else {
-            return self.wait(State::AwaitOffer(found));
+            return self.wait(ResponderState::AwaitOffer(found));
         };
         found.incoming.apply(&mut fields);
         let [vc @ .., o0, o1, o2, o3, p0, p1] = fields;
@@ -171,28 +171,28 @@ impl<L: Lookup> Responder<L> {
             .choose(self.accept.preferred)
             .ok_or(HandshakeError::NoCommonMethod { provided })?;
         let crypto_pad = pad_len(u16::from_be_bytes([p0, p1]))?;
-        self.go(State::SkipPad(found, Chosen { offered, method, crypto_pad }))
+        self.go(ResponderState::SkipPad(found, Chosen { offered, method, crypto_pad }))
     }
 
     fn skip_pad(&mut self, mut found: Found, chosen: Chosen, input: &mut &[u8]) -> Next {
         if self.inbox.fill(input, chosen.crypto_pad).is_none() {
-            return self.wait(State::SkipPad(found, chosen));
+            return self.wait(ResponderState::SkipPad(found, chosen));
         }
         self.inbox.clear();
         found.incoming.skip(chosen.crypto_pad);
-        self.go(State::AwaitPayloadLen(found, chosen))
+        self.go(ResponderState::AwaitPayloadLen(found, chosen))
     }
 
     fn await_payload_len(&mut self, mut found: Found, chosen: Chosen, input: &mut &[u8]) -> Next {
         let Some(mut len) = self.inbox.take::<2>(input) else {
-            return self.wait(State::AwaitPayloadLen(found, chosen));
+            return self.wait(ResponderState::AwaitPayloadLen(found, chosen));
         };
         found.incoming.apply(&mut len);
         let announced = usize::from(u16::from_be_bytes(len));
         if announced > self.accept.initial_payload_max {
             return Err(HandshakeError::InitialPayloadTooLong { announced });
         }
-        self.go(State::AwaitPayload(found, chosen, Vec::new(), announced))
+        self.go(ResponderState::AwaitPayload(found, chosen, Vec::new(), announced))
     }
 
     /// Collects IA. It grows as its bytes come, not as they are announced.
@@ -211,7 +211,7 @@ impl<L: Lookup> Responder<L> {
             self.inbox.count(missing);
         }
         if payload.len() < len {
-            return self.wait(State::AwaitPayload(found, chosen, payload, len));
+            return self.wait(ResponderState::AwaitPayload(found, chosen, payload, len));
         }
         found.incoming.apply(&mut payload);
         self.output = Some(self.crypto_step(&mut found.outgoing, chosen.method));
@@ -247,14 +247,14 @@ impl<L: Lookup> Responder<L> {
 
     /// Goes on to another state at once.
     #[expect(clippy::unnecessary_wraps, reason = "the shape every state returns")]
-    fn go(&mut self, state: State) -> Next {
+    fn go(&mut self, state: ResponderState) -> Next {
         self.state = state;
         Ok(None)
     }
 
     /// Stays in a state until there is more input.
     #[expect(clippy::unnecessary_wraps, reason = "the shape every state returns")]
-    fn wait(&mut self, state: State) -> Next {
+    fn wait(&mut self, state: ResponderState) -> Next {
         self.state = state;
         Ok(Some(Status::Wait))
     }
@@ -268,18 +268,20 @@ impl<L: Lookup> Handshake for Responder<L> {
     fn handle_input(&mut self, input: &mut &[u8]) -> Result<Status, HandshakeError> {
         loop {
             // A state that fails or ends leaves `Ended` behind.
-            let next = match core::mem::replace(&mut self.state, State::Ended) {
-                State::AwaitKey(key, step) => self.await_key(key, step, input),
-                State::Agree(key, peer) => self.agree(key, peer, input),
-                State::AwaitMark(mark) => self.await_mark(mark, input),
-                State::AwaitTorrent => self.await_torrent(input),
-                State::AwaitOffer(found) => self.await_offer(found, input),
-                State::SkipPad(found, chosen) => self.skip_pad(found, chosen, input),
-                State::AwaitPayloadLen(found, chosen) => self.await_payload_len(found, chosen, input),
-                State::AwaitPayload(found, chosen, payload, len) => {
+            let next = match core::mem::replace(&mut self.state, ResponderState::Ended) {
+                ResponderState::AwaitKey(key, step) => self.await_key(key, step, input),
+                ResponderState::Agree(key, peer) => self.agree(key, peer, input),
+                ResponderState::AwaitMark(mark) => self.await_mark(mark, input),
+                ResponderState::AwaitTorrent => self.await_torrent(input),
+                ResponderState::AwaitOffer(found) => self.await_offer(found, input),
+                ResponderState::SkipPad(found, chosen) => self.skip_pad(found, chosen, input),
+                ResponderState::AwaitPayloadLen(found, chosen) => {
+                    self.await_payload_len(found, chosen, input)
+                }
+                ResponderState::AwaitPayload(found, chosen, payload, len) => {
                     self.await_payload(found, chosen, payload, len, input)
                 }
-                State::Ended => Err(HandshakeError::Finished),
+                ResponderState::Ended => Err(HandshakeError::Finished),
             };
             if let Some(status) = next? {
                 return Ok(status);
@@ -290,9 +292,9 @@ impl<L: Lookup> Handshake for Responder<L> {
     fn progress(&self) -> Progress {
         Progress {
             stage: match self.state {
-                State::AwaitKey(..) => Stage::Key,
-                State::Agree(..) | State::AwaitMark(_) => Stage::Mark,
-                State::Ended => Stage::Finished,
+                ResponderState::AwaitKey(..) => Stage::Key,
+                ResponderState::Agree(..) | ResponderState::AwaitMark(_) => Stage::Mark,
+                ResponderState::Ended => Stage::Finished,
                 _ => Stage::Fields,
             },
             received: self.inbox.taken(),

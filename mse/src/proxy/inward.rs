@@ -22,7 +22,7 @@ pub struct Inward<L> {
 }
 
 /// How long the client may take to take a connection, and a peer to name its torrent.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl<L: Lookup> Inward<L> {
     /// Relays what `acceptor` accepts to a client.
@@ -39,14 +39,15 @@ impl<L: Lookup> Inward<L> {
         let accepted = self.acceptor.accept(socket).map_err(ProxyError::Accept)?;
         let mut stream = accepted.stream;
         let mut first = [0; BtHandshake::LEN];
-        stream.transport().set_read_timeout(Some(PATIENCE)).map_err(ProxyError::Client)?;
+        stream.transport().set_read_timeout(Some(PEER_TIMEOUT)).map_err(ProxyError::Client)?;
         stream.read_exact(&mut first).map_err(|_| ProxyError::NotBitTorrent)?;
         stream.transport().set_read_timeout(None).map_err(ProxyError::Client)?;
         let handshake = BtHandshake::parse(&first).ok_or(ProxyError::NotBitTorrent)?;
         if accepted.info_hash.is_some_and(|info_hash| info_hash != handshake.info_hash) {
             return Err(ProxyError::TorrentsDiffer);
         }
-        let mut client = TcpStream::connect_timeout(&self.client, PATIENCE).map_err(ProxyError::Client)?;
+        let mut client =
+            TcpStream::connect_timeout(&self.client, PEER_TIMEOUT).map_err(ProxyError::Client)?;
         client.write_all(&first).map_err(ProxyError::Client)?;
         observe(Event::Opened {
             peer,

@@ -14,7 +14,7 @@ use schwann_session::{DATAGRAM_OVERHEAD, Datagrams, Established, Initiator, Laye
 use crate::{ends, lab};
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads a description, the outlet's data port, and the attacker's port for probes; probes as fast as answers come.
 /// Prints for each probe how many datagrams were refused before its answer.
@@ -28,7 +28,7 @@ pub(crate) fn run() {
     thread::spawn(ends::exit_with_the_attacker);
     thread::spawn(move || drain(stream));
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket.set_read_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout");
     socket.connect((Ipv4Addr::LOCALHOST, attacker)).expect("an address");
     let begin = Instant::now();
     for wave in 0..i32::MAX {

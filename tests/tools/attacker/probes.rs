@@ -16,7 +16,7 @@ use crate::tally::{Tally, Watch};
 
 /// Changed datagrams before each genuine one; they have to fit into a socket's buffer.
 const BATCH: usize = 60;
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Lengths of magic and session, of the counter, and of the tag (secure-session §5.1).
 const NAME_LEN: usize = 12;
 const HEADER_LEN: usize = 20;
@@ -77,7 +77,7 @@ pub(crate) fn attack(stage: &Stage, goal: u64, seed: u64) -> Tally {
 
 fn bound() -> UdpSocket {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket.set_read_timeout(Some(ANSWER_TIMEOUT)).expect("a timeout");
     socket
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 /// How long a unit may take to come.
-const PATIENCE: Duration = Duration::from_secs(5);
+const UNIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Of a record: type and length before its text, and the tag behind.
 pub(crate) const HEADER_LEN: usize = 4;
 pub(crate) const TAG_LEN: usize = 16;
@@ -29,8 +29,8 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(UNIT_TIMEOUT))?;
+        stream.set_write_timeout(Some(UNIT_TIMEOUT))?;
         Ok(Self { stream, buffer: Vec::new() })
     }
 

@@ -11,12 +11,12 @@ use std::time::Instant;
 
 use super::slot::{Pending, Slot, put_samples_head};
 use super::store::Store;
-use super::{Failure, Shared, StreamProgress, Summary, lock};
+use super::{Failure, SharedWriter, StreamProgress, Summary, lock};
 use crate::header::{FOOTER_BYTES_MAX, FOOTER_OFFSET_BYTES_MAX, put_footer_xml};
 use crate::wire::{BOUNDARY, Tag, put_chunk, put_clock_offset};
 
 /// Starts the threads.
-pub(super) fn spawn(shared: Arc<Shared>, store: Store) -> io::Result<JoinHandle<Summary>> {
+pub(super) fn spawn(shared: Arc<SharedWriter>, store: Store) -> io::Result<JoinHandle<Summary>> {
     let syncer = Syncer::spawn(Arc::clone(&shared), store.file())?;
     let disk = Disk {
         boundary_due: Instant::now() + shared.options.boundary_every,
@@ -33,7 +33,7 @@ pub(super) fn spawn(shared: Arc<Shared>, store: Store) -> io::Result<JoinHandle<
 
 /// The thread that writes.
 struct Disk {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWriter>,
     store: Store,
     syncer: Syncer,
     streams: Vec<Stream>,
@@ -282,7 +282,7 @@ struct SyncState {
 }
 
 impl Syncer {
-    fn spawn(shared: Arc<Shared>, file: Arc<File>) -> io::Result<Self> {
+    fn spawn(shared: Arc<SharedWriter>, file: Arc<File>) -> io::Result<Self> {
         let state = Arc::new(SyncState::default());
         let thread = thread::Builder::new().name("xdf-sync".into()).spawn({
             let state = Arc::clone(&state);
@@ -313,7 +313,7 @@ impl Syncer {
 }
 
 impl SyncState {
-    fn run(&self, shared: &Shared, file: &File) {
+    fn run(&self, shared: &SharedWriter, file: &File) {
         while self.wait(shared.options.sync_every) {
             let written = self.written.load(Ordering::Acquire);
             if written == self.synced.load(Ordering::Acquire) {

@@ -19,9 +19,9 @@ pub(super) struct Tally {
 
 /// A tally that one thread fills and another reads.
 #[derive(Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Tally>>);
+pub(super) struct SharedTally(Arc<Mutex<Tally>>);
 
-impl Shared {
+impl SharedTally {
     /// What was found so far.
     pub(super) fn tally(&self) -> Tally {
         *self.lock()
@@ -33,7 +33,7 @@ impl Shared {
 }
 
 /// Checks the samples of the EEG stream.
-pub(super) fn samples(shared: Shared) -> Inspect {
+pub(super) fn samples(shared: SharedTally) -> Inspect {
     let (mut script, mut row) = (Script::new(), vec![0.0; CHANNEL_COUNT]);
     let mut began = None;
     Box::new(move |chunk| {
@@ -60,7 +60,7 @@ pub(super) fn samples(shared: Shared) -> Inspect {
 }
 
 /// Checks the markers.
-pub(super) fn markers(shared: Shared) -> Inspect {
+pub(super) fn markers(shared: SharedTally) -> Inspect {
     let (mut script, mut row) = (Script::new(), vec![0.0; CHANNEL_COUNT]);
     let mut began = None;
     Box::new(move |chunk: &Chunk| {
@@ -84,7 +84,7 @@ fn same(got: &[f32], sent: &[f32]) -> bool {
     got.len() == sent.len() && got.iter().zip(sent).all(|(got, sent)| got.to_bits() == sent.to_bits())
 }
 
-fn add(shared: &Shared, found: Tally) {
+fn add(shared: &SharedTally, found: Tally) {
     let mut tally = shared.lock();
     tally.right += found.right;
     tally.missing += found.missing;

@@ -19,7 +19,7 @@ use super::script::{CHANNEL_COUNT, RATE};
 use crate::cmd::survey::bytes;
 use crate::exit::Problem;
 use crate::table::{Align, Cell, Column, Table};
-use crate::terminal::{Look, Palette, Place, Screen, plural, short_time, stopwatch, thousands, times};
+use crate::terminal::{Destination, Look, Palette, Screen, plural, short_time, stopwatch, thousands, times};
 
 /// The screen of the demonstration.
 pub(super) struct View {
@@ -67,7 +67,7 @@ impl View {
     /// Begins to show.
     pub(super) fn new(json: bool, seconds: Option<f64>) -> Self {
         let screen = Screen::new(io::stdout());
-        let palette = Palette::of(screen.place());
+        let palette = Palette::of(screen.destination());
         Self { screen, palette, began: Instant::now(), seconds, json, dashboard: None, next_line: 0.0 }
     }
 
@@ -82,7 +82,7 @@ impl View {
         if self.json {
             return Ok(());
         }
-        if self.screen.place() == Place::Terminal {
+        if self.screen.destination() == Destination::Terminal {
             let text = self.page(streams, tallies, path, health);
             return self.screen.paint(&text);
         }
@@ -111,7 +111,7 @@ impl View {
             schwann_dash::Options { context: Some(Arc::clone(config)), ..schwann_dash::Options::default() };
         let dashboard = schwann_dash::serve(&options)?;
         let url = dashboard.url();
-        if self.screen.place() == Place::Terminal {
+        if self.screen.destination() == Destination::Terminal {
             let _opened = dashboard.open_browser();
         } else {
             self.screen.paint(&format!("dashboard: {url}\n"))?;

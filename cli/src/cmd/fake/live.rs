@@ -15,7 +15,7 @@ use crate::lab;
 use crate::signal::describe;
 use crate::signal::{Kind, Source, Spec};
 use crate::stop;
-use crate::terminal::{Place, Screen, plural, stopwatch, thousands};
+use crate::terminal::{Destination, Screen, plural, stopwatch, thousands};
 
 /// Sends until the time is over, or Ctrl-C.
 pub(super) fn send(arguments: &Arguments) -> Outcome {
@@ -36,12 +36,12 @@ pub(super) fn send(arguments: &Arguments) -> Outcome {
             fake.send_until(now, began)?;
             next = next.min(began + fake.due());
         }
-        let every = if screen.place() == Place::Terminal { PAINT_EVERY } else { LINE_EVERY };
+        let every = if screen.destination() == Destination::Terminal { PAINT_EVERY } else { LINE_EVERY };
         if is_over || painted.is_none_or(|painted| painted.elapsed() >= every) {
             painted = Some(Instant::now());
             screen.paint(&text(&fakes, now - began))?;
         }
-        let wait = (next - local_clock()).clamp(SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
+        let wait = (next - local_clock()).clamp(stop::SHORTEST_WAIT, PAINT_EVERY.as_secs_f64());
         if is_over || stop.wait(Duration::from_secs_f64(wait)) {
             return Ok(Exit::Good);
         }
@@ -178,7 +178,5 @@ fn next_random(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Fast streams are sent this often, in seconds.
-const SHORTEST_WAIT: f64 = 0.5e-3;
 const PAINT_EVERY: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(10);

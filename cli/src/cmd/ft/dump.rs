@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use schwann_fieldtrip::wire::DataType;
 use schwann_fieldtrip::{ClientError, Follower, Start, Update};
 
-use super::place::{Place, write_rows};
+use super::place::{BufferAddress, write_rows};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 
@@ -21,7 +21,7 @@ Examples:
 Lines that begin with # are not samples. A server that goes away is waited for.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Begin with what the buffer holds already.
     #[arg(long)]
     oldest: bool,

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use schwann_fieldtrip::wire::{Event, NOW};
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome};
 
 /// Print the events that a buffer keeps, or add one.
@@ -18,7 +18,7 @@ Examples:
 `schwann ft dump` prints events as they come.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Add this event; a whole number becomes one, anything else is text.
     #[arg(long, value_name = "TYPE=VALUE", value_parser = pair)]
     put: Option<(String, String)>,

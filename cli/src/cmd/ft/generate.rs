@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use schwann_fieldtrip::{Signal, generate};
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome};
 use crate::stop;
 
@@ -16,7 +16,7 @@ Examples:
   schwann ft generate --channels 64 --rate 1000 --event-every 500")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Number of channels.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
     channels: u32,

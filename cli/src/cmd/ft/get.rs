@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use schwann_fieldtrip::wire::DataType;
 use schwann_fieldtrip::{Client, ClientError};
 
-use super::place::{Place, write_rows};
+use super::place::{BufferAddress, write_rows};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::plural;
 
@@ -20,7 +20,7 @@ Examples:
 Samples and events are counted from 0, as the protocol counts them.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Which samples, both included.
     #[arg(long, value_name = "FIRST:LAST", value_parser = range)]
     samples: Option<(u32, u32)>,

@@ -135,7 +135,7 @@ impl Mirror {
             }
         }
         if self.signal.is_none() {
-            stop.wait(PATIENCE);
+            stop.wait(LONGEST_PULL);
         }
         self.take_samples(stop)?;
         self.take_markers();
@@ -172,7 +172,7 @@ impl Mirror {
 
     fn take_samples(&mut self, stop: &Stop) -> Result<(), Problem> {
         let Some(signal) = &mut self.signal else { return Ok(()) };
-        let pulled = signal.pull(PATIENCE);
+        let pulled = signal.pull(LONGEST_PULL);
         if signal.count() > 0 {
             signal.put_into(&mut self.sink, stop)?;
             self.timeline.append(signal.stamps());
@@ -241,7 +241,7 @@ impl Mirror {
 type Placed = (u64, Event);
 
 /// Longest wait for samples before markers are looked at.
-const PATIENCE: Duration = Duration::from_millis(10);
+const LONGEST_PULL: Duration = Duration::from_millis(10);
 /// Between two looks at which streams there are.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long a marker waits for a sample that is as new. A stream that is silent for longer is interrupted.

@@ -9,13 +9,13 @@ use crate::exit::Problem;
 
 /// The buffer that a command talks to.
 #[derive(clap::Args, Debug)]
-pub(super) struct Place {
+pub(super) struct BufferAddress {
     /// The buffer.
     #[arg(value_name = "ADDRESS", default_value_t)]
     pub(super) address: Address,
 }
 
-impl Place {
+impl BufferAddress {
     /// Connects.
     pub(super) fn connect(&self) -> Result<Client, Problem> {
         Client::connect(self.address.clone(), Options::default()).map_err(|error| self.problem(error))

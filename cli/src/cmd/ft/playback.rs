@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use schwann_fieldtrip::recording::{RecordedAcquisition, acquisitions, play};
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// How many times as fast as it came; inf for at once.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,

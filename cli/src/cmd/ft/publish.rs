@@ -13,7 +13,7 @@ use schwann_fieldtrip::wire::{DataType, Event, Header};
 use schwann_fieldtrip::{Block, ClientError, Follower, Start, Update};
 use schwann_proto::stream::ChannelFormat;
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
@@ -32,7 +32,7 @@ stamp of its sample. Unsigned numbers travel in the next wider signed type. A bu
 for.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Name of the stream.
     #[arg(long, default_value = "FieldTrip")]
     name: String,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schwann_fieldtrip::Client;
 use schwann_fieldtrip::wire::{DataType, Header, SamplesDefinition};
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome, Problem};
 
 /// Append samples to a buffer, read as text: a line per sample.
@@ -22,7 +22,7 @@ Numbers have spaces, tabs, commas or semicolons between them. --rate begins a ne
 the header and drops what the buffer held.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Where the samples are; the standard input, if it is not given.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schwann_fieldtrip::recording::{Recording, RecordingError, record_follower};
 use schwann_fieldtrip::{Follower, Start};
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// Leave out what the buffer holds already.
     #[arg(long)]
     newest: bool,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use schwann_fieldtrip::ClientError;
 use schwann_fieldtrip::wire::{NEVER, Totals};
 
-use super::place::Place;
+use super::place::BufferAddress;
 use crate::exit::{Exit, Outcome};
 use crate::stop;
 use crate::terminal::plural;
@@ -22,7 +22,7 @@ Examples:
 A buffer without a header is waited for. Exit code 0 if either number was reached, 1 if the time was over.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: BufferAddress,
     /// How many samples.
     #[arg(long, value_name = "N", required_unless_present = "events", value_parser = clap::value_parser!(u32).range(1..))]
     samples: Option<u32>,
@@ -41,8 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // The protocol waits for more than a number.
     let more_than = |count: Option<u32>| count.map_or(NEVER, |count| count - 1);
     let threshold = Totals { samples: more_than(arguments.samples), events: more_than(arguments.events) };
-    let timeout = arguments.timeout.map_or(A_YEAR, |s| Duration::try_from_secs_f64(s).unwrap_or(A_YEAR));
-    let end = Instant::now() + timeout.min(A_YEAR);
+    let end = Instant::now() + stop::seconds_or_forever(arguments.timeout.unwrap_or(f64::INFINITY));
     loop {
         let left = end.saturating_duration_since(Instant::now());
         match client.wait(threshold, left.min(LOOK_EVERY)) {
@@ -74,4 +73,3 @@ fn is_reached(totals: Totals, threshold: Totals) -> bool {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-const A_YEAR: Duration = Duration::from_secs(31_536_000);

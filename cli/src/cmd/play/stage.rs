@@ -194,7 +194,7 @@ impl Stream {
 
     fn push_until(&mut self, tape: &mut Tape, until: f64, place: impl Fn(f64) -> f64) -> Result<(), Problem> {
         let waiting = self.dues.get(self.next..).unwrap_or_default();
-        let count = waiting.partition_point(|&due| due <= until).min(ROWS_MAX);
+        let count = waiting.partition_point(|&due| due <= until).min(PUSH_MAX);
         if count == 0 {
             return Ok(());
         }
@@ -255,7 +255,7 @@ fn describe(header: &StreamHeader, name: &str, speed: f64) -> Result<StreamInfo,
 }
 
 /// The most samples of one push.
-const ROWS_MAX: usize = 4096;
+const PUSH_MAX: usize = 4096;
 /// Rounds are this far apart at most, in seconds of the recording.
 const PAUSE_MAX: f64 = 0.1;
 /// Being later than this, in seconds, is not made up for in the next round.

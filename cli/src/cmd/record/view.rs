@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cmd::survey::bytes;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{
-    Look, Palette, Place, Screen, plural, printable, short_time, stopwatch, thousands, times,
+    Destination, Look, Palette, Screen, plural, printable, short_time, stopwatch, thousands, times,
 };
 
 /// What there is to show.
@@ -43,7 +43,7 @@ impl View {
     /// Begins to show.
     pub(super) fn new(json: bool) -> Self {
         let screen = Screen::new(io::stdout());
-        let palette = Palette::of(screen.place());
+        let palette = Palette::of(screen.destination());
         Self { screen, palette, began: Instant::now(), json, next_line: 0.0 }
     }
 
@@ -51,7 +51,7 @@ impl View {
     pub(super) fn show(&mut self, scene: &Scene, path: &Path, health: &Health) -> io::Result<()> {
         let streams = &scene.streams;
         let elapsed = self.began.elapsed().as_secs_f64();
-        if self.screen.place() == Place::Terminal && !self.json {
+        if self.screen.destination() == Destination::Terminal && !self.json {
             let text = self.page(scene, path, health.file_bytes);
             return self.screen.paint(&text);
         }

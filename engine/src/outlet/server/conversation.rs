@@ -26,7 +26,7 @@ use crate::security::link::{Flow, Opener, Peer, Sealing};
 use crate::sys::sockets::{self, Watched};
 
 /// How long a client may take to say what it wants, or to take a short answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is waited for unless there is a reason not to.
 const ANYTHING: Interest = Interest::READABLE.add(Interest::WRITABLE);
 /// Bytes read at a time while a request arrives.
@@ -82,7 +82,7 @@ impl Conversation {
         if config.tuning.receive_socket_buffer_size > 0 {
             let _ = socket.set_recv_buffer_size(config.tuning.receive_socket_buffer_size);
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + CLIENT_TIMEOUT;
         let role = Role::Asking { reader: RequestReader::new(), received: Vec::new(), deadline };
         Ok(Self {
             watched: Watched::new(link.socket())?,
@@ -191,7 +191,7 @@ impl Conversation {
     }
 
     fn note_refused(&self, shared: &Shared, refusal: Refusal) {
-        journal::refused(shared.advertisement.info(), self.link.place(), refusal, Side::Outlet);
+        journal::refused(shared.advertisement.info(), self.link.peer_address(), refusal, Side::Outlet);
     }
 
     /// Tells the session the time, and logs what changes of this end's key there were since the last look.
@@ -200,7 +200,7 @@ impl Conversation {
         sealing.tick();
         let rekeys = sealing.rekeys();
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
-            journal::rekeyed(shared.advertisement.info(), self.link.place(), Side::Outlet, rekeys);
+            journal::rekeyed(shared.advertisement.info(), self.link.peer_address(), Side::Outlet, rekeys);
         }
     }
 
@@ -257,7 +257,7 @@ impl Conversation {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
-                    journal::broken(self.link.peer(), self.link.place(), reason);
+                    journal::broken(self.link.peer(), self.link.peer_address(), reason);
                     return Heard::End;
                 }
             }
@@ -303,7 +303,7 @@ impl Conversation {
         };
         match reply {
             Reply::Short(answer) => {
-                let deadline = Instant::now() + PATIENCE;
+                let deadline = Instant::now() + CLIENT_TIMEOUT;
                 self.role = Role::Answering { answer, sent: 0, deadline };
                 self.answer()
             }
@@ -384,7 +384,7 @@ impl Conversation {
         let asking = Role::Asking {
             reader: RequestReader::new(),
             received: Vec::new(),
-            deadline: Instant::now() + PATIENCE,
+            deadline: Instant::now() + CLIENT_TIMEOUT,
         };
         let Role::Securing { responder, .. } = core::mem::replace(&mut self.role, asking) else {
             return Next::Part;
@@ -393,7 +393,12 @@ impl Conversation {
         let Some(mut established) = responder.finish() else { return Next::Part };
         let datagrams = established.session.take_datagrams();
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        journal::connected(shared.advertisement.info(), self.link.place(), &established.peer, Side::Outlet);
+        journal::connected(
+            shared.advertisement.info(),
+            self.link.peer_address(),
+            &established.peer,
+            Side::Outlet,
+        );
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
         self.link.seal_with(Box::new(established.session), Some(peer));

@@ -80,7 +80,7 @@ fn line(now: SystemTime, kind: &str, fields: &[(&str, &dyn Display)], left_out: 
     line
 }
 
-struct State {
+struct Journal {
     /// What members caused, and what strangers did.
     files: Option<[LogFile; 2]>,
     kinds: [Kind; KINDS],
@@ -105,7 +105,7 @@ impl Cause {
     }
 }
 
-impl State {
+impl Journal {
     /// Lets an event through, with the number of those before that were not; nothing if there are too many.
     fn admit(&mut self, cause: Cause, name: &'static str) -> Option<u32> {
         let is_it = |kind: &Kind| kind.name == name && kind.cause == cause;
@@ -151,7 +151,7 @@ impl fmt::Write for Escaped<'_, '_> {
     }
 }
 
-fn lock(journal: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+fn lock(journal: &Mutex<Journal>) -> std::sync::MutexGuard<'_, Journal> {
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -162,7 +162,7 @@ const PER_SECOND_OF_STRANGERS: u32 = 5;
 /// Kinds of events that are counted, by who caused them; there are fewer.
 const KINDS: usize = 32;
 const NO_KIND: Kind = Kind { name: "", cause: Cause::Member, since: None, written: 0, left_out: 0 };
-static JOURNAL: Mutex<State> = Mutex::new(State { files: None, kinds: [NO_KIND; KINDS] });
+static JOURNAL: Mutex<Journal> = Mutex::new(Journal { files: None, kinds: [NO_KIND; KINDS] });
 
 #[cfg(test)]
 mod tests {
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_cut_and_counted() {
-        let mut state = State { files: None, kinds: [NO_KIND; KINDS] };
+        let mut state = Journal { files: None, kinds: [NO_KIND; KINDS] };
         let mut written = |cause| (0..1000).filter(|_| state.admit(cause, "refuse").is_some()).count();
         let (strangers, members) = (written(Cause::Stranger), written(Cause::Member));
         assert!((5..=10).contains(&strangers) && (20..=40).contains(&members), "{strangers} {members}");

@@ -1,7 +1,7 @@
 //! The outlet, on whatever carries frames.
 
 use esp_println::println;
-use schwann_node::{Consumer, Description, Member, Outlet, Pace, Place, Security, Uid};
+use schwann_node::{Consumer, Description, Member, Outlet, Pace, Ports, Security, Uid};
 use schwann_node_smoltcp::{Buffers, LINKS, SOCKETS, Server, instant};
 use schwann_session::{Entropy as _, provision::Keys};
 use smoltcp::{
@@ -43,7 +43,7 @@ pub fn serve<D: Device>(
         session_id: "default",
         uid: Uid::new(uid),
         created_at: now().seconds(),
-        place: Place { data_port: 16572, service_port: 16572 },
+        ports: Ports { data_port: 16572, service_port: 16572 },
         desc: "",
     };
     println!("{}", calendar());
@@ -61,7 +61,7 @@ pub fn serve<D: Device>(
     let mut buffers = Buffers::new();
     // 40 ms, which a computer may leave unacknowledged, are 1,480 bytes.
     let mut sending = [0; LINKS * 2048];
-    let mut server = Server::new(description.place, &mut iface, &mut storage, &mut buffers, &mut sending)
+    let mut server = Server::new(description.ports, &mut iface, &mut storage, &mut buffers, &mut sending)
         .expect("the ports are no zeros, and there is room for two groups");
     let lease = server.sockets().add(dhcpv4::Socket::new());
     loop {

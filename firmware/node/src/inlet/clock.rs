@@ -7,7 +7,7 @@ use schwann_proto::{
     wire::{ByteWriter, Sink as _, timedata},
 };
 
-use super::{Inlet, PATIENCE, Phase};
+use super::{ANSWER_TIMEOUT_US, Inlet, Phase};
 use crate::time::{Micros, Wait};
 
 impl<const RX: usize, const TX: usize> Inlet<'_, RX, TX> {
@@ -23,7 +23,7 @@ impl<const RX: usize, const TX: usize> Inlet<'_, RX, TX> {
             // A microsecond late is early enough.
             ClockOutput::WaitUntil(then) => {
                 let left = Duration::try_from_secs_f64(then - now.seconds()).unwrap_or_default();
-                let micros = u64::try_from(left.as_micros()).unwrap_or(PATIENCE);
+                let micros = u64::try_from(left.as_micros()).unwrap_or(ANSWER_TIMEOUT_US);
                 return Err(Wait::Until(now.after(micros.saturating_add(1))));
             }
         };

@@ -3,7 +3,7 @@
 use schwann_proto::wire::feed::RequestReader;
 use schwann_session::{BareResponder, Desk, Progress, UnixSeconds};
 
-use super::{Event, Host, Link, PATIENCE, Phase, guard::Guard};
+use super::{Event, Host, LINK_TIMEOUT_US, Link, Phase, guard::Guard};
 use crate::{security::Surroundings, time::Micros};
 
 impl<const RX: usize, const TX: usize> Link<RX, TX> {
@@ -22,7 +22,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
     fn await_message(&mut self, now: Micros) {
         self.phase = Phase::Shaking;
         self.guard = Guard::Shaking(BareResponder::new());
-        self.deadline = now.after(PATIENCE);
+        self.deadline = now.after(LINK_TIMEOUT_US);
     }
 
     pub(super) fn shake_hands(
@@ -50,7 +50,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
                 let Some(certified) = self.enter_session() else {
                     return (bytes.len(), self.give_up());
                 };
-                self.deadline = surroundings.now.after(PATIENCE);
+                self.deadline = surroundings.now.after(LINK_TIMEOUT_US);
                 let count = self.intake.take(bytes.get(consumed..).unwrap_or_default());
                 self.listen(host, surroundings);
                 (consumed + count, Event::Established { certified })

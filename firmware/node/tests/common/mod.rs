@@ -6,7 +6,7 @@ pub(crate) mod pair;
 use core::sync::atomic::AtomicU32;
 
 use schwann_node::{
-    Description, Inlet, Keep, LinkState, Member, Micros, Outlet, Pace, Place, Producer, Security, Shape,
+    Description, Inlet, Keep, LinkState, Member, Micros, Outlet, Pace, Ports, Producer, Security, Shape,
     Surroundings, Uid, ring,
 };
 use schwann_proto::stream::ChannelFormat;
@@ -122,7 +122,7 @@ pub(crate) fn description(
         session_id: "default",
         uid: Uid::new([3; 16]),
         created_at: 1.0,
-        place: Place { data_port: 16572, service_port: 16573 },
+        ports: Ports { data_port: 16572, service_port: 16573 },
         desc: "",
     }
 }

@@ -5,7 +5,7 @@
 use core::sync::atomic::AtomicU32;
 
 use schwann_node::{
-    Control, Description, Found, Inlet, InletState, Keep, Member, Micros, Outlet, Pace, Place, Security,
+    Control, Description, Found, Inlet, InletState, Keep, Member, Micros, Outlet, Pace, Ports, Security,
     Shape, Surroundings, Uid, Wanted, ring,
 };
 use schwann_proto::{
@@ -55,7 +55,7 @@ pub(crate) fn description() -> Description<'static> {
         session_id: "default",
         uid: Uid::new([9; 16]),
         created_at: 1.0,
-        place: Place { data_port: 16572, service_port: 16572 },
+        ports: Ports { data_port: 16572, service_port: 16572 },
         desc: "",
     }
 }

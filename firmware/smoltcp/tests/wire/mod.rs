@@ -3,7 +3,7 @@
 use core::sync::atomic::AtomicU32;
 use std::collections::VecDeque;
 
-use schwann_node::{Control, Description, Keep, Micros, Outlet, Pace, Place, Shape, Surroundings, ring};
+use schwann_node::{Control, Description, Keep, Micros, Outlet, Pace, Ports, Shape, Surroundings, ring};
 use schwann_node_smoltcp::{Board, Buffers, LINKS, SOCKETS, Server, instant};
 use schwann_proto::stream::ChannelFormat;
 use smoltcp::{
@@ -60,7 +60,7 @@ impl Net {
         let mut node_iface = interface(1, &mut node);
         let computer_iface = interface(2, &mut computer);
         let server = Server::new(
-            Place { data_port: PORT, service_port: PORT },
+            Ports { data_port: PORT, service_port: PORT },
             &mut node_iface,
             Box::leak(Box::new([const { SocketStorage::EMPTY }; SOCKETS])),
             Box::leak(Box::new(Buffers::new())),
@@ -198,8 +198,8 @@ fn outlet(lab: &Lab) -> SmallOutlet {
     let words = Vec::leak(words.collect());
     let control: &'static mut Control = Box::leak(Box::default());
     let (_, samples) = ring(words, control, shape, Keep::Newest).expect("a ring");
-    let place = Place { data_port: PORT, service_port: PORT };
-    let description = Description { place, ..description(ChannelFormat::Float32, 8, 1000.0) };
+    let ports = Ports { data_port: PORT, service_port: PORT };
+    let description = Description { ports, ..description(ChannelFormat::Float32, 8, 1000.0) };
     Outlet::new(description, samples, lab.security_within(748, 1, |_| {}), Pace::EverySample)
         .expect("an outlet")
 }

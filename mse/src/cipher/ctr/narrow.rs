@@ -14,7 +14,7 @@ use aes::cipher::{BlockCipherEncBackend, ParBlocks};
 use wide::u8x16;
 use zeroize::optimization_barrier;
 
-use super::{BLOCK, Block, Place, Run};
+use super::{BLOCK, Block, Position, Run};
 
 #[inline(always)]
 pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backend: &B) {
@@ -42,7 +42,11 @@ pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backe
 }
 
 /// Encrypts what is shorter than a batch, and keeps the rest of its last block's keystream.
-fn encrypt_tail<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, place: &mut Place, tail: &mut [u8]) {
+fn encrypt_tail<B: BlockCipherEncBackend<BlockSize = U16>>(
+    backend: &B,
+    place: &mut Position,
+    tail: &mut [u8],
+) {
     let mut batch: ParBlocks<B> = Array::default();
     let bytes = Block::slice_as_flattened_mut(&mut batch);
     bytes[..tail.len()].copy_from_slice(tail);

@@ -9,12 +9,12 @@ use super::text::Text;
 impl Document {
     /// Adds an element at the end; `None` if `parent` cannot have children.
     pub fn append_child(&mut self, parent: NodeId, name: impl AsRef<[u8]>) -> Option<NodeId> {
-        self.insert(parent, Place::Last, Piece::element(name.as_ref()))
+        self.insert(parent, SiblingEnd::Last, Piece::element(name.as_ref()))
     }
 
     /// Adds an element at the beginning; `None` if `parent` cannot have children.
     pub fn prepend_child(&mut self, parent: NodeId, name: impl AsRef<[u8]>) -> Option<NodeId> {
-        self.insert(parent, Place::First, Piece::element(name.as_ref()))
+        self.insert(parent, SiblingEnd::First, Piece::element(name.as_ref()))
     }
 
     /// Adds `<name>value</name>` at the end and returns the new element.
@@ -43,18 +43,18 @@ impl Document {
 
     /// Adds a text node at the end; `None` if `parent` cannot have children.
     pub fn append_text(&mut self, parent: NodeId, value: impl AsRef<[u8]>) -> Option<NodeId> {
-        self.insert(parent, Place::Last, Piece::text(NodeKind::Text, value.as_ref()))
+        self.insert(parent, SiblingEnd::Last, Piece::text(NodeKind::Text, value.as_ref()))
     }
 
     /// Adds a copy at the end and returns its outermost node; `None` if `parent` cannot have children or the
     /// fragment is empty.
     pub fn append_copy(&mut self, parent: NodeId, fragment: &Fragment) -> Option<NodeId> {
-        self.insert_fragment(parent, Place::Last, fragment)
+        self.insert_fragment(parent, SiblingEnd::Last, fragment)
     }
 
     /// Adds a copy at the beginning; see [`Self::append_copy`].
     pub fn prepend_copy(&mut self, parent: NodeId, fragment: &Fragment) -> Option<NodeId> {
-        self.insert_fragment(parent, Place::First, fragment)
+        self.insert_fragment(parent, SiblingEnd::First, fragment)
     }
 
     /// Removes `child` and everything below it; `false` if it is not a child of `parent`.
@@ -118,45 +118,45 @@ impl Document {
         }
     }
 
-    fn insert_fragment(&mut self, parent: NodeId, place: Place, fragment: &Fragment) -> Option<NodeId> {
+    fn insert_fragment(&mut self, parent: NodeId, place: SiblingEnd, fragment: &Fragment) -> Option<NodeId> {
         let (outermost, below) = fragment.pieces().split_first()?;
         let copy = self.insert(parent, place, outermost.clone())?;
         let mut path = alloc::vec![copy];
         for piece in below {
             path.truncate(piece.depth);
             let parent = *path.last()?;
-            path.push(self.insert(parent, Place::Last, piece.clone())?);
+            path.push(self.insert(parent, SiblingEnd::Last, piece.clone())?);
         }
         Some(copy)
     }
 
-    pub(super) fn insert(&mut self, parent: NodeId, place: Place, piece: Piece) -> Option<NodeId> {
+    pub(super) fn insert(&mut self, parent: NodeId, place: SiblingEnd, piece: Piece) -> Option<NodeId> {
         if !self.kind(parent)?.has_children() || piece.kind == NodeKind::Document {
             return None;
         }
         let child = self.allocate(piece)?;
         let neighbour = match place {
-            Place::First => self.first_child(parent),
-            Place::Last => self.last_child(parent),
+            SiblingEnd::First => self.first_child(parent),
+            SiblingEnd::Last => self.last_child(parent),
         };
         if let Some(slot) = self.node_mut(child) {
             slot.parent = Some(parent);
             match place {
-                Place::First => slot.next = neighbour,
-                Place::Last => slot.previous = neighbour,
+                SiblingEnd::First => slot.next = neighbour,
+                SiblingEnd::Last => slot.previous = neighbour,
             }
         }
         if let Some(slot) = neighbour.and_then(|neighbour| self.node_mut(neighbour)) {
             match place {
-                Place::First => slot.previous = Some(child),
-                Place::Last => slot.next = Some(child),
+                SiblingEnd::First => slot.previous = Some(child),
+                SiblingEnd::Last => slot.next = Some(child),
             }
         }
         if let Some(slot) = self.node_mut(parent) {
-            if place == Place::First || neighbour.is_none() {
+            if place == SiblingEnd::First || neighbour.is_none() {
                 slot.first_child = Some(child);
             }
-            if place == Place::Last || neighbour.is_none() {
+            if place == SiblingEnd::Last || neighbour.is_none() {
                 slot.last_child = Some(child);
             }
         }
@@ -225,7 +225,7 @@ impl Document {
 
 /// At which end of its siblings a node is put.
 #[derive(Clone, Copy, Eq, PartialEq)]
-pub(super) enum Place {
+pub(super) enum SiblingEnd {
     First,
     Last,
 }

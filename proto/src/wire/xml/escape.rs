@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 /// Where a run of characters stands; attributes and element text follow different rules.
 #[derive(Clone, Copy, Eq, PartialEq)]
-pub(super) enum Place {
+pub(super) enum EscapeRules {
     Attribute,
     Cdata,
     Text,
@@ -13,13 +13,13 @@ pub(super) enum Place {
 /// Decodes references and normalises line ends.
 ///
 /// A reference that is unknown, unterminated, or names NUL or a number beyond Unicode stays as it is.
-pub(super) fn decode(raw: &[u8], place: Place) -> Vec<u8> {
+pub(super) fn decode(raw: &[u8], place: EscapeRules) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
     while let Some((first, tail)) = rest.split_first() {
         rest = tail;
         match (first, place) {
-            (b'&', Place::Attribute | Place::Text) => match reference(tail) {
+            (b'&', EscapeRules::Attribute | EscapeRules::Text) => match reference(tail) {
                 Some((code, tail)) => {
                     push_utf8(&mut out, code);
                     rest = tail;
@@ -28,9 +28,9 @@ pub(super) fn decode(raw: &[u8], place: Place) -> Vec<u8> {
             },
             (b'\r', _) => {
                 rest = tail.strip_prefix(b"\n").unwrap_or(tail);
-                out.push(if place == Place::Attribute { b' ' } else { b'\n' });
+                out.push(if place == EscapeRules::Attribute { b' ' } else { b'\n' });
             }
-            (b'\n' | b'\t', Place::Attribute) => out.push(b' '),
+            (b'\n' | b'\t', EscapeRules::Attribute) => out.push(b' '),
             (byte, _) => out.push(*byte),
         }
     }
@@ -40,14 +40,14 @@ pub(super) fn decode(raw: &[u8], place: Place) -> Vec<u8> {
 /// Writes text so that [`decode`] gives it back; `"` is written as a reference in attributes only.
 ///
 /// A carriage return in element text is written raw and so read as a line feed: existing peers write it like that.
-pub(super) fn encode(text: &[u8], place: Place, out: &mut Vec<u8>) {
+pub(super) fn encode(text: &[u8], place: EscapeRules, out: &mut Vec<u8>) {
     for &byte in text {
         match (byte, place) {
             (b'&', _) => out.extend_from_slice(b"&amp;"),
             (b'<', _) => out.extend_from_slice(b"&lt;"),
-            (b'>', Place::Text) => out.extend_from_slice(b"&gt;"),
-            (b'"', Place::Attribute) => out.extend_from_slice(b"&quot;"),
-            (b'\t' | b'\n' | b'\r', Place::Text) => out.push(byte),
+            (b'>', EscapeRules::Text) => out.extend_from_slice(b"&gt;"),
+            (b'"', EscapeRules::Attribute) => out.extend_from_slice(b"&quot;"),
+            (b'\t' | b'\n' | b'\r', EscapeRules::Text) => out.push(byte),
             (0..0x20, _) => {
                 out.extend_from_slice(&[
                     b'&',
@@ -116,14 +116,14 @@ mod tests {
             ("&#0;&#x110000;", "&#0;&#x110000;"),
             ("a\r\nb\rc\n", "a\nb\nc\n"),
         ] {
-            assert_eq!(decode(raw.as_bytes(), Place::Text), text.as_bytes(), "{raw}");
+            assert_eq!(decode(raw.as_bytes(), EscapeRules::Text), text.as_bytes(), "{raw}");
         }
     }
 
     #[test]
     fn every_text_survives_a_round_trip() {
         let text: Vec<u8> = (1..=255).filter(|byte| *byte != b'\r').collect();
-        for place in [Place::Attribute, Place::Text] {
+        for place in [EscapeRules::Attribute, EscapeRules::Text] {
             let mut written = Vec::new();
             encode(&text, place, &mut written);
             assert_eq!(decode(&written, place), text);

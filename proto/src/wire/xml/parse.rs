@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::document::{Attribute, Document, NodeId, NodeKind};
-use super::edit::Place;
+use super::edit::SiblingEnd;
 use super::encoding;
 use super::escape::{self, decode};
 use super::fragment::Piece;
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         if self.depth == 0 || raw.iter().copied().all(is_space) {
             return Ok(());
         }
-        self.add(Piece::text(NodeKind::Text, &decode(raw, escape::Place::Text)))?;
+        self.add(Piece::text(NodeKind::Text, &decode(raw, escape::EscapeRules::Text)))?;
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         let raw = self.take_until(b"]]>");
         if self.depth > 0 {
             // What there is of an unfinished section is kept, like unfinished text.
-            self.add(Piece::text(NodeKind::Cdata, &decode(raw.unwrap_or(rest), escape::Place::Cdata)))?;
+            self.add(Piece::text(NodeKind::Cdata, &decode(raw.unwrap_or(rest), escape::EscapeRules::Cdata)))?;
         }
         raw.map(drop)
     }
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         };
         self.advance(1);
         let raw = self.take_until(&quote)?;
-        Ok(Text::new(decode(raw, escape::Place::Attribute)))
+        Ok(Text::new(decode(raw, escape::EscapeRules::Attribute)))
     }
 
     fn end_tag(&mut self) -> Result<(), XmlError> {
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
 
     fn add(&mut self, piece: Piece) -> Result<NodeId, XmlError> {
         self.count()?;
-        self.document.insert(self.open, Place::Last, piece).ok_or(XmlError::TooManyNodes)
+        self.document.insert(self.open, SiblingEnd::Last, piece).ok_or(XmlError::TooManyNodes)
     }
 
     fn count(&mut self) -> Result<(), XmlError> {

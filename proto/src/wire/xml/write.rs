@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::document::{Document, NodeId, NodeKind};
-use super::escape::{Place, encode};
+use super::escape::{EscapeRules, encode};
 
 impl Document {
     /// Returns the document as text: declaration, one TAB per level, LF line ends, UTF-8.
@@ -72,7 +72,7 @@ impl Writer<'_> {
             Some(NodeKind::Cdata) => self.cdata(self.document.value(node).as_bytes()),
             Some(NodeKind::Element) => self.start_tag(node),
             Some(NodeKind::Text) => {
-                encode(self.document.value(node).as_bytes(), Place::Text, &mut self.out);
+                encode(self.document.value(node).as_bytes(), EscapeRules::Text, &mut self.out);
                 self.line = Line::Inline;
             }
             Some(NodeKind::Document) | None => {}
@@ -87,7 +87,7 @@ impl Writer<'_> {
             self.out.push(b' ');
             self.out.extend_from_slice(attribute.name.as_bytes());
             self.out.extend_from_slice(b"=\"");
-            encode(attribute.value.as_bytes(), Place::Attribute, &mut self.out);
+            encode(attribute.value.as_bytes(), EscapeRules::Attribute, &mut self.out);
             self.out.push(b'"');
         }
         let end: &[u8] = if self.document.first_child(node).is_some() { b">" } else { b" />" };

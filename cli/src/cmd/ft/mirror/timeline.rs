@@ -1,5 +1,7 @@
 use std::collections::VecDeque;
 
+use schwann_xdf::ANOTHER_CLOCK;
+
 /// When the newest samples of an acquisition were taken, on the clock of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
@@ -51,8 +53,6 @@ impl Timeline {
 
 /// Samples that a marker may be older than: a minute of 30 kHz.
 const KEPT: usize = 1_800_000;
-/// Seconds back that are no jitter.
-const ANOTHER_CLOCK: f64 = 1.0;
 
 #[cfg(test)]
 mod tests {

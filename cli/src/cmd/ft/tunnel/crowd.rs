@@ -37,7 +37,7 @@ struct Stranger {
 
 /// One connection's place; given back on drop.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Seat {
     crowd: Arc<Crowd>,
     number: u64,
     network: Network,
@@ -57,7 +57,7 @@ impl Crowd {
     /// Takes a place for a stranger. If there are too many of them, the oldest loses its connection.
     ///
     /// - Errors: there are as many connections as there may be, or the system has no descriptor left.
-    pub(super) fn admit(self: &Arc<Self>, socket: &TcpStream, address: IpAddr) -> io::Result<Place> {
+    pub(super) fn admit(self: &Arc<Self>, socket: &TcpStream, address: IpAddr) -> io::Result<Seat> {
         let mut present = self.lock();
         if present.all >= MOST {
             return Err(io::ErrorKind::QuotaExceeded.into());
@@ -76,7 +76,7 @@ impl Crowd {
         let number = present.admitted;
         (present.admitted, present.all) = (number + 1, present.all + 1);
         present.strangers.insert(number, Stranger { network, socket, waits_for_turn: None });
-        Ok(Place { crowd: Arc::clone(self), number, network })
+        Ok(Seat { crowd: Arc::clone(self), number, network })
     }
 
     fn lock(&self) -> MutexGuard<'_, Present> {
@@ -84,7 +84,7 @@ impl Crowd {
     }
 }
 
-impl Place {
+impl Seat {
     /// Says that this one is known now: it does not count as a stranger any more.
     pub(super) fn is_known(&self) {
         let mut present = self.crowd.lock();
@@ -162,7 +162,7 @@ impl Present {
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         let mut present = self.crowd.lock();
         present.strangers.remove(&self.number);

@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let keys = Keys::load(&lab::config(), Roles::SUBSCRIBE)?;
     let (host, port) = &arguments.there;
-    let shared = Arc::new(Shared { keys, host: host.clone(), port: *port, said: Mutex::default() });
+    let shared = Arc::new(Joining { keys, host: host.clone(), port: *port, said: Mutex::default() });
     // Once now, so that what is wrong is said before a program waits for it.
     let (probe, _, answer) = shared.connect().map_err(|error| Problem::with(shared.name(), error))?;
     let peer = probe.peer().identity().statement.name;
@@ -118,7 +118,7 @@ fn mending(refusal: Refusal) -> Option<&'static str> {
     })
 }
 
-struct Shared {
+struct Joining {
     keys: Keys,
     host: String,
     port: u16,
@@ -126,7 +126,7 @@ struct Shared {
     said: Mutex<String>,
 }
 
-impl Shared {
+impl Joining {
     fn name(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
@@ -147,7 +147,7 @@ impl Shared {
     fn reach(&self) -> io::Result<TcpStream> {
         let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, PATIENCE) {
+            match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                 Ok(socket) => return keep_alive(&socket).map(|()| socket),
                 Err(error) => failure = error,
             }
@@ -165,7 +165,7 @@ impl Shared {
     }
 }
 
-fn accept_all(listener: &PlainListener, shared: &Arc<Shared>) {
+fn accept_all(listener: &PlainListener, shared: &Arc<Joining>) {
     loop {
         let Ok(plain) = listener.accept() else {
             // Out of descriptors: those who wait in the queue are served when others have gone.
@@ -179,7 +179,7 @@ fn accept_all(listener: &PlainListener, shared: &Arc<Shared>) {
     }
 }
 
-fn serve(plain: &Plain, shared: &Shared) {
+fn serve(plain: &Plain, shared: &Joining) {
     match shared.connect() {
         Ok((sealed, mut inbox, answer)) => {
             *shared.said.lock().unwrap_or_else(PoisonError::into_inner) = String::new();
@@ -204,7 +204,7 @@ pub(super) fn place(text: &str) -> Result<(String, u16), BadAddress> {
 }
 
 /// How long to try an address.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to leave descriptors time to become free.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The handshake's state lies on the stack.

@@ -13,7 +13,7 @@ use schwann_session::{
     HANDSHAKE_LIMIT, Initiator, Layer as _, LayerError, Opened, Refusal, Responder, Secure, Suite,
 };
 
-use super::crowd::Place;
+use super::crowd::Seat;
 use super::hello;
 use super::inbox::Inbox;
 use super::shake::{Hand, PARTING, shake};
@@ -57,14 +57,14 @@ impl From<LayerError> for SealError {
 /// A connection through which everything goes sealed. One thread may send while another receives.
 pub(super) struct Sealed {
     socket: TcpStream,
-    state: Mutex<State>,
+    state: Mutex<SealedState>,
     /// The right to send, with memory that is used again: records go out in the order in which they were sealed.
     sending: Mutex<Vec<u8>>,
     peer: Peer,
     since: Instant,
 }
 
-struct State {
+struct SealedState {
     layer: Secure,
     /// Messages of the session's own that go before the next bytes.
     news: VecDeque<Vec<u8>>,
@@ -92,7 +92,7 @@ impl Sealed {
     /// Shakes hands as the end that shares, when it is the turn of the one at this place.
     pub(super) fn admit(
         socket: TcpStream,
-        place: &Place,
+        place: &Seat,
         member: &Arc<Member>,
     ) -> Result<(Arc<Self>, Inbox), SealError> {
         Self::establish(socket, Responder::new(), member, |deadline| place.wait_for_turn(deadline))
@@ -106,7 +106,7 @@ impl Sealed {
     ) -> Result<(Arc<Self>, Inbox), SealError> {
         let (mut established, inbox) = shake(&socket, hand, member, wait_for_turn)?;
         established.session.set_rekey_limits(member.rekey_limits());
-        let state = State {
+        let state = SealedState {
             layer: established.session,
             news: VecDeque::new(),
             assembly: Assembly::default(),
@@ -298,7 +298,7 @@ impl Sealed {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SealedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use schwann_fieldtrip::Address;
 use schwann_session::{Refusal, Roles};
 
 use super::PORT;
-use super::crowd::{Crowd, Place};
+use super::crowd::{Crowd, Seat};
 use super::hello::{Answer, HELLO};
 use super::inbox::Inbox;
 use super::keys::Keys;
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     for listener in &listeners {
         writeln!(io::stdout(), "{} is shared at {}", arguments.buffer, listener.local_addr()?)?;
     }
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(Sharing {
         keys,
         buffer: arguments.buffer.clone(),
         read_only: arguments.read_only,
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
-struct Shared {
+struct Sharing {
     keys: Keys,
     buffer: Address,
     read_only: bool,
@@ -98,7 +98,7 @@ pub(super) fn explain(error: &io::Error) -> String {
     }
 }
 
-fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept_all(listener: &TcpListener, shared: &Arc<Sharing>) {
     loop {
         let Ok((socket, peer)) = listener.accept() else {
             // Out of descriptors: those who wait in the queue are served when others have gone.
@@ -113,7 +113,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn serve(socket: TcpStream, peer: IpAddr, place: Place, shared: &Shared) {
+fn serve(socket: TcpStream, peer: IpAddr, place: Seat, shared: &Sharing) {
     let (sealed, mut inbox) = match admit(socket, &place, &shared.keys) {
         Ok(admitted) => admitted,
         Err(SealError::Refused(Refusal::Closed)) => return,
@@ -127,14 +127,14 @@ fn serve(socket: TcpStream, peer: IpAddr, place: Place, shared: &Shared) {
     }
 }
 
-fn admit(socket: TcpStream, place: &Place, keys: &Keys) -> Result<(Arc<Sealed>, Inbox), SealError> {
+fn admit(socket: TcpStream, place: &Seat, keys: &Keys) -> Result<(Arc<Sealed>, Inbox), SealError> {
     keep_alive(&socket)?;
     let (sealed, inbox) = Sealed::admit(socket, place, keys.member())?;
     keys.look_after(&sealed);
     Ok((sealed, inbox))
 }
 
-fn converse(sealed: &Sealed, inbox: &mut Inbox, name: &str, shared: &Shared) -> Result<(), RelayError> {
+fn converse(sealed: &Sealed, inbox: &mut Inbox, name: &str, shared: &Sharing) -> Result<(), RelayError> {
     if sealed.receive_hello(inbox)? != HELLO {
         eprintln!("schwann: {name}: wants something else than this version's tunnel");
         return Ok(());

@@ -7,7 +7,7 @@ use schwann_session::Network;
 
 /// Where the other end of a connection is, as logs name it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum PeerAddress {
     /// At this address.
     Address(SocketAddr),
     /// In another program of the same user, which came by the local transport and has no address.
@@ -16,8 +16,8 @@ pub(crate) enum Place {
     Unknown,
 }
 
-impl Place {
-    /// Whose place this is, as far as addresses tell.
+impl PeerAddress {
+    /// Whose network this address is of, as far as addresses tell.
     pub(crate) fn network(self) -> Network {
         match self {
             Self::Address(address) => address.ip().into(),
@@ -26,13 +26,13 @@ impl Place {
     }
 }
 
-impl From<Option<SocketAddr>> for Place {
+impl From<Option<SocketAddr>> for PeerAddress {
     fn from(address: Option<SocketAddr>) -> Self {
         address.map_or(Self::Unknown, Self::Address)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PeerAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(address) => address.fmt(out),
