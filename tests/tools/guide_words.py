@@ -63,7 +63,7 @@ def tables(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
 
 
 def settings(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
-    there = found(SETTING, source(root, "engine/src/config"))
+    there = found(SETTING, source(root, "engine/src/config.rs", "engine/src/config"))
     there |= {f"security.{key}" for key in found(SECURITY, source(root, "engine/src"))}
     # The lists of streams by their policy.
     there |= {f"security.{policy}" for policy in ("require", "prefer", "off")}
