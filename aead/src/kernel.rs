@@ -11,6 +11,7 @@ mod ahead;
 mod ahead;
 #[cfg(feature = "std")]
 pub(crate) mod crew;
+mod frames;
 mod portable;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod scalar;
@@ -28,7 +29,9 @@ pub use x86_64::avx512::{Avx512, Avx512Ifma};
 
 pub use ahead::Ahead;
 
-use core::mem::MaybeUninit;
+use frames::Frames;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use wide::{Noted, Unit};
 
 use crate::chacha20poly1305::too_long;
 use crate::{Key, Message, Nonce, OpenError, Refused, SealError, Tag};
@@ -164,35 +167,59 @@ impl Kernel {
 
     #[inline]
     fn one(self, message: &mut Message<'_>, direction: Direction) {
+        let frames = &Frames::new();
         match self {
             Self::Portable => self.batch(core::slice::from_mut(message), direction),
             #[cfg(target_arch = "aarch64")]
-            Self::Neon(token) => wide::one(token, message, direction),
+            Self::Neon(token) => wide::one(Noted { token, frames }, message, direction),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => wide::one(token, message, direction),
+            Self::Avx2(token) => wide::one(Noted { token, frames }, message, direction),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => wide::one(token, message, direction),
+            Self::Avx512(token) => wide::one(Noted { token, frames }, message, direction),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Ifma(token) => wide::one(token, message, direction),
+            Self::Avx512Ifma(token) => wide::one(Noted { token, frames }, message, direction),
         }
     }
 
     /// Writes the first `count` blocks of a message's key stream to the front of `blocks`, which has room for some more;
     /// says whether it did: the portable kernel does not.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    fn first_blocks(self, key: &Key, nonce: &Nonce, count: usize, blocks: &mut [wide::Block]) -> bool {
+    fn first_blocks(
+        self,
+        key: &Key,
+        nonce: &Nonce,
+        count: usize,
+        blocks: &mut [wide::Block],
+        frames: &Frames,
+    ) -> bool {
         match self {
             Self::Portable => return false,
             #[cfg(target_arch = "aarch64")]
-            Self::Neon(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            Self::Neon(token) => wide::first_blocks(Noted { token, frames }, key, nonce, count, blocks),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            Self::Avx2(token) => wide::first_blocks(Noted { token, frames }, key, nonce, count, blocks),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            Self::Avx512(token) => wide::first_blocks(Noted { token, frames }, key, nonce, count, blocks),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Ifma(token) => wide::first_blocks(token, key, nonce, count, blocks),
+            Self::Avx512Ifma(token) => wide::first_blocks(Noted { token, frames }, key, nonce, count, blocks),
         }
         true
+    }
+
+    /// Clears the vector registers, and overwrites the frames that were noted.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn wipe(self, frames: &Frames) {
+        match self {
+            Self::Portable => portable::wipe(frames),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(token) => Noted { token, frames }.wipe(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => Noted { token, frames }.wipe(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => Noted { token, frames }.wipe(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Ifma(token) => Noted { token, frames }.wipe(),
+        }
     }
 
     fn batch(self, messages: &mut [Message<'_>], direction: Direction) {
@@ -200,50 +227,30 @@ impl Kernel {
             // The caller may use a message again that was refused before.
             message.outcome = Ok(());
         }
+        let frames = &Frames::new();
         match self {
             Self::Portable => {
-                portable::batch(messages, direction);
-                wipe_lines::<PORTABLE_DEPTH>();
+                portable::batch(messages, direction, frames);
+                portable::wipe(frames);
             }
             #[cfg(target_arch = "aarch64")]
-            Self::Neon(token) => wide::batch(token, messages, direction),
+            Self::Neon(token) => wide::batch(Noted { token, frames }, messages, direction),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => wide::batch(token, messages, direction),
+            Self::Avx2(token) => wide::batch(Noted { token, frames }, messages, direction),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => wide::batch(token, messages, direction),
+            Self::Avx512(token) => wide::batch(Noted { token, frames }, messages, direction),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Ifma(token) => wide::batch(token, messages, direction),
+            Self::Avx512Ifma(token) => wide::batch(Noted { token, frames }, messages, direction),
         }
     }
 }
 
 /// What is done to a batch.
-#[derive(Clone, Copy, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Direction {
     Open,
     Seal,
 }
-
-/// Overwrites what the functions called before have left on the stack.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[inline(never)]
-fn wipe_stack<const BYTES: usize>() {
-    let mut below = [0_u8; BYTES];
-    core::hint::black_box(&mut below);
-}
-
-/// The same for so many lines of 64 bytes, one by one: where `memset` stores a word at a time, in a third of the instructions.
-#[inline(never)]
-fn wipe_lines<const LINES: usize>() {
-    let mut below = [const { MaybeUninit::<[u32; 16]>::uninit() }; LINES];
-    for line in &mut below {
-        core::hint::black_box(line.write([0; 16]));
-    }
-}
-
-/// How deep the portable kernel's frames reach, in lines of 64 bytes. Tests look for what remains, and the firmware does on
-/// a 32-bit CPU.
-const PORTABLE_DEPTH: usize = if cfg!(target_pointer_width = "32") { 12 } else { 32 };
 
 /// Marks a verdict over secrets as what everybody will learn from it: the tests that look for branches on
 /// secrets then permit one on this.

@@ -4,9 +4,10 @@ use core::hint::black_box;
 
 use zeroize::Zeroize;
 
+use super::frames::Frames;
 use super::scalar::{Number, lengths, padded_tail};
 use super::wide::{Block, settle};
-use super::{Direction, Kernel, wipe_stack};
+use super::{Direction, Kernel};
 use crate::{Key, Message, Nonce};
 
 /// The key stream of one message to come, made in an idle moment.
@@ -55,16 +56,18 @@ impl Ahead {
         }
         self.ready = None;
         if length <= Self::LONGEST {
-            self.make(kernel, key, nonce, length);
-            wipe_stack::<DEPTH>();
+            let frames = Frames::new();
+            self.make(kernel, key, nonce, length, &frames);
+            kernel.wipe(&frames);
         }
     }
 
     #[inline(never)]
-    fn make(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, length: usize) {
+    fn make(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, length: usize, frames: &Frames) {
+        frames.note();
         let count = length.div_ceil(64) + 1;
         let mut blocks = [Block::ZERO; BLOCKS.next_multiple_of(4)];
-        if !kernel.first_blocks(key, &nonce, count, &mut blocks) {
+        if !kernel.first_blocks(key, &nonce, count, &mut blocks, frames) {
             return;
         }
         let [one_time, text @ ..] = &blocks[..count] else { return };
@@ -219,6 +222,3 @@ impl Drop for Ahead {
 
 /// Blocks of key stream: the one-time key's, and those of the text.
 const BLOCKS: usize = 18;
-
-/// How deep the frames of [`Ahead::make`] reach, in bytes. A test looks for what remains.
-const DEPTH: usize = 4096;

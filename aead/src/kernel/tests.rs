@@ -4,9 +4,11 @@ use std::vec;
 use std::vec::Vec;
 
 mod guard;
-mod residue;
+pub(super) mod residue;
 pub(super) mod taint;
 
+use super::frames::Frames;
+use super::wide::Noted;
 use super::wide::{self, model::Model};
 use super::{Ahead, Direction, Kernel};
 use crate::{Key, Message, Nonce, OpenError, Tag};
@@ -27,8 +29,12 @@ impl Subject {
     fn run(self, messages: &mut [Message<'_>], direction: Direction) {
         match self {
             Self::Kernel(kernel) => kernel.batch(messages, direction),
-            Self::Model => wide::batch(Model::<false>, messages, direction),
-            Self::StitchedModel => wide::batch(Model::<true>, messages, direction),
+            Self::Model => {
+                wide::batch(Noted { token: Model::<false>, frames: &Frames::new() }, messages, direction)
+            }
+            Self::StitchedModel => {
+                wide::batch(Noted { token: Model::<true>, frames: &Frames::new() }, messages, direction)
+            }
         }
     }
 }

@@ -30,11 +30,11 @@ use cursor::Cursor;
 use pass::{QUAD, Quad, SLOTS, States, Sums};
 use short::Plan;
 use simd::Simd;
-use under_way::UnderWay;
 
+use super::Direction;
+use super::frames::Frames;
 use super::portable::chacha20::CONSTANTS;
 use super::scalar::Number;
-use super::{Direction, wipe_stack};
 use crate::{Key, Message, Nonce, OpenError, Tag};
 
 /// 64 bytes of key stream, or the state it is made from.
@@ -83,7 +83,14 @@ impl Block {
     }
 }
 
-/// What a vector unit does, each in a function compiled for it. Its token implements this.
+/// A vector unit's token, and where its functions note how deep their frames reach.
+#[derive(Clone, Copy)]
+pub(super) struct Noted<'f, T> {
+    pub(super) token: T,
+    pub(super) frames: &'f Frames,
+}
+
+/// What a vector unit does, each in a function compiled for it, which notes its frame.
 pub(super) trait Unit: Copy {
     /// Messages whose tags are computed side by side.
     const LANES: usize;
@@ -124,38 +131,23 @@ pub(super) trait Unit: Copy {
         sum: (Number, Number),
         text: &[[u8; 16]],
     ) -> Number;
-    /// [`small::message`]; clears the vector registers.
+    /// [`small::message`].
     fn small(self, message: &mut Message<'_>, direction: Direction);
-    /// Overwrites what [`Unit::small`] has left on the stack.
-    fn wipe_small(self);
-    /// [`stitched::passes`].
-    fn stitched(self, message: &mut Message<'_>, direction: Direction, streams: &mut [[Block; 8]; 2]);
-    /// [`short::passes`].
-    fn short(
-        self,
-        messages: &mut [Message<'_>],
-        direction: Direction,
-        plans: &mut [Plan; 3],
-        streams: &mut [[Block; 8]; 2],
-        under_way: &mut UnderWay<SLOTS>,
-    );
-    /// [`tiny::passes`].
-    fn tiny(
-        self,
-        messages: &mut [Message<'_>],
-        direction: Direction,
-        texts: &mut [tiny::Text; QUAD],
-        stream: &mut [Block; 8],
-        under_way: &mut UnderWay<QUAD>,
-    );
-    /// Clears the vector registers.
-    fn wipe_registers(self);
+    /// [`stitched::message`].
+    fn stitched(self, message: &mut Message<'_>, direction: Direction);
+    /// [`short::batch`].
+    fn short(self, messages: &mut [Message<'_>], direction: Direction, plans: &mut [Plan; 3]);
+    /// [`tiny::batch`].
+    fn tiny(self, messages: &mut [Message<'_>], direction: Direction, texts: &mut [tiny::Text; QUAD]);
+    /// Notes the frame of a function that is not compiled for the unit.
+    fn note(self);
+    /// Clears the vector registers, and overwrites the frames that were noted.
+    fn wipe(self);
 }
 
-/// Writes the first `count` blocks of a message's key stream, or a few more, to the front of `blocks`.
+/// Writes the first `count` blocks of a message's key stream, or a few more, to the front of `blocks`; wipes nothing.
 pub(super) fn first_blocks<U: Unit>(unit: U, key: &Key, nonce: &Nonce, count: usize, blocks: &mut [Block]) {
     unit.first_blocks(key, nonce, &mut blocks[..count.next_multiple_of(U::PARTS)]);
-    unit.wipe_registers();
 }
 
 /// Seals or opens every message; opening sets each message's outcome.
@@ -168,7 +160,7 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     } else {
         groups(unit, messages, direction);
     }
-    unit.wipe_registers();
+    unit.wipe();
 }
 
 /// As [`batch`], on a unit that stitches.
@@ -185,43 +177,37 @@ fn many<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
             one(unit, message, direction);
         }
     } else if longest <= tiny::MOST {
-        tiny::batch(unit, messages, direction);
+        let mut texts = [tiny::Text::EMPTY; QUAD];
+        unit.tiny(messages, direction, &mut texts);
     } else if bytes < SHORT * messages.len() {
-        short::batch(unit, messages, direction);
+        let mut plans = [Plan::NOTHING; 3];
+        unit.short(messages, direction, &mut plans);
     } else {
         stitched::batch(unit, messages, direction);
-        wipe_stack::<4096>();
     }
 }
 
 /// As [`batch`], group by group.
 #[inline(never)]
 fn groups<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
-    let mut scratch = Scratch { pass: [Block::ZERO; PASS], keys: [Block::ZERO; GROUP] };
-    let mut used = 0;
+    unit.note();
+    let mut pass = [Block::ZERO; PASS];
+    let mut keys = [Block::ZERO; GROUP];
     for messages in messages.chunks_mut(GROUP) {
-        used = used.max(group(unit, messages, direction, &mut scratch));
+        group(unit, messages, direction, &mut pass, &mut keys);
     }
-    wipe_stack::<7680>();
-    wipe(&mut scratch.pass[..used]);
-    wipe(&mut scratch.keys);
 }
 
-/// Memory of a batch for secrets, wiped at its end.
-struct Scratch {
-    pass: [Block; PASS],
-    keys: [Block; GROUP],
-}
-
-/// As [`batch`], for at most `GROUP` messages. Returns how many blocks of the pass it used.
+/// As [`batch`], for at most `GROUP` messages.
 #[inline(never)]
 fn group<U: Unit>(
     unit: U,
     messages: &mut [Message<'_>],
     direction: Direction,
-    scratch: &mut Scratch,
-) -> usize {
-    let Scratch { pass, keys } = scratch;
+    pass: &mut [Block; PASS],
+    keys: &mut [Block; GROUP],
+) {
+    unit.note();
     let count = messages.len();
     for (block, message) in pass.iter_mut().zip(&*messages) {
         *block = Block::initial(message.key, &message.nonce, 0);
@@ -247,7 +233,6 @@ fn group<U: Unit>(
             message.tag = Tag(tag.to_le_bytes());
         }
     }
-    used
 }
 
 /// Sets every message's outcome and clears the buffers of those that do not verify.
@@ -285,6 +270,7 @@ fn compute_tags<U: Unit>(
     keys: &mut [Block; GROUP],
     tags: &mut [u128; GROUP],
 ) {
+    unit.note();
     let count = messages.len();
     let order = by_length(messages);
     if !order[..count].is_sorted() {
@@ -342,16 +328,11 @@ fn by_length(messages: &[Message<'_>]) -> [u8; GROUP] {
 
 /// Computes one message's tag.
 fn tag_alone<U: Unit>(unit: U, key: &Block, aad: &[u8], text: &[u8]) -> u128 {
+    unit.note();
     let r = Number::r(key);
     let mut h = Number::ZERO.absorb(aad, r);
     h = if text.len() < LONG_ALONE { h.absorb(text, r) } else { unit.absorb(r, h, text) };
     h.finish(aad.len(), text.len(), r, key)
-}
-
-/// Clears blocks in a way that the optimiser keeps.
-fn wipe(blocks: &mut [Block]) {
-    blocks.fill(Block::ZERO);
-    core::hint::black_box(blocks);
 }
 
 /// Messages that are worked on side by side.

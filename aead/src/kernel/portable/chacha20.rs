@@ -2,27 +2,30 @@
 
 use zeroize::Zeroize;
 
+use crate::kernel::frames::Frames;
 use crate::{Key, Nonce};
 
 /// Length of a key-stream block, in bytes.
 pub(crate) const BLOCK: usize = 64;
 
 /// One message's key stream, from block 0 on.
-pub(crate) struct ChaCha20 {
+pub(crate) struct ChaCha20<'f> {
     state: [u32; 16],
+    frames: &'f Frames,
 }
 
-impl ChaCha20 {
-    pub(crate) fn new(key: &Key, nonce: &Nonce) -> Self {
+impl<'f> ChaCha20<'f> {
+    pub(crate) fn new(key: &Key, nonce: &Nonce, frames: &'f Frames) -> Self {
         let mut state = [0; 16];
         state[..4].copy_from_slice(&CONSTANTS);
         state[4..12].copy_from_slice(key.words());
         state[13..].copy_from_slice(&nonce.words());
-        Self { state }
+        Self { state, frames }
     }
 
     /// Encrypts or decrypts `buffer` with the next blocks; a part-used last block is thrown away.
     pub(crate) fn apply(&mut self, buffer: &mut [u8]) {
+        self.frames.note();
         for piece in buffer.chunks_mut(BLOCK) {
             // Nothing is wiped here: the kernel clears the stack once, at its end.
             let stream = self.next_words();
@@ -58,7 +61,7 @@ impl ChaCha20 {
     }
 }
 
-impl Drop for ChaCha20 {
+impl Drop for ChaCha20<'_> {
     fn drop(&mut self) {
         self.state.zeroize();
     }
@@ -101,7 +104,8 @@ mod tests {
     fn a_block_is_that_of_rfc_8439_section_2_3_2() {
         let key: [u8; 32] = core::array::from_fn(|i| i as u8);
         let nonce = Nonce([0, 0, 0, 9, 0, 0, 0, 0x4a, 0, 0, 0, 0]);
-        let mut cipher = ChaCha20::new(&Key::new(&key), &nonce);
+        let frames = Frames::new();
+        let mut cipher = ChaCha20::new(&Key::new(&key), &nonce, &frames);
         cipher.next_words();
         let expected: [u8; BLOCK] = [
             0x10, 0xf1, 0xe7, 0xe4, 0xd1, 0x3b, 0x59, 0x15, 0x50, 0x0f, 0xdd, 0x1f, 0xa3, 0x20, 0x71, 0xc4,

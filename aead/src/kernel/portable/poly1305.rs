@@ -3,9 +3,10 @@
 use zeroize::Zeroize;
 
 use crate::Tag;
+use crate::kernel::frames::Frames;
 
 /// A tag being computed over whole 16-byte blocks: all that ChaCha20-Poly1305 needs.
-pub(crate) struct Poly1305 {
+pub(crate) struct Poly1305<'f> {
     /// The clamped half of the one-time key.
     r: [u32; 4],
     /// 5/4 of its words; clamping makes the last three divide without a remainder.
@@ -14,19 +15,21 @@ pub(crate) struct Poly1305 {
     h: [u32; 5],
     /// The half of the one-time key that is added last.
     s: [u32; 4],
+    frames: &'f Frames,
 }
 
-impl Poly1305 {
+impl<'f> Poly1305<'f> {
     /// Takes the one-time key from the first half of a block of key stream (RFC 8439 §2.6).
     #[inline(always)]
-    pub(crate) fn new(block: &[u32; 16]) -> Self {
+    pub(crate) fn new(block: &[u32; 16], frames: &'f Frames) -> Self {
         let [r0, r1, r2, r3, s0, s1, s2, s3, ..] = *block;
         let r = [r0 & 0x0fff_ffff, r1 & 0x0fff_fffc, r2 & 0x0fff_fffc, r3 & 0x0fff_fffc];
-        Self { r, quarters: r.map(|word| 5 * (word >> 2)), h: [0; 5], s: [s0, s1, s2, s3] }
+        Self { r, quarters: r.map(|word| 5 * (word >> 2)), h: [0; 5], s: [s0, s1, s2, s3], frames }
     }
 
     /// Adds `bytes`, filled up with zeros to a multiple of 16 (RFC 8439 §2.8, `pad16`).
     pub(crate) fn update_padded(&mut self, bytes: &[u8]) {
+        self.frames.note();
         let (blocks, tail) = bytes.as_chunks::<16>();
         match bytemuck::try_cast_slice::<[u8; 16], [u32; 4]>(blocks) {
             // Where the message lies at a multiple of four bytes, a small CPU takes four at a time.
@@ -44,6 +47,7 @@ impl Poly1305 {
 
     /// Adds the block of lengths and returns the tag (RFC 8439 §2.8).
     pub(crate) fn finish(mut self, aad_len: usize, message_len: usize) -> Tag {
+        self.frames.note();
         let (aad_len, message_len) = (aad_len as u64, message_len as u64);
         self.add([aad_len as u32, (aad_len >> 32) as u32, message_len as u32, (message_len >> 32) as u32]);
         tag(canonical(self.h), self.s)
@@ -65,7 +69,7 @@ impl Poly1305 {
     }
 }
 
-impl Drop for Poly1305 {
+impl Drop for Poly1305<'_> {
     fn drop(&mut self) {
         self.r.zeroize();
         self.quarters.zeroize();

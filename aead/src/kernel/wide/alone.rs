@@ -1,16 +1,16 @@
 //! One message, by its length.
 
-use super::{Block, Direction, Message, Tag, Unit, groups, small, stitched, tag_alone, verdict, wipe_stack};
+use super::{Block, Direction, Message, Tag, Unit, groups, small, tag_alone, verdict};
 
 /// Seals or opens one message; opening sets its outcome.
 #[inline]
 pub(in crate::kernel) fn one<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
     if message.buffer.len() <= 64 * (small::SETS * U::PARTS - 1) {
         unit.small(message, direction);
-        unit.wipe_small();
     } else {
         long(unit, message, direction);
     }
+    unit.wipe();
 }
 
 /// As [`one`], for a message that is not short.
@@ -18,23 +18,20 @@ pub(in crate::kernel) fn one<U: Unit>(unit: U, message: &mut Message<'_>, direct
 fn long<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
     let blocks = message.buffer.len().div_ceil(64) + 1;
     if message.buffer.len() >= U::STITCHED {
-        stitched::message(unit, message, direction);
-        wipe_stack::<4096>();
+        unit.stitched(message, direction);
     } else if blocks <= 8 {
         alone::<U, 8>(unit, message, direction);
-        wipe_stack::<1792>();
     } else if blocks <= 20 {
         alone::<U, 20>(unit, message, direction);
-        wipe_stack::<5120>();
     } else {
         groups(unit, core::slice::from_mut(message), direction);
     }
-    unit.wipe_registers();
 }
 
 /// As [`one`], for a message of less than `BLOCKS` blocks.
 #[inline(never)]
 fn alone<U: Unit, const BLOCKS: usize>(unit: U, message: &mut Message<'_>, direction: Direction) {
+    unit.note();
     let Message { key, nonce, aad, buffer, tag, outcome } = message;
     let mut stream = [Block::ZERO; BLOCKS];
     let count = (buffer.len().div_ceil(64) + 1).next_multiple_of(U::PARTS);

@@ -7,33 +7,20 @@
 
 use super::pass::{Run, SLOTS, States};
 use super::under_way::UnderWay;
-use super::{Block, Direction, Message, Unit, settle, wipe, wipe_stack};
+use super::{Block, Direction, Message, Unit, settle};
 use crate::kernel::scalar;
 
-/// Seals or opens every message; opening sets its outcome.
-#[inline(never)]
-pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
-    let mut streams = [[Block::ZERO; 8]; 2];
-    let mut under_way = UnderWay::NOTHING;
-    // No secrets: here, they need not be wiped with the stack.
-    let mut plans = [Plan::NOTHING; 3];
-    unit.short(messages, direction, &mut plans, &mut streams, &mut under_way);
-    wipe_stack::<3072>();
-    wipe(streams.as_flattened_mut());
-    under_way.wipe();
-}
-
-/// The same with memory for its secrets, which the caller wipes.
+/// Seals or opens every message; opening sets its outcome. The plans have no secrets, so they lie where nothing is wiped.
 #[inline(always)]
-pub(in crate::kernel) fn passes<U: Unit>(
+pub(in crate::kernel) fn batch<U: Unit>(
     unit: U,
     messages: &mut [Message<'_>],
     direction: Direction,
     plans: &mut [Plan; 3],
-    streams: &mut [[Block; 8]; 2],
-    under_way: &mut UnderWay<SLOTS>,
 ) {
     let Some(Message { key, .. }) = messages.first() else { return };
+    let mut streams = [[Block::ZERO; 8]; 2];
+    let mut under_way = UnderWay::NOTHING;
     let mut states = [States::new(key), States::new(key)];
     let mut staged = [[[0; 16]; 2]; 8];
     let [mut current, mut next] = states.each_mut();
@@ -65,8 +52,8 @@ pub(in crate::kernel) fn passes<U: Unit>(
             }
             _ => unit.pass(current, now, &mut sums),
         }
-        behind.settle(unit, messages, direction, before, under_way);
-        plan.start(unit, messages, direction, now, under_way);
+        behind.settle(unit, messages, direction, before, &under_way);
+        plan.start(unit, messages, direction, now, &mut under_way);
         core::mem::swap(&mut now, &mut before);
         core::mem::swap(&mut current, &mut next);
         (behind, plan, later) = (plan, later, behind);
@@ -111,7 +98,7 @@ pub(in crate::kernel) struct Plan {
 }
 
 impl Plan {
-    const NOTHING: Self = Self { portions: [Portion::NOTHING; 8], count: 0, blocks: 0 };
+    pub(super) const NOTHING: Self = Self { portions: [Portion::NOTHING; 8], count: 0, blocks: 0 };
 
     #[inline(always)]
     fn portions(&self) -> &[Portion] {

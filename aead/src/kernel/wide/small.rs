@@ -4,56 +4,37 @@
 //! cache, nor are its pages and branches known. Such a message costs three times what it does in a loop, and what it costs
 //! depends on the lines, pages and branches that are touched, less on the instructions.
 
-use core::mem::MaybeUninit;
-
-use super::{Block, Direction, Message, Number, Simd, Unit, settle};
+use super::{Block, Direction, Message, Number, Simd, settle};
 
 /// Sets of registers whose key stream serves a short message.
 pub(in crate::kernel) const SETS: usize = 3;
 
-/// Seals or opens one message; opening sets its outcome. `stream` has `SETS · PARTS` blocks, and the message fewer than
-/// that.
+/// Seals or opens one message of fewer than `BLOCKS` blocks; opening sets its outcome.
 #[inline(always)]
-pub(in crate::kernel) fn message<S: Simd + Unit>(
+pub(in crate::kernel) fn message<const BLOCKS: usize, S: Simd>(
     unit: S,
     message: &mut Message<'_>,
     direction: Direction,
-    stream: &mut [Block],
 ) {
+    let stream = &mut [Block::ZERO; BLOCKS];
     let blocks = message.buffer.len().div_ceil(64) + 1;
-    match blocks.div_ceil(<S as Simd>::PARTS) {
+    match blocks.div_ceil(S::PARTS) {
         1 => unit.blocks_from::<1>(message.key, &message.nonce, 0, stream),
         2 => unit.blocks_from::<2>(message.key, &message.nonce, 0, stream),
         _ => unit.blocks_from::<SETS>(message.key, &message.nonce, 0, stream),
     }
     let Some((one_time, stream)) = stream.split_first() else { return };
     if direction == Direction::Seal {
-        Simd::apply(unit, message.buffer, stream);
+        unit.apply(message.buffer, stream);
     }
     let r = Number::r(one_time);
     let sum = Number::ZERO.absorb(message.aad, r).absorb(message.buffer, r);
     settle(message, sum.finish(message.aad.len(), message.buffer.len(), r, one_time), direction);
     if direction == Direction::Open {
         if message.outcome.is_ok() {
-            Simd::apply(unit, message.buffer, stream);
+            unit.apply(message.buffer, stream);
         } else {
             message.buffer.fill(0);
         }
     }
-}
-
-/// Overwrites what [`message`] has left on the stack, in a loop that is not unrolled.
-#[inline(always)]
-pub(in crate::kernel) fn wipe<const DEPTH: usize>() {
-    let mut below = [const { MaybeUninit::<[u64; 16]>::uninit() }; DEPTH];
-    let depth = core::hint::black_box(DEPTH);
-    for some in below.iter_mut().take(depth) {
-        core::hint::black_box(some.write([0; 16]));
-    }
-}
-
-/// How deep the frames of [`message`] reach with so many blocks of key stream, in pieces of 128 bytes. A test looks for what
-/// remains.
-pub(in crate::kernel) const fn depth(blocks: usize) -> usize {
-    if blocks <= 6 { 8 } else { blocks / 2 + 5 }
 }

@@ -5,27 +5,15 @@
 //! as soon as it is summed, and before the tag is compared; a message that then does not verify is wiped before
 //! anybody sees it.
 
-use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, settle, verdict, wipe};
+use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, settle, verdict};
 
 /// Seals or opens one message; opening sets its outcome.
-#[inline(never)]
-pub(super) fn message<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
-    let mut streams = [[Block::ZERO; 8]; 2];
-    unit.stitched(message, direction, &mut streams);
-    wipe(streams.as_flattened_mut());
-}
-
-/// The same with memory for its secrets, which the caller wipes.
 #[inline(always)]
-pub(in crate::kernel) fn passes<U: Unit>(
-    unit: U,
-    message: &mut Message<'_>,
-    direction: Direction,
-    streams: &mut [[Block; 8]; 2],
-) {
+pub(in crate::kernel) fn message<U: Unit>(unit: U, message: &mut Message<'_>, direction: Direction) {
+    let mut streams = [[Block::ZERO; 8]; 2];
     match direction {
         Direction::Seal => seal(unit, message, &mut streams[0]),
-        Direction::Open => open(unit, message, streams),
+        Direction::Open => open(unit, message, &mut streams),
     }
 }
 
@@ -115,6 +103,7 @@ fn opening<U: Unit>(all: usize) -> usize {
 /// As [`message`], for many: the key stream runs through all of them, and the sum follows.
 #[inline(never)]
 pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
+    unit.note();
     let mut keys = [Block::ZERO; GROUP];
     let mut stream = [Block::ZERO; 8];
     for messages in messages.chunks_mut(GROUP) {
@@ -124,8 +113,6 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
         unit.key_stream(&mut keys[..messages.len().next_multiple_of(U::PARTS)]);
         group(unit, messages, direction, &keys, &mut stream);
     }
-    wipe(&mut stream);
-    wipe(&mut keys);
 }
 
 /// Sealing sums what the passes before have encrypted; opening sums what a pass makes the key stream for, and then
@@ -138,6 +125,7 @@ fn group<U: Unit>(
     keys: &[Block; GROUP],
     stream: &mut [Block; 8],
 ) {
+    unit.note();
     let mut ahead = Cursor::START;
     let mut sum = Follower::new(messages, keys);
     while sum.index < messages.len() {

@@ -7,40 +7,27 @@
 
 use super::pass::{QUAD, Quad, Run, Sums};
 use super::under_way::UnderWay;
-use super::{Block, Direction, Message, Unit, settle, wipe, wipe_stack};
+use super::{Block, Direction, Message, Unit, settle};
 use crate::kernel::scalar;
 
 /// Messages of more bytes are not tiny.
 pub(super) const MOST: usize = size_of::<Block>();
 
-/// Seals or opens every message; opening sets its outcome.
-#[inline(never)]
-pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
-    let mut stream = [Block::ZERO; 8];
-    let mut under_way = UnderWay::NOTHING;
-    // No secrets: here, they need not be wiped with the stack.
-    let mut texts = [Text::EMPTY; QUAD];
-    unit.tiny(messages, direction, &mut texts, &mut stream, &mut under_way);
-    wipe_stack::<1792>();
-    wipe(&mut stream);
-    under_way.wipe();
-}
-
-/// The same with memory for its secrets, which the caller wipes.
+/// Seals or opens every message; opening sets its outcome. The texts have no secrets, so they lie where nothing is wiped.
 #[inline(always)]
-pub(in crate::kernel) fn passes<U: Unit>(
+pub(in crate::kernel) fn batch<U: Unit>(
     unit: U,
     messages: &mut [Message<'_>],
     direction: Direction,
     texts: &mut [Text; QUAD],
-    stream: &mut [Block; 8],
-    under_way: &mut UnderWay<QUAD>,
 ) {
+    let mut stream = [Block::ZERO; 8];
+    let mut under_way = UnderWay::NOTHING;
     let mut behind: &mut [Message<'_>] = &mut [];
     for quad in messages.chunks_mut(QUAD) {
         let states = Quad::of(quad);
-        add(under_way, &texts[..behind.len()], |sums| unit.quad(&states, stream, sums));
-        finish(under_way, behind, direction);
+        add(&mut under_way, &texts[..behind.len()], |sums| unit.quad(&states, &mut stream, sums));
+        finish(&under_way, behind, direction);
         let (keys, data) = stream.split_at(QUAD);
         for (place, message) in quad.iter_mut().enumerate() {
             under_way.begin(place, &keys[place], message.aad);
@@ -48,8 +35,8 @@ pub(in crate::kernel) fn passes<U: Unit>(
         }
         behind = quad;
     }
-    add(under_way, &texts[..behind.len()], |sums| unit.sum_quad(sums));
-    finish(under_way, behind, direction);
+    add(&mut under_way, &texts[..behind.len()], |sums| unit.sum_quad(sums));
+    finish(&under_way, behind, direction);
 }
 
 /// What is summed of a message: its ciphertext, filled up with zeros, and the lengths.
@@ -60,7 +47,7 @@ pub(in crate::kernel) struct Text {
 }
 
 impl Text {
-    const EMPTY: Self = Self { blocks: [[0; 16]; MOST / 16 + 1], count: 0 };
+    pub(super) const EMPTY: Self = Self { blocks: [[0; 16]; MOST / 16 + 1], count: 0 };
 
     /// Encrypts or decrypts a message, and keeps its ciphertext.
     #[inline(always)]

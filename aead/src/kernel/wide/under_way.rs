@@ -37,11 +37,4 @@ impl<const SLOTS: usize> UnderWay<SLOTS> {
     pub(super) fn tag(&self, slot: usize) -> u128 {
         self.totals[slot].tag(self.last[slot])
     }
-
-    /// Clears it in a way that the optimiser keeps.
-    #[inline(always)]
-    pub(super) fn wipe(&mut self) {
-        *self = Self::NOTHING;
-        core::hint::black_box(self);
-    }
 }

@@ -6,23 +6,24 @@
 /// if there are more to do.
 macro_rules! unit {
     ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, stitched: $stitched:expr, wipe: $wipe:path) => {
-        impl $crate::kernel::wide::Unit for $token {
-            const LANES: usize = <Self as Simd>::LANES;
-            const PARTS: usize = <Self as Simd>::PARTS;
+        impl $crate::kernel::wide::Unit for $crate::kernel::wide::Noted<'_, $token> {
+            const LANES: usize = <$token as Simd>::LANES;
+            const PARTS: usize = <$token as Simd>::PARTS;
             const STITCHED: usize = $stitched;
 
             #[inline]
             fn key_stream(self, mut blocks: &mut [Block]) {
                 #[inline(never)]
                 #[target_feature(enable = $features)]
-                fn sets<const SETS: usize>(token: $token, blocks: &mut [Block]) {
-                    Simd::key_stream::<SETS>(token, blocks);
+                fn sets<const SETS: usize>(unit: $crate::kernel::wide::Noted<'_, $token>, blocks: &mut [Block]) {
+                    unit.frames.note();
+                    Simd::key_stream::<SETS>(unit.token, blocks);
                 }
                 const MOST: usize = [$($sets),*][0];
                 while !blocks.is_empty() {
-                    let left = blocks.len() / <Self as Simd>::PARTS;
+                    let left = blocks.len() / <$token as Simd>::PARTS;
                     let now = if left <= MOST { left } else { $usually };
-                    let (first, rest) = blocks.split_at_mut(now * <Self as Simd>::PARTS);
+                    let (first, rest) = blocks.split_at_mut(now * <$token as Simd>::PARTS);
                     match now {
                         // SAFETY: holding the token proves the CPU features.
                         $($sets => unsafe { sets::<$sets>(self, first) },)*
@@ -37,20 +38,21 @@ macro_rules! unit {
                 #[inline(never)]
                 #[target_feature(enable = $features)]
                 fn sets<const SETS: usize>(
-                    token: $token,
+                    unit: $crate::kernel::wide::Noted<'_, $token>,
                     key: &Key,
                     nonce: &Nonce,
                     first: u32,
                     blocks: &mut [Block],
                 ) {
-                    Simd::blocks_from::<SETS>(token, key, nonce, first, blocks);
+                    unit.frames.note();
+                    Simd::blocks_from::<SETS>(unit.token, key, nonce, first, blocks);
                 }
                 const MOST: usize = [$($sets),*][0];
                 let mut counter = 0;
                 while !blocks.is_empty() {
-                    let left = blocks.len() / <Self as Simd>::PARTS;
+                    let left = blocks.len() / <$token as Simd>::PARTS;
                     let now = if left <= MOST { left } else { $usually };
-                    let (first, rest) = blocks.split_at_mut(now * <Self as Simd>::PARTS);
+                    let (first, rest) = blocks.split_at_mut(now * <$token as Simd>::PARTS);
                     match now {
                         // SAFETY: holding the token proves the CPU features.
                         $($sets => unsafe { sets::<$sets>(self, key, nonce, counter, first) },)*
@@ -65,15 +67,16 @@ macro_rules! unit {
             fn lane_tags(self, keys: &[Block], aads: &[&[u8]], texts: &[&[u8]], tags: &mut [u128]) {
                 #[target_feature(enable = $features)]
                 fn groups<const GROUPS: usize>(
-                    token: $token,
+                    unit: $crate::kernel::wide::Noted<'_, $token>,
                     keys: &[Block],
                     aads: &[&[u8]],
                     texts: &[&[u8]],
                     tags: &mut [u128],
                 ) {
-                    poly1305::lane_tags::<_, GROUPS>($field(token), keys, aads, texts, tags);
+                    unit.frames.note();
+                    poly1305::lane_tags::<_, GROUPS>($field(unit.token), keys, aads, texts, tags);
                 }
-                if tags.len() == <Self as Simd>::LANES {
+                if tags.len() == <$token as Simd>::LANES {
                     // SAFETY: holding the token proves the CPU features.
                     unsafe { groups::<1>(self, keys, aads, texts, tags) }
                 } else {
@@ -85,54 +88,30 @@ macro_rules! unit {
             #[inline]
             fn absorb(self, r: Number, h: Number, text: &[u8]) -> Number {
                 #[target_feature(enable = $features)]
-                fn entry(token: $token, r: Number, h: Number, text: &[u8]) -> Number {
-                    poly1305::LongSum::new($field(token), r).absorb($field(token), h, text)
+                fn entry(unit: $crate::kernel::wide::Noted<'_, $token>, r: Number, h: Number, text: &[u8]) -> Number {
+                    unit.frames.note();
+                    poly1305::LongSum::new($field(unit.token), r).absorb($field(unit.token), h, text)
                 }
                 // SAFETY: holding the token proves the CPU features.
                 unsafe { entry(self, r, h, text) }
             }
 
-            #[inline]
-            fn small(self, message: &mut $crate::Message<'_>, direction: $crate::kernel::Direction) {
-                #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry(token: $token, message: &mut $crate::Message<'_>, direction: $crate::kernel::Direction) {
-                    let mut stream = [Block::ZERO; $crate::kernel::wide::small::SETS * <$token as Simd>::PARTS];
-                    $crate::kernel::wide::small::message(token, message, direction, &mut stream);
-                    $wipe();
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry(self, message, direction) }
-            }
-
-            #[inline]
-            fn wipe_small(self) {
-                #[inline(never)]
-                #[target_feature(enable = $features)]
-                fn entry() {
-                    const BLOCKS: usize = $crate::kernel::wide::small::SETS * <$token as Simd>::PARTS;
-                    $crate::kernel::wide::small::wipe::<{ $crate::kernel::wide::small::depth(BLOCKS) }>();
-                }
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { entry() }
-            }
-
-            $crate::kernel::wide::entries! { $token, $features,
-                fn apply(data: &mut [u8], stream: &[Block]) { Simd::apply }
-                fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>) { Simd::sum }
-                fn sum_quad(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::QUAD }>) { Simd::sum_quad }
+            $crate::kernel::wide::entries! { |unit: $token|, $features,
+                fn apply(data: &mut [u8], stream: &[Block]) { Simd::apply, unit.token }
+                fn sum(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>) { Simd::sum, unit.token }
+                fn sum_quad(sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::QUAD }>) { Simd::sum_quad, unit.token }
                 #[inline(never)]
                 fn pass(
                     states: &$crate::kernel::wide::pass::States<'_>,
                     blocks: &mut [Block; 8],
                     sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::SLOTS }>,
-                ) { Simd::pass }
+                ) { Simd::pass, unit.token }
                 #[inline(never)]
                 fn key_stream_and_sum(
                     blocks: &mut [Block; 8],
                     sum: (Number, Number),
                     text: &[[u8; 16]],
-                ) -> Number { Simd::key_stream_and_sum }
+                ) -> Number { Simd::key_stream_and_sum, unit.token }
                 #[inline(never)]
                 fn blocks_and_sum(
                     key: &Key,
@@ -141,41 +120,54 @@ macro_rules! unit {
                     blocks: &mut [Block],
                     sum: (Number, Number),
                     text: &[[u8; 16]],
-                ) -> Number { Simd::blocks_and_sum }
+                ) -> Number { Simd::blocks_and_sum, unit.token }
+                #[inline(never)]
+                fn small(
+                    message: &mut $crate::Message<'_>,
+                    direction: $crate::kernel::Direction,
+                ) { $crate::kernel::wide::small::message::<{ $crate::kernel::wide::small::SETS * <$token as Simd>::PARTS }, _>, unit.token }
                 #[inline(never)]
                 fn stitched(
                     message: &mut $crate::Message<'_>,
                     direction: $crate::kernel::Direction,
-                    streams: &mut [[Block; 8]; 2],
-                ) { $crate::kernel::wide::stitched::passes }
+                ) { $crate::kernel::wide::stitched::message, unit }
                 #[inline(never)]
                 fn short(
                     messages: &mut [$crate::Message<'_>],
                     direction: $crate::kernel::Direction,
                     plans: &mut [$crate::kernel::wide::short::Plan; 3],
-                    streams: &mut [[Block; 8]; 2],
-                    under_way: &mut $crate::kernel::wide::under_way::UnderWay<{ $crate::kernel::wide::pass::SLOTS }>,
-                ) { $crate::kernel::wide::short::passes }
+                ) { $crate::kernel::wide::short::batch, unit }
                 #[inline(never)]
                 fn quad(
                     states: &$crate::kernel::wide::pass::Quad<'_>,
                     blocks: &mut [Block; 8],
                     sums: &mut $crate::kernel::wide::pass::Sums<'_, { $crate::kernel::wide::pass::QUAD }>,
-                ) { Simd::quad }
+                ) { Simd::quad, unit.token }
                 #[inline(never)]
                 fn tiny(
                     messages: &mut [$crate::Message<'_>],
                     direction: $crate::kernel::Direction,
                     texts: &mut [$crate::kernel::wide::tiny::Text; $crate::kernel::wide::pass::QUAD],
-                    stream: &mut [Block; 8],
-                    under_way: &mut $crate::kernel::wide::under_way::UnderWay<{ $crate::kernel::wide::pass::QUAD }>,
-                ) { $crate::kernel::wide::tiny::passes }
+                ) { $crate::kernel::wide::tiny::batch, unit }
             }
 
             #[inline]
-            fn wipe_registers(self) {
-                // SAFETY: holding the token proves the CPU features.
-                unsafe { $wipe() }
+            fn note(self) {
+                self.frames.note();
+            }
+
+            #[inline]
+            fn wipe(self) {
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                fn entry(frames: &$crate::kernel::frames::Frames) {
+                    $wipe();
+                    frames.wipe();
+                }
+                if !self.frames.are_watched() {
+                    // SAFETY: holding the token proves the CPU features.
+                    unsafe { entry(self.frames) }
+                }
             }
         }
     };
@@ -185,16 +177,17 @@ pub(in crate::kernel) use unit;
 /// Makes methods of a token that call a function from one that is compiled for the token's CPU features. An attribute before
 /// a method is meant for the latter.
 macro_rules! entries {
-    ($token:ty, $features:literal, $(
+    (|$unit:ident: $token:ty|, $features:literal, $(
         $(#[$attribute:meta])*
-        fn $name:ident($($argument:ident: $type:ty),+ $(,)?) $(-> $result:ty)? { $call:path }
+        fn $name:ident($($argument:ident: $type:ty),+ $(,)?) $(-> $result:ty)? { $call:expr, $who:expr }
     )+) => {$(
         #[inline]
         fn $name(self, $($argument: $type),+) $(-> $result)? {
             $(#[$attribute])*
             #[target_feature(enable = $features)]
-            fn entry(token: $token, $($argument: $type),+) $(-> $result)? {
-                $call(token, $($argument),+)
+            fn entry($unit: $crate::kernel::wide::Noted<'_, $token>, $($argument: $type),+) $(-> $result)? {
+                $unit.frames.note();
+                $call($who, $($argument),+)
             }
             // SAFETY: holding the token proves the CPU features.
             unsafe { entry(self, $($argument),+) }

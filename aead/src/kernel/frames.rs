@@ -1,0 +1,100 @@
+//! How deep the frames of a call reach: noted while it runs, and wiped as deep at its end.
+//!
+//! The compiler keeps secrets in frames where it likes, and does not say how much. Each compiler, profile and option
+//! gives other frames, so no constant is right for all. Instead, every function that holds secrets in its frame says
+//! where that ends, on whatever stack it runs.
+
+use core::cell::Cell;
+use core::hint::black_box;
+use core::mem::MaybeUninit;
+
+/// How deep the frames of a call have reached.
+pub(super) struct Frames {
+    /// The lowest address that was noted.
+    lowest: Cell<usize>,
+}
+
+impl Frames {
+    /// No frame yet.
+    #[inline(always)]
+    pub(super) const fn new() -> Self {
+        Self { lowest: Cell::new(usize::MAX) }
+    }
+
+    /// Notes where the frame of the function ends that this is inlined into.
+    #[inline(always)]
+    pub(super) fn note(&self) {
+        self.lowest.set(self.lowest.get().min(stack_pointer()));
+    }
+
+    /// Overwrites what lies below the frame of the function that this is inlined into, as deep as was noted.
+    ///
+    /// That function must be called by the one which called those that noted their frames.
+    #[inline(always)]
+    pub(super) fn wipe(&self) {
+        let mut below = [const { MaybeUninit::<Line>::uninit() }; LINES];
+        let start = core::ptr::from_ref(&below).addr();
+        let lowest = self.lowest.get().saturating_sub(UNSEEN);
+        let spared = lowest.saturating_sub(start) / size_of::<Line>();
+        // One by one: a call to `memset` would cost a rare message another page of code.
+        for line in below.iter_mut().skip(spared) {
+            black_box(line.write([0; _]));
+        }
+        if lowest < start {
+            self.wipe_below();
+        }
+        // Only now may the frame end: the calls within must lie below it.
+        black_box(&mut below);
+    }
+
+    /// Overwrites what lies below the caller's frame, as deep as was noted.
+    #[inline(never)]
+    pub(super) fn wipe_below(&self) {
+        self.wipe();
+    }
+
+    /// Whether a test looks at the frames, which it could not if they were wiped.
+    #[inline(always)]
+    pub(super) fn are_watched(&self) -> bool {
+        #[cfg(all(test, target_arch = "x86_64", feature = "std"))]
+        return super::tests::residue::watched(self.lowest.get());
+        #[cfg(not(all(test, target_arch = "x86_64", feature = "std")))]
+        false
+    }
+}
+
+/// What is overwritten at a time.
+type Line = [u64; 16];
+
+/// Lines that one frame overwrites; deeper ones take another frame. Less than a page, so that no probe touches another one;
+/// a microcontroller has a small stack.
+const LINES: usize = if cfg!(target_pointer_width = "32") { 4 } else { 31 };
+
+/// What a function may use below its stack pointer, in bytes: 128 that no instruction reserves (System V ABI for x86-64,
+/// §3.2.2), and registers that `memcpy` saves.
+pub(super) const UNSEEN: usize = 256;
+
+/// The lower end of the frame that this is inlined into.
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: reads a register.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    };
+    // SAFETY: reads a register.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    };
+    pointer
+}
+
+/// An address just below the frame that this is called from.
+#[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
+#[inline(never)]
+fn stack_pointer() -> usize {
+    core::ptr::from_ref(black_box(&0_u8)).addr()
+}
