@@ -31,6 +31,8 @@ pub use ahead::Ahead;
 
 use frames::Frames;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use wide::shape::{Row, Shape};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use wide::{Noted, Unit};
 
 use crate::chacha20poly1305::too_long;
@@ -165,8 +167,62 @@ impl Kernel {
         Refused::among(messages)
     }
 
+    /// Which code of this kernel works on which messages; nothing of [`Kernel::Portable`], which has one for all.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[must_use]
+    pub fn shapes(self) -> &'static [Row] {
+        match self {
+            Self::Portable => &[],
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => wide::shape::NEON,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => wide::shape::AVX2,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) | Self::Avx512Ifma(_) => wide::shape::AVX512,
+        }
+    }
+
+    /// As [`Kernel::seal_batch`], in another shape than the table says, to measure it. Returns whether the messages'
+    /// lengths permit it; if not, they are as before.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    pub fn seal_in_shape(self, shape: Shape, messages: &mut [Message<'_>]) -> bool {
+        self.in_shape(shape, messages, Direction::Seal)
+    }
+
+    /// As [`Kernel::open_batch`], in another shape than the table says, to measure it; every message has its outcome.
+    /// Returns whether the messages' lengths permit it; if not, they are as before.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    pub fn open_in_shape(self, shape: Shape, messages: &mut [Message<'_>]) -> bool {
+        self.in_shape(shape, messages, Direction::Open)
+    }
+
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn in_shape(self, shape: Shape, messages: &mut [Message<'_>], direction: Direction) -> bool {
+        if messages.iter().any(|message| too_long(message.buffer.len())) {
+            return false;
+        }
+        for message in &mut *messages {
+            message.outcome = Ok(());
+        }
+        let frames = &Frames::new();
+        match self {
+            Self::Portable => false,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(token) => wide::batch_in_shape(Noted { token, frames }, shape, messages, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => wide::batch_in_shape(Noted { token, frames }, shape, messages, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => wide::batch_in_shape(Noted { token, frames }, shape, messages, direction),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Ifma(token) => {
+                wide::batch_in_shape(Noted { token, frames }, shape, messages, direction)
+            }
+        }
+    }
+
     #[inline]
     fn one(self, message: &mut Message<'_>, direction: Direction) {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         let frames = &Frames::new();
         match self {
             Self::Portable => self.batch(core::slice::from_mut(message), direction),

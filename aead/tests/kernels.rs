@@ -1,5 +1,6 @@
 //! Every kernel against the portable one, on random batches.
 
+use schwann_aead::kernel::Shape;
 use schwann_aead::{Kernel, Key, Message, Nonce, OpenError, Tag};
 
 /// A small generator of test data (Marsaglia's xorshift64*); nothing here needs real randomness.
@@ -176,6 +177,44 @@ fn every_kernel_agrees_at_every_length_up_to_a_few_blocks() {
                 share_keys(&mut cases, &mut random);
                 check(kernel, &cases, length % count);
             }
+        }
+    }
+}
+
+/// A shape that is measured instead of another makes the same bytes, or says that it cannot.
+#[test]
+fn every_shape_agrees_where_it_stands_in_for_another() {
+    let mut random = Random(3);
+    for kernel in Kernel::available() {
+        for row in kernel.shapes() {
+            for (&length, count) in row.measured.iter().flat_map(|length| [(length, 1), (length, 8)]) {
+                let cases: Vec<Case> = (0..count)
+                    .map(|_| Case { plain: random.bytes(length), ..Case::random(&mut random, 0) })
+                    .collect();
+                let (sealed, tags): (Vec<_>, Vec<_>) = cases.iter().map(Case::sealed).unzip();
+                let plain: Vec<Vec<u8>> = cases.iter().map(|case| case.plain.clone()).collect();
+                for shape in [row.shape, row.instead] {
+                    let texts = with_messages(&cases, &plain, &tags, |messages| {
+                        assert!(kernel.seal_in_shape(shape, messages));
+                        assert!(messages.iter().zip(&tags).all(|(message, tag)| message.tag.matches(tag)));
+                    });
+                    assert!(texts == sealed, "{} seals {length} wrongly as {shape:?}", kernel.name());
+                    let texts = with_messages(&cases, &sealed, &tags, |messages| {
+                        assert!(kernel.open_in_shape(shape, messages));
+                        assert!(messages.iter().all(|message| message.outcome.is_ok()));
+                    });
+                    assert!(texts == plain, "{} opens {length} wrongly as {shape:?}", kernel.name());
+                }
+            }
+        }
+        let case = [Case { plain: vec![0; 5000], ..Case::random(&mut random, 0) }];
+        let plain = [case[0].plain.clone()];
+        for shape in [Shape::Short, Shape::Single, Shape::Medium, Shape::Tiny] {
+            let after = with_messages(&case, &plain, &[Tag([0; 16])], |messages| {
+                assert!(!kernel.seal_in_shape(shape, messages));
+                assert!(!kernel.open_in_shape(shape, messages));
+            });
+            assert!(after == plain, "what does not fit is as before");
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod mixed;
 #[cfg(feature = "peers")]
 mod peers;
 mod probe;
+pub mod shapes;
 pub(crate) mod suite;
 pub mod sweep;
 pub mod workers;

@@ -27,9 +27,17 @@ impl Frames {
         self.lowest.set(self.lowest.get().min(stack_pointer()));
     }
 
+    /// Whether [`Frames::wipe`] reaches as deep as was noted.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[inline(always)]
+    pub(super) fn are_shallow(&self) -> bool {
+        stack_pointer().saturating_sub(self.lowest.get()) <= size_of::<[Line; LINES]>() - 2 * UNSEEN
+    }
+
     /// Overwrites what lies below the frame of the function that this is inlined into, as deep as was noted.
     ///
     /// That function must be called by the one which called those that noted their frames.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[inline(always)]
     pub(super) fn wipe(&self) {
         let mut below = [const { MaybeUninit::<Line>::uninit() }; LINES];
@@ -47,10 +55,20 @@ impl Frames {
         black_box(&mut below);
     }
 
-    /// Overwrites what lies below the caller's frame, as deep as was noted.
+    /// Overwrites what lies below the caller's frame, as deep as was noted: fast where that is deep.
     #[inline(never)]
     pub(super) fn wipe_below(&self) {
-        self.wipe();
+        let mut below = [const { MaybeUninit::<u8>::uninit() }; DEEP];
+        let start = core::ptr::from_ref(&below).addr();
+        let lowest = self.lowest.get().saturating_sub(UNSEEN);
+        if let Some(used) = below.get_mut(lowest.saturating_sub(start)..) {
+            used.fill(MaybeUninit::new(0));
+            black_box(used);
+        }
+        if lowest < start {
+            self.wipe_below();
+        }
+        black_box(&mut below);
     }
 
     /// Whether a test looks at the frames, which it could not if they were wiped.
@@ -64,11 +82,15 @@ impl Frames {
 }
 
 /// What is overwritten at a time.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 type Line = [u64; 16];
 
-/// Lines that one frame overwrites; deeper ones take another frame. Less than a page, so that no probe touches another one;
-/// a microcontroller has a small stack.
-const LINES: usize = if cfg!(target_pointer_width = "32") { 4 } else { 31 };
+/// Lines that are overwritten one by one. Less than a page, so that no probe of the stack touches another one.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const LINES: usize = 31;
+
+/// Bytes that one frame overwrites at once; deeper ones take another frame. A microcontroller has a small stack.
+const DEEP: usize = if cfg!(target_pointer_width = "32") { 512 } else { 8192 };
 
 /// What a function may use below its stack pointer, in bytes: 128 that no instruction reserves (System V ABI for x86-64,
 /// §3.2.2), and registers that `memcpy` saves.

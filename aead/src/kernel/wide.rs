@@ -15,6 +15,7 @@ pub(super) mod limbs44;
 pub(super) mod model;
 pub(super) mod pass;
 pub(super) mod poly1305;
+pub(super) mod shape;
 pub(super) mod short;
 pub(super) mod simd;
 pub(super) mod small;
@@ -28,6 +29,7 @@ pub(super) use unit::{entries, unit};
 pub(super) use alone::one;
 use cursor::Cursor;
 use pass::{QUAD, Quad, SLOTS, States, Sums};
+use shape::{Row, Shape};
 use short::Plan;
 use simd::Simd;
 
@@ -96,8 +98,8 @@ pub(super) trait Unit: Copy {
     const LANES: usize;
     /// Key-stream blocks are made in multiples of this.
     const PARTS: usize;
-    /// A message alone is worked on by [`stitched`] from this many bytes on.
-    const STITCHED: usize;
+    /// Which code works on which messages.
+    const SHAPES: &'static [Row];
 
     /// Replaces every block's initial state by its key stream.
     fn key_stream(self, blocks: &mut [Block]);
@@ -155,36 +157,48 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     if let [message] = messages {
         return one(unit, message, direction);
     }
-    if U::STITCHED < usize::MAX {
-        many(unit, messages, direction);
-    } else {
-        groups(unit, messages, direction);
-    }
+    let otherwise = const { shape::otherwise(U::SHAPES) };
+    in_shape(unit, shape::of(U::SHAPES, messages, otherwise), messages, direction);
     unit.wipe();
 }
 
-/// As [`batch`], on a unit that stitches.
+/// As [`batch`], in a shape that the lengths permit; without wiping.
 #[inline(always)]
-fn many<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: Direction) {
-    let (mut bytes, mut longest) = (0, 0);
-    for message in &*messages {
-        bytes += message.buffer.len();
-        longest = longest.max(message.buffer.len());
+fn in_shape<U: Unit>(unit: U, shape: Shape, messages: &mut [Message<'_>], direction: Direction) {
+    match shape {
+        Shape::Tiny => unit.tiny(messages, direction, &mut [tiny::Text::EMPTY; QUAD]),
+        Shape::Few => unit.short(messages, direction, &mut [Plan::NOTHING; 3]),
+        Shape::Many => stitched::batch(unit, messages, direction),
+        Shape::Groups => groups(unit, messages, direction),
+        _ => messages.iter_mut().for_each(|message| alone::single(unit, message, direction)),
     }
-    if messages.len() == 2 || bytes >= FILLS * messages.len() {
-        // Two messages do not fill the passes, and long ones fill them alone.
-        for message in messages {
-            one(unit, message, direction);
+}
+
+/// As [`batch`], in the shape that the caller asks for; says whether their lengths permit it.
+pub(super) fn batch_in_shape<U: Unit>(
+    unit: U,
+    shape: Shape,
+    messages: &mut [Message<'_>],
+    direction: Direction,
+) -> bool {
+    let most = match shape {
+        Shape::Short => 64 * (small::SETS * U::PARTS - 1),
+        Shape::Single => 64 * (alone::SINGLE - 1),
+        Shape::Medium => 64 * (alone::MEDIUM - 1),
+        Shape::Tiny => tiny::MOST,
+        _ => usize::MAX,
+    };
+    let fit = messages.iter().all(|message| message.buffer.len() <= most);
+    if fit {
+        match shape {
+            Shape::Short | Shape::Single | Shape::Medium | Shape::Stitched => {
+                messages.iter_mut().for_each(|message| alone::in_shape(unit, shape, message, direction));
+            }
+            _ => in_shape(unit, shape, messages, direction),
         }
-    } else if longest <= tiny::MOST {
-        let mut texts = [tiny::Text::EMPTY; QUAD];
-        unit.tiny(messages, direction, &mut texts);
-    } else if bytes < SHORT * messages.len() {
-        let mut plans = [Plan::NOTHING; 3];
-        unit.short(messages, direction, &mut plans);
-    } else {
-        stitched::batch(unit, messages, direction);
+        unit.wipe();
     }
+    fit
 }
 
 /// As [`batch`], group by group.
@@ -343,9 +357,5 @@ const PASS: usize = 32;
 const FEW: usize = 3;
 /// Messages above this many bytes have their tags computed one by one.
 const LONG: usize = 2048;
-/// Messages of a batch are for [`stitched`] from this many bytes on, on average.
-const SHORT: usize = 400;
-/// Messages of a batch are worked on one by one from this many bytes on, on average.
-const FILLS: usize = 3072;
 /// A message alone is long from this many bytes on.
 const LONG_ALONE: usize = 512;

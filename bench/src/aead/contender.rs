@@ -1,5 +1,6 @@
 //! Who is measured.
 
+use schwann_aead::kernel::Shape;
 use schwann_aead::{Kernel, Key, Message, Nonce, Tag};
 
 use super::workload::{KEY, Workload};
@@ -21,13 +22,37 @@ pub struct Engine {
     kernel: Kernel,
     key: Key,
     batch: usize,
+    /// Where it is not the kernel that chooses.
+    shape: Option<Shape>,
 }
 
 impl Engine {
     /// An engine that is handed `batch` messages at a time; 1 means the calls for one message.
     #[must_use]
     pub fn new(kernel: Kernel, batch: usize) -> Self {
-        Self { kernel, key: Key::new(&KEY), batch }
+        Self { kernel, key: Key::new(&KEY), batch, shape: None }
+    }
+
+    /// The same, but that the kernel does not choose how it works on a batch.
+    #[must_use]
+    pub fn in_shape(kernel: Kernel, batch: usize, shape: Shape) -> Self {
+        Self { shape: Some(shape), ..Self::new(kernel, batch) }
+    }
+
+    fn seal_batch(&self, batch: &mut [Message<'_>]) -> bool {
+        match self.shape {
+            Some(shape) => self.kernel.seal_in_shape(shape, batch),
+            None => self.kernel.seal_batch(batch).is_ok(),
+        }
+    }
+
+    fn open_batch(&self, batch: &mut [Message<'_>]) -> bool {
+        match self.shape {
+            Some(shape) => {
+                self.kernel.open_in_shape(shape, batch) && batch.iter().all(|message| message.outcome.is_ok())
+            }
+            None => self.kernel.open_batch(batch).is_ok(),
+        }
     }
 
     /// Calls `each` on every message, its index and its tag.
@@ -74,11 +99,12 @@ impl Engine {
 
 impl Contender for Engine {
     fn name(&self) -> String {
-        format!("schwann {} x{}", self.kernel.name(), self.batch)
+        let shape = self.shape.map_or_else(String::new, |shape| format!(" {shape:?}"));
+        format!("schwann {} x{}{shape}", self.kernel.name(), self.batch)
     }
 
     fn seal(&mut self, work: &mut Workload) {
-        if self.batch == 1 {
+        if self.batch == 1 && self.shape.is_none() {
             self.for_each(work, |engine, aad, index, buffer, tag| {
                 let nonce = Nonce(Workload::nonce(index));
                 let sealed = engine.kernel.seal_in_place(&engine.key, &nonce, aad, buffer);
@@ -86,21 +112,21 @@ impl Contender for Engine {
             });
         } else {
             self.for_each_batch(work, |engine, batch| {
-                engine.kernel.seal_batch(batch).expect("a workload's messages are short");
+                assert!(engine.seal_batch(batch), "a workload's messages fit");
             });
         }
     }
 
     fn open(&mut self, work: &mut Workload) -> bool {
         let mut verified = true;
-        if self.batch == 1 {
+        if self.batch == 1 && self.shape.is_none() {
             self.for_each(work, |engine, aad, index, buffer, tag| {
                 let nonce = Nonce(Workload::nonce(index));
                 let opened = engine.kernel.open_in_place(&engine.key, &nonce, aad, buffer, &Tag(*tag));
                 verified &= opened.is_ok();
             });
         } else {
-            self.for_each_batch(work, |engine, batch| verified &= engine.kernel.open_batch(batch).is_ok());
+            self.for_each_batch(work, |engine, batch| verified &= engine.open_batch(batch));
         }
         verified
     }

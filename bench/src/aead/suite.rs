@@ -2,15 +2,15 @@
 
 use schwann_aead::Kernel;
 
-use super::{Contender, Engine, Plan, Probe, Workload, agree, goals, measure, mixed, sweep, workers};
+use super::{Contender, Engine, Plan, Probe, Workload, agree, goals, measure, mixed, shapes, sweep, workers};
 use crate::record::Reading;
 use crate::step::Step;
 use crate::suite::{Asked, Missing};
 
 type Figures = Result<Vec<Reading>, Box<dyn core::error::Error + Send + Sync>>;
 
-/// Whether all make the same bytes; sealing and opening, a step per message size; then mixed lengths, one block in chunks,
-/// workers, and allocation.
+/// Whether all make the same bytes; sealing and opening, a step per message size; then shapes, mixed lengths, one block in
+/// chunks, workers, and allocation.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let sizes = asked
         .effort
@@ -21,6 +21,7 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     steps.extend(
         sizes.into_iter().map(|size| Step::new(format!("{size} B"), move |step| at(step, size, rounds))),
     );
+    steps.push(Step::new("shapes", move |step| gained(step, rounds)));
     steps.push(Step::new("mixed lengths", move |step| unequal(step, rounds)));
     steps.push(Step::new("128 KiB in chunks", move |step| chunked(step, rounds)));
     steps.push(Step::new("workers", move |step| Ok(scaled(step, rounds))));
@@ -75,6 +76,29 @@ fn at(step: &str, size: usize, rounds: usize) -> Figures {
         ..plain(step, &goal.subject, &format!("goal: {}", goal.name), "times", None, goal.ratio)
     });
     Ok(speeds.chain(goals).collect())
+}
+
+/// What each shape of messages gains over the more general one; below `WORTH_KEEPING` it is not worth its code.
+fn gained(step: &str, rounds: usize) -> Figures {
+    let of_gain = |gain: shapes::Gain| {
+        let reading = |name: &str, share: f64| {
+            plain(step, &gain.subject, name, "%", Some(gain.size as f64), 100.0 * share)
+        };
+        let best = 100.0 * gain.gain[0].max(gain.gain[1]);
+        let readings = [
+            reading("seal, gain", gain.gain[0]),
+            reading("open, gain", gain.gain[1]),
+            reading("seal, against itself", gain.control[0]),
+            reading("open, against itself", gain.control[1]),
+        ];
+        let worth = Reading {
+            criterion: Some(format!(">= {WORTH_KEEPING}")),
+            met: Some(best >= WORTH_KEEPING),
+            ..plain(step, &gain.subject, "gain, the larger", "%", Some(gain.size as f64), best)
+        };
+        readings.into_iter().chain([worth])
+    };
+    Ok(shapes::gains(rounds)?.into_iter().flat_map(of_gain).collect())
 }
 
 /// Mixed lengths against equal ones.
@@ -165,3 +189,6 @@ fn allocating(step: &str) -> Vec<Reading> {
 fn plain(step: &str, subject: &str, name: &str, unit: &str, at: Option<f64>, value: f64) -> Reading {
     Reading { at, ..Reading::named(step, subject, name, unit, vec![value]) }
 }
+
+/// Percent of the time that a shape must save somewhere.
+const WORTH_KEEPING: f64 = 5.0;

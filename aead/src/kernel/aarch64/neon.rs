@@ -6,7 +6,7 @@ use core::arch::asm;
 use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
 use crate::kernel::wide::simd::Simd;
-use crate::kernel::wide::{Block, poly1305, unit};
+use crate::kernel::wide::{Block, poly1305, shape, unit};
 use crate::{Key, Nonce};
 
 /// Proof that this CPU has NEON; only [`Neon::detect`] makes one.
@@ -23,7 +23,7 @@ impl Neon {
     }
 }
 
-unit!(Neon, Limbs26, "neon", sets: 6 5 4 3 2 1, usually: 6, stitched: usize::MAX, wipe: wipe);
+unit!(Neon, Limbs26, "neon", sets: 6 5 4 3 2 1, usually: 6, shapes: shape::NEON, wipe: wipe);
 
 /// Stamps methods that are an inlined function of a few instructions.
 macro_rules! instructions {

@@ -5,7 +5,7 @@
 
 use super::limbs44::Limbs44;
 use super::simd::{Multiply52, Simd};
-use super::{Block, poly1305, unit};
+use super::{Block, poly1305, shape, unit};
 use crate::kernel::scalar::Number;
 use crate::{Key, Nonce};
 
@@ -15,8 +15,8 @@ use crate::{Key, Nonce};
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Model<const STITCHED: bool>;
 
-unit!(Model<false>, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: usize::MAX, wipe: nothing);
-unit!(Model<true>, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: 0, wipe: nothing);
+unit!(Model<false>, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, shapes: shape::AVX512, wipe: nothing);
+unit!(Model<true>, Limbs44, "sse2", sets: 8 7 6 5 4 3 2 1, usually: 8, shapes: shape::STITCHED_MODEL, wipe: nothing);
 
 #[target_feature(enable = "sse2")]
 fn nothing() {}

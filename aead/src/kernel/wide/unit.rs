@@ -5,11 +5,11 @@
 /// ChaCha20 works on at most as many sets of registers as the first of `sets` says, and on `usually` many
 /// if there are more to do.
 macro_rules! unit {
-    ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, stitched: $stitched:expr, wipe: $wipe:path) => {
+    ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, shapes: $shapes:expr, wipe: $wipe:path) => {
         impl $crate::kernel::wide::Unit for $crate::kernel::wide::Noted<'_, $token> {
             const LANES: usize = <$token as Simd>::LANES;
             const PARTS: usize = <$token as Simd>::PARTS;
-            const STITCHED: usize = $stitched;
+            const SHAPES: &'static [$crate::kernel::wide::shape::Row] = $shapes;
 
             #[inline]
             fn key_stream(self, mut blocks: &mut [Block]) {
@@ -160,13 +160,20 @@ macro_rules! unit {
             fn wipe(self) {
                 #[inline(never)]
                 #[target_feature(enable = $features)]
-                fn entry(frames: &$crate::kernel::frames::Frames) {
+                fn shallow(frames: &$crate::kernel::frames::Frames) {
                     $wipe();
                     frames.wipe();
                 }
-                if !self.frames.are_watched() {
+                if self.frames.are_watched() {
+                    return;
+                }
+                if self.frames.are_shallow() {
                     // SAFETY: holding the token proves the CPU features.
-                    unsafe { entry(self.frames) }
+                    unsafe { shallow(self.frames) }
+                } else {
+                    // SAFETY: holding the token proves the CPU features.
+                    unsafe { $wipe() }
+                    self.frames.wipe_below();
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
 use crate::kernel::wide::pass::{QUAD, Quad, SLOTS, States, Sums};
 use crate::kernel::wide::simd::Simd;
-use crate::kernel::wide::{Block, chacha20, poly1305, unit};
+use crate::kernel::wide::{Block, chacha20, poly1305, shape, unit};
 use crate::{Key, Nonce};
 
 /// Proof that this CPU has AVX2 and BMI2; only `Avx2::detect` makes one.
@@ -23,7 +23,7 @@ impl Avx2 {
     }
 }
 
-unit!(Avx2, Limbs26, "avx2,bmi2", sets: 5 4 3 2 1, usually: 4, stitched: 448, wipe: wipe::ymm);
+unit!(Avx2, Limbs26, "avx2,bmi2", sets: 5 4 3 2 1, usually: 4, shapes: shape::AVX2, wipe: wipe::ymm);
 
 impl Simd for Avx2 {
     type Vector = __m256i;

@@ -10,7 +10,7 @@ use crate::kernel::scalar::Number;
 use crate::kernel::wide::limbs26::Limbs26;
 use crate::kernel::wide::limbs44::Limbs44;
 use crate::kernel::wide::simd::{Multiply52, Simd};
-use crate::kernel::wide::{Block, chacha20, poly1305, unit};
+use crate::kernel::wide::{Block, chacha20, poly1305, shape, unit};
 use crate::{Key, Nonce};
 
 /// Proof that this CPU has AVX-512 F, BW, DQ and VL; only `Avx512::detect` makes one.
@@ -371,5 +371,5 @@ fn rounds_in_all_registers(sets: &mut [[__m512i; 4]; 8]) {
     }
 }
 
-unit!(Avx512, Limbs26, "avx512f,avx512bw,avx512vl", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: usize::MAX, wipe: wipe::zmm);
-unit!(Avx512Ifma, Limbs44, "avx512f,avx512bw,avx512vl,avx512ifma", sets: 8 7 6 5 4 3 2 1, usually: 8, stitched: usize::MAX, wipe: wipe::zmm);
+unit!(Avx512, Limbs26, "avx512f,avx512bw,avx512vl", sets: 8 7 6 5 4 3 2 1, usually: 8, shapes: shape::AVX512, wipe: wipe::zmm);
+unit!(Avx512Ifma, Limbs44, "avx512f,avx512bw,avx512vl,avx512ifma", sets: 8 7 6 5 4 3 2 1, usually: 8, shapes: shape::AVX512, wipe: wipe::zmm);
