@@ -55,6 +55,7 @@ fn open(key: &Key, nonce: &Nonce, aad: &[u8], buffer: &mut [u8], tag: &Tag, fram
 
 /// Keys the tag with block 0 (RFC 8439 §2.6) and leaves the cipher at block 1.
 fn start<'f>(key: &Key, nonce: &Nonce, frames: &'f Frames) -> (ChaCha20<'f>, Poly1305<'f>) {
+    frames.note();
     let mut cipher = ChaCha20::new(key, nonce, frames);
     let mac = Poly1305::new(&cipher.next_words(), frames);
     (cipher, mac)
