@@ -40,31 +40,44 @@ enum Pick {
 }
 
 impl Headline {
+    /// Writes the line, from the newest record that has its figure.
     fn write(&self, all: &[Records], out: &mut String) -> io::Result<()> {
-        let missing = || io::Error::other(format!("no record has {:?}", self.what));
-        let records = all.iter().find(|records| records.manifest.suite == self.suite).ok_or_else(missing)?;
-        let (values, figure) = match self.figure {
-            Pick::Ratio(cell, metric, subject, base) => {
+        for records in all.iter().rev().filter(|records| records.manifest.suite == self.suite) {
+            if let Some((values, figure)) = self.figure.of(records)? {
+                let (what, against, command) = (self.what, self.against, command(records));
+                *out += &format!("| {what} | {against} | {values} | {figure} | `{command}` |\n");
+                return Ok(());
+            }
+        }
+        Err(io::Error::other(format!("no record has {:?}", self.what)))
+    }
+}
+
+impl Pick {
+    /// The two values, if it compares any, and the figure that follows; nothing where the record has no such figure.
+    fn of(&self, records: &Records) -> io::Result<Option<(String, String)>> {
+        match *self {
+            Self::Ratio(cell, metric, subject, base) => {
                 let (_, cells) = ran(records)?;
                 let all = compare_those(records, &cells, |c, m| (c, m) == (cell, metric));
                 let is_it = |c: &&Comparison| (c.subject, c.base) == (subject, base);
-                let comparison = all.iter().find(is_it).ok_or_else(missing)?;
                 let unit = crate::reading::unit_of(metric);
-                let values =
-                    format!("{} to {} {unit}", number(comparison.value), number(comparison.base_value));
-                (values, format!("{} {}", comparison.ratio, comparison.outcome().sign()))
+                Ok(all.iter().find(is_it).map(|comparison| {
+                    let values =
+                        format!("{} to {} {unit}", number(comparison.value), number(comparison.base_value));
+                    let figure = format!("{} {}", comparison.ratio, comparison.outcome().sign());
+                    (values.trim_end().to_owned(), figure)
+                }))
             }
-            Pick::Figure(step, subject, name) => {
+            Self::Figure(step, subject, name) => {
                 let is_it = |r: &&Reading| (&*r.step, &*r.subject, &*r.name) == (step, subject, name);
-                let reading = records.readings.iter().find(is_it).ok_or_else(missing)?;
-                let ends = format!(" [{}, {}]", number(reading.low), number(reading.high));
-                let range = if reading.low < reading.high { ends } else { String::new() };
-                (String::new(), format!("{}{range} {}", number(reading.median), reading.unit))
+                Ok(records.readings.iter().find(is_it).map(|reading| {
+                    let ends = format!(" [{}, {}]", number(reading.low), number(reading.high));
+                    let range = if reading.low < reading.high { ends } else { String::new() };
+                    (String::new(), format!("{}{range} {}", number(reading.median), reading.unit))
+                }))
             }
-        };
-        let (what, against, command) = (self.what, self.against, command(records));
-        *out += &format!("| {what} | {against} | {} | {figure} | `{command}` |\n", values.trim_end());
-        Ok(())
+        }
     }
 }
 
@@ -97,7 +110,8 @@ const HEAD: &str = "# Schwann measured against others
 
 Each pair of subjects takes turns in one run, in new processes, and every sample is checked on arrival. A ratio is Schwann's \
 figure over the other's, with its 95 % interval, or the range where there are fewer than six pairs. ▲ better, ▼ worse, = equal \
-within 5 %, · smaller than what liblsl differs from itself. The original is liblsl 1.18 with its default settings.
+within 5 %, · smaller than what liblsl differs from itself. The original is liblsl 1.18, with its default settings and in its \
+zero-copy mode (`transp_sync_blocking`). Where two records hold a figure, the newer is shown.
 
 | What | Against | Values | Ratio or figure | `schwann-bench …` |
 | --- | --- | --- | --- | --- |
@@ -105,7 +119,8 @@ within 5 %, · smaller than what liblsl differs from itself. The original is lib
 
 const BEHIND: &str = "
 Where Schwann is behind. A push of ours sends the sample itself, the original's hands it to another thread: ours takes longer, and
-the sample arrives sooner.
+the sample arrives sooner. iceoryx2 writes a sample to shared memory once for all subscribers; ours writes it to a socket for each
+inlet. To push as fast would take a path through shared memory between processes of one computer.
 
 | What | Against | Values | Ratio or figure | `schwann-bench …` |
 | --- | --- | --- | --- | --- |
@@ -126,81 +141,69 @@ All figures, with their statistics: `cargo run --release -p schwann-bench -- rep
 made believable: [bench/README.md](../bench/README.md). This page is made by `schwann-bench page docs/benchmarks`.
 ";
 
-use Role::{Opponent, Raw, Schwann};
+use Role::{Iceoryx2, Opponent, Raw, ZeroCopy};
 
-const LIBLSL: &str = "liblsl";
+/// Ours over `base`, by `metric` in the cell of a suite.
+const fn ratio(
+    what: &'static str,
+    (suite, cell): (&'static str, &'static str),
+    metric: &'static str,
+    base: Role,
+) -> Headline {
+    let against = match base {
+        Opponent => "liblsl",
+        ZeroCopy => "liblsl, zero-copy",
+        Raw => "a raw TCP socket",
+        Iceoryx2 => "iceoryx2",
+        _ => "another",
+    };
+    Headline { what, against, suite, figure: Pick::Ratio(cell, metric, Role::Schwann, base) }
+}
 
 const fn line(what: &'static str, against: &'static str, suite: &'static str, figure: Pick) -> Headline {
     Headline { what, against, suite, figure }
 }
 
+const LATENCY: (&str, &str) = ("lsl-latency", "latency-64ch-1000hz-1in");
+const LATENCY_16: (&str, &str) = ("lsl-latency", "latency-64ch-1000hz-16in");
+const FAN_OUT_384: (&str, &str) = ("lsl-fanout", "latency-384ch-1000hz-4in");
+const FAN_OUT_5000: (&str, &str) = ("lsl-fanout", "latency-5000ch-500hz-4in");
+const SINGLES: (&str, &str) = ("lsl-throughput", "flow-64ch-1");
+const CHUNKS: (&str, &str) = ("lsl-throughput", "flow-64ch-256");
+const WIDE: (&str, &str) = ("lsl-throughput", "flow-5000ch-3");
+const MEMORY: (&str, &str) = ("lsl", "memory-prompt");
+const ETHERNET: (&str, &str) = ("lsl-network", "ethernet-64ch-1000hz");
+const WIFI: (&str, &str) = ("lsl-network", "wifi-64ch-1000hz");
+const WIFI_8: (&str, &str) = ("lsl-network", "wifi-8ch-1000hz");
+
 const HEADLINES: &[Headline] = &[
-    line(
-        "latency, median: 64 channels at 1 kHz",
-        LIBLSL,
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-1in", "latency_push_p50_us", Schwann, Opponent),
+    ratio("latency, median: 64 channels at 1 kHz", LATENCY, "latency_push_p50_us", Opponent),
+    ratio("the same", LATENCY, "latency_push_p50_us", ZeroCopy),
+    ratio("the same", LATENCY, "latency_push_p50_us", Raw),
+    ratio("the same, 99 %", LATENCY, "latency_push_p99_us", Opponent),
+    ratio("the same, 99 %", LATENCY, "latency_push_p99_us", ZeroCopy),
+    ratio("the same, processor time (s per million samples)", LATENCY, "cpu_s_per_million", Opponent),
+    ratio("the same, processor time", LATENCY, "cpu_s_per_million", ZeroCopy),
+    ratio("latency, median: 16 inlets", LATENCY_16, "latency_push_p50_us", Opponent),
+    ratio("the same", LATENCY_16, "latency_push_p50_us", ZeroCopy),
+    ratio("latency, median: 384 channels at 1 kHz, 4 inlets", FAN_OUT_384, "latency_push_p50_us", ZeroCopy),
+    ratio("the same", FAN_OUT_384, "latency_push_p50_us", Iceoryx2),
+    ratio(
+        "latency, median: 5,000 channels at 500 Hz, 4 inlets",
+        FAN_OUT_5000,
+        "latency_push_p50_us",
+        ZeroCopy,
     ),
-    line(
-        "the same, 99 %",
-        LIBLSL,
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-1in", "latency_push_p99_us", Schwann, Opponent),
-    ),
-    line(
-        "the same, median",
-        "a raw TCP socket",
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-1in", "latency_push_p50_us", Schwann, Raw),
-    ),
-    line(
-        "the same, processor time (s per million samples)",
-        LIBLSL,
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-1in", "cpu_s_per_million", Schwann, Opponent),
-    ),
-    line(
-        "latency, median: 16 inlets",
-        LIBLSL,
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-16in", "latency_push_p50_us", Schwann, Opponent),
-    ),
-    line(
-        "throughput, single samples of 64 channels",
-        LIBLSL,
-        "lsl-throughput",
-        Pick::Ratio("flow-64ch-1", "delivered_samples_per_s", Schwann, Opponent),
-    ),
-    line(
-        "throughput, chunks of 256",
-        LIBLSL,
-        "lsl-throughput",
-        Pick::Ratio("flow-64ch-256", "delivered_samples_per_s", Schwann, Opponent),
-    ),
-    line(
-        "throughput, 5,000 channels",
-        LIBLSL,
-        "lsl-throughput",
-        Pick::Ratio("flow-5000ch-3", "delivered_samples_per_s", Schwann, Opponent),
-    ),
-    line(
-        "receiver's memory, 384 channels at 30 kHz",
-        LIBLSL,
-        "lsl",
-        Pick::Ratio("memory-prompt", "receiver_peak_mb", Schwann, Opponent),
-    ),
-    line(
-        "latency, median, over Ethernet of 0.4 to 1.2 ms",
-        LIBLSL,
-        "lsl-network",
-        Pick::Ratio("ethernet-64ch-1000hz", "latency_push_p50_us", Schwann, Opponent),
-    ),
-    line(
-        "latency, 99 %, over Wi-Fi that loses 0.1 %",
-        LIBLSL,
-        "lsl-network",
-        Pick::Ratio("wifi-64ch-1000hz", "latency_push_p99_us", Schwann, Opponent),
-    ),
+    ratio("the same", FAN_OUT_5000, "latency_push_p50_us", Iceoryx2),
+    ratio("throughput, single samples of 64 channels", SINGLES, "delivered_samples_per_s", Opponent),
+    ratio("the same", SINGLES, "delivered_samples_per_s", ZeroCopy),
+    ratio("throughput, chunks of 256", CHUNKS, "delivered_samples_per_s", Opponent),
+    ratio("the same", CHUNKS, "delivered_samples_per_s", ZeroCopy),
+    ratio("throughput, 5,000 channels", WIDE, "delivered_samples_per_s", Opponent),
+    ratio("the same", WIDE, "delivered_samples_per_s", ZeroCopy),
+    ratio("receiver's memory, 384 channels at 30 kHz", MEMORY, "receiver_peak_mb", Opponent),
+    ratio("latency, median, over Ethernet of 0.4 to 1.2 ms", ETHERNET, "latency_push_p50_us", Opponent),
+    ratio("latency, 99 %, over Wi-Fi that loses 0.1 %", WIFI, "latency_push_p99_us", Opponent),
     line(
         "what sealing adds: 64 channels at 1 kHz",
         "the same in the clear",
@@ -250,24 +253,19 @@ const HEADLINES: &[Headline] = &[
 ];
 
 const LOSSES: &[Headline] = &[
-    line(
-        "time of a push, median: 64 channels at 1 kHz",
-        LIBLSL,
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-1in", "push_p50_us", Schwann, Opponent),
+    ratio("time of a push, median: 64 channels at 1 kHz", LATENCY, "push_p50_us", Opponent),
+    ratio("the same", LATENCY, "push_p50_us", ZeroCopy),
+    ratio("the same with 16 inlets", LATENCY_16, "push_p50_us", Opponent),
+    ratio("the same with 16 inlets", LATENCY_16, "push_p50_us", ZeroCopy),
+    ratio("time of a push, median: 384 channels at 1 kHz, 4 inlets", FAN_OUT_384, "push_p50_us", Iceoryx2),
+    ratio(
+        "time of a push, median: 5,000 channels at 500 Hz, 4 inlets",
+        FAN_OUT_5000,
+        "push_p50_us",
+        ZeroCopy,
     ),
-    line(
-        "the same with 16 inlets",
-        LIBLSL,
-        "lsl-latency",
-        Pick::Ratio("latency-64ch-1000hz-16in", "push_p50_us", Schwann, Opponent),
-    ),
-    line(
-        "latency, 90 %: 8 channels over Wi-Fi",
-        LIBLSL,
-        "lsl-network",
-        Pick::Ratio("wifi-8ch-1000hz", "latency_push_p90_us", Schwann, Opponent),
-    ),
+    ratio("the same", FAN_OUT_5000, "push_p50_us", Iceoryx2),
+    ratio("latency, 90 %: 8 channels over Wi-Fi", WIFI_8, "latency_push_p90_us", Opponent),
     line("RC4 of MSE", "OpenSSL", "mse", Pick::Figure("cipher", "MSE", "rc4, schwann / openssl")),
 ];
 

@@ -258,7 +258,8 @@ impl Records {
         Ok(records)
     }
 
-    /// Reads a record. A last line that was cut off by a crash is left out.
+    /// Reads a record. A line without its step is of the same as the line before. A last line that was cut off by a crash is
+    /// left out.
     ///
     /// # Errors
     ///
@@ -267,7 +268,13 @@ impl Records {
         let text = fs::read_to_string(path)?;
         let mut lines = text.lines();
         let manifest = serde_json::from_str(lines.next().unwrap_or_default())?;
-        Ok(Self { path: path.to_owned(), manifest, readings: lines.filter_map(Reading::parse).collect() })
+        let mut readings = Vec::new();
+        let mut step = "";
+        for (first, rest) in lines.filter_map(|line| line.split_once('\t')) {
+            step = if first.is_empty() { step } else { first };
+            readings.extend(Reading::parse(&format!("{step}\t{rest}")));
+        }
+        Ok(Self { path: path.to_owned(), manifest, readings })
     }
 
     /// The records at a path: a file, a folder with one, or a folder of either, in the order in which they were begun.
@@ -318,6 +325,12 @@ impl Records {
                 "a trial is not published: commit what was changed, build, and measure again",
             ));
         }
+        for subject in &mut self.manifest.subjects {
+            // Where the library was on the computer that measured is of no account.
+            if let Transport::Lsl { library, .. } | Transport::ZeroMq { library } = &mut subject.transport {
+                *library = library.file_name().unwrap_or_default().into();
+            }
+        }
         let mut all: Vec<Reading> = Vec::new();
         for mut reading in self.readings.drain(..) {
             let Some(cell) = cells.iter().find(|cell| cell.name == reading.step) else {
@@ -342,7 +355,12 @@ impl Records {
 
     fn save(&self) -> io::Result<()> {
         let mut text = serde_json::to_string(&self.manifest)? + "\n";
-        self.readings.iter().for_each(|reading| text += &(reading.line() + "\n"));
+        let mut step = "";
+        for reading in &self.readings {
+            let line = reading.line() + "\n";
+            text += if reading.step == step { &line[step.len()..] } else { &line };
+            step = &reading.step;
+        }
         fs::write(&self.path, text)
     }
 

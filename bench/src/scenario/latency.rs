@@ -70,8 +70,9 @@ pub fn sweep(
 /// Each stream, of so many channels at a rate, to each number of inlets.
 #[must_use]
 pub fn fan_out(streams: &[(usize, f64)], inlets: &[usize], duration: Duration) -> Vec<Cell> {
-    let cell = |(channel_count, rate): (usize, f64), consumers: usize| {
-        point(channel_count, rate, consumers, Vec::new(), duration)
+    let cell = |(channel_count, rate): (usize, f64), consumers: usize| Cell {
+        metrics: FAN_OUT_METRICS,
+        ..point(channel_count, rate, consumers, Vec::new(), duration)
     };
     streams.iter().flat_map(|&stream| inlets.iter().map(move |&consumers| cell(stream, consumers))).collect()
 }
@@ -210,6 +211,15 @@ const POINT_METRICS: &[Metric] = &[
     Metric::lower("receiver_peak_mb"),
     Metric::lower("sender_peak_mb"),
     Metric::higher("delivered_percent"),
+];
+
+const FAN_OUT_METRICS: &[Metric] = &[
+    Metric::lower("latency_push_p50_us"),
+    Metric::lower("latency_push_p99_us"),
+    Metric::lower("latency_due_p50_us"),
+    Metric::lower("push_p50_us"),
+    Metric::lower("cpu_s_per_million"),
+    Metric::lower("receiver_peak_mb"),
 ];
 
 /// Channels, rate and inlets of the headline.
