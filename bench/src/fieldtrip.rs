@@ -7,10 +7,10 @@
 //! the original itself where it is installed.
 
 mod cell;
+mod client;
 mod fanout;
 mod history;
 mod original;
-mod other;
 mod ours;
 mod raw;
 mod targets;

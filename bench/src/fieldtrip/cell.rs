@@ -4,10 +4,11 @@ use core::error::Error;
 use core::time::Duration;
 use std::time::Instant;
 
-use schwann_fieldtrip::Address;
+use schwann_fieldtrip::{Address, Style as OurStyle};
 
+use super::client::{Client, exchange};
 use super::original::Style;
-use super::{original, other, ours, raw};
+use super::{client, original, ours, raw};
 
 /// What a cell runs over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,6 +120,21 @@ impl Shape {
         if self.channels <= 256 { 600_000 } else { (512 << 20) / (self.channels as usize * 4) }
     }
 
+    /// The cell, if a server that held `before` samples holds `total` after its blocks, and the newest came back right.
+    pub(crate) fn judge(
+        self,
+        before: u32,
+        total: u32,
+        cell: &Cell,
+        is_right: bool,
+    ) -> Result<Cell, Box<dyn Error>> {
+        let want = (cell.blocks + UNCOUNTED) * u64::from(self.samples);
+        if u64::from(total.wrapping_sub(before)) != want & u64::from(u32::MAX) {
+            return Err(format!("{total} samples after {before}, not {want} more").into());
+        }
+        if is_right { Ok(cell.clone()) } else { Err("the last block is not what was sent".into()) }
+    }
+
     /// Values of a block that can be recognised.
     pub(crate) fn block(self, seed: u32) -> Vec<f32> {
         (0..self.values() as u32).map(|n| (n.wrapping_mul(31).wrapping_add(seed) % 65_521) as f32).collect()
@@ -149,28 +165,35 @@ impl Plan {
     /// Measures; `other` is the server that the user named.
     pub(crate) fn run(&self, time: Duration, other: Option<&Address>) -> Result<Cell, Box<dyn Error>> {
         let (shape, direction) = (self.shape, self.direction);
-        let named = || other.ok_or("no other server is named");
+        let tcp = &Address::Tcp { host: "127.0.0.1".into(), port: 0 };
+        let unix = &Address::Unix(ours::socket_path());
+        let ask_ours = |address: &Address, client: Client| {
+            ours::served(address, shape, |address| exchange(address, client, shape, direction, time))
+        };
+        let ask_other = |client: Client| {
+            let address = other.ok_or("no other server is named")?;
+            client::fill(address, shape)?;
+            exchange(address, client, shape, direction, time)
+        };
         match self.path {
             Path::RawMemory => raw::memory(shape, direction, time),
             Path::RawTcp => raw::tcp(shape, direction, time),
             Path::RawStateless => raw::tcp_stateless(shape, direction, time),
             Path::RawUnix => raw::unix(shape, direction, time),
-            Path::Tcp => ours::tcp(shape, direction, time),
-            Path::TcpStateless => ours::tcp_stateless(shape, direction, time),
-            Path::Unix => ours::unix(shape, direction, time),
+            Path::Tcp => ask_ours(tcp, Client::Ours(OurStyle::Stateful)),
+            Path::TcpStateless => ask_ours(tcp, Client::Ours(OurStyle::Stateless)),
+            Path::Unix => ask_ours(unix, Client::Ours(OurStyle::Stateful)),
             Path::Memory => ours::memory(shape, direction, time),
-            Path::OldClientTcp => original::client_to_ours(shape, direction, Style::Stateful, time),
-            Path::OldClientStateless => original::client_to_ours(shape, direction, Style::Stateless, time),
-            Path::OldClientUnix => original::unix_client_to_ours(shape, direction, time),
+            Path::OldClientTcp => ask_ours(tcp, Client::Original(Style::Stateful)),
+            Path::OldClientStateless => ask_ours(tcp, Client::Original(Style::Stateless)),
+            Path::OldClientUnix => ask_ours(unix, Client::Original(Style::Stateful)),
             Path::OriginalTcp => original::tcp(shape, direction, Style::Stateful, time),
             Path::OriginalStateless => original::tcp(shape, direction, Style::Stateless, time),
             Path::OriginalUnix => original::unix(shape, direction, time),
             Path::OriginalMemory => original::memory(shape, direction, time),
-            Path::OtherServer => other::old_client(named()?, shape, direction, Style::Stateful, time),
-            Path::OtherServerStateless => {
-                other::old_client(named()?, shape, direction, Style::Stateless, time)
-            }
-            Path::OtherServerOurClient => other::our_client(named()?, shape, direction, time),
+            Path::OtherServer => ask_other(Client::Original(Style::Stateful)),
+            Path::OtherServerStateless => ask_other(Client::Original(Style::Stateless)),
+            Path::OtherServerOurClient => ask_other(Client::Ours(OurStyle::Stateful)),
         }
     }
 }

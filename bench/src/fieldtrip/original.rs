@@ -18,54 +18,15 @@ use std::time::Instant;
 
 use rustix::net::sockopt;
 use schwann_fieldtrip::wire::{ByteOrder, Command, Definition, SAMPLES_BYTES, Selection};
-use schwann_fieldtrip::{Address, Policy, Server};
 
 use super::cell::{Cell, Direction, Shape, repeat};
-use super::ours::{check, definition, full_buffer, socket_path};
+use super::ours::{definition, socket_path};
 
 /// Whether the client keeps its connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Style {
     Stateful,
     Stateless,
-}
-
-/// The original's client against our server.
-pub(crate) fn client_to_ours(
-    shape: Shape,
-    direction: Direction,
-    style: Style,
-    time: Duration,
-) -> Result<Cell, Box<dyn Error>> {
-    let buffer = full_buffer(shape)?;
-    let before = buffer.totals()?.samples;
-    let address = Address::Tcp { host: "127.0.0.1".into(), port: 0 };
-    let server = Server::start(&address, buffer.clone(), Policy::default())?;
-    let Address::Tcp { port, .. } = *server.address() else { return Err("not TCP".into()) };
-    let connect = || TcpStream::connect(("localhost", port));
-    let (cell, block) = drive(connect, style, shape, direction, before, time)?;
-    if direction == Direction::Put {
-        check(&buffer, shape, before, cell.blocks, &block)?;
-    }
-    Ok(cell)
-}
-
-/// The original's client against our server, over a UNIX socket.
-pub(crate) fn unix_client_to_ours(
-    shape: Shape,
-    direction: Direction,
-    time: Duration,
-) -> Result<Cell, Box<dyn Error>> {
-    let buffer = full_buffer(shape)?;
-    let before = buffer.totals()?.samples;
-    let path = socket_path();
-    let _server = Server::start(&Address::Unix(path.clone()), buffer.clone(), Policy::default())?;
-    let connect = || UnixStream::connect(&path);
-    let (cell, block) = drive(connect, Style::Stateful, shape, direction, before, time)?;
-    if direction == Direction::Put {
-        check(&buffer, shape, before, cell.blocks, &block)?;
-    }
-    Ok(cell)
 }
 
 /// The original's client and server over TCP.
@@ -86,7 +47,7 @@ pub(crate) fn tcp(
         let connect = || TcpStream::connect(("localhost", port));
         let outcome = drive(connect, style, shape, direction, before, time);
         is_over.store(true, Ordering::Relaxed);
-        outcome.map(|(cell, _)| cell)
+        outcome
     })
 }
 
@@ -106,7 +67,7 @@ pub(crate) fn unix(shape: Shape, direction: Direction, time: Duration) -> Result
         let connect = || UnixStream::connect(&path);
         let outcome = drive(connect, Style::Stateful, shape, direction, before, time);
         let _gone = std::fs::remove_file(&path);
-        outcome.map(|(cell, _)| cell)
+        outcome
     })
 }
 
@@ -132,12 +93,12 @@ pub(crate) fn drive<S: Read + Write>(
     direction: Direction,
     before: u32,
     time: Duration,
-) -> Result<(Cell, Vec<f32>), Box<dyn Error>> {
+) -> Result<Cell, Box<dyn Error>> {
     let block = shape.block(1);
     let bytes: &[u8] = bytemuck::cast_slice(&block);
     let request = request(shape, direction, before, bytes)?;
     let mut kept = None;
-    let cell = repeat(time, || {
+    repeat(time, || {
         let mut stream = match kept.take() {
             Some(stream) => stream,
             None => connect()?,
@@ -152,8 +113,7 @@ pub(crate) fn drive<S: Read + Write>(
             kept = Some(stream);
         }
         Ok(())
-    })?;
-    Ok((cell, block))
+    })
 }
 
 fn request(

@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 use schwann_fieldtrip::wire::{DataType, Header, SamplesDefinition};
-use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server, Style};
+use schwann_fieldtrip::{Address, Buffer, Policy, Server};
 
-use super::cell::{Cell, Direction, Shape, UNCOUNTED, repeat};
+use super::cell::{Cell, Direction, Shape, repeat};
 
 /// A buffer whose ring is full, so that no page is taken while the clock runs, with a known newest block.
 pub(crate) fn full_buffer(shape: Shape) -> Result<Buffer, Box<dyn Error>> {
@@ -18,24 +18,6 @@ pub(crate) fn full_buffer(shape: Shape) -> Result<Buffer, Box<dyn Error>> {
         buffer.put_samples(shape.channels, &block)?;
     }
     Ok(buffer)
-}
-
-/// Checks that the buffer counted every block and holds the last one.
-pub(crate) fn check(
-    buffer: &Buffer,
-    shape: Shape,
-    before: u32,
-    blocks: u64,
-    block: &[f32],
-) -> Result<(), Box<dyn Error>> {
-    let total = buffer.totals()?.samples;
-    let want = (blocks + UNCOUNTED) * u64::from(shape.samples);
-    if u64::from(total.wrapping_sub(before)) != want & u64::from(u32::MAX) {
-        return Err(format!("{total} samples after {before}, not {want} more").into());
-    }
-    let mut back = vec![0.0; block.len()];
-    buffer.read_samples(total.wrapping_sub(shape.samples), &mut back)?;
-    if back == block { Ok(()) } else { Err("the last block is not what was sent".into()) }
 }
 
 pub(crate) fn definition(shape: Shape) -> Result<SamplesDefinition, Box<dyn Error>> {
@@ -49,8 +31,10 @@ pub(crate) fn memory(shape: Shape, direction: Direction, time: Duration) -> Resu
     match direction {
         Direction::Put => {
             let cell = repeat(time, || Ok(buffer.put_samples(shape.channels, &block)?))?;
-            check(&buffer, shape, before, cell.blocks, &block)?;
-            Ok(cell)
+            let total = buffer.totals()?.samples;
+            let mut back = vec![0.0; block.len()];
+            buffer.read_samples(total.wrapping_sub(shape.samples), &mut back)?;
+            shape.judge(before, total, &cell, back == block)
         }
         Direction::Get => {
             let mut back = vec![0.0_f32; shape.values()];
@@ -65,57 +49,16 @@ pub(crate) fn memory(shape: Shape, direction: Direction, time: Duration) -> Resu
     }
 }
 
-pub(crate) fn tcp(shape: Shape, direction: Direction, time: Duration) -> Result<Cell, Box<dyn Error>> {
-    over(&Address::Tcp { host: "127.0.0.1".into(), port: 0 }, Style::Stateful, shape, direction, time)
-}
-
-pub(crate) fn tcp_stateless(
-    shape: Shape,
-    direction: Direction,
-    time: Duration,
-) -> Result<Cell, Box<dyn Error>> {
-    over(&Address::Tcp { host: "127.0.0.1".into(), port: 0 }, Style::Stateless, shape, direction, time)
-}
-
-pub(crate) fn unix(shape: Shape, direction: Direction, time: Duration) -> Result<Cell, Box<dyn Error>> {
-    over(&Address::Unix(socket_path()), Style::Stateful, shape, direction, time)
-}
-
 pub(crate) fn socket_path() -> PathBuf {
     std::env::temp_dir().join(format!("schwann-ft-bench-{}", std::process::id()))
 }
 
-fn over(
+/// Runs `client` against our server at `address`, whose ring is full.
+pub(crate) fn served(
     address: &Address,
-    style: Style,
     shape: Shape,
-    direction: Direction,
-    time: Duration,
+    client: impl FnOnce(&Address) -> Result<Cell, Box<dyn Error>>,
 ) -> Result<Cell, Box<dyn Error>> {
-    let buffer = full_buffer(shape)?;
-    let before = buffer.totals()?.samples;
-    let server = Server::start(address, buffer.clone(), Policy::default())?;
-    let mut client = Client::new(server.address().clone(), Options { style, ..Options::default() });
-    let block = shape.block(1);
-    match direction {
-        Direction::Put => {
-            let cell = repeat(time, || Ok(client.put_samples(shape.channels, &block)?))?;
-            check(&buffer, shape, before, cell.blocks, &block)?;
-            Ok(cell)
-        }
-        Direction::Get => {
-            let mut back = Vec::new();
-            let first = before.wrapping_sub(shape.samples);
-            let cell = repeat(time, || {
-                client.samples_into(first, before.wrapping_sub(1), &mut back)?;
-                Ok(())
-            })?;
-            let want = shape.block(7);
-            if back == bytemuck::cast_slice::<f32, u8>(&want) {
-                Ok(cell)
-            } else {
-                Err("read something else".into())
-            }
-        }
-    }
+    let server = Server::start(address, full_buffer(shape)?, Policy::default())?;
+    client(server.address())
 }
