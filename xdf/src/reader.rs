@@ -4,6 +4,7 @@
 //! chunk that does not fit its content is read as far as its samples are whole, and reading goes on at the
 //! next place that makes sense. Each such place is reported as [`Event::Damage`].
 
+mod event;
 mod frame;
 mod layout;
 mod window;
@@ -13,6 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
+pub use event::{Damage, DamageKind, Event, ReadError};
 use frame::{Found, Frame, Framer, Head, PIECE, XML_BYTES_MAX};
 use layout::{Layout, Measure, append_row};
 use window::Window;
@@ -384,116 +386,6 @@ impl<R: Read + Seek> Reader<R> {
         Ok(Step::Samples(stream))
     }
 }
-
-/// What a recording holds, in the file's order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    /// A boundary chunk.
-    Boundary,
-    /// A measurement of a stream's clock.
-    ClockOffset {
-        /// The stream's id.
-        stream: u32,
-        /// When it was measured, in seconds on the recorder's clock.
-        collected: f64,
-        /// What to add to the stream's stamps, in seconds.
-        offset: f64,
-    },
-    /// Something is wrong here; what could be read of it has been handed out.
-    Damage(Damage),
-    /// The file's header.
-    FileHeader {
-        /// As stored.
-        xml: &'a str,
-    },
-    /// Samples of one stream; a long chunk comes in pieces.
-    Samples {
-        /// The stream's id.
-        stream: u32,
-        /// In seconds on the stream's clock, one per sample; deduced where the file says so.
-        stamps: &'a [f64],
-        /// Samples × channels, one row per sample.
-        values: &'a Values,
-    },
-    /// A stream's footer.
-    StreamFooter {
-        /// The stream's id.
-        stream: u32,
-        /// What it says.
-        footer: &'a StreamFooter,
-    },
-    /// A stream's header, before anything else of the stream.
-    StreamHeader(&'a StreamHeader),
-}
-
-/// A place where a file is not as it should be.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Damage {
-    /// Where, in bytes from the file's beginning.
-    pub at: u64,
-    /// How many bytes were skipped.
-    pub bytes: u64,
-    /// What is wrong.
-    pub kind: DamageKind,
-}
-
-/// What is wrong with a place of a file.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum DamageKind {
-    /// A chunk's content does not fit: what was whole of it was read.
-    Content,
-    /// No chunk can be told apart here, by its length at least.
-    Framing,
-    /// The file's beginning, where its mark should be.
-    Magic,
-    /// The file ends within a chunk.
-    Torn,
-}
-
-impl core::fmt::Display for DamageKind {
-    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        out.write_str(match self {
-            Self::Content => "a chunk's content is damaged",
-            Self::Framing => "a chunk's beginning is damaged",
-            Self::Magic => "the file's beginning is damaged",
-            Self::Torn => "the file ends within a chunk",
-        })
-    }
-}
-
-/// Why a file cannot be read at all.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The source cannot be read.
-    Io(io::Error),
-    /// It is compressed as a whole, as `.xdfz` files are; to be decompressed with gzip first.
-    Compressed,
-    /// It is not an XDF file.
-    NotXdf,
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl core::fmt::Display for ReadError {
-    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Io(error) => error.fmt(out),
-            Self::Compressed => out.write_str(
-                "a compressed recording (.xdfz); decompress it first: gunzip -c FILE.xdfz > FILE.xdf",
-            ),
-            Self::NotXdf => out.write_str("not an XDF file"),
-        }
-    }
-}
-
-impl core::error::Error for ReadError {}
 
 /// How a file begins that gzip has written. Source: RFC 1952 §2.3.1.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

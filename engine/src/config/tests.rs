@@ -1,5 +1,6 @@
 //! Tables of configuration texts and what they mean.
 
+use super::sections::WITHOUT_EFFECT;
 use super::*;
 
 fn config(text: &str) -> Config {
