@@ -92,8 +92,8 @@ const LINES: usize = 31;
 /// Bytes that one frame overwrites at once; deeper ones take another frame. A microcontroller has a small stack.
 const DEEP: usize = if cfg!(target_pointer_width = "32") { 512 } else { 8192 };
 
-/// What a function may use below its stack pointer, in bytes: 128 that no instruction reserves (System V ABI for x86-64,
-/// §3.2.2), and the frames of what it calls without secrets of its own. Twice what a test found: 280 in release builds.
+/// What a function may use below its stack pointer, in bytes: 128 that no instruction reserves (System V ABI for
+/// x86-64 §3.2.2), and the frames of what it calls without secrets of its own. Twice what a test found: 280 in release builds.
 pub(super) const UNSEEN: usize = 640;
 
 /// The lower end of the frame that this is inlined into.
