@@ -256,7 +256,8 @@ impl Inlet {
     /// How the samples travel; nothing while there is no connection.
     pub fn protection(&self) -> Option<Protection> {
         let state = self.stream.shared.lock();
-        let sealed = |link: &Arc<Link>| if link.is_sealed() { Protection::Sealed } else { Protection::Plain };
+        let sealed =
+            |link: &Arc<Link>| if link.layer().is_sealed() { Protection::Sealed } else { Protection::Plain };
         state.link.as_ref().filter(|_| state.phase == Phase::Open).map(sealed)
     }
 

@@ -15,7 +15,7 @@ use schwann::security;
 use schwann::security::{Member, Policy};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::control::Piece;
-use schwann_session::{Initiator, Layer, Opened, Progress, Responder, Secure, Suite};
+use schwann_session::{Initiator, Opened, Progress, Responder, Secure, Suite};
 
 mod sealing;
 

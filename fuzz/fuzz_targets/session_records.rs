@@ -7,7 +7,7 @@ mod common;
 
 use common::{open_all, seal};
 use libfuzzer_sys::fuzz_target;
-use schwann_session::{Layer, Opened, RECORD_OVERHEAD, Secure, fuzzing};
+use schwann_session::{Opened, RECORD_OVERHEAD, Secure, fuzzing};
 
 fuzz_target!(|bytes: &[u8]| {
     let (mut inlet, mut outlet) = fuzzing::ends();

@@ -1,55 +1,28 @@
-//! What lies between a protocol's bytes and the socket's bytes.
+//! What goes into a session and comes out of it, between a protocol's bytes and the socket's bytes.
 //!
-//! The owner of the socket moves bytes through the [`Layer`]. A layer owns no socket, no thread and no
+//! The owner of the socket moves bytes through [`Secure`](crate::Secure), which owns no socket, no thread and no
 //! buffer: the caller brings the memory.
 //!
 //! It does not frame messages for the protocol: like TCP, it carries a stream of bytes.
 
-use core::{fmt, ops::Range, time::Duration};
+use core::{fmt, ops::Range};
 
-/// A transformation of a byte stream in both directions.
-pub trait Layer: Send {
-    /// Returns how many bytes at most `plain_len` bytes occupy once sealed.
-    fn sealed_len(&self, plain_len: usize) -> usize;
+/// What is to be sealed.
+#[derive(Clone, Copy, Debug)]
+pub enum Plain<'a> {
+    /// These bytes.
+    Bytes(&'a [u8]),
+    /// So many bytes behind the first [`RECORD_HEAD`](crate::RECORD_HEAD) of `wire`: they are sealed where they lie, without a copy.
+    Placed(usize),
+}
 
-    /// Seals `plain` into the front of `wire` and returns how many bytes of `wire` to send.
-    ///
-    /// - Errors: [`LayerError::Exhausted`] or [`LayerError::NoSpace`]; nothing was sealed.
-    fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError>;
-
-    /// Opens, in place, as much of `wire` as one call can.
-    ///
-    /// Call again with what follows [`Opened::Data`]'s `consumed` bytes until it says
-    /// [`Opened::Incomplete`].
-    ///
-    /// - Errors: [`LayerError::Forged`] ends the connection; no plaintext is left in `wire`.
-    fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError>;
-
-    /// Writes the authenticated end of the stream, if the layer has one, and returns its length.
-    fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError>;
-
-    /// Makes what the next [`open`](Self::open) will need, as far as it can be known. Call it in an idle
-    /// moment: before the caller waits for bytes.
-    fn prepare_open(&mut self) {}
-
-    /// Makes what the next [`seal`](Self::seal) will need, as far as it can be known. Call it in an idle
-    /// moment: after bytes were sent.
-    fn prepare_seal(&mut self) {}
-
-    /// Tells the layer the time since any fixed moment, on a clock that never goes back.
-    ///
-    /// A layer whose keys have a lifetime changes them with the next [`seal`](Self::seal).
-    fn tick(&mut self, _now: Duration) {}
-
-    /// Judges the end of the peer's bytes, once the socket has reported it.
-    ///
-    /// - Errors: [`Truncated`] if the layer can tell that something is missing.
-    fn end_of_input(&self) -> Result<(), Truncated> {
-        Ok(())
+impl<'a, Bytes: AsRef<[u8]> + ?Sized> From<&'a Bytes> for Plain<'a> {
+    fn from(bytes: &'a Bytes) -> Self {
+        Self::Bytes(bytes.as_ref())
     }
 }
 
-/// What [`Layer::open`] made of the bytes.
+/// What [`Secure::open`](crate::Secure::open) made of the bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Opened {
     /// A message of the layer's own, which the protocol above must not see. The driver of the layer
@@ -89,7 +62,7 @@ pub enum LayerError {
     Forged,
     /// The peer's bytes verify but are not what the layer's specification prescribes.
     Malformed,
-    /// `wire` is shorter than [`Layer::sealed_len`] asks for.
+    /// `wire` is shorter than [`Secure::sealed_len`](crate::Secure::sealed_len) asks for.
     NoSpace,
     /// The peer announced a unit larger than the layer permits.
     Oversized,

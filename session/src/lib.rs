@@ -87,7 +87,7 @@ pub use handshake::{
 #[cfg(feature = "std")]
 pub use handshake_turns::HandshakeTurns;
 pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
-pub use layer::{Layer, LayerError, Opened, Truncated};
+pub use layer::{LayerError, Opened, Plain, Truncated};
 pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};
 pub use refusal::Refusal;
 pub use revocation::{MAX_SERIALS, RevocationError, RevocationList};

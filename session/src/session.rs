@@ -1,20 +1,20 @@
-//! An established session: the layer that seals a byte stream.
+//! An established session: what seals and opens a byte stream.
 
 use core::{mem::offset_of, ops::Range, time::Duration};
 
 use schwann_aead::{Ahead, Key};
 
 use crate::{
-    Layer, LayerError, Opened, Refusal, Truncated,
+    LayerError, Opened, Plain, Refusal, Truncated,
     control::{Greeting, Welcome, refused},
     datagram::{Datagrams, Handout},
     handshake::ALERT,
     record::{Header, MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
 };
 
-/// Both directions of a session, as a [`Layer`].
+/// Both directions of a session: the layer that lies under a protocol's bytes.
 ///
-/// Any error from [`open`](Layer::open) ends the session: the keys are wiped, and every later call says
+/// Any error from [`open`](Self::open) ends the session: the keys are wiped, and every later call says
 /// [`LayerError::Closed`].
 ///
 /// - Source: secure-session §4.
@@ -30,6 +30,7 @@ pub struct Secure<Unused = [u8; UNUSED]> {
     /// The time is up: the next call that seals changes the key first.
     rekey_due: bool,
     incoming: Incoming,
+    data: Direction,
     receiver: Receiver,
     /// Key stream of the next record, of the direction in which the data go.
     ahead: Ahead,
@@ -43,7 +44,7 @@ pub struct Secure<Unused = [u8; UNUSED]> {
 /// When a sender changes its key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RekeyLimits {
-    /// Longest time that a key is used for, in whatever time [`Layer::tick`] tells.
+    /// Longest time that a key is used for, in whatever time [`Secure::tick`] tells.
     pub lifetime: Duration,
     /// Most records sealed with a key, rounded up to a whole flush.
     pub records: u64,
@@ -67,6 +68,13 @@ enum Incoming {
     Failed,
 }
 
+/// Which way the last data went: those to come go the same way.
+#[derive(Clone, Copy)]
+enum Direction {
+    In,
+    Out,
+}
+
 impl Secure {
     /// The inlet's end: the first record to come is the outlet's greeting.
     pub(crate) fn inlet(sending: Key, receiving: Key, peer_max: usize) -> Self {
@@ -86,6 +94,7 @@ impl Secure {
             key_since: None,
             rekey_due: false,
             incoming,
+            data: Direction::In,
             receiver: Receiver::new(receiving),
             ahead: Ahead::new(),
             rekeys: 0,
@@ -118,9 +127,9 @@ impl Secure {
     }
 
     /// Seals a message of the session's own, such as a [`Piece`](crate::control::Piece), and returns how
-    /// many bytes of `wire` to send: [`sealed_len`](Layer::sealed_len) of the message at most.
+    /// many bytes of `wire` to send: [`sealed_len`](Self::sealed_len) of the message at most.
     ///
-    /// - Errors: as [`Layer::seal`]; [`LayerError::Oversized`] if the message exceeds one record.
+    /// - Errors: as [`seal`](Self::seal); [`LayerError::Oversized`] if the message exceeds one record.
     pub fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
         if message.len() > self.peer_max {
             return Err(LayerError::Oversized);
@@ -131,7 +140,7 @@ impl Secure {
 
     /// Tells a peer that was let in why its session ends now, and returns how many bytes of `wire` to send.
     ///
-    /// - Errors: as [`Layer::seal`]; [`LayerError::Malformed`] for a reason that peers must not learn.
+    /// - Errors: as [`seal`](Self::seal); [`LayerError::Malformed`] for a reason that peers must not learn.
     pub fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError> {
         let code = refusal.code().ok_or(LayerError::Malformed)?;
         self.seal_control(&refused(code), wire)
@@ -155,7 +164,7 @@ impl Secure {
         Ok(length)
     }
 
-    /// Most bytes that [`seal_in_place`](Self::seal_in_place) makes fit into `wire_len`, whether it changes the key or not.
+    /// Most bytes that [`seal`](Self::seal) makes fit into `wire_len`, whether it changes the key or not.
     #[must_use]
     pub fn plain_room(&self, wire_len: usize) -> usize {
         let room = wire_len.saturating_sub(RECORD_OVERHEAD);
@@ -168,11 +177,53 @@ impl Secure {
         whole.saturating_add((room % record).saturating_sub(RECORD_OVERHEAD))
     }
 
-    /// Seals the `length` bytes behind the first [`RECORD_HEAD`] of `wire` where they lie, and returns how many bytes of
-    /// `wire` to send: what [`Layer::seal`] would have made of them, without a copy.
+    /// Returns how many bytes at most `plain_len` bytes occupy once sealed. It counts one record that changes the key, too, so
+    /// that one may always come.
+    #[must_use]
+    #[inline]
+    pub fn sealed_len(&self, plain_len: usize) -> usize {
+        let records = self.records(plain_len);
+        plain_len.saturating_add(records.saturating_add(1).saturating_mul(RECORD_OVERHEAD))
+    }
+
+    /// Seals `plain` into the front of `wire` and returns how many bytes of `wire` to send.
     ///
-    /// - Errors: as [`Layer::seal`].
-    pub fn seal_in_place(&mut self, length: usize, wire: &mut [u8]) -> Result<usize, LayerError> {
+    /// - Errors: [`LayerError::Exhausted`]; [`LayerError::NoSpace`] if `wire` is shorter than [`sealed_len`](Self::sealed_len)
+    ///   asks for. Nothing was sealed.
+    #[inline]
+    pub fn seal<'a>(&mut self, plain: impl Into<Plain<'a>>, wire: &mut [u8]) -> Result<usize, LayerError> {
+        match plain.into() {
+            Plain::Bytes(plain) => match self.seal_ready(plain, wire) {
+                Some(length) => Ok(length),
+                None => self.seal_bytes(plain, wire),
+            },
+            Plain::Placed(length) => self.seal_placed(length, wire),
+        }
+    }
+
+    /// Seals `plain` as one record, if it is as long as [`idle`](Self::idle) expected and the key may serve on; otherwise nothing
+    /// was sealed.
+    ///
+    /// What comes sample by sample takes this way: fewer lines of code than the other, and they are to be fetched for each.
+    #[inline]
+    fn seal_ready(&mut self, plain: &[u8], wire: &mut [u8]) -> Option<usize> {
+        if self.is_rekey_due(1) { None } else { self.sender.seal_ready(plain, wire, &mut self.ahead) }
+    }
+
+    fn seal_bytes(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
+        if plain.is_empty() {
+            return Ok(0);
+        }
+        if wire.len() < self.sealed_len(plain.len()) {
+            return Err(LayerError::NoSpace);
+        }
+        let records = u64::try_from(self.records(plain.len())).unwrap_or(u64::MAX);
+        let (written, rest) = self.rekey_if_due(records, wire)?;
+        self.data = Direction::Out;
+        Ok(written + self.sender.seal_data(plain, self.peer_max, rest, &mut self.ahead)?)
+    }
+
+    fn seal_placed(&mut self, length: usize, wire: &mut [u8]) -> Result<usize, LayerError> {
         if length == 0 {
             return Ok(0);
         }
@@ -187,40 +238,64 @@ impl Secure {
         Ok(written + self.sender.seal_placed(length, self.peer_max, rest)?)
     }
 
-    /// Seals `plain` as one record into the front of `wire`, if it is as long as [`prepare_seal`](Layer::prepare_seal) expected and
-    /// the key may serve on; returns how many bytes of `wire` to send. Otherwise nothing was sealed: [`Layer::seal`] is for that.
+    /// Opens, in place, as much of `wire` as one call can.
     ///
-    /// What comes sample by sample takes this way: fewer lines of code than the other, and they are to be fetched for each.
+    /// Call again with what follows [`Opened::Data`]'s `consumed` bytes until it says [`Opened::Incomplete`].
+    ///
+    /// - Errors: [`LayerError::Forged`] and others end the connection; no plaintext is left in `wire`.
     #[inline]
-    pub fn seal_ready(&mut self, plain: &[u8], wire: &mut [u8]) -> Option<usize> {
-        if self.is_rekey_due(1) { None } else { self.sender.seal_ready(plain, wire, &mut self.ahead) }
+    pub fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+        let is_open = self.incoming == Incoming::Open;
+        // One record alone, as the last was, takes a way of few lines.
+        let ready = is_open.then(|| self.receiver.open_ready(wire, &mut self.ahead)).flatten();
+        let opened = match ready {
+            Some(plain) => plain.map(|plain| Opened::Data { consumed: wire.len(), plain }),
+            None => self.open_record(wire),
+        };
+        if opened.is_err() {
+            self.fail();
+        }
+        opened
     }
 
-    /// Opens `wire` in place if it is one whole record of data and nothing besides, and tells where the plaintext lies; nothing
-    /// was done if it is not: [`Layer::open`] is for that.
+    /// Makes what the next record of data will need, as far as it can be known. Call it when there is nothing else to do: once
+    /// bytes were sent, or before the caller waits for some.
     ///
-    /// - Errors: as [`Layer::open`].
+    /// - Units: `now` as for [`tick`](Self::tick), which this is, too, at the end that seals data.
     #[inline]
-    pub fn open_alone(&mut self, wire: &mut [u8]) -> Result<Option<Range<usize>>, LayerError> {
-        let is_open = self.incoming == Incoming::Open;
-        let ready = is_open.then(|| self.receiver.open_ready(wire, &mut self.ahead)).flatten();
-        match ready {
-            Some(Ok(plain)) => return Ok(Some(plain)),
-            Some(Err(error)) => {
-                self.fail();
-                return Err(error);
+    pub fn idle(&mut self, now: Duration) {
+        match self.data {
+            Direction::In => self.receiver.prepare(&mut self.ahead),
+            Direction::Out => {
+                self.tick(now);
+                self.sender.prepare(&mut self.ahead);
             }
-            None => {}
         }
-        let Ok(Some(Header { kind: RecordType::Data, length })) = Header::parse(wire) else {
-            return Ok(None);
-        };
-        if wire.len() != length.saturating_add(RECORD_OVERHEAD) {
-            return Ok(None);
+    }
+
+    /// Tells the session the time since any fixed moment, on a clock that never goes back: a key whose lifetime is over is
+    /// changed with the next [`seal`](Self::seal).
+    #[inline]
+    pub fn tick(&mut self, now: Duration) {
+        let since = *self.key_since.get_or_insert(now);
+        if now.saturating_sub(since) >= self.limits.lifetime {
+            self.rekey_due = true;
         }
-        match self.open(wire)? {
-            Opened::Data { plain, .. } => Ok(Some(plain)),
-            _ => Err(LayerError::Malformed),
+    }
+
+    /// Writes the authenticated end of the stream, and returns its length.
+    pub fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
+        self.ahead = Ahead::new();
+        self.sender.close(wire)
+    }
+
+    /// Judges the end of the peer's bytes, once the socket has reported it.
+    ///
+    /// - Errors: [`Truncated`] if something is missing.
+    pub fn end_of_input(&self) -> Result<(), Truncated> {
+        match self.incoming {
+            Incoming::Ended => Ok(()),
+            _ => Err(Truncated { received: self.receiver.opened() }),
         }
     }
 
@@ -284,6 +359,7 @@ impl Secure {
             return Ok(Opened::Incomplete);
         }
         if header.kind == RecordType::Data && self.incoming == Incoming::Open {
+            self.data = Direction::In;
             let (consumed, plain) = self.receiver.open_data(header, wire, &mut self.ahead)?;
             return Ok(Opened::Data { consumed, plain });
         }
@@ -337,67 +413,6 @@ impl Secure {
         }
         self.incoming = Incoming::Open;
         Ok(())
-    }
-}
-
-impl Layer for Secure {
-    /// Counts one record that changes the key, too, so that one may always come.
-    #[inline]
-    fn sealed_len(&self, plain_len: usize) -> usize {
-        let records = self.records(plain_len);
-        plain_len.saturating_add(records.saturating_add(1).saturating_mul(RECORD_OVERHEAD))
-    }
-
-    #[inline]
-    fn seal(&mut self, plain: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
-        if plain.is_empty() {
-            return Ok(0);
-        }
-        if wire.len() < self.sealed_len(plain.len()) {
-            return Err(LayerError::NoSpace);
-        }
-        let records = u64::try_from(self.records(plain.len())).unwrap_or(u64::MAX);
-        let (written, rest) = self.rekey_if_due(records, wire)?;
-        Ok(written + self.sender.seal_data(plain, self.peer_max, rest, &mut self.ahead)?)
-    }
-
-    #[inline]
-    fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
-        let opened = self.open_record(wire);
-        if opened.is_err() {
-            self.fail();
-        }
-        opened
-    }
-
-    #[inline]
-    fn prepare_open(&mut self) {
-        self.receiver.prepare(&mut self.ahead);
-    }
-
-    #[inline]
-    fn prepare_seal(&mut self) {
-        self.sender.prepare(&mut self.ahead);
-    }
-
-    fn close(&mut self, wire: &mut [u8]) -> Result<usize, LayerError> {
-        self.ahead = Ahead::new();
-        self.sender.close(wire)
-    }
-
-    #[inline]
-    fn tick(&mut self, now: Duration) {
-        let since = *self.key_since.get_or_insert(now);
-        if now.saturating_sub(since) >= self.limits.lifetime {
-            self.rekey_due = true;
-        }
-    }
-
-    fn end_of_input(&self) -> Result<(), Truncated> {
-        match self.incoming {
-            Incoming::Ended => Ok(()),
-            _ => Err(Truncated { received: self.receiver.opened() }),
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use ml_kem::{
     ml_kem_768::{DecapsulationKey, EncapsulationKey},
 };
 use schwann_session::{
-    Certificate, DeviceKey, Flags, Initiator, Layer, LayerError, Opened, Progress, Responder, Suite,
+    Certificate, DeviceKey, Flags, Initiator, LayerError, Opened, Progress, Responder, Secure, Suite,
 };
 
 const SUITES: [(Suite, &str); 2] =
@@ -172,11 +172,11 @@ fn an_outlet_over_other_libraries_is_understood() {
 }
 
 /// Data, a new key and the end, both ways; the other side has sent `sent` records, this one one.
-fn speak(session: &mut dyn Layer, sending: &[u8; 32], receiving: &[u8; 32], received: u64) {
+fn speak(session: &mut Secure, sending: &[u8; 32], receiving: &[u8; 32], received: u64) {
     speak_from(session, sending, receiving, 0, received);
 }
 
-fn speak_from(session: &mut dyn Layer, sending: &[u8; 32], receiving: &[u8; 32], sent: u64, received: u64) {
+fn speak_from(session: &mut Secure, sending: &[u8; 32], receiving: &[u8; 32], sent: u64, received: u64) {
     let next = rekey(sending);
     let wire = [
         seal_record(sending, sent, 0, b"before"),

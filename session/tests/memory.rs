@@ -14,8 +14,8 @@ use std::{
 
 use common::{Seeded, authority, certify};
 use schwann_session::{
-    ClassicSuite, Context, Credentials, DeviceKey, Entropy, Established, Initiator, Layer, NoEntropy,
-    Responder, RevocationList, Suite,
+    ClassicSuite, Context, Credentials, DeviceKey, Entropy, Established, Initiator, NoEntropy, Responder,
+    RevocationList, Suite,
 };
 use thief::{Memory, Recording, traffic_keys};
 use zeroize::{Zeroize as _, Zeroizing};

@@ -7,8 +7,7 @@ use std::collections::HashSet;
 
 use common::{Seeded, connect, open_all, pair, seal};
 use schwann_session::{
-    Established, Layer, LayerError, MAX_RECORD, Opened, RECORD_OVERHEAD, RekeyLimits, Secure, Suite,
-    control::Piece,
+    Established, LayerError, MAX_RECORD, Opened, RECORD_OVERHEAD, RekeyLimits, Secure, Suite, control::Piece,
 };
 
 fn sessions() -> (Established, Established) {
@@ -16,7 +15,7 @@ fn sessions() -> (Established, Established) {
     connect(Suite::Hybrid, &mut inlet, &mut outlet).unwrap()
 }
 
-fn close(layer: &mut dyn Layer) -> Vec<u8> {
+fn close(layer: &mut Secure) -> Vec<u8> {
     let mut wire = vec![0; 64];
     let length = layer.close(&mut wire).unwrap();
     wire.truncate(length);
@@ -208,9 +207,9 @@ impl KeyStreams {
 /// Seals zeros as an outlet does: with what was made ahead, and then makes that for the next.
 fn seal_prepared(side: &mut Secure, length: usize) -> Vec<u8> {
     let (plain, mut wire) = (vec![0; length], vec![0; side.sealed_len(length)]);
-    let sealed = side.seal_ready(&plain, &mut wire).unwrap_or_else(|| side.seal(&plain, &mut wire).unwrap());
+    let sealed = side.seal(&plain, &mut wire).unwrap();
     wire.truncate(sealed);
-    side.prepare_seal();
+    side.idle(Duration::ZERO);
     wire
 }
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use common::{DISCOVERY_KEY, Device, NOW, Seeded, authority, certify, open_all, seal};
 use schwann_session::{
-    ClassicSuite, Context, Credentials, DATAGRAM_OVERHEAD, DeviceKey, Entropy, Flags, Initiator, Layer,
-    NoEntropy, Progress, Responder, RevocationList, Secure, Suite,
+    ClassicSuite, Context, Credentials, DATAGRAM_OVERHEAD, DeviceKey, Entropy, Flags, Initiator, NoEntropy,
+    Progress, Responder, RevocationList, Secure, Suite,
     discovery::{DiscoveryKey, QUERY_OVERHEAD, REPLY_OVERHEAD},
     keystore::{self, Cost, Kind},
 };

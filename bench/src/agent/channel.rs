@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use schwann_session::{Layer, Opened, Secure, Suite};
+use schwann_session::{Opened, Secure, Suite};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use schwann_session::{Layer, Opened, Secure, Suite};
+use schwann_session::{Opened, Secure, Suite};
 
 use super::Reason;
 use super::lab::Lab;

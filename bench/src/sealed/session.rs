@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use schwann_session::{Initiator, Layer, Progress, Responder, Secure, Suite};
+use schwann_session::{Initiator, Progress, Responder, Secure, Suite};
 
 use super::Reason;
 use super::lab::{End, Lab};

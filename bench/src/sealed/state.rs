@@ -1,6 +1,6 @@
 //! What a connection's session holds in memory, counted by the allocator.
 
-use schwann_session::{Initiator, Layer, Opened, Responder, Secure, Suite};
+use schwann_session::{Initiator, Opened, Responder, Secure, Suite};
 
 use super::Reason;
 use super::lab::{End, Lab};
@@ -12,7 +12,7 @@ const LIMIT_BYTES: f64 = 2048.0;
 
 /// Both ends as a program holds them: boxed, with the datagrams' keys taken out.
 struct Held {
-    _session: Box<dyn Layer>,
+    _session: Box<Secure>,
     _datagrams: Box<schwann_session::Datagrams>,
 }
 

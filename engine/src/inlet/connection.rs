@@ -18,7 +18,6 @@ use super::shared::{Phase, State};
 use super::stream::{Recovery, Stream};
 use crate::codec::QueueCodec;
 use crate::net::handshake::{self, HandshakeError};
-use crate::security::link::Sealing;
 use crate::{local_clock, log};
 
 /// Pause between two attempts to connect (lsl-wire §17.2).
@@ -163,7 +162,7 @@ fn serve(stream: &Stream, closings: u64) {
         }
         state = stream.shared.lock();
     }
-    let refusal = state.link.as_ref().and_then(|link| link.sealing()).and_then(Sealing::refusal);
+    let refusal = state.link.as_ref().and_then(|link| link.layer().refusal());
     release(state);
     refusal.into_iter().for_each(|refusal| stream.note_refusal(refusal));
 }

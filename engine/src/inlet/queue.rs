@@ -48,16 +48,21 @@ impl Block {
         self.filled = self.bytes.len().min(self.filled + count);
     }
 
-    /// Where the next bytes from the socket go if nothing is kept here: whatever they are, they may be passed over.
-    pub(crate) fn free_room(&mut self, len: usize) -> Option<&mut [u8]> {
-        if self.filled == 0 { self.bytes.get_mut(..len) } else { None }
-    }
-
-    /// Notes that samples lie in the [`free room`](Self::free_room) at `place`, and nothing that counts before it.
-    pub(crate) fn add_placed(&mut self, place: Range<usize>) {
-        self.filled = self.bytes.len().min(place.end);
-        self.whole = self.filled.min(place.start);
-        self.read = self.whole;
+    /// Notes that bytes lie in the [`room`](Self::room) at `place`, and nothing that counts before it there; returns how many.
+    pub(crate) fn add_placed(&mut self, place: Range<usize>) -> usize {
+        let count = place.len();
+        if self.filled == 0 {
+            // Nothing is kept before them: what does not count is passed over.
+            self.filled = self.bytes.len().min(place.end);
+            self.whole = self.filled.min(place.start);
+            self.read = self.whole;
+            return count;
+        }
+        if place.start > 0 {
+            self.room().copy_within(place, 0);
+        }
+        self.add(count);
+        count
     }
 
     /// Copies as much of `bytes` as there is room for, and returns how much that is.

@@ -11,7 +11,7 @@ use schwann_session::LayerError;
 use super::queue::Block;
 use crate::log;
 use crate::net::link::Link;
-use crate::security::link::{Flow, Opener, RECEIVE_LEN};
+use crate::security::link::{Flow, Opener};
 use crate::sys::sockets::WaitingReceive;
 
 /// How a receive ended.
@@ -74,58 +74,42 @@ impl Wait {
     }
 }
 
-/// Bytes that need more than a copy on their way to the queue: they are sealed, or an archive, or both.
-struct Staging {
-    opener: Opener,
-    pending: Pending,
-    /// The sender has said that nothing follows.
-    has_ended: bool,
-    /// What came last was one record: the next is received where its samples are kept.
-    is_alone: bool,
-}
-
 /// Owner of the right to receive.
 pub(crate) struct Receiver {
     link: Arc<Link>,
-    staging: Option<Staging>,
+    staging: Staging,
     /// Which connection of the inlet this is.
     pub(crate) epoch: u64,
     reader: WaitingReceive,
 }
 
+/// What arrived and is not in a block yet.
+struct Staging {
+    opener: Opener,
+    pending: Pending,
+    /// The sender has said that nothing follows.
+    has_ended: bool,
+    /// What came last was whole and in one piece: the next is received where its samples are kept.
+    is_alone: bool,
+}
+
 impl Receiver {
     pub(crate) fn new(link: Arc<Link>, epoch: u64, opener: Opener, archive: Option<Archive>) -> Self {
-        let staged = archive.is_some() || link.sealing().is_some();
-        let staging = staged.then(|| Staging {
-            opener,
-            pending: Pending { archive, opened: Vec::new(), plain: Vec::new() },
-            has_ended: false,
-            is_alone: false,
-        });
+        let pending = Pending { archive, opened: Vec::new(), plain: Vec::new() };
+        let staging = Staging { opener, pending, has_ended: false, is_alone: true };
         Self { link, staging, epoch, reader: WaitingReceive::default() }
     }
 
     /// Takes bytes that were opened before this receiver was made.
     pub(crate) fn accept(&mut self, early: &[u8], block: &mut Block) -> Received {
-        match &mut self.staging {
-            None => Received::Bytes(block.fill(early)),
-            Some(Staging { pending, .. }) => {
-                let filled = pending.take(early, block);
-                pending.fill(block, filled)
-            }
-        }
+        let pending = &mut self.staging.pending;
+        let filled = pending.take(early, block);
+        pending.fill(block, filled)
     }
 
     /// Receives once into `block`, waiting for the first byte as long as `wait` says.
     pub(crate) fn receive(&mut self, block: &mut Block, wait: Wait) -> Received {
         let Self { link, staging, reader, .. } = self;
-        let Some(staging) = staging else {
-            let received = receive(link, reader, block.room(), wait);
-            if let Received::Bytes(count) = received {
-                block.add(count);
-            }
-            return received;
-        };
         staging.receive(link, reader, block, wait)
     }
 }
@@ -160,10 +144,10 @@ impl Staging {
         } else if self.has_ended {
             return Received::Broken;
         }
-        if let (Some(sealing), Wait::Until(_) | Wait::Forever) = (link.sealing(), wait) {
-            sealing.prepare_open();
+        if let Wait::Until(_) | Wait::Forever = wait {
+            link.layer().idle();
         }
-        let (received, is_placed) = match self.place(block) {
+        let (received, is_placed) = match self.place(link, block) {
             Some(room) => (receive(link, reader, room, wait), true),
             None => (receive(link, reader, self.opener.room(), wait), false),
         };
@@ -171,7 +155,7 @@ impl Staging {
             Received::Bytes(count) if is_placed => self.accept_placed(link, count, block),
             Received::Bytes(count) => self.accept(link, count, block),
             Received::Broken => {
-                if let Some(truncated) = link.truncation() {
+                if let Some(truncated) = link.layer().truncation() {
                     log::warning!("a sealed stream was broken off: {truncated}");
                 }
                 Received::Broken
@@ -180,36 +164,52 @@ impl Staging {
         }
     }
 
-    /// Where in `block` the next record may be received, to be opened there: if it is likely one alone, and nothing is before it.
+    /// Where in `block` the next bytes may be received, to be opened there: if they are likely in one piece, and nothing is
+    /// before them.
     #[inline]
-    fn place<'a>(&self, block: &'a mut Block) -> Option<&'a mut [u8]> {
+    fn place<'a>(&self, link: &Link, block: &'a mut Block) -> Option<&'a mut [u8]> {
         let is_free = self.is_alone && self.opener.is_empty() && self.pending.is_idle();
-        if is_free { block.free_room(RECEIVE_LEN) } else { None }
+        Some(block.room()).filter(|room| is_free && link.layer().opens_in(room.len()))
     }
 
-    /// Opens `count` bytes where they were received, in `block`; elsewhere if they are not one record.
+    /// Opens `count` bytes where they were received, in `block`.
     #[inline]
     fn accept_placed(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
-        let Some(wire) = block.free_room(count) else { return Received::Broken };
-        match link.sealing().map_or(Ok(None), |sealing| sealing.open_alone(wire)) {
-            Ok(Some(place)) => {
-                let count = place.len();
-                block.add_placed(place);
-                Received::Bytes(count)
+        let Some(wire) = block.room().get_mut(..count) else { return Received::Broken };
+        let (mut first, mut behind, mut pieces) = (0..0, Vec::new(), 0);
+        let opened = link.layer().open(wire, &mut |opened, place| {
+            match pieces {
+                0 => first = place,
+                _ => behind.extend_from_slice(opened.get(place).unwrap_or_default()),
             }
-            Ok(None) => {
-                self.opener.take(wire);
-                self.accept(link, count, block)
+            pieces += 1;
+        });
+        if let Ok((done, _)) = opened {
+            self.is_alone = pieces == 1 && done == count;
+            if done < count {
+                self.opener.keep(wire.get(done..).unwrap_or_default());
             }
-            Err(reason) => broken_off(reason),
         }
+        let filled = block.add_placed(first);
+        match opened {
+            Ok((_, flow)) => self.has_ended = flow == Flow::Ended,
+            Err(reason) => return broken_off(reason),
+        }
+        if behind.is_empty() { Received::Bytes(filled) } else { self.accept_behind(&behind, filled, block) }
+    }
+
+    /// Takes what was opened behind the first piece, of which `filled` bytes are in `block`.
+    #[cold]
+    fn accept_behind(&mut self, behind: &[u8], filled: usize, block: &mut Block) -> Received {
+        let filled = filled + self.pending.take(behind, block);
+        if self.pending.is_idle() { Received::Bytes(filled) } else { self.pending.fill(block, filled) }
     }
 
     /// Opens `count` bytes that were received and fills `block` with what they are.
     fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
         let Self { opener, pending, has_ended, is_alone } = self;
         let (mut filled, mut records) = (0, 0);
-        let opened = opener.opened(link.sealing(), count, |bytes| {
+        let opened = opener.opened(link.layer(), count, |bytes| {
             filled += pending.take(bytes, block);
             records += 1;
         });

@@ -24,7 +24,6 @@ use crate::net::interrupt::Interrupt;
 use crate::net::link::Link;
 use crate::security::Watcher;
 use crate::security::journal::{self, LastPeer, Side};
-use crate::security::link::Sealing;
 use crate::security::policy::{self, Terms};
 use crate::{Error, local_clock, log};
 
@@ -135,7 +134,7 @@ impl Stream {
 
     /// Takes in who serves the stream over a new connection, and warns if that is another device than before.
     pub(crate) fn note_peer(&self, link: &Link) {
-        let now = link.peer();
+        let now = link.layer().peer();
         let before = self.last_peer.lock().unwrap_or_else(PoisonError::into_inner).replace(now.copied());
         if let Some(before) = before {
             journal::taken_over(&self.info(), link.peer_address(), &before, now);
@@ -146,7 +145,11 @@ impl Stream {
     /// Who is at the other end of the present connection, if it is sealed.
     pub(crate) fn peer(&self) -> Option<PeerIdentity> {
         let state = self.shared.lock();
-        state.link.as_ref().filter(|_| state.phase == Phase::Open).and_then(|link| link.peer().copied())
+        state
+            .link
+            .as_ref()
+            .filter(|_| state.phase == Phase::Open)
+            .and_then(|link| link.layer().peer().copied())
     }
 
     /// Lets `this` hear of new revocation lists.
@@ -165,13 +168,13 @@ impl Stream {
         let Some(link) = self.shared.lock().link.clone() else { return false };
         let changes = member.changes();
         if core::mem::replace(seen, changes) != changes {
-            link.offer_update();
+            link.layer().offer_update();
         }
         if link.has_unsent() {
             // What the socket does not take now goes out the next time.
             link.send(core::iter::empty());
         }
-        let dismissal = link.sealing().and_then(Sealing::dismissal);
+        let dismissal = link.layer().dismissal();
         if let Some(refusal) = dismissal {
             self.note_refusal(refusal);
         }
@@ -288,7 +291,7 @@ impl Stream {
 
     /// Takes over the keys for clock probes that a new connection brought.
     pub(crate) fn take_keys(&self, link: &Link) {
-        if let Some(datagrams) = link.sealing().and_then(Sealing::take_datagrams) {
+        if let Some(datagrams) = link.layer().take_datagrams() {
             self.clock.seal_with(datagrams);
         }
     }

@@ -18,7 +18,7 @@ use schwann_session::{Initiator, Progress, Refusal, Suite};
 use crate::net::link::Link;
 use crate::security::Member;
 use crate::security::journal::{self, Side};
-use crate::security::link::{Flow, Opener, Peer, Sealing};
+use crate::security::link::{Flow, Opener, Peer};
 use crate::sys::{poll::Ready, sockets};
 
 /// How long connecting and shaking hands may take before it is tried again.
@@ -267,7 +267,7 @@ pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Resul
     let mut conversation =
         Conversation { link: &link, received: Vec::new(), opener: Opener::default(), deadline };
     conversation.secure(member, Suite::Hybrid, &no_stream())?;
-    let theirs = link.peer().map_or(0, |peer| peer.revocation_number);
+    let theirs = link.layer().peer().map_or(0, |peer| peer.revocation_number);
     while member.revocation_number() < theirs {
         if conversation.hear()? == 0 {
             return Err(HandshakeError::Response(ResponseError::Ended));
@@ -350,7 +350,7 @@ impl Conversation<'_> {
         member.note_sealing(&info.uid().to_string());
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
-        self.link.seal_with(Box::new(established.session), Some(peer));
+        self.link.layer().begin(Box::new(established.session), Some(peer));
         let early = self.received.split_off(used);
         self.received.clear();
         self.open(&early).map(|_| ())
@@ -358,12 +358,12 @@ impl Conversation<'_> {
 
     /// Files what arrived; says whether more may follow.
     fn open(&mut self, arrived: &[u8]) -> Result<Flow, HandshakeError> {
-        self.opener.open(self.link.sealing(), arrived, &mut self.received).map_err(|error| {
+        self.opener.open(self.link.layer(), arrived, &mut self.received).map_err(|error| {
             // What the outlet says of us comes sealed as well.
-            match self.link.sealing().and_then(Sealing::refusal) {
+            match self.link.layer().refusal() {
                 Some(refusal) => HandshakeError::Refused(refusal),
                 None => {
-                    journal::broken(self.link.peer(), self.link.peer_address(), error);
+                    journal::broken(self.link.layer().peer(), self.link.peer_address(), error);
                     HandshakeError::Malformed
                 }
             }

@@ -7,14 +7,13 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, IoSlice};
 use std::net::Shutdown;
-use std::sync::OnceLock;
 use std::time::Instant;
 
-use schwann_session::{PeerIdentity, Refusal, Secure, Truncated};
+use schwann_session::Refusal;
 use socket2::Socket;
 
 use crate::peer_address::PeerAddress;
-use crate::security::link::{Outgoing, Peer, Sealing};
+use crate::security::link::{Layer, Outgoing, Sealing};
 use crate::sys::poll::{self, Ready};
 use crate::sys::sockets;
 
@@ -48,11 +47,11 @@ pub enum Carrier {
     Tcp,
 }
 
-/// A connected socket, and the layer that its bytes go through, if they do not go as they are.
+/// A connected socket, and the layer that its bytes go through.
 pub(crate) struct Link {
     socket: Socket,
     peer_address: PeerAddress,
-    sealing: OnceLock<Sealing>,
+    layer: Layer,
     /// Sealed bytes wait for the socket.
     unsent: AtomicBool,
 }
@@ -70,7 +69,7 @@ impl Link {
 
     fn new(socket: Socket, peer_address: PeerAddress) -> Self {
         sockets::prepare(&socket);
-        Self { socket, peer_address, sealing: OnceLock::new(), unsent: AtomicBool::new(false) }
+        Self { socket, peer_address, layer: Layer::default(), unsent: AtomicBool::new(false) }
     }
 
     /// What the socket is.
@@ -86,34 +85,15 @@ impl Link {
         self.peer_address
     }
 
-    /// Lets all further bytes go through `layer`, which `peer` is at the other end of.
-    pub(crate) fn seal_with(&self, layer: Box<Secure>, peer: Option<Peer>) {
-        // A link gets its layer once, right after the handshake.
-        let _ = self.sealing.set(Sealing::new(layer, peer));
-    }
-
-    /// Lets the next send bring the peer the newest revocation list, if the peer's is older.
-    pub(crate) fn offer_update(&self) -> bool {
-        self.sealing.get().is_some_and(Sealing::offer_update)
-    }
-
-    /// Who is at the other end, if that is known.
-    pub(crate) fn peer(&self) -> Option<&PeerIdentity> {
-        self.sealing.get().and_then(Sealing::peer)
-    }
-
-    /// Whether the bytes go through a layer.
-    pub(crate) fn is_sealed(&self) -> bool {
-        self.sealing.get().is_some()
-    }
-
-    pub(crate) fn sealing(&self) -> Option<&Sealing> {
-        self.sealing.get()
+    /// What the bytes go through.
+    #[inline]
+    pub(crate) fn layer(&self) -> &Layer {
+        &self.layer
     }
 
     /// Whether sealed bytes wait for the socket, or messages of the session's own to be sealed.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.unsent.load(Ordering::Relaxed) || self.sealing.get().is_some_and(Sealing::has_control)
+        self.unsent.load(Ordering::Relaxed) || self.layer.has_control()
     }
 
     /// The socket, for readiness and shutdown.
@@ -129,7 +109,7 @@ impl Link {
 
     /// Sends as much of `slices`, one after the other, as the socket takes at once.
     pub(crate) fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> Progress {
-        match self.sealing.get() {
+        match self.layer.sealing() {
             None => self.send_plain(slices),
             Some(sealing) => self.send_sealed(sealing, slices),
         }
@@ -139,20 +119,14 @@ impl Link {
     /// `wire` is scratch space; its old contents are ignored. The sends of one thread share it:
     /// all of them use the same few cache lines.
     pub(crate) fn send_through(&self, bytes: &[u8], wire: &mut Vec<u8>) -> Progress {
+        let Some(sealed) = self.layer.seal(bytes, wire) else { return self.send(core::iter::once(bytes)) };
         let mut progress = Progress::NOTHING;
-        let Some(sealing) = self.sealing.get() else {
-            progress.taken = self.send_vector(&[IoSlice::new(bytes)], bytes.len(), &mut progress);
-            return progress;
-        };
-        let sealed = sealing.seal_alone(bytes, wire).and_then(|len| wire.get(..len));
-        let Some(sealed) = sealed else { return self.send_sealed(sealing, core::iter::once(bytes)) };
         let sent = self.send_vector(&[IoSlice::new(sealed)], sealed.len(), &mut progress);
-        progress.taken = bytes.len();
+        progress.taken = self.layer.note_sent(sealed, sent, bytes.len());
         if progress.blocked {
-            sealing.keep(sealed.get(sent..).unwrap_or_default());
-            self.unsent.store(true, Ordering::Relaxed);
-        } else if sealing.has_control() && !progress.failed {
-            let of_session = self.send_sealed(sealing, core::iter::empty());
+            self.unsent.store(self.layer.is_sealed(), Ordering::Relaxed);
+        } else if !progress.failed && self.layer.has_control() {
+            let of_session = self.send(core::iter::empty());
             (progress.blocked, progress.failed) = (of_session.blocked, of_session.failed);
         }
         progress
@@ -201,7 +175,7 @@ impl Link {
             if progress.blocked || progress.failed || rest.is_empty() && !sealing.has_control() {
                 break;
             }
-            sealed = sealing.seal(rest, &mut out);
+            sealed = sealing.seal_part(rest, &mut out);
         }
         self.unsent.store(!out.unsent().is_empty(), Ordering::Relaxed);
         sealing.put_back(out);
@@ -218,7 +192,7 @@ impl Link {
 
     /// Sends the authenticated end of the stream, if there is such a thing and the socket takes it at once.
     pub(crate) fn send_end(&self) {
-        let Some(sealing) = self.sealing.get() else { return };
+        let Some(sealing) = self.layer.sealing() else { return };
         let mut end = [0; END_LEN];
         let len = sealing.close(&mut end);
         let bytes = end.get(..len).unwrap_or_default();
@@ -229,18 +203,13 @@ impl Link {
 
     /// Tells the peer why its session ends now, if the socket takes it at once.
     pub(crate) fn send_refusal(&self, refusal: Refusal) {
-        let Some(sealing) = self.sealing.get().filter(|_| !self.has_unsent()) else { return };
+        let Some(sealing) = self.layer.sealing().filter(|_| !self.has_unsent()) else { return };
         let mut words = [0; END_LEN];
         let len = sealing.refuse(refusal, &mut words);
         let bytes = words.get(..len).unwrap_or_default();
         if len > 0 {
             self.send_vector(&[IoSlice::new(bytes)], len, &mut { Progress::NOTHING });
         }
-    }
-
-    /// Whether the peer's bytes ended before the authenticated end of its stream, once they have ended.
-    pub(crate) fn truncation(&self) -> Option<Truncated> {
-        self.sealing.get().and_then(Sealing::truncation)
     }
 
     /// Sends all of `bytes`, waiting for the socket until `deadline`; what is late counts as failed.
@@ -321,8 +290,8 @@ mod tests {
     fn receive_all(client: &Link, wire: &[u8]) -> Vec<u8> {
         let (mut opener, mut opened) = (Opener::default(), Vec::new());
         let (front, back) = wire.split_at(1_000_001);
-        assert_eq!(opener.open(client.sealing(), front, &mut opened), Ok(Flow::Goes));
-        assert_eq!(opener.open(client.sealing(), back, &mut opened), Ok(Flow::Ended));
+        assert_eq!(opener.open(client.layer(), front, &mut opened), Ok(Flow::Goes));
+        assert_eq!(opener.open(client.layer(), back, &mut opened), Ok(Flow::Ended));
         opened
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::handshake::HandshakeError;
 use crate::net::link::Link;
-use crate::security::link::{Flow, Opener, Sealing};
+use crate::security::link::{Flow, Opener};
 use crate::sys::poll::Ready;
 
 /// Bytes of one read.
@@ -39,12 +39,12 @@ impl Asking<'_> {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
                     let arrived = buffer.get(..count).unwrap_or_default();
-                    match self.opener.open(self.link.sealing(), arrived, answer) {
+                    match self.opener.open(self.link.layer(), arrived, answer) {
                         Ok(Flow::Goes) => {}
                         Ok(Flow::Ended) => return Ok(()),
                         Err(_) => {
                             // What the outlet says of us comes sealed as well.
-                            let refusal = self.link.sealing().and_then(Sealing::refusal);
+                            let refusal = self.link.layer().refusal();
                             return Err(refusal.map_or(HandshakeError::Malformed, HandshakeError::Refused));
                         }
                     }

@@ -304,7 +304,7 @@ impl Fanout {
             carrier: member.link.carrier(),
             dropped_samples: member.dropped,
             waiting_bytes: state.waiting_bytes(member),
-            peer: member.link.peer().copied(),
+            peer: member.link.layer().peer().copied(),
         };
         state.members.iter().map(status).collect()
     }

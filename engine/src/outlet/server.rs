@@ -304,7 +304,7 @@ impl Server {
         let Some(conversation) = self.conversations.get_mut(&token) else { return };
         let was_stranger = conversation.is_stranger();
         let next = conversation.advance(&self.shared, writable);
-        if was_stranger && conversation.link().is_sealed() {
+        if was_stranger && conversation.link().layer().is_sealed() {
             self.turns.met(conversation.link().peer_address().network(), Instant::now());
         }
         if next == Next::Part {

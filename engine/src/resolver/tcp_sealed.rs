@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use mio::net::TcpStream;
-use schwann_session::{Initiator, Layer as _, Opened, Refusal, Secure, Suite};
+use schwann_session::{Initiator, Opened, Refusal, Secure, Suite};
 
 use super::tcp::{MAX_ANSWER, Progress};
 use crate::security::Member;

@@ -1,20 +1,24 @@
-//! A link's layer: what seals the bytes that go out and opens those that come in.
+//! What lies under a link's bytes: nothing, or a session that seals those that go out and opens those that come in.
 //!
-//! The layer's state is under a lock that is held for the arithmetic alone, never while the kernel works.
+//! The session's state is under a lock that is held for the arithmetic alone, never while the kernel works.
 
 use alloc::collections::VecDeque;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use schwann_session::{Datagrams, Layer, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
+use schwann_session::{Datagrams, LayerError, Opened, PeerIdentity, Refusal, Secure, Truncated};
 
 use crate::process::Maker;
 use crate::time::since_start;
 
+mod layer;
+mod opener;
 mod peer;
 mod update;
 
+pub(crate) use self::layer::Layer;
+pub(crate) use self::opener::{Opener, RECEIVE_LEN};
 pub use self::peer::Peer;
 pub use self::update::Assembly;
 
@@ -29,7 +33,7 @@ fn make_room(wire: &mut Vec<u8>, len: usize) {
     }
 }
 
-/// A layer, and the sealed bytes that the socket has not taken yet.
+/// A session, and the sealed bytes that the socket has not taken yet.
 #[repr(C)]
 pub(crate) struct Sealing {
     /// Messages of the session's own wait to be sealed.
@@ -41,7 +45,7 @@ pub(crate) struct Sealing {
 // What a send reads lies together.
 #[repr(C)]
 struct State {
-    layer: Box<Secure>,
+    session: Box<Secure>,
     /// Whose the keys are: a child that a fork made has a copy, and would use the parent's next nonces.
     maker: Maker,
     out: Outgoing,
@@ -50,13 +54,13 @@ struct State {
 }
 
 impl State {
-    /// Tells the layer the time and seals `plain` into the front of `wire`, which grows if it must; returns how many bytes that
+    /// Tells the session the time and seals `plain` into the front of `wire`, which grows if it must; returns how many bytes that
     /// makes.
     #[inline]
     fn seal_into(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<usize, LayerError> {
-        self.layer.tick(since_start());
-        make_room(wire, self.layer.sealed_len(plain.len()));
-        self.layer.seal(plain, wire)
+        self.session.tick(since_start());
+        make_room(wire, self.session.sealed_len(plain.len()));
+        self.session.seal(plain, wire)
     }
 }
 
@@ -85,9 +89,9 @@ impl Outgoing {
 }
 
 impl Sealing {
-    pub(crate) fn new(layer: Box<Secure>, peer: Option<Peer>) -> Self {
+    fn new(session: Box<Secure>, peer: Option<Peer>) -> Self {
         let state = State {
-            layer,
+            session,
             maker: Maker::this(),
             out: Outgoing::default(),
             control: VecDeque::new(),
@@ -103,20 +107,20 @@ impl Sealing {
     }
 
     /// Who is at the other end.
-    pub(crate) fn peer(&self) -> Option<&PeerIdentity> {
+    fn peer(&self) -> Option<&PeerIdentity> {
         self.peer.as_ref().map(Peer::identity)
     }
 
     /// Why the peer would not be let in any more.
-    pub(crate) fn dismissal(&self) -> Option<Refusal> {
+    fn dismissal(&self) -> Option<Refusal> {
         self.peer.as_ref().and_then(Peer::dismissal)
     }
 
     /// Queues the newest revocation list for the peer, if the peer's is older; says whether it did.
-    pub(crate) fn offer_update(&self) -> bool {
+    fn offer_update(&self) -> bool {
         let Some(peer) = &self.peer else { return false };
         let mut state = self.lock();
-        let Some(news) = peer.news(state.layer.control_len()) else { return false };
+        let Some(news) = peer.news(state.session.control_len()) else { return false };
         state.control.extend(news);
         self.has_control.store(true, Ordering::Relaxed);
         true
@@ -127,18 +131,13 @@ impl Sealing {
         self.has_control.load(Ordering::Relaxed)
     }
 
-    /// How often this side has changed its key.
-    pub(crate) fn rekeys(&self) -> u64 {
-        self.lock().layer.rekeys()
-    }
-
     /// Why the peer refused this side, if it did.
-    pub(crate) fn refusal(&self) -> Option<Refusal> {
-        self.lock().layer.refusal()
+    fn refusal(&self) -> Option<Refusal> {
+        self.lock().session.refusal()
     }
 
     /// Takes the outgoing bytes away; the thread with the right to send returns them. If all of them were
-    /// sent, seals the front of `plain`, as [`seal`](Self::seal) does.
+    /// sent, seals the front of `plain`, as [`seal_part`](Self::seal_part) does.
     ///
     /// Nothing in a process that inherited the session through a fork: there nothing may be sealed.
     pub(crate) fn take_outgoing(&self, plain: &[u8]) -> Option<(Outgoing, Result<usize, LayerError>)> {
@@ -158,10 +157,7 @@ impl Sealing {
 
     /// Seals all of `plain` into the front of `wire` and returns how many bytes that makes; nothing was done if it cannot be that
     /// simple: other bytes go first, or it is too much, or may not be.
-    ///
-    /// `wire` is the caller's: once its bytes are sent, there is nothing to bring back. Those that were not are to be
-    /// [kept](Self::keep).
-    pub(crate) fn seal_alone(&self, plain: &[u8], wire: &mut Vec<u8>) -> Option<usize> {
+    fn seal(&self, plain: &[u8], wire: &mut Vec<u8>) -> Option<usize> {
         let state = &mut *self.lock();
         if plain.len() > SEAL_LEN
             || self.has_control()
@@ -171,12 +167,13 @@ impl Sealing {
             return None;
         }
         // Without a look at the clock: the time was told after the last send, and is told now and then besides.
-        state.layer.seal_ready(plain, wire).or_else(|| state.seal_into(plain, wire).ok())
+        make_room(wire, state.session.sealed_len(plain.len()));
+        state.session.seal(plain, wire).ok()
     }
 
     /// Keeps sealed bytes that the socket did not take, for the next send.
     #[cold]
-    pub(crate) fn keep(&self, unsent: &[u8]) {
+    fn keep(&self, unsent: &[u8]) {
         let out = &mut self.lock().out;
         out.clear();
         out.wire.clear();
@@ -186,7 +183,7 @@ impl Sealing {
 
     /// Seals a message of the session's own, or else the front of `plain`, into `out`, all of which was sent; returns how many
     /// bytes of `plain` that were.
-    pub(crate) fn seal(&self, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
+    pub(crate) fn seal_part(&self, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
         self.seal_next(&mut self.lock(), plain, out)
     }
 
@@ -207,53 +204,45 @@ impl Sealing {
         self.has_control.store(!state.control.is_empty(), Ordering::Relaxed);
         let Some(message) = message else { return Ok(()) };
         out.clear();
-        make_room(&mut out.wire, state.layer.sealed_len(message.len()));
-        out.filled = state.layer.seal_control(&message, &mut out.wire)?;
+        make_room(&mut out.wire, state.session.sealed_len(message.len()));
+        out.filled = state.session.seal_control(&message, &mut out.wire)?;
         Ok(())
     }
 
-    /// Makes what the next bytes to come will need, before they are waited for.
-    pub(crate) fn prepare_open(&self) {
-        self.lock().layer.prepare_open();
+    /// Makes what the next bytes will need, once others were sent or before they are waited for.
+    fn idle(&self) {
+        self.lock().session.idle(since_start());
     }
 
-    /// Makes what the next bytes to be sealed will need, once others were sent.
-    pub(crate) fn prepare_seal(&self) {
-        let layer = &mut self.lock().layer;
-        layer.tick(since_start());
-        layer.prepare_seal();
+    /// As [`Layer::tick`].
+    fn tick(&self) -> u64 {
+        let session = &mut self.lock().session;
+        session.tick(since_start());
+        session.rekeys()
     }
 
-    /// Tells the layer the time, so that a key also ends in a pause.
-    pub(crate) fn tick(&self) {
-        self.lock().layer.tick(since_start());
-    }
-
-    /// Opens `wire` in place if it is one record of data and nothing besides, and tells where the plain bytes lie; nothing was
-    /// done if it is not.
-    #[inline]
-    pub(crate) fn open_alone(&self, wire: &mut [u8]) -> Result<Option<Range<usize>>, LayerError> {
-        self.lock().layer.open_alone(wire)
-    }
-
-    /// Opens the whole records at the front of `wire` and gives their plain bytes to `take`; returns how many bytes they were.
-    fn open(&self, wire: &mut [u8], take: &mut impl FnMut(&[u8])) -> Result<(usize, Flow), LayerError> {
+    /// As [`Layer::open`]: the whole records at the front of `wire`.
+    fn open(
+        &self,
+        wire: &mut [u8],
+        take: &mut impl FnMut(&[u8], Range<usize>),
+    ) -> Result<(usize, Flow), LayerError> {
         let (mut done, mut update) = (0, None);
         let mut guard = self.lock();
         let state = &mut *guard;
         let flow = loop {
-            let wire = wire.get_mut(done..).unwrap_or_default();
-            if wire.is_empty() {
+            let rest = wire.get_mut(done..).unwrap_or_default();
+            if rest.is_empty() {
                 break Flow::Goes;
             }
-            match state.layer.open(wire)? {
+            match state.session.open(rest)? {
                 Opened::Data { consumed, plain } => {
-                    take(wire.get(plain).unwrap_or_default());
+                    take(wire, done + plain.start..done + plain.end);
                     done += consumed;
                 }
                 Opened::Control { consumed, message } => {
                     // A message of another kind comes from a later version.
-                    update = state.assembly.add(wire.get(message).unwrap_or_default()).or(update);
+                    update = state.assembly.add(rest.get(message).unwrap_or_default()).or(update);
                     done += consumed;
                 }
                 Opened::End { consumed } => {
@@ -271,25 +260,25 @@ impl Sealing {
     }
 
     /// Hands out what seals datagrams, once.
-    pub(crate) fn take_datagrams(&self) -> Option<Datagrams> {
-        self.lock().layer.take_datagrams()
+    fn take_datagrams(&self) -> Option<Datagrams> {
+        self.lock().session.take_datagrams()
     }
 
     /// What is missing, if the peer's bytes have ended.
-    pub(crate) fn truncation(&self) -> Option<Truncated> {
-        self.lock().layer.end_of_input().err()
+    fn truncation(&self) -> Option<Truncated> {
+        self.lock().session.end_of_input().err()
     }
 
     /// Writes for the peer why its session ends now.
     pub(crate) fn refuse(&self, refusal: Refusal, wire: &mut [u8]) -> usize {
         let mut state = self.lock();
-        if state.maker.is_another() { 0 } else { state.layer.seal_refusal(refusal, wire).unwrap_or(0) }
+        if state.maker.is_another() { 0 } else { state.session.seal_refusal(refusal, wire).unwrap_or(0) }
     }
 
     /// Writes the authenticated end of the stream.
     pub(crate) fn close(&self, wire: &mut [u8]) -> usize {
         let mut state = self.lock();
-        if state.maker.is_another() { 0 } else { state.layer.close(wire).unwrap_or(0) }
+        if state.maker.is_another() { 0 } else { state.session.close(wire).unwrap_or(0) }
     }
 }
 
@@ -301,75 +290,3 @@ pub(crate) enum Flow {
     /// The peer ended the stream, and proved it.
     Ended,
 }
-
-/// Bytes of a peer: where they are received, and opened once they are whole.
-#[derive(Default)]
-pub(crate) struct Opener {
-    raw: Vec<u8>,
-    filled: usize,
-}
-
-impl Opener {
-    /// Where the next bytes of the peer go.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
-        self.room_for(RECEIVE_LEN)
-    }
-
-    fn room_for(&mut self, len: usize) -> &mut [u8] {
-        if self.raw.len() < self.filled + len {
-            self.raw.resize(self.filled + len, 0);
-        }
-        self.raw.get_mut(self.filled..).unwrap_or_default()
-    }
-
-    /// Whether nothing was received that is yet to be opened.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.filled == 0
-    }
-
-    /// Takes bytes that were received elsewhere; [`opened`](Self::opened) is to be told how many.
-    pub(crate) fn take(&mut self, arrived: &[u8]) {
-        if let Some(room) = self.room_for(arrived.len()).get_mut(..arrived.len()) {
-            room.copy_from_slice(arrived);
-        }
-    }
-
-    /// Opens what arrived on a link with this layer and appends the plain bytes to `plain`; as [`opened`](Self::opened).
-    pub(crate) fn open(
-        &mut self,
-        sealing: Option<&Sealing>,
-        arrived: &[u8],
-        plain: &mut Vec<u8>,
-    ) -> Result<Flow, LayerError> {
-        self.take(arrived);
-        self.opened(sealing, arrived.len(), |bytes| plain.extend_from_slice(bytes))
-    }
-
-    /// Opens what `count` more bytes in the [`room`](Self::room) have made whole, and gives the plain bytes to `take`.
-    ///
-    /// - Errors: the bytes do not verify; the connection must end.
-    pub(crate) fn opened(
-        &mut self,
-        sealing: Option<&Sealing>,
-        count: usize,
-        mut take: impl FnMut(&[u8]),
-    ) -> Result<Flow, LayerError> {
-        self.filled += count;
-        let wire = self.raw.get_mut(..self.filled).unwrap_or_default();
-        let Some(sealing) = sealing else {
-            take(wire);
-            self.filled = 0;
-            return Ok(Flow::Goes);
-        };
-        let (done, flow) = sealing.open(wire, &mut take)?;
-        if done < self.filled {
-            self.raw.copy_within(done..self.filled, 0);
-        }
-        self.filled -= done;
-        Ok(flow)
-    }
-}
-
-/// Bytes received at a time.
-pub(crate) const RECEIVE_LEN: usize = 64 * 1024;

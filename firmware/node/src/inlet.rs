@@ -13,7 +13,7 @@ use schwann_proto::{
         test_pattern::{self, Mismatch},
     },
 };
-use schwann_session::{Datagrams, Initiator, Layer as _, Progress, Refusal, Secure, Suite};
+use schwann_session::{Datagrams, Initiator, Progress, Refusal, Secure, Suite};
 
 use crate::{
     finder::Found,

@@ -1,6 +1,6 @@
 //! What a peer sent and the node has not read yet: opened bytes first, then those that are still sealed.
 
-use schwann_session::{Layer as _, LayerError, Opened, Room, Secure};
+use schwann_session::{LayerError, Opened, Room, Secure};
 
 /// Received bytes, in memory of its own.
 pub(crate) struct Intake<const N: usize> {

@@ -6,7 +6,7 @@ use schwann_proto::{
     stream::ChannelFormat,
     wire::{ByteWriter, Sink as _, feed::RequestReader},
 };
-use schwann_session::{Datagrams, HANDSHAKE_PREFIX, Layer as _, UnixSeconds};
+use schwann_session::{Datagrams, HANDSHAKE_PREFIX, UnixSeconds};
 
 use self::{
     answer::{Answer, answer_to, put_answer},

@@ -1,7 +1,7 @@
 //! What waits for the socket, and messages that are longer than the room for them.
 
 use schwann_proto::wire::{NoRoom, Sink};
-use schwann_session::{Layer as _, LayerError, RECORD_HEAD, Room, Secure};
+use schwann_session::{LayerError, Plain, RECORD_HEAD, Room, Secure};
 
 /// Bytes waiting to be sent, in memory of their own.
 pub(crate) struct Outgoing<const N: usize> {
@@ -79,7 +79,7 @@ impl<const N: usize> Outgoing<N> {
         let count = encode(free.get_mut(head..).and_then(|free| free.get_mut(..room)).unwrap_or_default())?;
         self.len += match layer {
             None => count,
-            Some(layer) => layer.seal_in_place(count, free).ok()?,
+            Some(layer) => layer.seal(Plain::Placed(count), free).ok()?,
         };
         Some(count)
     }

@@ -71,7 +71,7 @@ fn drain(inlet: &mut Secure, wire: &mut [u8]) -> (Vec<u8>, Result<bool, LayerErr
     let mut ended = false;
     loop {
         let rest = &mut wire[start..];
-        inlet.prepare_open();
+        inlet.idle(Duration::ZERO);
         match inlet.open(rest) {
             Ok(Opened::Data { consumed, plain: range }) => {
                 plain.extend_from_slice(&rest[range]);
@@ -124,21 +124,16 @@ fn records(lengths: &[usize], prepared: bool) -> Vec<Vec<u8>> {
         let plain = vec![number as u8; length];
         let mut wire = vec![0; outlet.sealed_len(length)];
         if prepared {
-            inlet.prepare_open();
-            outlet.prepare_seal();
+            inlet.idle(Duration::ZERO);
+            outlet.idle(Duration::ZERO);
         }
         if number % 5 == 4 {
             outlet.request_rekey();
         }
-        let ready = outlet.seal_ready(&plain, &mut wire);
-        assert!(prepared || ready.is_none(), "nothing was prepared for");
-        let sealed = ready.unwrap_or_else(|| outlet.seal(&plain, &mut wire).unwrap());
+        let sealed = outlet.seal(&plain, &mut wire).unwrap();
         wire.truncate(sealed);
         records.push(wire.clone());
-        match inlet.open_alone(&mut wire).unwrap() {
-            Some(place) => assert_eq!(wire[place], plain),
-            None => assert_eq!(drain(&mut inlet, &mut wire), (plain, Ok(false))),
-        }
+        assert_eq!(drain(&mut inlet, &mut wire), (plain, Ok(false)));
     }
     records
 }
@@ -148,9 +143,9 @@ fn ready_ends(length: usize) -> (Secure, Secure) {
     let (mut outlet, mut inlet) = ends();
     let mut wire = vec![0; outlet.sealed_len(length)];
     let sealed = outlet.seal(&vec![7; length], &mut wire).unwrap();
-    assert!(inlet.open_alone(&mut wire[..sealed]).unwrap().is_some());
-    outlet.prepare_seal();
-    inlet.prepare_open();
+    assert!(matches!(inlet.open(&mut wire[..sealed]), Ok(Opened::Data { .. })));
+    outlet.idle(Duration::ZERO);
+    inlet.idle(Duration::ZERO);
     (outlet, inlet)
 }
 
@@ -162,7 +157,8 @@ fn what_is_ready_serves_one_record_of_its_length() {
     assert_eq!(outlet.seal_ready(&[1; 41], &mut wire[..60]), None, "no room");
     // Where no kernel makes key stream ahead, nothing is ever ready.
     if outlet.seal_ready(&[1; 41], &mut wire).is_some() {
-        assert_eq!(inlet.open_alone(&mut wire), Ok(Some(RECORD_HEAD..RECORD_HEAD + 41)));
+        let opened = Opened::Data { consumed: 61, plain: RECORD_HEAD..RECORD_HEAD + 41 };
+        assert_eq!(inlet.open(&mut wire), Ok(opened));
         assert_eq!(wire[RECORD_HEAD..RECORD_HEAD + 41], [1; 41]);
         assert_eq!(outlet.seal_ready(&[1; 41], &mut wire), None, "a key stream was used twice");
     }
@@ -198,10 +194,10 @@ fn a_forged_record_that_was_prepared_for_ends_the_session() {
         let sealed = outlet.seal(&[1; 41], &mut wire).unwrap();
         wire[place] ^= 4;
         let wire = &mut wire[..sealed];
-        let opened = inlet.open_alone(wire);
+        let opened = inlet.open(wire);
         if place < RECORD_HEAD {
-            // Another kind, or another length: not for this way, and refused on the other.
-            assert!(!matches!(opened, Ok(Some(_))), "byte {place}");
+            // Another kind, or another length.
+            assert!(!matches!(opened, Ok(Opened::Data { .. })), "byte {place}");
         } else {
             assert_eq!(opened, Err(LayerError::Forged), "byte {place}");
             assert_eq!(wire[RECORD_HEAD..RECORD_HEAD + 41], [0; 41], "plaintext is left");
@@ -252,7 +248,7 @@ fn what_is_sealed_in_place_is_what_is_sealed_from_elsewhere() {
             let length = one.seal(&plain, &mut wire).unwrap();
             let room = placed.get_mut(RECORD_HEAD..).unwrap_or_default();
             room.iter_mut().zip(&plain).for_each(|(to, from)| *to = *from);
-            assert_eq!(other.seal_in_place(plain.len(), &mut placed), Ok(length));
+            assert_eq!(other.seal(Plain::Placed(plain.len()), &mut placed), Ok(length));
             assert_eq!(placed[..length], wire[..length], "{} bytes in records of {max}", plain.len());
         }
         assert!(one.rekeys() > 30);
@@ -276,6 +272,6 @@ fn the_room_for_plaintext_is_all_that_there_is() {
 fn what_has_no_room_to_be_sealed_in_place_is_refused() {
     let (mut outlet, _) = ends();
     let mut wire = [0; 100];
-    assert_eq!(outlet.seal_in_place(61, &mut wire), Err(LayerError::NoSpace));
-    assert_eq!(outlet.seal_in_place(60, &mut wire), Ok(60 + RECORD_OVERHEAD));
+    assert_eq!(outlet.seal(Plain::Placed(61), &mut wire), Err(LayerError::NoSpace));
+    assert_eq!(outlet.seal(Plain::Placed(60), &mut wire), Ok(60 + RECORD_OVERHEAD));
 }

@@ -3,8 +3,8 @@
 
 use schwann_session::{
     AuthorityKey, Certificate, ClassicSuite, Context, Credentials, DeviceKey, DeviceName, Entropy,
-    Established, Flags, Initiator, Lab, LabId, Layer, NoEntropy, Opened, Progress, Refusal, Responder,
-    RevocationList, Roles, Statement, Suite, UnixSeconds,
+    Established, Flags, Initiator, Lab, LabId, NoEntropy, Opened, Progress, Refusal, Responder,
+    RevocationList, Roles, Secure, Statement, Suite, UnixSeconds,
 };
 
 /// 2026-01-01, when every test takes place.
@@ -185,7 +185,7 @@ pub fn small_pair() -> (Device, Device) {
 }
 
 /// Seals `plain` and returns the wire's bytes.
-pub fn seal(layer: &mut dyn Layer, plain: &[u8]) -> Vec<u8> {
+pub fn seal(layer: &mut Secure, plain: &[u8]) -> Vec<u8> {
     let mut wire = vec![0; layer.sealed_len(plain.len())];
     let length = layer.seal(plain, &mut wire).unwrap();
     wire.truncate(length);
@@ -193,7 +193,7 @@ pub fn seal(layer: &mut dyn Layer, plain: &[u8]) -> Vec<u8> {
 }
 
 /// Opens all of `wire` and returns the plaintext and whether the end was proved.
-pub fn open_all(layer: &mut dyn Layer, wire: &[u8]) -> Result<(Vec<u8>, bool), schwann_session::LayerError> {
+pub fn open_all(layer: &mut Secure, wire: &[u8]) -> Result<(Vec<u8>, bool), schwann_session::LayerError> {
     let mut wire = wire.to_vec();
     let (mut start, mut plain, mut ended) = (0, Vec::new(), false);
     loop {

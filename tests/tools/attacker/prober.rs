@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use schwann::{ChannelFormat, StreamInfo};
 use schwann_proto::wire::feed::FeedRequest;
-use schwann_session::{DATAGRAM_OVERHEAD, Datagrams, Established, Initiator, Layer, Progress, Roles, Suite};
+use schwann_session::{DATAGRAM_OVERHEAD, Datagrams, Established, Initiator, Progress, Roles, Suite};
 
 use crate::{ends, lab};
 

@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use schwann_session::{Initiator, Layer, Progress, Responder, Secure, Suite};
+use schwann_session::{Initiator, Progress, Responder, Secure, Suite};
 
 use super::Lab;
 use crate::net::link::Link;
@@ -15,8 +15,8 @@ pub(crate) fn sealed_pair() -> (Link, Link) {
     let (outlet, address) = listener.accept().expect("the connection");
     let (inlet, outlet) = (Link::tcp(inlet, address), Link::tcp(outlet, address));
     let (inlets, outlets) = session();
-    inlet.seal_with(Box::new(inlets), None);
-    outlet.seal_with(Box::new(outlets), None);
+    inlet.layer().begin(Box::new(inlets), None);
+    outlet.layer().begin(Box::new(outlets), None);
     (inlet, outlet)
 }
 

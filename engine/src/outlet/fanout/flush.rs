@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::net::link::wait_any_writable;
-use crate::security::link::Sealing;
 
 impl Sending {
     pub(crate) fn new() -> Self {
@@ -40,7 +39,7 @@ impl Fanout {
                 let bytes = pending.bytes(direct.encoding);
                 direct.progress = direct.link.send_through(bytes, &mut sending.wire);
             }
-            sending.direct.iter().filter_map(|direct| direct.link.sealing()).for_each(Sealing::prepare_seal);
+            sending.direct.iter().for_each(|direct| direct.link.layer().idle());
         }
         let call = self.settle(sending, pending);
         pending.clear();

@@ -22,7 +22,7 @@ use crate::net::link::{Carrier, Link};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
 use crate::security::journal::{self, Side};
-use crate::security::link::{Flow, Opener, Peer, Sealing};
+use crate::security::link::{Flow, Opener, Peer};
 use crate::sys::sockets::{self, Watched};
 
 /// How long a client may take to say what it wants, or to take a short answer.
@@ -157,7 +157,7 @@ impl Conversation {
 
     /// Whether the client has neither become a consumer nor proved who it is.
     pub(super) fn is_stranger(&self) -> bool {
-        self.deadline().is_some() && !self.link.is_sealed()
+        self.deadline().is_some() && !self.link.layer().is_sealed()
     }
 
     /// Whether the client waits for its turn to shake hands.
@@ -174,7 +174,7 @@ impl Conversation {
 
     /// Why the client would not be let in any more.
     pub(super) fn dismissal(&self) -> Option<Refusal> {
-        self.link.sealing().and_then(Sealing::dismissal)
+        self.link.layer().dismissal()
     }
 
     /// Tells the client and the log why the connection of a client that was let in ends.
@@ -196,9 +196,7 @@ impl Conversation {
 
     /// Tells the session the time, and logs what changes of this end's key there were since the last look.
     pub(super) fn look_after_key(&mut self, shared: &Shared) {
-        let Some(sealing) = self.link.sealing() else { return };
-        sealing.tick();
-        let rekeys = sealing.rekeys();
+        let rekeys = self.link.layer().tick();
         if core::mem::replace(&mut self.rekeys, rekeys) != rekeys {
             journal::rekeyed(shared.advertisement.info(), self.link.peer_address(), Side::Outlet, rekeys);
         }
@@ -206,7 +204,7 @@ impl Conversation {
 
     /// Hands the newest revocation list on to the client with what is sent next, if the client's is older.
     pub(super) fn offer_update(&self) {
-        self.link.offer_update();
+        self.link.layer().offer_update();
     }
 
     /// Ends the connection.
@@ -253,11 +251,11 @@ impl Conversation {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
                 Ok(_) | Err(_) => return Heard::End,
             };
-            match self.opener.open(self.link.sealing(), buffer.get(..count).unwrap_or_default(), plain) {
+            match self.opener.open(self.link.layer(), buffer.get(..count).unwrap_or_default(), plain) {
                 Ok(Flow::Goes) => {}
                 Ok(Flow::Ended) => return Heard::End,
                 Err(reason) => {
-                    journal::broken(self.link.peer(), self.link.peer_address(), reason);
+                    journal::broken(self.link.layer().peer(), self.link.peer_address(), reason);
                     return Heard::End;
                 }
             }
@@ -269,7 +267,7 @@ impl Conversation {
         let Role::Asking { received, .. } = &mut self.role else { return Next::Keep };
         let mut received = core::mem::take(received);
         let heard = self.hear(&mut received);
-        if !self.link.is_sealed() && !received.is_empty() {
+        if !self.link.layer().is_sealed() && !received.is_empty() {
             match shared.greet(&received) {
                 Greeting::Plain => {}
                 Greeting::Sealed if heard == Heard::Nothing => {
@@ -401,9 +399,9 @@ impl Conversation {
         );
         established.session.set_rekey_limits(member.rekey_limits());
         let peer = Peer::new(established.peer, Arc::clone(member));
-        self.link.seal_with(Box::new(established.session), Some(peer));
+        self.link.layer().begin(Box::new(established.session), Some(peer));
         let mut plain = Vec::new();
-        match self.opener.open(self.link.sealing(), received, &mut plain) {
+        match self.opener.open(self.link.layer(), received, &mut plain) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ended) | Err(_) => return Next::Part,
         }

@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use schwann::security::{Assembly, Member, Peer};
-use schwann_session::{
-    HANDSHAKE_LIMIT, Initiator, Layer as _, LayerError, Opened, Refusal, Responder, Secure, Suite,
-};
+use schwann_session::{HANDSHAKE_LIMIT, Initiator, LayerError, Opened, Refusal, Responder, Secure, Suite};
 
 use super::crowd::Seat;
 use super::hello;
