@@ -44,10 +44,12 @@
 //!   soon as it is summed: if the tag then fails, what was decrypted is overwritten with zeros before the call returns.
 //!   A caller that shares the buffer with another process must know that.
 //! - **Memory.** Keys are wiped when dropped; the stack that a call has used and the vector registers are
-//!   cleared at its end. How much stack that is differs by compiler and by profile, so no constant says it: every function
-//!   with secrets in its frame notes where the frame ends. One test compares what was noted with what was touched, for every
-//!   kernel, direction and length up to 1,400 bytes, alone and in batches; another searches the stack below the call for
-//!   pieces of the key, of the one-time keys and of the key stream. Both run in the profile of tests and in that of releases. [`Ahead`](crate::Ahead) keeps the key stream of one message, beside a key that could make it
-//!   again, until the next is made or it is dropped; the stack is then cleared too, not while a message is served. Copies
-//!   that a caller makes, swap, and core dumps are the caller's.
+//!   cleared at its end. How deep that stack is differs by compiler and by profile, so every function with secrets in its
+//!   frame notes where the frame ends. The wipe reaches 640 bytes further, for functions that note nothing. One test
+//!   compares what was noted with what was touched and allows half of that margin, for every kernel of this CPU, direction
+//!   and length up to 1,400 bytes, alone and in batches. Another searches the stack below the call for pieces of the key,
+//!   of the one-time keys and of the key stream. Both pass in the profile of tests and in that of releases.
+//!   [`Ahead`](crate::Ahead) keeps the key stream of one message, beside a key that could make it again, until the next
+//!   is made or it is dropped. The stack is then cleared too, not while a message is served. Copies that a caller makes,
+//!   swap, and core dumps are the caller's.
 //! - **Speculation and power.** Nothing is done about them beyond the above.
