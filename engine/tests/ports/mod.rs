@@ -1,10 +1,12 @@
 //! Ports for one test. Tests of several programs run side by side, so each takes a block and keeps it.
 
-use std::{net::UdpSocket, process, sync::Mutex};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::{io, process, sync::Mutex};
 
 /// Returns the first of [`BLOCK`] ports that no other test uses, in this process or another.
 ///
-/// The last port of the block stays bound until the process ends, and that keeps other tests away.
+/// The last port of the block stays bound until the process ends, and that keeps other tests away. A program that a test
+/// started may outlive it for a moment, so the other ports are tried, too.
 pub(crate) fn ports() -> u16 {
     static HELD: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     let mut held = HELD.lock().expect("no test panics in here");
@@ -12,10 +14,19 @@ pub(crate) fn ports() -> u16 {
     let first = process::id() * 7 % BLOCKS;
     let (base, guard) = (0..BLOCKS)
         .map(|number| FIRST + BLOCK * ((first + number) % BLOCKS) as u16)
-        .find_map(|base| Some((base, UdpSocket::bind(("127.0.0.1", base + BLOCK - 1)).ok()?)))
+        .find_map(|base| Some((base, hold(base).ok()?)))
         .expect("a free block of ports");
     held.push(guard);
     base
+}
+
+fn hold(base: u16) -> io::Result<UdpSocket> {
+    let guard = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, base + BLOCK - 1))?;
+    for port in base..base + BLOCK - 1 {
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))?;
+        TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
+    }
+    Ok(guard)
 }
 
 /// Ports in a block.
