@@ -170,7 +170,7 @@ fn offer<'a>(
         // SAFETY: the frame that the request was begun with.
         let _ = unsafe { raw.transmit_complete(done, &sending[place]) };
     }
-    let start = sent.iter().flatten().map(|sent| sent.ports.end).max().unwrap_or(0);
+    let start = sent.iter().flatten().map(|sent| sent.place.end).max().unwrap_or(0);
     let room = sending.get_mut(start..).filter(|room| room.len() >= FRAME)?;
     let sent = sent.iter_mut().find(|sent| sent.is_none())?;
     Some(Sending { raw, room, start, sent })
