@@ -118,7 +118,9 @@ fn stack_pointer() -> usize {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", miri)))]
 #[inline(never)]
 fn stack_pointer() -> usize {
-    core::ptr::from_ref(black_box(&0_u8)).addr()
+    // A variable: a constant would lie outside the stack.
+    let here = Cell::new(0_u8);
+    core::ptr::from_ref(black_box(&here)).addr()
 }
 
 /// No frame: miri gives each variable a place of its own, and has no stack that could be wiped.
