@@ -1,6 +1,7 @@
 //! Ports for one test. Tests of several programs run side by side, so each takes a block and keeps it.
 
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use core::net::Ipv4Addr;
+use std::net::{TcpListener, UdpSocket};
 use std::{io, process, sync::Mutex};
 
 /// Returns the first of [`BLOCK`] ports that no other test uses, in this process or another.
