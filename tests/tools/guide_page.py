@@ -198,6 +198,8 @@ def in_terminal(command: list[str], folder: pathlib.Path, environment: dict[str,
 
 
 if __name__ == "__main__":
+    # A shell starts what it puts in the background with Ctrl-C ignored, and programs inherit that unless it is handled here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         print(f"{sys.argv[1]}: {Page(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])).follow()} blocks")
     except Failed as failed:
