@@ -240,7 +240,6 @@ impl Sink for Told {
     }
 }
 
-#[cfg(unix)]
 fn send_wait_reply(socket: &Socket, order: ByteOrder, end: Result<crate::wire::Totals, Refused>) {
     match end {
         Ok(totals) => {
@@ -258,22 +257,13 @@ fn send_wait_reply(socket: &Socket, order: ByteOrder, end: Result<crate::wire::T
     }
 }
 
-#[cfg(not(unix))]
-fn send_wait_reply(_: &Socket, _: ByteOrder, _: Result<crate::wire::Totals, Refused>) {}
-
 struct SocketStream {
     socket: Arc<Socket>,
 }
 
 impl SocketStream {
-    #[cfg(unix)]
     fn can_be_answered_by_others(&self) -> bool {
         self.socket.is_writable()
-    }
-
-    #[cfg(not(unix))]
-    fn can_be_answered_by_others(&self) -> bool {
-        false
     }
 }
 

@@ -121,10 +121,19 @@ impl Socket {
         }
     }
 
-    /// Whether a few bytes can be sent without blocking.
-    #[cfg(unix)]
+    /// The same where no safe call sends without blocking: [`Socket::is_writable`] is false there, so this comes too late.
+    #[cfg(not(unix))]
+    pub(crate) fn send_or_shut(&self, _: &[u8]) {
+        self.shut();
+    }
+
+    /// Whether a few bytes can be sent without blocking, as far as the system tells.
     pub(crate) fn is_writable(&self) -> bool {
-        self.poll(rustix::event::PollFlags::OUT, Some(Duration::ZERO)).unwrap_or(false)
+        #[cfg(unix)]
+        let writable = self.poll(rustix::event::PollFlags::OUT, Some(Duration::ZERO)).unwrap_or(false);
+        #[cfg(not(unix))]
+        let writable = false;
+        writable
     }
 
     /// Waits for something to read; no timeout means for ever.
@@ -213,7 +222,7 @@ impl Socket {
     #[cfg(not(unix))]
     fn write_some(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let Self::Tcp(stream) = self;
-        (&mut &*stream).write_vectored(parts)
+        io::Write::write_vectored(&mut &*stream, parts)
     }
 
     #[cfg(unix)]

@@ -170,10 +170,20 @@ impl AcquisitionFolder {
 }
 
 fn make_folder(folder: &Path) -> Result<(), RecordingError> {
+    at_file(folder, private_folder().create(folder))
+}
+
+#[cfg(unix)]
+fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    at_file(folder, builder.create(folder))
+    builder
+}
+
+/// Elsewhere a folder is as private as the one that it is in.
+#[cfg(not(unix))]
+fn private_folder() -> DirBuilder {
+    DirBuilder::new()
 }
 
 fn append_to(path: &Path) -> Result<File, RecordingError> {

@@ -12,7 +12,7 @@ use std::io;
 use std::net::{TcpListener, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
@@ -294,23 +294,27 @@ impl Listener {
 fn bind(address: &Address, is_private: bool) -> io::Result<(Vec<Listener>, Address)> {
     match address {
         Address::Tcp { host, port } => bind_tcp(host, *port),
-        #[cfg(unix)]
-        Address::Unix(path) => {
-            if UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-            {
-                // Left behind by a server that was killed.
-                std::fs::remove_file(path)?;
-            }
-            let listener = UnixListener::bind(path)?;
-            if is_private {
-                use std::os::unix::fs::PermissionsExt as _;
-                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-            }
-            Ok((vec![Listener::Unix(listener)], address.clone()))
-        }
-        #[cfg(not(unix))]
-        Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        Address::Unix(path) => Ok((vec![bind_unix(path, is_private)?], address.clone())),
     }
+}
+
+#[cfg(unix)]
+fn bind_unix(path: &Path, is_private: bool) -> io::Result<Listener> {
+    if UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        // Left behind by a server that was killed.
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    if is_private {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(Listener::Unix(listener))
+}
+
+#[cfg(not(unix))]
+fn bind_unix(_: &Path, _: bool) -> io::Result<Listener> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
