@@ -67,17 +67,24 @@ pub(crate) fn last_error() -> *const c_char {
 /// Lets handles know, from the first one on, when they come into another process by a fork.
 pub(crate) fn watch_forks() {
     static ONCE: Once = Once::new();
-    extern "C" fn in_child() {
-        schwann::note_fork();
-    }
     ONCE.call_once(|| {
         word_for_this_process().into_iter().for_each(schwann::number_processes);
         #[cfg(target_os = "linux")]
         schwann::before_first_wait(crate::prompt::ask_for_short_slices);
-        // SAFETY: the handler lives as long as the library, and does nothing that a fork's child must not do. If
-        // the system has no memory for it, inherited handles are recognised when they are destroyed at the latest.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        #[cfg(unix)]
+        note_forks();
     });
+}
+
+/// Windows has no fork.
+#[cfg(unix)]
+fn note_forks() {
+    extern "C" fn in_child() {
+        schwann::note_fork();
+    }
+    // SAFETY: the handler lives as long as the library, and does nothing that a fork's child must not do. If
+    // the system has no memory for it, inherited handles are recognised when they are destroyed at the latest.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
 /// A word that the system makes zero in every process that gets a copy of this one's memory, with or without the C
