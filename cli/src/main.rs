@@ -20,6 +20,7 @@ mod help;
 mod lab;
 mod signal;
 mod stop;
+mod sys;
 mod table;
 mod terminal;
 

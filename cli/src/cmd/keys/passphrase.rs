@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::failed;
 use super::text::Secret;
 use crate::exit::Problem;
+use crate::sys::HiddenInput;
 
 /// The passphrase of something that has one.
 pub(super) fn known(what: &str) -> Result<Secret, Problem> {
@@ -50,12 +51,7 @@ fn twice(what: &str, ask: &mut dyn FnMut(&str) -> Result<Secret, Problem>) -> Re
 
 /// Asks for a passphrase; what is typed is not shown where the terminal can be told so.
 pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
-    let hidden = rustix::termios::tcgetattr(io::stdin()).ok();
-    if let Some(mut quiet) = hidden.clone() {
-        quiet.local_modes.remove(rustix::termios::LocalModes::ECHO);
-        // A terminal that cannot be told shows what is typed.
-        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &quiet);
-    }
+    let hidden = HiddenInput::begin();
     // Only now, for people type as soon as they are asked.
     eprint!("{what}: ");
     io::stderr().flush()?;
@@ -63,8 +59,8 @@ pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
     keep_from_swap(line.as_bytes());
     line.clear();
     let read = io::stdin().lock().read_line(&mut line);
-    if let Some(before) = hidden {
-        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &before);
+    if let Some(hidden) = hidden {
+        drop(hidden);
         eprintln!();
     }
     read?;

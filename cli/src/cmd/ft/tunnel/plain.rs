@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::Arc;
 
 use schwann_fieldtrip::Address;
@@ -137,23 +138,31 @@ impl Listener {
     fn bind(address: &Address, is_private: bool) -> io::Result<(Vec<Self>, Address)> {
         match address {
             Address::Tcp { host, port } => bind_tcp(host, *port),
-            #[cfg(unix)]
             Address::Unix(path) => {
-                let is_left_over = UnixStream::connect(path)
-                    .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-                if is_left_over {
-                    std::fs::remove_file(path)?;
-                }
-                let listener = UnixListener::bind(path)?;
-                if is_private {
-                    use std::os::unix::fs::PermissionsExt as _;
-                    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-                }
-                Ok((vec![Self::Unix(listener)], address.clone()))
+                Self::bind_unix(path, is_private).map(|listener| (vec![listener], address.clone()))
             }
-            #[cfg(not(unix))]
-            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    #[cfg(unix)]
+    fn bind_unix(path: &Path, is_private: bool) -> io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let is_left_over =
+            UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        if is_left_over {
+            std::fs::remove_file(path)?;
+        }
+        let listener = UnixListener::bind(path)?;
+        if is_private {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        }
+        Ok(Self::Unix(listener))
+    }
+
+    #[cfg(not(unix))]
+    fn bind_unix(_path: &Path, _is_private: bool) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn accept(&self) -> io::Result<Plain> {
