@@ -11,6 +11,7 @@ The first lines of a check say what it needs:
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -36,7 +37,9 @@ class Check:
     def __init__(self, path: pathlib.Path, seconds: dict[str, float]):
         self.name, self.path, self.log = path.stem, path, STATE / f"{path.stem}.log"
         head = path.read_text().split("\nset ", 1)[0]
-        self.needs = {key: value.split() for key, value in re.findall(r"^# (cores|network|debian|target|nightly): (.+)$", head, re.M)}
+        self.needs = collections.defaultdict(list)
+        for key, value in re.findall(r"^# (cores|network|debian|target|nightly): (.+)$", head, re.M):
+            self.needs[key] += value.split()
         self.cores = int(self.needs.get("cores", ["1"])[0])
         # A check that never ran may be the longest.
         self.expected = seconds.get(self.name, 1e9)

@@ -1,0 +1,31 @@
+# Every system that people use: the crates that belong there compile, and warn of nothing.
+# cores: 2
+# target: x86_64-pc-windows-gnu x86_64-pc-windows-msvc i686-pc-windows-gnu aarch64-pc-windows-gnullvm
+# target: x86_64-apple-darwin aarch64-apple-darwin aarch64-apple-ios aarch64-linux-android
+# target: aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl wasm32-unknown-unknown
+set -uo pipefail
+program=(-p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi)
+library=(-p schwann-capi)
+static=(-p schwann-cli)
+script=(-p schwann-proto -p schwann-xdf -p schwann-session)
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/targets"
+
+# The crates of the first argument, a list's name, compile for the others.
+compile() {
+  local -n crates=$1
+  local target targets=()
+  for target in "${@:2}"; do
+    targets+=(--target "$target")
+    rustup target list --installed 2> /dev/null | grep -qx "$target" ||
+      { echo "the Rust target $target is not installed and cannot be had here"; exit 77; }
+  done
+  # All in one call, so that no processor waits for the last crate of a target.
+  cargo check --locked --quiet "${crates[@]}" "${targets[@]}" || exit 1
+  echo "${*:2}: ${crates[*]}"
+}
+
+compile program {x86_64,i686}-pc-windows-gnu x86_64-pc-windows-msvc aarch64-pc-windows-gnullvm \
+  {x86_64,aarch64}-apple-darwin aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf
+compile library aarch64-apple-ios aarch64-linux-android
+compile static x86_64-unknown-linux-musl
+compile script wasm32-unknown-unknown
