@@ -226,6 +226,22 @@ impl Inlet {
         }
     }
 
+    /// Has pulls pass over samples that are older than this, so that a program that cannot keep up sees the present;
+    /// infinity, as at the beginning, delivers every sample. What was passed over counts as
+    /// [dropped](Self::dropped_samples).
+    ///
+    /// A sample's age is that of its stamp, so the first pull waits for the clock offset. Stamps that are not of the
+    /// sender's [`local_clock`] have no age: leave this alone then.
+    ///
+    /// - Units: seconds; 0 or less, or not a number, counts as infinity.
+    pub fn set_max_lag(&self, seconds: f64) {
+        self.stream.stamps.set_max_lag(if seconds > 0.0 { seconds } else { f64::INFINITY });
+        if self.stream.stamps.wants_offset() {
+            // As for post-processing.
+            let _ = self.stream.clock_offset(Wait::No);
+        }
+    }
+
     /// Sets the time after which a stamp weighs half as much in the de-jittering filter; acts when the
     /// filter next begins anew.
     ///

@@ -69,6 +69,7 @@ pub use crate::{
 pub use schwann_proto::{
     stream::{ChannelFormat, FOREVER},
     stream_info::StreamInfo,
+    wire::sample::Value,
 };
 
 /// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`, in the

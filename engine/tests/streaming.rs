@@ -76,6 +76,27 @@ fn samples_arrive_in_order_however_fast_they_are_pushed() {
 }
 
 #[test]
+fn what_is_older_than_the_greatest_lag_is_passed_over() {
+    let (outlet, inlet) = pair(&info(ChannelFormat::Int32, 1, 100.0), &OutletOptions::default());
+    inlet.set_max_lag(5.0);
+    inlet.clock_offset(LONG).expect("an offset");
+    let now = schwann::local_clock();
+    // One computer: its clock is the sender's. The last two are as new as a stamp can be.
+    let stamps = [now - 20.0, now - 10.0, now - 6.0, now + 60.0, now + 61.0];
+    outlet.push_chunk_stamped(&[1, 2, 3, 4, 5], &stamps, Flush::Now).expect("a push");
+    let (mut values, mut pulled) = ([0; 2], [0.0; 2]);
+    assert_eq!(inlet.pull_chunk(&mut values, &mut pulled, LONG), Ok(2));
+    assert_eq!((values, inlet.dropped_samples()), ([4, 5], 3));
+
+    // Without a limit, all of them come.
+    inlet.set_max_lag(f64::INFINITY);
+    outlet.push_sample(&[6], now - 20.0, Flush::Now).expect("a push");
+    assert_eq!(inlet.wait_for_sample(LONG), Ok(true));
+    assert_eq!(inlet.pull_sample(&mut values[..1], 0.0), Ok(Some(now - 20.0)));
+    assert_eq!((values[0], inlet.wait_for_sample(0.0)), (6, Ok(false)));
+}
+
+#[test]
 fn chunks_keep_their_values_and_get_their_stamps() {
     let (outlet, inlet) = pair(&info(ChannelFormat::Double64, 3, 100.0), &OutletOptions::default());
     let values: Vec<f64> = (0..30_000).map(f64::from).collect();

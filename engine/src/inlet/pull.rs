@@ -167,6 +167,13 @@ impl Inlet {
         Ok(())
     }
 
+    /// Waits until a sample can be pulled, and says whether one can; takes none.
+    ///
+    /// - Errors: as [`Self::pull_sample`].
+    pub fn wait_for_sample(&self, timeout: f64) -> Result<bool, Error> {
+        self.wait_for_samples(Wait::seconds(timeout)).map(|state| state.is_some())
+    }
+
     /// Waits until a sample can be taken and its stamp processed; nothing after `wait`.
     fn wait_for_samples(&self, wait: Wait) -> Result<Option<MutexGuard<'_, State>>, Error> {
         self.maker.check()?;
@@ -174,17 +181,29 @@ impl Inlet {
             about_to_wait();
         }
         loop {
-            let state = match self.stream.shared.wait_for_samples(wait) {
+            let mut state = match self.stream.shared.wait_for_samples(wait) {
                 Err(Error::Timeout) => return Ok(None),
                 other => other?,
             };
             if !self.stream.stamps.wants_offset() || self.stream.known_clock_offset().is_some() {
-                return Ok(Some(state));
+                self.pass_over_late(&mut state);
+                if state.unread().is_some() {
+                    return Ok(Some(state));
+                }
+                continue;
             }
             drop(state);
             if !self.stream.stamps.has_offset(&self.stream, wait)? {
                 return Ok(None);
             }
+        }
+    }
+
+    /// Drops what is older than is wanted.
+    fn pass_over_late(&self, state: &mut State) {
+        let Some(offset) = self.stream.known_clock_offset() else { return };
+        if let Some(oldest) = self.stream.stamps.oldest_wanted(offset) {
+            self.stream.stamps.skip(state.drop_before(oldest));
         }
     }
 

@@ -223,6 +223,23 @@ impl SampleQueue {
         }
     }
 
+    /// Drops the samples up to the first whose stamp is not before `oldest`, and returns how many that were.
+    pub(crate) fn drop_before(&mut self, oldest: f64) -> usize {
+        let mut count = 0;
+        while self.samples > 0 && self.next_stamp().is_some_and(|stamp| stamp < oldest) {
+            self.drop_oldest(1);
+            count += 1;
+        }
+        count
+    }
+
+    /// The stamp of the oldest sample.
+    fn next_stamp(&self) -> Option<f64> {
+        let (stamp, ..) = self.codec.split(self.blocks.front()?.unread())?;
+        let mut stamps = self.stamps;
+        Some(stamps.resolve(stamp))
+    }
+
     /// Drops everything, and returns how many samples that were.
     pub(crate) fn flush(&mut self) -> usize {
         let samples = self.samples;

@@ -93,6 +93,18 @@ impl State {
         self.older.iter_mut().chain(&mut self.queue).map(SampleQueue::flush).sum()
     }
 
+    /// Drops the oldest samples whose stamps are before `oldest`, and returns how many that were.
+    pub(crate) fn drop_before(&mut self, oldest: f64) -> usize {
+        let mut dropped = 0;
+        while let Some(queue) = self.unread() {
+            dropped += queue.drop_before(oldest);
+            if queue.len() > 0 {
+                break;
+            }
+        }
+        dropped
+    }
+
     /// Samples that can be pulled.
     pub(crate) fn sample_count(&self) -> usize {
         self.queues().map(SampleQueue::len).sum()

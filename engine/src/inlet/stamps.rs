@@ -1,6 +1,6 @@
 //! Post-processing of the stamps of one inlet.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -17,6 +17,8 @@ const OFFSET_PATIENCE: Duration = Duration::from_secs(5);
 /// The post-processor, and its flags where they can be read without a lock.
 pub(crate) struct Stamps {
     flags: AtomicU32,
+    /// The bits of the greatest lag that is wanted, in seconds; infinite if every sample is.
+    max_lag: AtomicU64,
     processor: Mutex<PostProcessor>,
     /// Since when pulls find samples and no clock offset to go with them.
     without_offset: Mutex<Option<Instant>>,
@@ -26,6 +28,7 @@ impl Stamps {
     pub(crate) fn new(nominal_rate: f64, halftime: f32) -> Self {
         Self {
             flags: AtomicU32::new(0),
+            max_lag: AtomicU64::new(f64::INFINITY.to_bits()),
             processor: Mutex::new(PostProcessor::new(nominal_rate, halftime)),
             without_offset: Mutex::new(None),
         }
@@ -38,6 +41,21 @@ impl Stamps {
     pub(crate) fn set_flags(&self, flags: u32) {
         self.lock().set_flags(flags);
         self.flags.store(flags, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_max_lag(&self, seconds: f64) {
+        self.max_lag.store(seconds.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The stamp, on the sender's clock, before which samples are too old; nothing if they all are wanted.
+    ///
+    /// - Units: `offset` leads to our clock, in seconds.
+    pub(crate) fn oldest_wanted(&self, offset: f64) -> Option<f64> {
+        self.max_lag().map(|max_lag| local_clock() - max_lag - offset)
+    }
+
+    fn max_lag(&self) -> Option<f64> {
+        Some(f64::from_bits(self.max_lag.load(Ordering::Relaxed))).filter(|seconds| seconds.is_finite())
     }
 
     pub(crate) fn set_halftime(&self, seconds: f32) {
@@ -53,9 +71,9 @@ impl Stamps {
         self.lock().skip(samples as u64);
     }
 
-    /// Whether stamps cannot be processed before the clock offset is known.
+    /// Whether stamps cannot be processed, or judged, before the clock offset is known.
     pub(crate) fn wants_offset(&self) -> bool {
-        self.flags.load(Ordering::Relaxed) & CLOCKSYNC != 0
+        self.flags.load(Ordering::Relaxed) & CLOCKSYNC != 0 || self.max_lag().is_some()
     }
 
     /// Waits for the clock offset up to `wait`, before a sample is taken, so that none is lost without
