@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-SOURCES = ("aead", "bench", "capi", "cli", "dash", "engine", "fieldtrip", "firmware", "fuzz", "mse", "proto", "recorder", "session", "xdf")
+SOURCES = ("aead", "bench", "capi", "cli", "dash", "engine", "fieldtrip", "firmware", "fuzz", "mse", "proto", "python", "recorder", "session", "xdf")
 PAIRS = {"(": ")", "[": "]", "{": "}"}
 # Comments, texts and characters; a lifetime is no character.
 SKIPPED = re.compile(

@@ -1,0 +1,241 @@
+"""Sending."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import warnings
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _schwann
+from ._errors import ArgumentError
+from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
+
+
+class Outlet:
+    """A stream that others can receive, from the moment it is made until it is closed.
+
+    Any thread may push. A push does not wait for receivers: what one of them does not take in time is kept for it, up to
+    `buffer` seconds of samples, oldest dropped first.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        type: str = "",
+        channels: int | Sequence[str | Channel] = 1,
+        *,
+        rate: float = 0.0,
+        format: Format | None = None,
+        unit: str | Sequence[str] = "",
+        source_id: str | None = None,
+        metadata: Metadata | None = None,
+        chunk: int = 0,
+        buffer: int = 360,
+    ) -> None:
+        """Makes the stream known.
+
+        - `channels` is their number, or their labels.
+        - `rate` in Hz; 0 for samples that come at any time.
+        - `format` of the values; without one `float32`, and `string` for the types `Markers` and `Events`.
+        - `unit` of the values, such as `µV`: one for all channels, or one for each.
+        - `source_id` tells the source from others and must stay when the program restarts: receivers find the stream
+          again by it. Without one it is made of the other arguments and this computer's name; an empty one says that
+          there is none.
+        - `metadata` goes into the description: texts, numbers, and dicts or lists of them.
+        - `chunk`: samples that are sent at a time; 0 sends each push at once.
+
+        Raises ArgumentError for arguments that no stream can have.
+        """
+        table = _channel_table(channels, unit, type)
+        count = channels if isinstance(channels, int) else len(table)
+        if not math.isfinite(rate) or rate < 0:
+            raise ArgumentError(f"The rate {rate} is none: give samples per second, or 0 if they come at any time.")
+        if count < 1:
+            raise ArgumentError("A stream needs at least one channel.")
+        self._format: Format = format or ("string" if type in ("Markers", "Events") else "float32")
+        if source_id is None:
+            made_of = "\0".join((name, type, str(count), repr(float(rate)), self._format, platform.node()))
+            source_id = hashlib.blake2s(made_of.encode(), digest_size=8).hexdigest()
+        native = _schwann.Info(name, type, count, rate, self._format, source_id)
+        self._native = _schwann.Outlet(described(native, table, metadata or {}), chunk, buffer)
+        self._channel_count = count
+        self._dtype = DTYPES[self._format]
+
+    def push(self, data: Any, times: float | ArrayLike | None = None) -> None:
+        """Sends one sample or many.
+
+        A row is a sample: an array of samples × channels sends many, a plain list of one value per channel sends one. With
+        one channel a single value is a sample, and an array of one dimension is many. Arrays of numbers that are contiguous
+        are sent without a copy, whatever their type; receivers get the stream's format. Streams of strings take strings,
+        and of any other value its JSON.
+
+        `times` are in seconds on `local_clock()`: one per sample, or that of the last. Without them it is now; the other
+        samples of a chunk precede it at the stream's rate.
+
+        Raises ArgumentError for a shape or a type that does not fit, and sends nothing then.
+        """
+        if self._format == "string":
+            self._push_strings(data, times)
+        else:
+            self._push_numbers(data, times)
+
+    def _push_numbers(self, data: Any, times: float | ArrayLike | None) -> None:
+        values = _as_numbers(data, self._dtype)
+        if values.ndim < 2 and values.size == self._channel_count:
+            self._native.push_sample(values, _one_time(times))
+            return
+        rows = values.reshape(-1, 1) if values.ndim == 1 and self._channel_count == 1 else values
+        self._check_shape(rows.shape)
+        if times is None or np.ndim(times) == 0:
+            self._native.push_chunk(rows, _one_time(times))
+        else:
+            self._native.push_stamped(rows, _many_times(times, len(rows)))
+
+    def _push_strings(self, data: Any, times: float | ArrayLike | None) -> None:
+        entries = list(data) if isinstance(data, _ROWS) else [data]
+        if not any(isinstance(entry, _ROWS) for entry in entries) and len(entries) == self._channel_count:
+            self._native.push_strings([_as_text(value) for value in entries], _one_time(times))
+            return
+        rows = [[entry] if self._channel_count == 1 and not isinstance(entry, _ROWS) else entry for entry in entries]
+        for row in rows:
+            self._check_shape((len(rows), len(row)) if isinstance(row, _ROWS) else (len(rows),))
+        texts = [_as_text(value) for row in rows for value in row]
+        if times is None or np.ndim(times) == 0:
+            self._native.push_string_chunk(texts, _one_time(times))
+        else:
+            self._native.push_stamped_strings(texts, _many_times(times, len(rows)))
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        count = self._channel_count
+        if len(shape) == 2 and shape[1] == count:
+            return
+        hint = "; rows are samples: transpose it with .T" if len(shape) == 2 and shape[0] == count else ""
+        raise ArgumentError(f"The data have the shape {shape}, and the stream takes (samples, {count}) or ({count},){hint}.")
+
+    def wait_for_consumers(self, count: int = 1, timeout: float | None = None) -> bool:
+        """Waits until `count` receivers are connected, and says whether they are."""
+        return self._native.wait_for_consumers(count, timeout)
+
+    def flush(self, timeout: float | None = 5.0) -> None:
+        """Waits until the system has taken every sample for every receiver. Raises TimedOutError; nothing is lost then."""
+        self._native.flush(timeout)
+
+    @property
+    def info(self) -> StreamInfo:
+        """The description as it is on the network."""
+        return StreamInfo(self._native.info(), is_whole=True)
+
+    @property
+    def consumers(self) -> int:
+        """How many receivers are connected."""
+        return self._native.consumer_count
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait for receivers that lag."""
+        return self._native.buffered_bytes
+
+    @property
+    def lost(self) -> int:
+        """Samples that some receiver was too slow for."""
+        return self._native.dropped_samples
+
+    @property
+    def closed(self) -> bool:
+        """Whether the outlet was closed."""
+        return self._native.is_closed
+
+    def close(self) -> None:
+        """Sends what is pending, and ends the stream. More than once does nothing."""
+        self._native.close()
+
+    def __enter__(self) -> Outlet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        native = getattr(self, "_native", None)
+        if native is not None and not native.is_closed:
+            warnings.warn("An outlet was not closed: use `with`, or call close().", ResourceWarning, source=self)
+            native.close()
+
+    def __repr__(self) -> str:
+        return "<Outlet closed>" if self.closed else f"<Outlet {self.info.name}, {self.consumers} consumers>"
+
+
+def _channel_table(channels: int | Sequence[str | Channel], unit: str | Sequence[str], kind: str) -> list[Channel]:
+    """The channels as the description lists them; none if there is nothing to say of them."""
+    if isinstance(channels, str):
+        raise ArgumentError(f"Channels are a number or a list of labels: [{channels!r}].")
+    if isinstance(channels, int) and not unit:
+        return []
+    table = [Channel("")] * channels if isinstance(channels, int) else [_channel(one) for one in channels]
+    units = [unit] * len(table) if isinstance(unit, str) else list(unit)
+    if len(units) != len(table):
+        raise ArgumentError(f"There are {len(table)} channels and {len(units)} units: give one unit, or one for each.")
+    return [Channel(one.label, one.unit or own, one.type or kind) for one, own in zip(table, units)]
+
+
+def _channel(one: str | Channel) -> Channel:
+    return one if isinstance(one, Channel) else Channel(str(one))
+
+
+def _as_numbers(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The data as a contiguous array of a type that streams have; the same memory if it is one."""
+    try:
+        values = data if isinstance(data, np.ndarray) else np.asarray(data, dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ArgumentError(f"The data are no numbers of the stream's format {dtype}: {error}.") from None
+    if values.dtype not in _NUMBERS:
+        wider = _WIDER.get(values.dtype.newbyteorder("=").str[1:])
+        if wider is None and values.dtype.newbyteorder("=") not in _NUMBERS:
+            raise ArgumentError(f"Streams of numbers do not take {values.dtype}: convert the array with .astype().")
+        values = values.astype(wider or values.dtype.newbyteorder("="))
+    return np.require(values, requirements=("C", "A"))
+
+
+_NUMBERS = frozenset(dtype for name, dtype in DTYPES.items() if name != "string")
+_WIDER = {"b1": np.int8, "u1": np.int16, "u2": np.int32, "u4": np.int64, "f2": np.float32}
+
+
+_ROWS = (list, tuple, np.ndarray)
+"""What holds the values of one sample; a marker that is a list goes into a list of its own: `push([[1, 2]])` is two values."""
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"The marker is neither a string nor a value that JSON has: {error}.") from None
+
+
+def _one_time(times: float | ArrayLike | None) -> float:
+    if times is None:
+        return 0.0
+    time = np.asarray(times, np.float64)
+    if time.size != 1 or not np.isfinite(time).all():
+        raise ArgumentError(f"One sample takes one finite time in seconds, not {times!r}.")
+    return float(time.reshape(-1)[0])
+
+
+def _many_times(times: ArrayLike, count: int) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(times, np.float64)
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise ArgumentError(f"{count} samples take {count} finite times in seconds, or one, that of the last.")
+    return array

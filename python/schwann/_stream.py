@@ -1,0 +1,205 @@
+"""Receiving."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _schwann
+from ._errors import ArgumentError, ClosedError
+from ._info import StreamInfo
+
+
+class ClockOffset(NamedTuple):
+    """How far the sender's clock is from ours."""
+
+    seconds: float
+    """What to add to a time of the sender's clock to have it on ours."""
+    bound: float
+    """How wrong that can be, in seconds, either way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Samples in the order they were sent."""
+
+    data: NDArray[Any]
+    """Samples × channels, one row per sample, in the stream's format; objects, each a str, for strings."""
+    times: NDArray[np.float64]
+    """One per row, in seconds on this computer's clock, or on the sender's if the stream was opened so."""
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+class Stream:
+    """The receiving end of a stream; `StreamInfo.open` makes one.
+
+    It keeps what arrives until it is pulled. Any thread may pull; samples go to the first that asks.
+    """
+
+    def __init__(
+        self,
+        info: StreamInfo,
+        *,
+        policy: Literal["complete", "latest"] = "complete",
+        max_lag: float | None = None,
+        clock: Literal["local", "sender"] = "local",
+        dejitter: bool = False,
+        monotone: bool = False,
+        buffer: int = 360,
+        recover: bool = True,
+        timeout: float | None = 5.0,
+    ) -> None:
+        """Connects, and returns once samples arrive from then on.
+
+        - `policy`: `complete` delivers every sample, however late; `latest` passes over samples that are older than
+          `max_lag` seconds, 0.1 if none is given, so that a slow program sees the present. They count as lost.
+        - `clock`: whose clock times are on. On ours, the first pull waits until the sender's is known, about 0.7 s.
+        - `dejitter` smooths the times of a stream with a rate; `monotone` lets them never go back.
+        - `buffer`: seconds of samples that are kept between pulls; then the oldest are dropped and count as lost.
+        - `recover`: whether a stream whose program went away is waited for; needs a source id.
+
+        Raises TimedOutError, LostError, ArgumentError, or UnsealedError with what to do.
+        """
+        if policy not in ("complete", "latest"):
+            raise ArgumentError(f"There is no policy {policy!r}: use 'complete' or 'latest'.")
+        if clock not in ("local", "sender"):
+            raise ArgumentError(f"There is no clock {clock!r}: use 'local' or 'sender'.")
+        if max_lag is not None and (policy != "latest" or not max_lag > 0 or not math.isfinite(max_lag)):
+            raise ArgumentError("max_lag is a number of seconds above 0, and only for the policy 'latest'.")
+        self._info = info
+        self._is_text = info.format == "string"
+        self._native = _schwann.Inlet(info._native, buffer, recover)
+        try:
+            self._native.set_post_processing((clock == "local") * 1 + dejitter * 2 + monotone * 4)
+            if policy == "latest":
+                self._native.set_max_lag(0.1 if max_lag is None else max_lag)
+            self._native.open(timeout)
+        except BaseException:
+            self._native.close()
+            raise
+
+    def pull(self, count: int | None = None, timeout: float | None = None) -> Chunk:
+        """Takes `count` samples, waiting for them; without a count, what has arrived, waiting for the first.
+
+        After `timeout` seconds it returns those that came, perhaps none.
+
+        Raises LostError once nothing can come any more, ClosedError if the stream was closed.
+        """
+        if count is not None and count < 0:
+            raise ArgumentError("The number of samples is negative.")
+        if self._is_text:
+            texts, times = self._native.pull_strings(count, timeout)
+            data = np.empty((len(times), self._info.channel_count), object)
+            data.reshape(-1)[:] = texts
+            return Chunk(data, times)
+        return Chunk(*self._native.pull(count, timeout))
+
+    def chunks(self, seconds: float | None = None, count: int | None = None) -> Iterator[Chunk]:
+        """The samples as they come, in chunks, until the stream is closed.
+
+        With `seconds`, which needs a stream with a rate, or `count` all chunks have the same length; without, each has what
+        has arrived. Raises LostError once nothing can come any more.
+        """
+        length = self._length(seconds, count)
+        while not self.closed:
+            try:
+                chunk = self.pull(length)
+            except ClosedError:
+                return
+            if len(chunk):
+                yield chunk
+
+    def _length(self, seconds: float | None, count: int | None) -> int | None:
+        if seconds is None:
+            return None if count is None else max(1, count)
+        if count is not None:
+            raise ArgumentError("A chunk's length is given in seconds or as a count, not as both.")
+        if not self._info.rate or not seconds > 0:
+            raise ArgumentError("Chunks of a length in seconds need a stream with a rate and a length above 0: use count.")
+        return max(1, round(seconds * self._info.rate))
+
+    def flush(self) -> int:
+        """Drops what has arrived, and returns how many samples that were."""
+        return self._native.flush()
+
+    def events(self) -> list[str]:
+        """What happened to the connection since this was last asked, oldest first.
+
+        `connected`, `recovering`, `lost`, `clock reset`, `refused`, `other device`.
+        """
+        return self._native.events()
+
+    def clock_offset(self, timeout: float | None = 5.0) -> ClockOffset:
+        """How far the sender's clock is from ours. The first call measures for about 0.7 s. Raises TimedOutError, LostError."""
+        offset, round_trip = self._native.clock_offset(timeout)
+        return ClockOffset(offset, round_trip / 2)
+
+    @property
+    def info(self) -> StreamInfo:
+        """The stream's description."""
+        return self._info
+
+    @property
+    def lag(self) -> float | None:
+        """How old the newest pulled sample is, in seconds; None until one was pulled and the sender's clock is known."""
+        return self._native.lag
+
+    @property
+    def lost(self) -> int:
+        """Samples that arrived and were dropped: the buffer was full, or they were too late for the policy `latest`."""
+        return self._native.dropped_samples
+
+    @property
+    def waiting(self) -> int:
+        """Samples that a pull would find."""
+        return self._native.samples_available
+
+    @property
+    def sealed(self) -> bool | None:
+        """Whether only members of the lab can read what travels; None while there is no connection."""
+        return self._native.is_sealed
+
+    @property
+    def peer(self) -> str | None:
+        """The name of the sending device, as the lab's authority says; None if the connection is not sealed."""
+        return self._native.peer
+
+    @property
+    def refusal(self) -> str | None:
+        """Why there is no sealed connection, and the command that mends it; None if nothing is wrong."""
+        return self._native.refusal
+
+    @property
+    def closed(self) -> bool:
+        """Whether the stream was closed here."""
+        return self._native.is_closed
+
+    def close(self) -> None:
+        """Disconnects, and ends the waits of other threads with ClosedError. More than once does nothing."""
+        self._native.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        native = getattr(self, "_native", None)
+        if native is not None and not native.is_closed:
+            warnings.warn("A stream was not closed: use `with`, or call close().", ResourceWarning, source=self)
+            native.close()
+
+    def __repr__(self) -> str:
+        return f"<Stream {self._info.name}{', closed' if self.closed else ''}>"

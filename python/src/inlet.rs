@@ -1,0 +1,279 @@
+//! Inlets.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use numpy::{Element, PyArray1};
+use pyo3::prelude::*;
+use schwann::inlet::{Protection, Recover, StreamEvent};
+use schwann::security::Explained;
+use schwann::{ChannelFormat, Error, InletOptions, Value};
+
+use crate::failure::{Kind, closed, exception, of_stream};
+use crate::info::Info;
+use crate::patience::Patience;
+use crate::rows::{Rows, filled};
+
+/// The receiving end of a stream; any thread may use it.
+#[pyclass(frozen, module = "schwann._schwann")]
+pub(crate) struct Inlet {
+    inlet: Mutex<Option<Arc<schwann::Inlet>>>,
+    format: ChannelFormat,
+    channels: usize,
+}
+
+#[pymethods]
+impl Inlet {
+    /// Makes a receiver that keeps `buffer_seconds` of samples between pulls; `recovers` says whether a stream that
+    /// was lost is looked for.
+    #[new]
+    fn new(py: Python<'_>, info: &Info, buffer_seconds: i32, recovers: bool) -> PyResult<Self> {
+        let recover = if recovers { Recover::BySourceId } else { Recover::No };
+        let options = InletOptions { buffer_length: buffer_seconds, recover, ..InletOptions::default() };
+        let made = py.detach(|| schwann::Inlet::new(&info.0, &options));
+        let inlet = made.map_err(|error| of_stream(py, error))?;
+        Ok(Self {
+            inlet: Mutex::new(Some(Arc::new(inlet))),
+            format: info.0.channel_format(),
+            channels: info.0.channel_count() as usize,
+        })
+    }
+
+    /// Connects, and returns once samples arrive from then on.
+    fn open(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        let patience = Patience::seconds(py, timeout)?;
+        let inlet = self.live(py)?;
+        let opened = self.wait(py, patience, |turn| unless_timeout(inlet.open_stream(turn)))?;
+        match (opened, inlet.refusal()) {
+            (Some(()), _) => Ok(()),
+            (None, Some(refusal)) => Err(exception(py, Kind::Unsealed, Explained(refusal).to_string())),
+            (None, None) => Err(of_stream(py, Error::Timeout)),
+        }
+    }
+
+    /// The numbers of up to `rows` samples; without a number, what has arrived once there is a sample.
+    fn pull<'py>(&self, py: Python<'py>, rows: Option<usize>, timeout: Option<f64>) -> PyResult<Rows<'py>> {
+        match self.format {
+            ChannelFormat::Float32 => self.pull_as::<f32>(py, rows, timeout),
+            ChannelFormat::Double64 => self.pull_as::<f64>(py, rows, timeout),
+            ChannelFormat::Int8 => self.pull_as::<i8>(py, rows, timeout),
+            ChannelFormat::Int16 => self.pull_as::<i16>(py, rows, timeout),
+            ChannelFormat::Int32 => self.pull_as::<i32>(py, rows, timeout),
+            ChannelFormat::Int64 => self.pull_as::<i64>(py, rows, timeout),
+            ChannelFormat::String | ChannelFormat::Undefined => {
+                Err(exception(py, Kind::Argument, "The stream's values are strings."))
+            }
+        }
+    }
+
+    /// As `pull`, of strings: row by row.
+    fn pull_strings<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Option<usize>,
+        timeout: Option<f64>,
+    ) -> PyResult<(Vec<String>, Bound<'py, PyArray1<f64>>)> {
+        let patience = Patience::seconds(py, timeout)?;
+        let inlet = self.live(py)?;
+        let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
+        let (mut texts, mut stamps) = (Vec::new(), Vec::new());
+        self.wait(py, patience, |turn| {
+            let each = |_, text: &[u8]| texts.push(String::from_utf8_lossy(text).into_owned());
+            match inlet.pull_string_chunk(rows - stamps.len(), turn, each) {
+                Ok(more) => stamps.extend(more),
+                Err(error) if stamps.is_empty() => return Some(Err(error)),
+                Err(_) => return Some(Ok(())),
+            }
+            (stamps.len() == rows).then_some(Ok(()))
+        })?;
+        Ok((texts, PyArray1::from_vec(py, stamps)))
+    }
+
+    /// How far the sender's clock is from ours, in seconds, and the round trip of which it is known.
+    fn clock_offset(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<(f64, f64)> {
+        let patience = Patience::seconds(py, timeout)?;
+        let inlet = self.live(py)?;
+        let known = self.wait(py, patience, |turn| unless_timeout(inlet.clock_offset(turn)))?;
+        let estimate = known.ok_or_else(|| of_stream(py, Error::Timeout))?;
+        Ok((estimate.offset, estimate.uncertainty))
+    }
+
+    /// The whole description, from the outlet.
+    fn full_info(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Info> {
+        let patience = Patience::seconds(py, timeout)?;
+        let inlet = self.live(py)?;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let asking = Arc::clone(&inlet);
+        // What is asked for begins anew with each call, so the call cannot be made in turns. Its thread ends by itself.
+        std::thread::spawn(move || {
+            let _ = sender.send(asking.full_info(timeout.unwrap_or(schwann::FOREVER)));
+        });
+        let receiver = Mutex::new(receiver);
+        let answer = self.wait(py, patience, |turn| {
+            let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+            receiver.recv_timeout(core::time::Duration::from_secs_f64(turn)).ok()
+        })?;
+        answer.map(Info).ok_or_else(|| of_stream(py, Error::Timeout))
+    }
+
+    /// What happened to the connection and was not taken yet.
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        let inlet = self.live(py)?;
+        Ok(core::iter::from_fn(|| inlet.next_event(0.0)).map(event_name).collect())
+    }
+
+    /// Chooses how stamps are processed, by the flags of the C interface.
+    fn set_post_processing(&self, py: Python<'_>, flags: u32) -> PyResult<()> {
+        self.live(py)?.set_post_processing(flags);
+        Ok(())
+    }
+
+    /// Has pulls pass over samples older than this many seconds.
+    fn set_max_lag(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        self.live(py)?.set_max_lag(seconds);
+        Ok(())
+    }
+
+    /// Drops what has arrived, and returns how many samples that were.
+    fn flush(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.live(py)?.flush())
+    }
+
+    /// The description that the inlet works with.
+    fn info(&self, py: Python<'_>) -> PyResult<Info> {
+        Ok(Info(self.live(py)?.info()))
+    }
+
+    #[getter]
+    fn lag(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.live(py)?.lag())
+    }
+
+    #[getter]
+    fn dropped_samples(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.live(py)?.dropped_samples())
+    }
+
+    #[getter]
+    fn samples_available(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.live(py)?.samples_available())
+    }
+
+    #[getter]
+    fn was_clock_reset(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.live(py)?.was_clock_reset())
+    }
+
+    #[getter]
+    fn is_sealed(&self, py: Python<'_>) -> PyResult<Option<bool>> {
+        Ok(self.live(py)?.protection().map(|protection| protection == Protection::Sealed))
+    }
+
+    /// The name of the device at the other end, as the lab's authority says.
+    #[getter]
+    fn peer(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.live(py)?.peer().map(|peer| peer.statement.name.as_str().to_owned()))
+    }
+
+    #[getter]
+    fn refusal(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let inlet = self.live(py)?;
+        Ok(inlet.refusal().map(|refusal| Explained(refusal).to_string()))
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.slot().is_none()
+    }
+
+    /// Disconnects, and ends the waits of other threads.
+    fn close(&self, py: Python<'_>) {
+        let inlet = self.slot().take();
+        py.detach(move || {
+            if let Some(inlet) = inlet {
+                inlet.end();
+            }
+        });
+    }
+}
+
+impl Inlet {
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<schwann::Inlet>>> {
+        self.inlet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn live(&self, py: Python<'_>) -> PyResult<Arc<schwann::Inlet>> {
+        self.slot().clone().ok_or_else(|| closed(py))
+    }
+
+    /// Waits as `patience` says, until `step` has an outcome or another thread closes the inlet.
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        patience: Patience,
+        mut step: impl FnMut(f64) -> Option<Result<T, Error>> + Send,
+    ) -> PyResult<Option<T>> {
+        let outcome =
+            patience.wait(py, |turn| if self.is_closed() { Some(Err(Error::Lost)) } else { step(turn) })?;
+        let ended = |error| if self.is_closed() { closed(py) } else { of_stream(py, error) };
+        outcome.transpose().map_err(ended)
+    }
+
+    fn pull_as<'py, T: Element + Send + Value>(
+        &self,
+        py: Python<'py>,
+        rows: Option<usize>,
+        timeout: Option<f64>,
+    ) -> PyResult<Rows<'py>> {
+        let patience = Patience::seconds(py, timeout)?;
+        let inlet = self.live(py)?;
+        let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
+        let channels = self.channels;
+        filled::<T>(py, rows, channels, |values, stamps| {
+            let mut done = 0;
+            self.wait(py, patience, |turn| {
+                match inlet.pull_chunk(&mut values[done * channels..], &mut stamps[done..], turn) {
+                    Ok(count) => done += count,
+                    Err(error) if done == 0 => return Some(Err(error)),
+                    Err(_) => return Some(Ok(())),
+                }
+                (done == rows).then_some(Ok(()))
+            })?;
+            Ok(done)
+        })
+    }
+
+    /// How many samples to make room for: those that are asked for, or as many as are there once there is one.
+    fn rows_to_pull(
+        &self,
+        py: Python<'_>,
+        inlet: &schwann::Inlet,
+        rows: Option<usize>,
+        patience: Patience,
+    ) -> PyResult<usize> {
+        if let Some(rows) = rows {
+            return Ok(rows);
+        }
+        let there_is_one = self.wait(py, patience, |turn| match inlet.wait_for_sample(turn) {
+            Ok(true) => Some(Ok(())),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        })?;
+        Ok(there_is_one.map_or(0, |()| inlet.samples_available()))
+    }
+}
+
+fn unless_timeout<T>(outcome: Result<T, Error>) -> Option<Result<T, Error>> {
+    (!matches!(outcome, Err(Error::Timeout))).then_some(outcome)
+}
+
+fn event_name(event: StreamEvent) -> &'static str {
+    match event {
+        StreamEvent::ClockReset => "clock reset",
+        StreamEvent::Connected => "connected",
+        StreamEvent::Lost => "lost",
+        StreamEvent::OtherDevice => "other device",
+        StreamEvent::Recovering => "recovering",
+        StreamEvent::Refused => "refused",
+        _ => "other",
+    }
+}

@@ -1,0 +1,144 @@
+//! Outlets.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use schwann::{Error, Flush, OutletOptions};
+
+use crate::failure::{Kind, closed, exception, of_stream};
+use crate::info::Info;
+use crate::patience::Patience;
+use crate::rows::{self, Stamps};
+
+/// The sending end of a stream; any thread may use it.
+#[pyclass(frozen, module = "schwann._schwann")]
+pub(crate) struct Outlet(Mutex<Option<Arc<schwann::Outlet>>>);
+
+#[pymethods]
+impl Outlet {
+    /// Makes the stream known. `chunk_samples` are sent at a time, 0 as they come; a consumer that lags is kept
+    /// `buffer_seconds` of samples.
+    #[new]
+    fn new(py: Python<'_>, info: &Info, chunk_samples: u32, buffer_seconds: i32) -> PyResult<Self> {
+        let options =
+            OutletOptions { chunk_samples, buffer_length: buffer_seconds, ..OutletOptions::default() };
+        let made = py.detach(|| schwann::Outlet::new(&info.0, &options));
+        made.map(|outlet| Self(Mutex::new(Some(Arc::new(outlet))))).map_err(|error| of_stream(py, error))
+    }
+
+    /// Pushes one sample of numbers.
+    fn push_sample(&self, values: &Bound<'_, PyAny>, stamp: f64) -> PyResult<()> {
+        rows::push(&*self.open(values.py())?, values, Stamps::Only(stamp))
+    }
+
+    /// Pushes samples × channels of numbers; `stamp` is that of the last.
+    fn push_chunk(&self, values: &Bound<'_, PyAny>, stamp: f64) -> PyResult<()> {
+        rows::push(&*self.open(values.py())?, values, Stamps::Last(stamp))
+    }
+
+    /// Pushes samples × channels of numbers with a stamp each.
+    fn push_stamped(&self, values: &Bound<'_, PyAny>, stamps: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        let stamps = contiguous(values.py(), &stamps)?;
+        rows::push(&*self.open(values.py())?, values, Stamps::Each(stamps))
+    }
+
+    /// Pushes one sample of strings.
+    fn push_strings(&self, py: Python<'_>, strings: Vec<String>, stamp: f64) -> PyResult<()> {
+        self.push_texts(py, &strings, |outlet, texts| outlet.push_strings(texts, stamp, Flush::Now))
+    }
+
+    /// Pushes samples × channels of strings, row by row; `stamp` is that of the last.
+    fn push_string_chunk(&self, py: Python<'_>, strings: Vec<String>, stamp: f64) -> PyResult<()> {
+        self.push_texts(py, &strings, |outlet, texts| outlet.push_string_chunk(texts, stamp, Flush::Now))
+    }
+
+    /// Pushes samples × channels of strings, row by row, with a stamp for each row.
+    fn push_stamped_strings(
+        &self,
+        py: Python<'_>,
+        strings: Vec<String>,
+        stamps: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<()> {
+        let stamps = contiguous(py, &stamps)?;
+        self.push_texts(py, &strings, |outlet, texts| {
+            outlet.push_string_chunk_stamped(texts, stamps, Flush::Now)
+        })
+    }
+
+    /// Waits until `count` inlets receive the stream, and says whether they do.
+    fn wait_for_consumers(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<bool> {
+        let patience = Patience::seconds(py, timeout)?;
+        let outlet = self.open(py)?;
+        let met = |turn| outlet.wait_for_consumers(count, Some(Duration::from_secs_f64(turn))).then_some(());
+        Ok(patience.wait(py, met)?.is_some())
+    }
+
+    /// Waits until the system has all samples for all inlets.
+    fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        let patience = Patience::seconds(py, timeout)?;
+        let outlet = self.open(py)?;
+        let sent = patience.wait(py, |turn| match outlet.flush(Some(Duration::from_secs_f64(turn))) {
+            Err(Error::Timeout) => None,
+            other => Some(other),
+        })?;
+        sent.unwrap_or(Err(Error::Timeout)).map_err(|error| of_stream(py, error))
+    }
+
+    /// The description as it is on the network.
+    fn info(&self, py: Python<'_>) -> PyResult<Info> {
+        Ok(Info(self.open(py)?.info().clone()))
+    }
+
+    #[getter]
+    fn consumer_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.open(py)?.consumer_count())
+    }
+
+    #[getter]
+    fn dropped_samples(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.open(py)?.dropped_samples())
+    }
+
+    #[getter]
+    fn buffered_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.open(py)?.buffered_bytes())
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.slot().is_none()
+    }
+
+    /// Ends the stream.
+    fn close(&self, py: Python<'_>) {
+        let outlet = self.slot().take();
+        py.detach(move || drop(outlet));
+    }
+}
+
+impl Outlet {
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<schwann::Outlet>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<schwann::Outlet>> {
+        self.slot().clone().ok_or_else(|| closed(py))
+    }
+
+    fn push_texts(
+        &self,
+        py: Python<'_>,
+        strings: &[String],
+        push: impl FnOnce(&schwann::Outlet, &[&[u8]]) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let outlet = self.open(py)?;
+        let texts: Vec<&[u8]> = strings.iter().map(|text| text.as_bytes()).collect();
+        py.detach(|| push(&outlet, &texts)).map_err(|error| of_stream(py, error))
+    }
+}
+
+fn contiguous<'a>(py: Python<'_>, stamps: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [f64]> {
+    stamps.as_slice().map_err(|_| exception(py, Kind::Argument, "The array of stamps is not contiguous."))
+}

@@ -1,0 +1,40 @@
+"""A corner of the network of their own for the tests, and what several of them share."""
+
+import os
+import pathlib
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+# Before anything loads a configuration, ours or liblsl's.
+FOLDER = pathlib.Path(tempfile.mkdtemp())
+(FOLDER / "lsl_api.cfg").write_text(
+    f"[log]\nlevel=-2\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[lab]\nSessionID=python-{uuid.uuid4()}\n"
+)
+os.environ |= {"LSLAPICFG": str(FOLDER / "lsl_api.cfg"), "SCHWANN_KEYS": str(FOLDER / "keys"), "HOME": str(FOLDER)}
+
+import schwann
+
+PATIENCE = 30.0
+"""Seconds after which a test gives up; one that passes never waits for it."""
+
+Connect = Callable[..., tuple[schwann.Outlet, schwann.Stream]]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Makes an outlet of these arguments, and a stream of it with the options in `open`."""
+    made: list[schwann.Outlet | schwann.Stream] = []
+
+    def connected(*arguments: object, open: dict[str, object] | None = None, **options: object) -> tuple[schwann.Outlet, schwann.Stream]:
+        outlet = schwann.Outlet(f"Test {uuid.uuid4()}", *arguments, **options)  # type: ignore[arg-type]
+        made.append(outlet)
+        stream = schwann.resolve(name=outlet.info.name, timeout=PATIENCE)[0].open(**{"timeout": PATIENCE, "clock": "sender"} | (open or {}))
+        made.append(stream)
+        return outlet, stream
+
+    yield connected
+    for one in made:
+        one.close()
