@@ -53,3 +53,12 @@ libraries() {
   REAL_LIBLSL_117=$(ls "$packages"/mne_lsl/lsl/lib/liblsl.so.1.17.*)
   export SCHWANN_LIBLSL REAL_LIBLSL_118 REAL_LIBLSL_117
 }
+
+# Brings the original's library for Windows, once, out of pylsl's wheel.
+original_for_windows() {
+  local folder="$SCHWANN_STATE/windows" version
+  [ -e "$folder/pylsl/lib/lsl.dll" ] && return
+  version=$(sed -n 's/^pylsl==//p' checks/requirements.txt)
+  pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --platform win_amd64 --dest "$folder" "pylsl==$version"
+  python3 -m zipfile -e "$folder"/pylsl-*.whl "$folder"
+}

@@ -1,5 +1,6 @@
 //! `schwann demo`
 
+#[cfg(unix)]
 use std::process::Stdio;
 
 use schwann_xdf::Survey;

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, Stdio};
 
@@ -112,7 +112,10 @@ impl Running {
     /// Ends it as Ctrl-C does; returns its exit code and what else it prints.
     #[cfg(unix)]
     pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
+        use std::io::Read as _;
+
         use rustix::process::{Pid, Signal, kill_process};
+
         kill_process(Pid::from_child(&self.process), Signal::INT).unwrap();
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();

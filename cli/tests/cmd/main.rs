@@ -5,7 +5,6 @@ mod bridge;
 mod demo;
 #[cfg(unix)]
 mod fake;
-#[cfg(unix)]
 mod forged;
 #[cfg(unix)]
 mod ft;
@@ -22,13 +21,9 @@ mod play;
 mod ports;
 #[cfg(unix)]
 mod record;
-#[cfg(unix)]
 mod run;
-#[cfg(unix)]
 mod senders;
-#[cfg(unix)]
 mod tunnel;
-#[cfg(unix)]
 mod tunnel_lab;
 #[cfg(unix)]
 mod verdict;

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::sample::{ByteOrder, Layout, StampTracker};
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 
 use super::super::pending::{Numbers, Stamps};
 use super::*;
@@ -29,7 +29,7 @@ struct First(Carrier);
 fn connection(carrier: Carrier) -> (Link, Socket) {
     let (link, client) = match carrier {
         Carrier::Local => {
-            let (socket, client) = Socket::pair(Domain::UNIX, Type::STREAM, None).expect("a pair");
+            let (socket, client) = local_pair();
             (Link::local(socket), client)
         }
         Carrier::Tcp => {
@@ -42,6 +42,19 @@ fn connection(carrier: Carrier) -> (Link, Socket) {
     link.socket().set_send_buffer_size(16 * 1024).expect("a socket option");
     client.set_recv_buffer_size(16 * 1024).expect("a socket option");
     (link, client)
+}
+
+#[cfg(unix)]
+fn local_pair() -> (Socket, Socket) {
+    Socket::pair(socket2::Domain::UNIX, socket2::Type::STREAM, None).expect("a pair")
+}
+
+/// Where there is no local transport, its link has the sockets of the other.
+#[cfg(not(unix))]
+fn local_pair() -> (Socket, Socket) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+    (listener.accept().expect("the connection").0.into(), client.into())
 }
 
 /// A fan-out, a pushing side, and a thread that does what the outlet's server does.
