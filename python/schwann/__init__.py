@@ -1,4 +1,4 @@
-"""Lab Streaming Layer streams: find, receive and send them.
+"""Lab Streaming Layer streams: find, receive, send and read them.
 
     import schwann
 
@@ -24,6 +24,7 @@ from ._errors import (
 from ._find import resolve
 from ._info import Channel, Channels, StreamInfo
 from ._outlet import Outlet
+from ._recording import Gap, RecordedStream, Recording, read_xdf
 from ._schwann import local_clock, note_fork as _note_fork
 from ._stream import Chunk, ClockOffset, Stream
 
@@ -39,12 +40,16 @@ __all__ = [
     "ClosedError",
     "Error",
     "ForkedError",
+    "Gap",
     "LostError",
     "Outlet",
+    "RecordedStream",
+    "Recording",
     "Stream",
     "StreamInfo",
     "TimedOutError",
     "UnsealedError",
     "local_clock",
+    "read_xdf",
     "resolve",
 ]

@@ -169,7 +169,7 @@ class StreamInfo:
     @property
     def channels(self) -> Channels:
         """Labels, units and types of the channels. Asks the outlet for them, once, up to 5 seconds."""
-        return _channels(self._description(), self.channel_count)
+        return channels_of(self._description(), self.channel_count)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class StreamInfo:
 
         Asks the outlet for it, once, up to 5 seconds.
         """
-        described = _as_value(self._description())
+        described = as_value(self._description())
         return described if isinstance(described, dict) else {}
 
     def open(self, **options: Any) -> Stream:
@@ -254,12 +254,13 @@ def _entries(depth: int, name: str, value: Any) -> Iterator[tuple[int, str, str]
 _NAME = re.compile(r"[^\W\d][\w.-]*")
 
 
-def _as_value(element: ElementTree.Element) -> Any:
+def as_value(element: ElementTree.Element) -> Any:
+    """The element as a text, or as a dict of what is in it."""
     if len(element) == 0:
         return element.text or ""
     values: dict[str, Any] = {}
     for child in element:
-        value = _as_value(child)
+        value = as_value(child)
         if child.tag not in values:
             values[child.tag] = value
         elif isinstance(values[child.tag], list):
@@ -269,7 +270,8 @@ def _as_value(element: ElementTree.Element) -> Any:
     return values
 
 
-def _channels(desc: ElementTree.Element, count: int) -> Channels:
+def channels_of(desc: ElementTree.Element, count: int) -> Channels:
+    """The table of channels, as long as the stream has channels whatever the description says."""
     entries = desc.findall("channels/channel")[:count]
     found = [Channel(*((entry.findtext(name) or "").strip() for name in Channel._fields)) for entry in entries]
     return Channels(found + [Channel("")] * (count - len(found)))

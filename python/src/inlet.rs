@@ -10,7 +10,7 @@ use schwann::{ChannelFormat, Error, InletOptions, Value};
 
 use crate::failure::{Kind, closed, exception, of_stream};
 use crate::info::Info;
-use crate::patience::Patience;
+use crate::patience::{Patience, in_thread};
 use crate::rows::{Rows, filled};
 
 /// The receiving end of a stream; any thread may use it.
@@ -99,20 +99,12 @@ impl Inlet {
 
     /// The whole description, from the outlet.
     fn full_info(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Info> {
-        let patience = Patience::seconds(py, timeout)?;
+        // Checks the timeout.
+        Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let asking = Arc::clone(&inlet);
-        // What is asked for begins anew with each call, so the call cannot be made in turns. Its thread ends by itself.
-        std::thread::spawn(move || {
-            let _ = sender.send(asking.full_info(timeout.unwrap_or(schwann::FOREVER)));
-        });
-        let receiver = Mutex::new(receiver);
-        let answer = self.wait(py, patience, |turn| {
-            let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-            receiver.recv_timeout(core::time::Duration::from_secs_f64(turn)).ok()
-        })?;
-        answer.map(Info).ok_or_else(|| of_stream(py, Error::Timeout))
+        // What is asked for would begin anew with each turn.
+        let answer = in_thread(py, move || inlet.full_info(timeout.unwrap_or(schwann::FOREVER)))?;
+        answer.map(Info).map_err(|error| if self.is_closed() { closed(py) } else { of_stream(py, error) })
     }
 
     /// What happened to the connection and was not taken yet.

@@ -14,6 +14,31 @@ const TURN: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience(Option<Instant>);
 
+/// Does what cannot be done in turns, in a thread of its own, so that Ctrl-C ends the wait for it; the thread then ends by
+/// itself.
+pub(crate) fn in_thread<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::Builder::new()
+        .name(String::from("schwann-python"))
+        // Nobody is there any more to receive it after Ctrl-C.
+        .spawn(move || drop(sender.send(work())))
+        .map_err(|_| exception(py, Kind::Error, "The operating system refused a thread."))?;
+    // A mutex makes it a value that the closure may take along.
+    let receiver = std::sync::Mutex::new(receiver);
+    let done = Patience(None).wait(py, |turn| {
+        let receiver = receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match receiver.recv_timeout(Duration::from_secs_f64(turn)) {
+            Ok(done) => Some(Some(done)),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => None,
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Some(None),
+        }
+    })?;
+    done.flatten().ok_or_else(|| exception(py, Kind::Error, "The thread ended early: its panic was printed."))
+}
+
 impl Patience {
     /// That of an operation that was given `timeout` seconds; none waits without limit.
     ///

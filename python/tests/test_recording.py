@@ -1,0 +1,145 @@
+"""Reading recordings: equal to pyxdf, and what is damaged or no recording at all."""
+
+import os
+import pathlib
+import shutil
+import struct
+
+import numpy as np
+import pytest
+
+import schwann
+
+pyxdf = pytest.importorskip("pyxdf")
+
+SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
+# pyxdf's own rounding reaches 8e-9 s where clocks differ by days.
+REFERENCES = {"minimal.xdf": 1e-9, "empty_streams.xdf": 1e-9, "clock_resets.xdf": 2e-8}
+
+
+def chunk(tag: int, content: bytes) -> bytes:
+    return b"\x04" + struct.pack("<IH", len(content) + 2, tag) + content
+
+
+def header(stream: int, name: str, count: int, format: str, rate: float, kind: str, labels: str = "") -> bytes:
+    channels = "".join(f"<channel><label>{one}</label><unit>uV</unit><type>EEG</type></channel>" for one in labels)
+    xml = (f"<info><name>{name}</name><type>{kind}</type><channel_count>{count}</channel_count><nominal_srate>{rate}"
+           f"</nominal_srate><channel_format>{format}</channel_format><created_at>0</created_at>"
+           f"<desc><channels>{channels}</channels></desc></info>")
+    return chunk(2, struct.pack("<I", stream) + xml.encode())
+
+
+def samples(stream: int, times: list[float], rows: list[bytes]) -> bytes:
+    content = b"".join(b"\x08" + struct.pack("<d", time) + row for time, row in zip(times, rows))
+    return chunk(3, struct.pack("<I", stream) + b"\x04" + struct.pack("<I", len(rows)) + content)
+
+
+@pytest.fixture
+def recording(tmp_path: pathlib.Path) -> pathlib.Path:
+    """Two channels of EEG with a gap of a minute and jitter, markers, and offsets of a clock that drifts."""
+    random = np.random.default_rng(7)
+    eeg = np.arange(1200) / 100 + 5000 + random.normal(0, 0.001, 1200)
+    eeg[600:] += 60
+    content = b"XDF:" + chunk(1, b"<?xml version='1.0'?><info><version>1.0</version></info>")
+    content += header(1, "Cap", 2, "float32", 100, "EEG", "AB") + header(2, "Go", 1, "string", 0, "Markers")
+    for first in range(0, 1200, 50):
+        rows = [struct.pack("<ff", number, -number) for number in range(first, first + 50)]
+        content += samples(1, eeg[first : first + 50].tolist(), rows)
+    content += samples(2, [5001.0, 5066.0], [b"\x01\x02go", "\u00fc".encode().join([b"\x01\x02", b""])])
+    for number in range(15):
+        offset = 100 + 1e-5 * number + random.normal(0, 1e-5)
+        content += chunk(4, struct.pack("<Idd", 1, 5000 + 5 * number, offset) )
+    for stream, count in [(1, 1200), (2, 2)]:
+        xml = f"<info><first_timestamp>5000</first_timestamp><last_timestamp>5072</last_timestamp><sample_count>{count}</sample_count></info>"
+        content += chunk(6, struct.pack("<I", stream) + xml.encode())
+    path = tmp_path / "recording.xdf"
+    path.write_bytes(content)
+    return path
+
+
+def assert_equal(path: pathlib.Path, tolerance: float, **how: bool) -> None:
+    ours = schwann.read_xdf(path, **how)
+    on = how.get("synchronize", True)
+    theirs, _ = pyxdf.load_xdf(path, synchronize_clocks=on, dejitter_timestamps=how.get("dejitter", True))
+    assert {stream.id for stream in ours} == {stream["info"]["stream_id"] for stream in theirs}
+    for their in theirs:
+        our = next(stream for stream in ours if stream.id == their["info"]["stream_id"])
+        assert (our.name, our.type) == (their["info"]["name"][0], their["info"]["type"][0])
+        np.testing.assert_allclose(our.times, their["time_stamps"], rtol=0, atol=tolerance)
+        if isinstance(their["time_series"], list):
+            assert our.data.tolist() == their["time_series"]
+        else:
+            # Of nothing, pyxdf forgets the type.
+            assert our.data.dtype == their["time_series"].dtype or len(our) == 0
+            np.testing.assert_array_equal(our.data.reshape(their["time_series"].shape), their["time_series"])
+        assert [(one.start, one.stop - 1) for one in our.segments] == [tuple(one) for one in their["info"]["segments"]]
+        assert our.effective_rate == pytest.approx(their["info"]["effective_srate"], rel=1e-9)
+
+
+@pytest.mark.parametrize("how", [{}, {"synchronize": False}, {"dejitter": False}, {"synchronize": False, "dejitter": False}])
+def test_values_and_times_are_pyxdfs(recording: pathlib.Path, how: dict[str, bool]) -> None:
+    assert_equal(recording, 1e-9, **how)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_recordings_of_others_are_read_as_pyxdf_reads_them(name: str) -> None:
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"no reference recording {name} on this machine")
+    assert_equal(path, REFERENCES[name])
+
+
+def test_streams_gaps_and_descriptions_are_explicit(recording: pathlib.Path) -> None:
+    read = schwann.read_xdf(recording)
+    cap = read["Cap"]
+    assert cap is read[0] and len(read) == 2 and read.damage == []
+    assert cap.channels.labels == ["A", "B"] and cap.channels.units == ["uV", "uV"]
+    assert [gap.row for gap in cap.gaps] == [600]
+    assert cap.gaps[0].stop - cap.gaps[0].start == pytest.approx(60, abs=0.1)
+    assert cap.clock_offsets.shape == (15, 2)
+    assert read["Go"].data.tolist() == [["go"], ["\u00fc"]]
+    with pytest.raises(schwann.ArgumentError, match="Cup.*Cap, Go"):
+        read["Cup"]
+    assert "1200 samples × 2 channels, 100 Hz" in repr(read)
+
+
+def test_mne_and_pandas_get_what_they_need(recording: pathlib.Path) -> None:
+    read = schwann.read_xdf(recording)
+    mne = pytest.importorskip("mne")
+    raw = read.to_mne("Cap")
+    assert raw.ch_names == ["A", "B"] and raw.get_channel_types() == ["eeg", "eeg"]
+    np.testing.assert_allclose(raw.get_data()[0], np.arange(1200) * 1e-6)
+    # The recorder's clock is a hundred seconds ahead of the cap's; markers were stamped by the recorder's.
+    assert [str(one["description"]) for one in raw.annotations] == ["EDGE boundary"]
+    assert isinstance(raw, mne.io.BaseRaw)
+    marks = {str(one["description"]): one["onset"] for one in schwann.read_xdf(recording, synchronize=False).to_mne("Cap").annotations}
+    assert marks["go"] == pytest.approx(1.0, abs=0.02) and marks["\u00fc"] == pytest.approx(6.0, abs=0.02)
+    with pytest.raises(schwann.ArgumentError, match="no rate"):
+        read.to_mne("Go")
+    pandas = pytest.importorskip("pandas")
+    table = read["Cap"].to_pandas()
+    assert isinstance(table, pandas.DataFrame) and list(table.columns) == ["A", "B"] and len(table) == 1200
+
+
+def test_damage_costs_what_is_damaged(recording: pathlib.Path) -> None:
+    content = bytearray(recording.read_bytes())
+    whole = len(schwann.read_xdf(recording)["Cap"])
+    recording.write_bytes(content[:-40])
+    torn = schwann.read_xdf(recording)
+    assert len(torn["Cap"]) == whole and any("ends within a chunk" in line for line in torn.damage)
+
+
+def test_what_is_no_recording_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        schwann.read_xdf(tmp_path / "nothing.xdf")
+    with pytest.raises(IsADirectoryError):
+        schwann.read_xdf(tmp_path)
+    for name, content in {"text.xdf": b"hello", "empty.xdf": b"", "zipped.xdfz": b"\x1f\x8b" + bytes(50)}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(schwann.ArgumentError, match=name):
+            schwann.read_xdf(tmp_path / name)
+    if os.getuid() != 0:
+        shutil.copy(tmp_path / "text.xdf", tmp_path / "closed.xdf")
+        (tmp_path / "closed.xdf").chmod(0)
+        with pytest.raises(PermissionError):
+            schwann.read_xdf(tmp_path / "closed.xdf")
