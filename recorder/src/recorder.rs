@@ -45,7 +45,7 @@ impl Recorder {
         // What was sealed on its way is not for other users of the computer.
         options.readers = if may_be_sealed(&context) { Readers::Owner } else { Readers::AsUsual };
         let writer = Writer::create(path, options)?;
-        let file = Arc::new(File { writer, events: Mutex::new(None) });
+        let file = Arc::new(File { writer, events: Mutex::default(), annotations: Mutex::default() });
         let (path, turns) = (path.to_owned(), Turns::default());
         Ok(Self { context, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
     }
@@ -103,6 +103,14 @@ impl Recorder {
         Ok(())
     }
 
+    /// Writes a marker into the file, on its stream `Annotations`.
+    ///
+    /// - Units: `stamp` is in seconds on the local clock.
+    /// - Errors: [`PushError`]: the marker is not in the file.
+    pub fn annotate(&self, text: &str, stamp: f64) -> Result<(), PushError> {
+        self.file.say(&self.file.annotations, ANNOTATIONS_HEADER, text, stamp)
+    }
+
     /// Where every stream stands, in the order in which they were added.
     pub fn streams(&self) -> Vec<RecordingStream> {
         self.taps.iter().map(Tap::status).collect()
@@ -133,7 +141,7 @@ impl Recorder {
             streams.push(tap.shared.status());
         }
         let file = Arc::into_inner(self.file).ok_or(Failure::Internal)?;
-        drop(file.events);
+        drop((file.events, file.annotations));
         Ok((file.writer.finish()?, streams))
     }
 }
@@ -160,25 +168,36 @@ pub fn may_be_sealed(context: &Context) -> bool {
     context.trust().map_or(true, |trust| trust.member().is_some())
 }
 
-/// The file, and its stream of events if there is one yet.
+/// The file, and its own streams as far as there are any yet.
 struct File {
     writer: Writer,
     events: Mutex<Option<StreamWriter>>,
+    annotations: Mutex<Option<StreamWriter>>,
 }
 
 impl File {
     /// Records that something happened to a stream now.
     fn event(&self, what: &str, info: &StreamInfo, id: u32) {
-        let mut events = lock(&self.events);
-        if events.is_none() {
-            *events = self.writer.add_stream(EVENTS_HEADER).ok();
-        }
-        let Some(events) = &*events else { return };
-        let now = local_clock();
+        let text = format!("{what}: {} (stream {id})", info.name());
         // A file that takes no more says so by itself; see `Health::failure`.
-        let _said_elsewhere = events
-            .push_text(&[now], &[format!("{what}: {} (stream {id})", info.name())])
-            .and_then(|()| events.clock_offset(now, 0.0));
+        let _said_elsewhere = self.say(&self.events, EVENTS_HEADER, &text, local_clock());
+    }
+
+    /// Adds a text to a stream of the file's own, which begins with the first.
+    fn say(
+        &self,
+        stream: &Mutex<Option<StreamWriter>>,
+        header: &str,
+        text: &str,
+        stamp: f64,
+    ) -> Result<(), PushError> {
+        let mut stream = lock(stream);
+        if stream.is_none() {
+            *stream = self.writer.add_stream(header).ok();
+        }
+        let stream = stream.as_ref().ok_or(PushError::Failed(Failure::Internal))?;
+        stream.push_text(&[stamp], &[text])?;
+        stream.clock_offset(stamp, 0.0)
     }
 }
 
@@ -440,3 +459,6 @@ const OFFSET_EVERY: f64 = 5.0;
 const EVENTS_HEADER: &str = "<?xml version=\"1.0\"?><info><name>Recorder</name><type>RecorderEvents</type>\
     <channel_count>1</channel_count><nominal_srate>0</nominal_srate><channel_format>string</channel_format>\
     <source_id>schwann-recorder</source_id><created_at>0</created_at><desc /></info>";
+const ANNOTATIONS_HEADER: &str = "<?xml version=\"1.0\"?><info><name>Annotations</name><type>Markers</type>\
+    <channel_count>1</channel_count><nominal_srate>0</nominal_srate><channel_format>string</channel_format>\
+    <source_id>schwann-annotations</source_id><created_at>0</created_at><desc /></info>";
