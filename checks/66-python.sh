@@ -29,11 +29,14 @@ ResolveScope=machine
 SessionID=python-examples-$$
 END
 export LSLAPICFG="$folder/lsl_api.cfg" SCHWANN_KEYS="$folder/keys"
-"$python" examples/python/package/send.py 6 > "$folder/send.txt" & sender=$!
+"$python" examples/python/package/send.py 8 > "$folder/send.txt" & sender=$!
 trap 'kill $sender 2> /dev/null || true' EXIT
 "$python" examples/python/package/receive.py 5 | tee "$folder/receive.txt"
 "$python" examples/python/package/latest.py 3
 "$python" examples/python/package/markers.py
+"$python" examples/python/package/record.py "$folder/example.xdf" 1
+"$python" examples/python/package/load.py "$folder/example.xdf" | tee "$folder/load.txt"
 wait "$sender"
 grep -q '0 samples lost, clock offset' "$folder/receive.txt"
 grep -q '0 samples lost' "$folder/send.txt"
+grep -q '^Sines: .* × 8 channels in .* s, 0 gaps' "$folder/load.txt"

@@ -1,4 +1,4 @@
-"""Lab Streaming Layer streams: find, receive, send and read them.
+"""Lab Streaming Layer streams: find, receive, send, record and read them.
 
     import schwann
 
@@ -24,6 +24,7 @@ from ._errors import (
 from ._find import resolve
 from ._info import Channel, Channels, StreamInfo
 from ._outlet import Outlet
+from ._recorder import RecordedSoFar, Recorder, record
 from ._recording import Gap, RecordedStream, Recording, read_xdf
 from ._schwann import local_clock, note_fork as _note_fork
 from ._stream import Chunk, ClockOffset, Stream
@@ -43,7 +44,9 @@ __all__ = [
     "Gap",
     "LostError",
     "Outlet",
+    "RecordedSoFar",
     "RecordedStream",
+    "Recorder",
     "Recording",
     "Stream",
     "StreamInfo",
@@ -51,5 +54,6 @@ __all__ = [
     "UnsealedError",
     "local_clock",
     "read_xdf",
+    "record",
     "resolve",
 ]

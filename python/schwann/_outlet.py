@@ -102,12 +102,12 @@ class Outlet:
     def _push_strings(self, data: Any, times: float | ArrayLike | None) -> None:
         entries = list(data) if isinstance(data, _ROWS) else [data]
         if not any(isinstance(entry, _ROWS) for entry in entries) and len(entries) == self._channel_count:
-            self._native.push_strings([_as_text(value) for value in entries], _one_time(times))
+            self._native.push_strings([as_text(value) for value in entries], _one_time(times))
             return
         rows = [[entry] if self._channel_count == 1 and not isinstance(entry, _ROWS) else entry for entry in entries]
         for row in rows:
             self._check_shape((len(rows), len(row)) if isinstance(row, _ROWS) else (len(rows),))
-        texts = [_as_text(value) for row in rows for value in row]
+        texts = [as_text(value) for row in rows for value in row]
         if times is None or np.ndim(times) == 0:
             self._native.push_string_chunk(texts, _one_time(times))
         else:
@@ -214,7 +214,8 @@ _ROWS = (list, tuple, np.ndarray)
 """What holds the values of one sample; a marker that is a list goes into a list of its own: `push([[1, 2]])` is two values."""
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A string as it is, and the JSON of any other value."""
     if isinstance(value, str):
         return value
     if isinstance(value, (np.generic, np.ndarray)):

@@ -9,6 +9,7 @@ mod info;
 mod inlet;
 mod outlet;
 mod patience;
+mod recorder;
 mod recording;
 mod rows;
 mod search;
@@ -22,6 +23,8 @@ mod _schwann {
     use super::inlet::Inlet;
     #[pymodule_export]
     use super::outlet::Outlet;
+    #[pymodule_export]
+    use super::recorder::Recorder;
     #[pymodule_export]
     use super::recording::{Recorded, read_xdf};
     #[pymodule_export]

@@ -1,0 +1,159 @@
+//! Recordings in progress.
+
+use core::time::Duration;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use pyo3::prelude::*;
+use schwann::{Context, StreamInfo, local_clock};
+use schwann_recorder::{Phase, RecordingStream, Search, Selector, Stop};
+
+use crate::failure::{Kind, closed, exception, of_search};
+use crate::patience::{Patience, in_thread};
+
+/// Name, state, samples, and samples that arrived but are not in the file, of one stream.
+type Status = (String, &'static str, u64, u64);
+
+/// A recording in progress; streams that come later join it.
+#[pyclass(frozen, module = "schwann._schwann")]
+pub(crate) struct Recorder(Mutex<Option<Running>>);
+
+struct Running {
+    recorder: Arc<Mutex<schwann_recorder::Recorder>>,
+    stop: Arc<Stop>,
+    admitting: JoinHandle<()>,
+}
+
+#[pymethods]
+impl Recorder {
+    /// Waits until every query has found a stream, creates the file, and waits until those streams are recorded.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, queries: Vec<String>, timeout: f64) -> PyResult<Self> {
+        let patience = Patience::seconds(py, Some(timeout))?;
+        let wait = Duration::try_from_secs_f64(timeout)
+            .map_err(|_| exception(py, Kind::Argument, "A recording waits for a number of seconds."))?;
+        let wanted = queries.iter().map(|query| query.parse()).collect::<Result<Vec<Selector>, _>>();
+        let wanted = wanted.map_err(|error| exception(py, Kind::Argument, error.to_string()))?;
+        let context = Context::get();
+        let mut search =
+            Search::start(Arc::clone(context), &wanted, &wanted).map_err(|error| of_search(py, error))?;
+        let (search, found) = in_thread(py, move || {
+            let found = search.wait_for_required(wait, &Stop::default());
+            (search, found)
+        })?;
+        let found = found.map_err(|error| exception(py, Kind::TimedOut, error.to_string()))?;
+        let failed = |error: &dyn core::fmt::Display| exception(py, Kind::Error, error.to_string());
+        let recorder = schwann_recorder::Recorder::create(&path, Arc::clone(context));
+        let mut recorder = recorder.map_err(|error| failed(&error))?;
+        recorder.admit(&found.unwrap_or_default()).map_err(|error| failed(&error))?;
+        let running = Running::start(recorder, search).map_err(|error| failed(&error))?;
+        let recorder = Arc::clone(&running.recorder);
+        let recording = Self(Mutex::new(Some(running)));
+        patience.wait(py, |turn| {
+            let is_recorded = |stream: &RecordingStream| stream.phase != Phase::Connecting;
+            let all = lock(&recorder).streams().iter().all(is_recorded);
+            if !all {
+                std::thread::sleep(Duration::from_secs_f64(turn.min(0.005)));
+            }
+            all.then_some(())
+        })?;
+        Ok(recording)
+    }
+
+    /// Writes a marker into the file; `stamp` is in seconds on the local clock, 0 stands for now.
+    fn annotate(&self, py: Python<'_>, text: &str, stamp: f64) -> PyResult<()> {
+        let recorder = self.recorder(py)?;
+        let stamp = if stamp == 0.0 { local_clock() } else { stamp };
+        let written = py.detach(|| lock(&recorder).annotate(text, stamp));
+        written.map_err(|error| exception(py, Kind::Error, error.to_string()))
+    }
+
+    /// Where every stream stands.
+    fn streams(&self, py: Python<'_>) -> PyResult<Vec<Status>> {
+        let recorder = self.recorder(py)?;
+        Ok(py.detach(|| lock(&recorder).streams()).iter().map(status).collect())
+    }
+
+    /// Takes in what has arrived and completes the file.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<Status>> {
+        let running = lock(&self.0).take().ok_or_else(|| closed(py))?;
+        let finished = in_thread(py, move || running.finish())?;
+        let streams = finished.map_err(|error| exception(py, Kind::Error, error))?;
+        Ok(streams.iter().map(status).collect())
+    }
+
+    #[getter]
+    fn is_finished(&self) -> bool {
+        lock(&self.0).is_none()
+    }
+}
+
+impl Recorder {
+    fn recorder(&self, py: Python<'_>) -> PyResult<Arc<Mutex<schwann_recorder::Recorder>>> {
+        let recorder = lock(&self.0).as_ref().map(|running| Arc::clone(&running.recorder));
+        recorder.ok_or_else(|| closed(py))
+    }
+}
+
+impl Drop for Recorder {
+    /// Lets go of a recording that was not finished: what was written is whole and readable.
+    fn drop(&mut self) {
+        if let Some(running) = lock(&self.0).take() {
+            running.stop.raise();
+        }
+    }
+}
+
+impl Running {
+    /// Lets streams join that come later.
+    fn start(recorder: schwann_recorder::Recorder, mut search: Search) -> std::io::Result<Self> {
+        let (recorder, stop) = (Arc::new(Mutex::new(recorder)), Arc::<Stop>::default());
+        let (shared, stopped) = (Arc::clone(&recorder), Arc::clone(&stop));
+        let admit = move || {
+            while !stopped.wait(LOOK_EVERY) {
+                let mut recorder = lock(&shared);
+                let new: Vec<StreamInfo> = search.new_streams(&recorder.streams());
+                // One that cannot be recorded does not end the others; it is not among them in `streams`.
+                if let Ok(gave_way) = recorder.admit(&new) {
+                    search.forget(&gave_way);
+                }
+            }
+        };
+        let admitting = std::thread::Builder::new().name(String::from("schwann-record")).spawn(admit)?;
+        Ok(Self { recorder, stop, admitting })
+    }
+
+    fn finish(self) -> Result<Vec<RecordingStream>, String> {
+        self.stop.raise();
+        // A panic of the thread was reported when it happened.
+        let _reported = self.admitting.join();
+        let mut recorder = self.recorder;
+        let recorder = loop {
+            // Another thread may be asking for the streams.
+            match Arc::try_unwrap(recorder) {
+                Ok(recorder) => break recorder.into_inner().unwrap_or_else(PoisonError::into_inner),
+                Err(shared) => recorder = shared,
+            }
+            std::thread::yield_now();
+        };
+        recorder.finish().map(|(_, streams)| streams).map_err(|failure| failure.to_string())
+    }
+}
+
+fn status(stream: &RecordingStream) -> Status {
+    let phase = match stream.phase {
+        Phase::Connecting => "connecting",
+        Phase::Recording => "recording",
+        Phase::Recovering => "recovering",
+        Phase::Lost => "lost",
+        Phase::Unreadable => "unreadable",
+    };
+    (stream.info.name().to_string(), phase, stream.reading.sample_count, stream.unrecorded)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
