@@ -21,6 +21,7 @@ from ._errors import (
     TimedOutError,
     UnsealedError,
 )
+from ._filter import Filter
 from ._find import resolve
 from ._info import Channel, Channels, StreamInfo
 from ._outlet import Outlet
@@ -40,6 +41,7 @@ __all__ = [
     "ClockOffset",
     "ClosedError",
     "Error",
+    "Filter",
     "ForkedError",
     "Gap",
     "LostError",

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod failure;
+mod filter;
 mod info;
 mod inlet;
 mod outlet;
@@ -17,6 +18,8 @@ mod search;
 /// The module that the interpreter loads. It holds no Python object of its own, so it needs no global lock.
 #[pyo3::pymodule(gil_used = false)]
 mod _schwann {
+    #[pymodule_export]
+    use super::filter::Filter;
     #[pymodule_export]
     use super::info::Info;
     #[pymodule_export]

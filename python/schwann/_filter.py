@@ -1,0 +1,76 @@
+"""Filtering while samples come."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _schwann
+from ._errors import ArgumentError
+
+
+class Filter:
+    """A causal filter of second-order sections that goes on from chunk to chunk; other threads run meanwhile.
+
+    One filter serves one stream: it remembers what came before.
+    """
+
+    def __init__(self, sections: ArrayLike, channels: int) -> None:
+        """Makes a filter at rest. `sections` are as `scipy.signal` designs them (`output="sos"`): rows of b0, b1, b2, a0, a1, a2.
+
+        Raises ArgumentError for other shapes.
+        """
+        rows = np.asarray(sections, np.float64)
+        if rows.ndim != 2 or rows.shape[1] != 6:
+            raise ArgumentError(f'Sections have the shape (sections, 6), not {rows.shape}: design them with output="sos".')
+        if channels < 1:
+            raise ArgumentError("A filter needs at least one channel.")
+        self._native = _schwann.Filter(rows.tolist(), channels)
+
+    @classmethod
+    def highpass(cls, hertz: float, rate: float, channels: int) -> Filter:
+        """A Butterworth high-pass of second order; at `hertz` the amplitude is 0.71."""
+        cosine, alpha = _designed(hertz, rate, math.sqrt(0.5))
+        return cls([[(1 + cosine) / 2, -1 - cosine, (1 + cosine) / 2, 1 + alpha, -2 * cosine, 1 - alpha]], channels)
+
+    @classmethod
+    def lowpass(cls, hertz: float, rate: float, channels: int) -> Filter:
+        """A Butterworth low-pass of second order; at `hertz` the amplitude is 0.71."""
+        cosine, alpha = _designed(hertz, rate, math.sqrt(0.5))
+        return cls([[(1 - cosine) / 2, 1 - cosine, (1 - cosine) / 2, 1 + alpha, -2 * cosine, 1 - alpha]], channels)
+
+    @classmethod
+    def notch(cls, hertz: float, rate: float, channels: int, quality: float = 30.0) -> Filter:
+        """Removes `hertz`, such as the mains' 50; the notch is `hertz / quality` wide."""
+        if not quality > 0 or not math.isfinite(quality):
+            raise ArgumentError("The quality of a notch is a number above 0.")
+        angle = 2 * math.pi * _checked(hertz, rate) / rate
+        gain = 1 / (1 + math.tan(angle / quality / 2))
+        cosine = math.cos(angle)
+        return cls([[gain, -2 * gain * cosine, gain, 1.0, -2 * gain * cosine, 2 * gain - 1]], channels)
+
+    def __call__(self, data: NDArray[Any]) -> NDArray[np.float64]:
+        """Filters samples × channels; returns as many, as float64. Raises ArgumentError for another shape or for text."""
+        try:
+            return self._native.apply(np.ascontiguousarray(np.atleast_2d(data), np.float64))
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(str(error)) from None
+
+    def reset(self) -> None:
+        """Forgets what came before, as after a gap."""
+        self._native.reset()
+
+
+def _checked(hertz: float, rate: float) -> float:
+    if not 0 < hertz < rate / 2 or not math.isfinite(rate):
+        raise ArgumentError(f"{hertz} Hz is not between 0 and half of the rate {rate} Hz.")
+    return hertz
+
+
+def _designed(hertz: float, rate: float, quality: float) -> tuple[float, float]:
+    """Cosine and bandwidth of a section by the bilinear transform (Bristow-Johnson, Audio EQ Cookbook)."""
+    angle = 2 * math.pi * _checked(hertz, rate) / rate
+    return math.cos(angle), math.sin(angle) / (2 * quality)
