@@ -64,7 +64,11 @@ name_files() {
   local number
   number="$(sed -n 's/^#define LIBLSL_COMPILE_HEADER_VERSION //p' "$root/capi/include/lsl/common.h")"
   version="$((number / 100)).$((number % 100)).0"
-  case "$(uname -s)" in
+  local system
+  system="$(uname -s)"
+  # A package may be made on another system.
+  [ ! -f "$from/liblsl.dylib" ] || system=Darwin
+  case "$system" in
     Darwin) built=liblsl.dylib soname=liblsl.2.dylib library="liblsl.2.$number.0.dylib" ;;
     *) built=liblsl.so soname=liblsl.so.2 library="liblsl.so.2.$number.0" ;;
   esac

@@ -49,15 +49,35 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn find() -> Result<PathBuf, Problem> {
     let program = env::current_exe().map_err(|error| Problem::with("this program", error))?;
     let here = program.parent().unwrap_or(Path::new("."));
-    let places =
-        [here.to_owned(), here.join("../lib"), here.join("../release"), PathBuf::from("target/release")];
-    places.iter().map(|place| place.join(LIBRARY)).find(|path| path.exists()).ok_or_else(|| {
+    let found = places(here)
+        .into_iter()
+        .flat_map(|place| LIBRARIES.map(|name| place.join(name)))
+        .find(|path| path.exists());
+    found.ok_or_else(|| {
         Problem::Failed(format!(
-            "{LIBRARY} is not beside {}; build it with `cargo build --release -p schwann-capi`, or say where it is \
-             with --library",
+            "{} is not beside {}; build it with `cargo build --release -p schwann-capi`, or say where it is with --library",
+            LIBRARIES[0],
             program.display()
         ))
     })
+}
+
+/// Where our library may be if this program is in `here`: beside it, in a package of this system, in a Python environment, where
+/// it was built.
+fn places(here: &Path) -> Vec<PathBuf> {
+    let above = here.parent().unwrap_or(here);
+    let lib = above.join("lib");
+    let mut places = vec![here.to_owned(), lib.clone(), above.join("lib64")];
+    // Debian has a folder for each kind of machine; Python has one for each of its versions.
+    let folders = fs::read_dir(&lib).into_iter().flatten().flatten().map(|entry| entry.path());
+    for folder in folders.filter(|folder| folder.is_dir()) {
+        places.push(folder.join("site-packages").join(PYTHON_FOLDER));
+        places.push(folder);
+    }
+    // On Windows, Python has one.
+    places.push(above.join("Lib").join("site-packages").join(PYTHON_FOLDER));
+    places.extend([above.join("release"), PathBuf::from("target/release")]);
+    places
 }
 
 /// Returns a folder with nothing in it but our library, under the names that programs load it by: a loader's path
@@ -126,12 +146,16 @@ const LOADER_PATH: &str = "PATH";
 #[cfg(not(any(target_os = "macos", windows)))]
 const LOADER_PATH: &str = "LD_LIBRARY_PATH";
 
+/// Our library's names: that in a package for programs, and that in one for developers.
 #[cfg(target_os = "macos")]
-const LIBRARY: &str = "liblsl.dylib";
+const LIBRARIES: [&str; 2] = ["liblsl.dylib", "liblsl.2.dylib"];
 #[cfg(windows)]
-const LIBRARY: &str = "lsl.dll";
+const LIBRARIES: [&str; 1] = ["lsl.dll"];
 #[cfg(not(any(target_os = "macos", windows)))]
-const LIBRARY: &str = "liblsl.so";
+const LIBRARIES: [&str; 2] = ["liblsl.so", "liblsl.so.2"];
+
+/// Where the Python package keeps our library, below `site-packages`.
+const PYTHON_FOLDER: &str = "schwann/lib";
 
 /// The variables by which pylsl, mne-lsl and bsl are told of a library.
 const VARIABLES: [&str; 3] = ["PYLSL_LIB", "MNE_LSL_LIB", "LSL_LIB"];
@@ -148,3 +172,22 @@ const NAMES: [&str; 3] = [
     "liblsl.so.2",
     if cfg!(target_pointer_width = "64") { "liblsl64.so" } else { "liblsl32.so" },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_looked_for_where_packages_put_it() {
+        let root = env::temp_dir().join(format!("schwann-places-{}", std::process::id()));
+        let folders = ["lib/x86_64-linux-gnu", "lib/python3.12/site-packages/schwann/lib", "bin"];
+        for folder in folders {
+            fs::create_dir_all(root.join(folder)).expect("a folder");
+        }
+        let places = places(&root.join("bin"));
+        for folder in folders {
+            assert!(places.contains(&root.join(folder)), "{folder}: {places:?}");
+        }
+        fs::remove_dir_all(&root).expect("it is there");
+    }
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes a release: every package for every system, in target/release-VERSION, from a clean tree.
+#
+#   ./release.sh VERSION [TARGET...]     the targets below, or only those named
+#
+# The same commit makes the same bytes. RELEASING.md says what comes before and after.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+targets=(x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl
+  x86_64-pc-windows-gnu universal2-apple-darwin)
+
+main() {
+  [ $# -gt 0 ] || fail "which version? ./release.sh VERSION"
+  version="$1"
+  [ $# -eq 1 ] || targets=("${@:2}")
+  check
+  tools
+  folder="$PWD/target/release-$version" built="$PWD/target/release-build"
+  rm -rf "$folder" "$built"
+  mkdir -p "$folder"
+  for target in "${targets[@]}"; do
+    echo "== $target"
+    release/build.sh "$target" "$built/$target"
+    pack "$target"
+  done
+  python3 release/finish.py "$folder" "$version"
+  echo "the release is in $folder"
+}
+
+fail() {
+  echo "release.sh: $1" >&2
+  exit 2
+}
+
+check() {
+  [ -z "$(git status --porcelain)" ] || fail "the tree has changes that are not committed: git status"
+  grep -qx "version = \"$version\"" Cargo.toml || fail "Cargo.toml has another version than $version"
+  grep -q "^## \[$version\]" CHANGELOG.md || fail "CHANGELOG.md has no section [$version]: give the top section the version and the date"
+  local program
+  for program in dpkg-deb rpmbuild wixl zip x86_64-w64-mingw32-gcc; do
+    command -v "$program" > /dev/null || fail "needs $program: apt-get install dpkg rpm wixl zip gcc-mingw-w64-x86-64"
+  done
+  rustup target add --quiet "${targets[@]/universal2-/aarch64-}" x86_64-apple-darwin 2> /dev/null || fail "rustup cannot add ${targets[*]}"
+}
+
+# What builds packages is installed below target/, in the versions that release/requirements.txt names.
+tools() {
+  local venv="$PWD/target/release-tools"
+  [ -d "$venv" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check -r release/requirements.txt
+  export PATH="$venv/bin:$PATH"
+}
+
+pack() {
+  local here
+  here="$built/$(rustc -vV | sed -n 's/^host: //p')/schwann"
+  release/archive.sh "$1" "$built/$1" "$folder" "$version"
+  release/wheel.sh "$1" "$built/$1" "$folder"
+  case "$1" in
+    *-linux-gnu*)
+      [ -x "$here" ] || fail "the manual needs a schwann for this system: name its target first"
+      release/deb.sh "$1" "$built/$1" "$folder" "$version" "$here"
+      release/rpm.sh "$1" "$built/$1" "$folder" "$version" "$here"
+      ;;
+    *-windows-*) release/msi.sh "$1" "$built/$1" "$folder" "$version" ;;
+  esac
+}
+
+main "$@"

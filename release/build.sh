@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Builds the program and the libraries for one system, the same bytes wherever the checkout lies.
+#
+#   release/build.sh TARGET FOLDER      puts them into FOLDER
+#
+# Needs cargo-zigbuild with ziglang (both in release/requirements.txt), and for Windows mingw-w64.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target="$1" folder="$2"
+mkdir -p "$folder"
+# The oldest systems that are served: glibc 2.17 (2012), macOS 11.
+export MACOSX_DEPLOYMENT_TARGET=11.0
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+cargo_home="${CARGO_HOME:-$HOME/.cargo}" sysroot=$(rustc --print sysroot)
+export RUSTFLAGS="--remap-path-prefix=$PWD=/schwann --remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$sysroot=/rust"
+programs=(-p schwann-cli) libraries=(-p schwann-capi -p schwann-fieldtrip-capi)
+
+compile() { # COMMAND TARGET PACKAGES...
+  cargo "$1" --locked --quiet --profile dist --target "$2" "${@:3}"
+}
+
+collect() { # FILES of the folder that Cargo built into
+  cp "${@/#/${CARGO_TARGET_DIR:-target}/${target}/dist/}" "$folder"
+}
+
+case "$target" in
+  *-windows-gnu)
+    RUSTFLAGS+=" -Ctarget-feature=+crt-static -Clink-arg=-Wl,--no-insert-timestamp"
+    compile build "$target" "${programs[@]}" "${libraries[@]}"
+    collect schwann.exe lsl.dll fieldtripbuffer.dll
+    # What MSVC links with.
+    { echo "LIBRARY lsl.dll"; echo EXPORTS; grep -v '^#' capi/symbols.txt; } > "$folder/lsl.def"
+    python3 -m ziglang dlltool -m i386:x86-64 -d "$folder/lsl.def" -l "$folder/lsl.lib"
+    rm "$folder/lsl.def"
+    ;;
+  *-apple-darwin)
+    compile zigbuild "$target" "${programs[@]}" "${libraries[@]}"
+    collect schwann liblsl.dylib libfieldtripbuffer.dylib
+    ;;
+  *-musl)
+    compile zigbuild "$target" "${programs[@]}"
+    # A program for any Linux has the C library in it; a library has that of the program that loads it.
+    RUSTFLAGS+=" -Ctarget-feature=-crt-static"
+    compile zigbuild "$target" "${libraries[@]}"
+    collect schwann liblsl.so libfieldtripbuffer.so
+    ;;
+  *)
+    RUSTFLAGS+=" -Clink-arg=-Wl,--build-id=none"
+    compile zigbuild "$target.2.17" "${programs[@]}" "${libraries[@]}"
+    collect schwann liblsl.so libfieldtripbuffer.so
+    ;;
+esac

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the wheel for one system: the module, the program on PATH, and the library for programs that use pylsl or mne-lsl.
+#
+#   release/wheel.sh TARGET BUILT FOLDER
+#
+# Needs maturin and ziglang (release/requirements.txt).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target="$1" built="$2" folder="$3"
+# maturin packs the library, which is out of git's sight there; the program is put in afterwards (PyO3/maturin issue 368).
+library=python/schwann/lib
+rm -rf "$library"
+mkdir -p "$library"
+stage=$(mktemp -d)
+trap 'rm -rf "$library" "$stage"' EXIT
+find "$built" \( -name 'liblsl.*' -o -name lsl.dll \) -exec cp {} "$library" \;
+case "$target" in
+  *-linux-gnu*) compatibility=(--zig --compatibility manylinux2014) ;;
+  *-musl) compatibility=(--zig --compatibility musllinux_1_2) RUSTFLAGS="${RUSTFLAGS:-} -Ctarget-feature=-crt-static" ;;
+  *-apple-darwin) compatibility=(--zig) ;;
+  *) compatibility=() ;;
+esac
+export RUSTFLAGS="${RUSTFLAGS:-}" MACOSX_DEPLOYMENT_TARGET=11.0
+maturin build --quiet --locked --profile dist --manifest-path python/Cargo.toml --target "$target" "${compatibility[@]}" --out "$stage"
+wheel unpack --dest "$stage" "$stage"/*.whl > /dev/null
+tree=$(find "$stage" -mindepth 1 -maxdepth 1 -type d)
+mkdir -p "$tree/$(basename "$tree").data/scripts"
+find "$built" \( -name schwann -o -name schwann.exe \) -exec install -m 755 {} "$tree/$(basename "$tree").data/scripts" \;
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) wheel pack --dest-dir "$folder" "$tree" > /dev/null
