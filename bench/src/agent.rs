@@ -64,6 +64,7 @@ enum Answer {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Hello {
     machine: Machine,
+    /// That the agent's program was built from.
     commit: String,
     subjects: Vec<Subject>,
 }

@@ -8,7 +8,7 @@ use crate::campaign::{self, takes_part};
 use crate::command::{Options, Reason};
 use crate::libraries;
 use crate::line::{Line, LineError};
-use crate::record::{KEYS, Machine, Manifest, Records, Role, Subject, Tree, tree, unix_time};
+use crate::record::{BUILT_FROM, KEYS, Machine, Manifest, Records, Role, Subject, Tree, tree, unix_time};
 use crate::report;
 use crate::scenario::{Cell, Route};
 use crate::sealed::lab;
@@ -47,11 +47,7 @@ pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason
 }
 
 pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result<(), Reason> {
-    let (commit, tree) = match (tree(), options.trial) {
-        ((commit, Tree::Committed), false) => (commit, Tree::Committed),
-        ((commit, _), true) => (commit, Tree::Uncommitted),
-        _ => return Err(NO_TREE.into()),
-    };
+    let (commit, tree) = origin(tree(), BUILT_FROM, options.trial)?;
     let subjects = subjects(suite, options)?;
     let mut agent = agent_for(suite, options, &subjects)?;
     let mut manifest = Manifest {
@@ -101,6 +97,19 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
         sensitivity::judge(&records.readings)?;
     }
     Ok(campaign::faults(&records)?)
+}
+
+/// What the record names as its origin: a commit that is both the whole tree and the program's own, or a trial.
+fn origin((commit, tree): (String, Tree), built_from: &str, trial: bool) -> Result<(String, Tree), String> {
+    match tree {
+        _ if trial => Ok((commit, Tree::Uncommitted)),
+        Tree::Committed if commit == built_from => Ok((commit, tree)),
+        Tree::Committed => Err(format!(
+            "this program was built from commit {built_from}, and the tree is at {commit}: build again with cargo build \
+             --release -p schwann-capi -p schwann-bench, or add --trial for a record that cannot be published"
+        )),
+        Tree::Foreign | Tree::Uncommitted => Err(NO_TREE.to_owned()),
+    }
 }
 
 /// What steps are given. Paths are absolute: the measuring processes run elsewhere.
@@ -254,4 +263,20 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
         subjects.push(Subject::like_zero_mq("iceoryx2", Role::Iceoryx2, &library)?);
     }
     Ok(subjects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_names_a_commit_only_if_tree_and_program_are_of_it() {
+        let from = |tree, built_from, trial| origin(("0123abc".to_owned(), tree), built_from, trial);
+        let origin_is = |tree| Ok(("0123abc".to_owned(), tree));
+        assert_eq!(from(Tree::Committed, "0123abc", false), origin_is(Tree::Committed));
+        let refused = from(Tree::Committed, "fedcba9", false).expect_err("another commit's program");
+        assert!(refused.contains("built from commit fedcba9, and the tree is at 0123abc"), "{refused}");
+        assert_eq!(from(Tree::Uncommitted, "0123abc", false), Err(NO_TREE.to_owned()));
+        assert_eq!(from(Tree::Committed, "fedcba9", true), origin_is(Tree::Uncommitted), "a trial");
+    }
 }

@@ -393,7 +393,7 @@ pub fn load() -> f64 {
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// The commit of the tree around, and whether it is all of the tree. Measuring processes and agents tell it of their own.
+/// The commit of the tree around, and whether it is all of the tree.
 #[must_use]
 pub fn tree() -> (String, Tree) {
     let git = |words: &[&str]| {
@@ -413,6 +413,8 @@ fn field(file: &str, name: &str) -> String {
     line.split_once(':').map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned())
 }
 
+/// The commit that this program was built from.
+pub const BUILT_FROM: &str = env!("SCHWANN_BUILT_FROM");
 /// Where measuring processes find the keys of a lab that lives for one campaign.
 pub const KEYS: &str = "keys";
 const RECORD: &str = "record.tsv";

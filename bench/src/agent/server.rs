@@ -9,7 +9,7 @@ use schwann_session::SystemEntropy;
 use super::channel::Channel;
 use super::token::Token;
 use super::{Answer, HEARING, Hello, Reason, Request};
-use crate::record::{KEYS, Machine, Subject, tree};
+use crate::record::{BUILT_FROM, KEYS, Machine, Subject};
 use crate::sealed::lab::{self, Lab};
 use crate::transfer::{End, Place, Process, discovery};
 use crate::worker::{Job, Task};
@@ -77,7 +77,7 @@ struct Server {
 impl Server {
     fn run(mut self) -> Result<(), Reason> {
         let subjects = self.subjects.clone();
-        self.channel.send(&Hello { machine: Machine::here(), commit: tree().0, subjects })?;
+        self.channel.send(&Hello { machine: Machine::here(), commit: BUILT_FROM.to_owned(), subjects })?;
         // A campaign that ends closes; there is nothing else that it could tell.
         while let Ok(request) = self.channel.receive() {
             let answer = self.answer(request).unwrap_or_else(|reason| Answer::Refused(reason.to_string()));
