@@ -5,8 +5,9 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use schwann_fieldtrip::{Address, Buffer, Policy, Server};
@@ -41,11 +42,13 @@ fn the_reference_over_tcp() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no UNIX sockets here")]
 fn the_reference_over_a_unix_socket() {
     replay(REFERENCE, Transport::Unix, &DEVIATIONS);
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no UNIX sockets here")]
 fn the_second_implementation_over_a_unix_socket() {
     let except: Vec<&str> = DEVIATIONS.into_iter().chain(SECOND_DIFFERS).collect();
     replay(SECOND, Transport::Unix, &except);
@@ -192,8 +195,18 @@ fn connect(server: &Server) -> Box<dyn Connection> {
             stream.set_nodelay(true).unwrap();
             Box::new(stream)
         }
-        Address::Unix(path) => Box::new(UnixStream::connect(path).unwrap()),
+        Address::Unix(path) => connect_unix(path),
     }
+}
+
+#[cfg(unix)]
+fn connect_unix(path: &Path) -> Box<dyn Connection> {
+    Box::new(UnixStream::connect(path).unwrap())
+}
+
+#[cfg(not(unix))]
+fn connect_unix(path: &Path) -> Box<dyn Connection> {
+    panic!("{} cannot be connected to here", path.display())
 }
 
 trait Connection: Read + Write {
@@ -206,6 +219,7 @@ impl Connection for TcpStream {
     }
 }
 
+#[cfg(unix)]
 impl Connection for UnixStream {
     fn set_patience(&self, patience: Duration) {
         self.set_read_timeout(Some(patience)).unwrap();

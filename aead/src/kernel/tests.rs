@@ -3,6 +3,7 @@
 use std::vec;
 use std::vec::Vec;
 
+#[cfg(unix)]
 mod guard;
 pub(super) mod residue;
 pub(super) mod taint;
