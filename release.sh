@@ -37,8 +37,8 @@ check() {
   grep -qx "version = \"$version\"" Cargo.toml || fail "Cargo.toml has another version than $version"
   grep -q "^## \[$version\]" CHANGELOG.md || fail "CHANGELOG.md has no section [$version]: give the top section the version and the date"
   local program
-  for program in dpkg-deb rpmbuild wixl zip x86_64-w64-mingw32-gcc; do
-    command -v "$program" > /dev/null || fail "needs $program: apt-get install dpkg rpm wixl zip gcc-mingw-w64-x86-64"
+  for program in dpkg-deb rpmbuild wixl msibuild zip x86_64-w64-mingw32-gcc; do
+    command -v "$program" > /dev/null || fail "needs $program: apt-get install dpkg rpm wixl msitools zip gcc-mingw-w64-x86-64"
   done
   rustup target add --quiet "${targets[@]/universal2-/aarch64-}" x86_64-apple-darwin 2> /dev/null || fail "rustup cannot add ${targets[*]}"
 }

@@ -4,7 +4,7 @@
 #   release/archive.sh TARGET BUILT FOLDER VERSION
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target="$1" built="$2" folder="$3" name="schwann-$4-$1"
+target="$1" built="$2" folder=$(realpath "$3") name="schwann-$4-$1"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 epoch=$(git log -1 --format=%ct)
@@ -14,7 +14,7 @@ case "$target" in
     cp "$built"/{schwann.exe,lsl.dll,lsl.lib,fieldtripbuffer.dll} LICENSE-MIT LICENSE-APACHE "$stage/$name"
     cp -r capi/include "$stage/$name"
     find "$stage" -exec touch -d "@$epoch" {} +
-    (cd "$stage" && find "$name" -type f | LC_ALL=C sort | TZ=UTC zip -q -X "$OLDPWD/$folder/$name.zip" -@)
+    (cd "$stage" && find "$name" -type f | LC_ALL=C sort | TZ=UTC zip -q -X "$folder/$name.zip" -@)
     ;;
   *)
     DESTDIR="$stage" ./install.sh --prefix /usr/local --from "$built" > /dev/null
