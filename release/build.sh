@@ -35,7 +35,10 @@ case "$target" in
     rm "$folder/lsl.def"
     ;;
   *-apple-darwin)
-    compile zigbuild "$target" "${programs[@]}" "${libraries[@]}"
+    # One by one: of several at once, cargo-zigbuild 0.24 joins the halves of different files.
+    for package in schwann-cli schwann-capi schwann-fieldtrip-capi; do
+      compile zigbuild "$target" -p "$package"
+    done
     collect schwann liblsl.dylib libfieldtripbuffer.dylib
     ;;
   *-musl)
