@@ -40,7 +40,7 @@ check() {
   for program in dpkg-deb rpmbuild wixl msibuild zip x86_64-w64-mingw32-gcc; do
     command -v "$program" > /dev/null || fail "needs $program: apt-get install dpkg rpm wixl msitools zip gcc-mingw-w64-x86-64"
   done
-  rustup target add --quiet "${targets[@]/universal2-/aarch64-}" x86_64-apple-darwin 2> /dev/null || fail "rustup cannot add ${targets[*]}"
+  rustup --quiet target add "${targets[@]/universal2-/aarch64-}" x86_64-apple-darwin || fail "rustup cannot add ${targets[*]}"
 }
 
 # What builds packages is installed below target/, in the versions that release/requirements.txt names.
