@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -155,6 +156,8 @@ def main() -> int:
     parser.add_argument("words", nargs="*", metavar="WORD")
     parser.add_argument("--no-install", action="store_true", help="install nothing outside of this folder")
     arguments = parser.parse_args()
+    # A shell starts background programs with Ctrl-C ignored, and theirs inherit that. A handler here gives them the default.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     STATE.mkdir(parents=True, exist_ok=True)
     seconds = json.loads(TIMES.read_text()) if TIMES.exists() else {}

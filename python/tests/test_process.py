@@ -95,7 +95,11 @@ def test_ctrl_c_ends_a_program_that_waits() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None and program.stdout.readline() == "waits\n"
         program.send_signal(signal.SIGINT)
-        _, errors = program.communicate(timeout=PATIENCE)
+        # Leaving `with` waits for the program's end, however long that takes.
+        killer = threading.Timer(PATIENCE, program.kill)
+        killer.start()
+        _, errors = program.communicate()
+        killer.cancel()
     assert "KeyboardInterrupt" in errors and program.returncode != 0
 
 

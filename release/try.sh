@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# Tries a release where people will install it: in clean systems of Debian, with each one's Python, in a root with nothing else in
+# it, and in a Windows under Wine. Says "passed" or "FAILED" for each.
+#
+#   release/try.sh FOLDER [SUITE...]     FOLDER as ./release.sh made it; suites of Debian: bullseye bookworm trixie sid
+#
+# Needs root, debootstrap, rpm, wine, and mingw-w64. Clean systems are made once, in target/release-roots.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+packages=$(realpath "${1:?the folder of a release}") roots="$PWD/target/release-roots"
+suites=("${@:2}")
+[ ${#suites[@]} -gt 0 ] || suites=(bullseye bookworm trixie sid)
+export SCHWANN_KEYS=/root/keys LC_ALL=C.UTF-8
+failures=0
+mkdir -p "$roots"
+
+main() {
+  local suite
+  attempt empty "the static program in a root with nothing else" static_program
+  for suite in "${suites[@]}"; do
+    system "$suite" || { echo "FAILED $suite: debootstrap (its log: $roots/$suite.log)"; failures=$((failures + 1)); continue; }
+    attempt "$suite" "deb" deb
+    attempt "$suite" "wheel" wheel
+  done
+  [ ! -d "$roots/bookworm" ] || attempt bookworm "rpm" rpm_packages
+  attempt empty "msi" msi
+  echo "$failures failed"
+  [ "$failures" = 0 ]
+}
+
+# Makes a clean system of Debian.
+system() {
+  [ ! -d "$roots/$1" ] || return 0
+  mkdir -p "$roots/empty"
+  debootstrap --variant=minbase --include=python3-venv,ca-certificates "$1" "$roots/$1.new" > "$roots/$1.log" 2>&1 || return 1
+  mv "$roots/$1.new" "$roots/$1"
+}
+
+# Runs a function with a copy of a system in $root; what it changes is in $changes.
+attempt() { # SYSTEM WHAT FUNCTION
+  local scratch log="$roots/$1-$3.log"
+  scratch=$(mktemp -d)
+  mkdir -p "$roots/empty" "$scratch"/{changes,work,root}
+  mount -t overlay overlay -o "lowerdir=$roots/$1,upperdir=$scratch/changes,workdir=$scratch/work" "$scratch/root"
+  root="$scratch/root" changes="$scratch/changes"
+  mkdir -p "$root"/{proc,tmp,root,dev}
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
+  if (set -e; suite="$1"; "$3") > "$log" 2>&1; then
+    echo "passed $1: $2: $(tail -n 1 "$log")"
+  else
+    echo "FAILED $1: $2 (its log: $log)"
+    failures=$((failures + 1))
+  fi
+  umount "$root/dev" "$root/proc" "$root"
+  rm -rf "$scratch"
+}
+
+# Runs a program inside, in a network of its own.
+inside() {
+  # shellcheck disable=SC2016 # expanded inside
+  unshare --net --pid --fork --kill-child bash -c 'ip link set lo up && ip link set lo multicast on
+    ip link add eth0 type veth peer name far && ip addr add 10.77.0.1/24 dev eth0
+    ip link set eth0 up && ip link set far up && ip route add default dev eth0
+    exec timeout 120 chroot "$@"' inside "$root" "$@"
+}
+
+demo() {
+  inside "$@" demo --seconds 3 --no-dash -o /tmp/demo.xdf
+  inside "$@" verify /tmp/demo.xdf
+}
+
+# Fails if files of ours are left, apart from those that a person made.
+nothing_left() {
+  local left
+  left=$(cd "$changes" && find . -not -path './tmp/*' -not -path './root/*' -not -type c \( -iname '*schwann*' -o -iname '*liblsl*' -o -iname 'lsl*' \) -print)
+  [ -z "$left" ] || { echo "left behind: $left"; return 1; }
+  echo "installed, ran, removed, nothing left"
+}
+
+static_program() {
+  tar -xzf "$packages"/schwann-*-x86_64-unknown-linux-musl.tar.gz -C "$root" --strip-components=1
+  demo /bin/schwann
+  echo "the demo ran and its recording is whole"
+}
+
+deb() {
+  cp "$packages"/{schwann,liblsl2,liblsl-dev}_*_amd64.deb "$root/tmp"
+  chroot "$root" sh -c 'dpkg -i /tmp/*.deb'
+  demo schwann
+  chroot "$root" dpkg --purge schwann liblsl-dev liblsl2
+  rm -f "$changes"/var/lib/dpkg/info/*lsl* "$changes/var/log/dpkg.log"
+  nothing_left
+}
+
+wheel() {
+  local version
+  version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  dpkg --compare-versions "$version" ge 3.10 || { echo "left out: its Python is $version, and the package begins with 3.10"; return 0; }
+  download "$version" "$root/tmp/wheels"
+  cp tests/tools/round_trip.py "$root/tmp"
+  cp "$packages"/schwann-*-manylinux_2_17_x86_64.whl "$root/tmp/wheels"
+  chroot "$root" sh -c 'python3 -m venv /venv && /venv/bin/pip install --no-index --find-links /tmp/wheels schwann pylsl'
+  demo /venv/bin/schwann
+  inside /venv/bin/schwann run -- /venv/bin/python /tmp/round_trip.py | tee "$root/tmp/library"
+  grep -q Schwann "$root/tmp/library"
+  inside /venv/bin/python -c 'import schwann
+with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, outlet.info.open(timeout=20) as stream:
+    outlet.push([1.0, 2.0])
+    assert stream.pull(1, 20).data.tolist() == [[1.0, 2.0]]'
+  chroot "$root" /venv/bin/pip uninstall --yes schwann
+  nothing_left
+  echo "CPython $version: demo, pylsl unchanged, the module; uninstalled, nothing left"
+}
+
+# What the package stands on, for a Python and a C library of a system.
+download() { # VERSION FOLDER
+  local glibc platform=()
+  glibc=$(chroot "$root" ldd --version | sed -n '1s/.*2\.//p')
+  for ((minor = 17; minor <= glibc; minor++)); do platform+=(--platform "manylinux_2_${minor}_x86_64"); done
+  python3 -m pip download --quiet --only-binary :all: --python-version "$1" "${platform[@]}" --platform manylinux2014_x86_64 --dest "$2" numpy pylsl
+}
+
+rpm_packages() {
+  # A system of Debian has no database of rpm; nothing but the C library and a shell are asked for.
+  rpm --root "$root" --initdb
+  rpm --root "$root" --nodeps -ivh "$packages"/{schwann,liblsl2,liblsl-devel}-*.x86_64.rpm
+  inside /sbin/ldconfig /usr/lib64
+  demo schwann
+  rpm --root "$root" -e schwann liblsl-devel liblsl2
+  nothing_left
+}
+
+msi() {
+  export WINEPREFIX="$roots/wine" WINEDEBUG=-all DISPLAY='' SCHWANN_KEYS=
+  rm -rf "$WINEPREFIX"
+  wineserver --persistent
+  wineboot 2> /dev/null
+  x86_64-w64-mingw32-gcc -shared -O2 -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" tests/tools/bcryptprimitives.c -ladvapi32
+  cp "$packages"/schwann-*-x86_64-pc-windows-gnu.msi "$WINEPREFIX/drive_c/schwann.msi"
+  wine msiexec /i 'C:\schwann.msi' /qn
+  wine cmd /c 'schwann demo --seconds 3 --no-dash -o C:\demo.xdf'
+  wine cmd /c 'schwann verify C:\demo.xdf'
+  wine msiexec /x 'C:\schwann.msi' /qn
+  wineserver --kill
+  ! find "$WINEPREFIX/drive_c/Program Files" -iname '*schwann*' | grep . || return 1
+  ! grep -i 'PATH.*schwann' "$WINEPREFIX/system.reg" || return 1
+  echo "installed, on PATH, ran, removed, nothing left"
+}
+
+main
