@@ -3,7 +3,7 @@
 #
 #   ./release.sh VERSION [TARGET...]     the targets below, or only those named
 #
-# The same commit makes the same bytes. RELEASING.md says what comes before and after.
+# The same commit makes the same bytes; release/try.sh installs and runs them. RELEASING.md says what comes before and after.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 targets=(x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl

@@ -11,7 +11,16 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 # wixl takes files from its own folder alone.
 cp "$2"/{schwann.exe,lsl.dll,lsl.lib,fieldtripbuffer.dll} LICENSE-MIT LICENSE-APACHE release/schwann.wxs "$stage"
-(cd "$stage" && wixl --arch "$architecture" -D "version=$4" -o "$file" schwann.wxs)
+epoch=$(git log -1 --format=%ct) commit=$(git rev-parse HEAD)
+find "$stage" -type f -exec touch -d "@$epoch" {} +
+# By these Windows tells products and packages apart. The same commit has the same.
+identity() {
+  python3 -c 'import sys, uuid; print(str(uuid.uuid5(uuid.NAMESPACE_URL, " ".join(sys.argv[1:]))).upper())' "$1" "$architecture" "$commit"
+}
+(cd "$stage" && wixl --arch "$architecture" -D "version=$4" -D "product=$(identity product)" -o "$file" schwann.wxs)
+summary="$stage/_SummaryInformation.idt" moment=$(date -u -d "@$epoch" '+%Y\/%m\/%d %H:%M:%S')
+msiinfo export "$file" _SummaryInformation | sed "s/^9\t.*}/9\t{$(identity package)}/; s/^\(1[23]\)\t[0-9/: ]*/\1\t$moment/" > "$summary"
+msibuild "$file" -i "$summary"
 # The folder on PATH: wixl 0.101 does not know the element Environment.
 msibuild "$file" \
   -q 'CREATE TABLE `Environment` (`Environment` CHAR(72) NOT NULL, `Name` CHAR(255) NOT NULL, `Value` CHAR(255), `Component_` CHAR(72) NOT NULL PRIMARY KEY `Environment`)' \

@@ -2,25 +2,28 @@
 # Tries a release where people will install it: in clean systems of Debian, with each one's Python, in a root with nothing else in
 # it, and in a Windows under Wine. Says "passed" or "FAILED" for each.
 #
-#   release/try.sh FOLDER [SUITE...]     FOLDER as ./release.sh made it; suites of Debian: bullseye bookworm trixie sid
+#   release/try.sh FOLDER [SYSTEM...]
 #
-# Needs root, debootstrap, rpm, wine, and mingw-w64. Clean systems are made once, in target/release-roots.
+# FOLDER: as ./release.sh made it. SYSTEM: a suite of Debian, or SUITE-ARCHITECTURE for another machine's under QEMU.
+# Needs root, debootstrap, rpm, wine, mingw-w64, and qemu-user-static. Clean systems are made once, in target/release-roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=$(realpath "${1:?the folder of a release}") roots="$PWD/target/release-roots"
-suites=("${@:2}")
-[ ${#suites[@]} -gt 0 ] || suites=(bullseye bookworm trixie sid)
+systems=("${@:2}")
+[ ${#systems[@]} -gt 0 ] || systems=(bullseye bookworm trixie sid bookworm-arm64 bookworm-armhf)
 export SCHWANN_KEYS=/root/keys LC_ALL=C.UTF-8
 failures=0
 mkdir -p "$roots"
 
 main() {
-  local suite
+  local system
   attempt empty "the static program in a root with nothing else" static_program
-  for suite in "${suites[@]}"; do
-    system "$suite" || { echo "FAILED $suite: debootstrap (its log: $roots/$suite.log)"; failures=$((failures + 1)); continue; }
-    attempt "$suite" "deb" deb
-    attempt "$suite" "wheel" wheel
+  for system in "${systems[@]}"; do
+    system "$system" || { echo "FAILED $system: debootstrap (its log: $roots/$system.log)"; failures=$((failures + 1)); continue; }
+    architecture="$(architecture "$system")"
+    case "$architecture" in amd64) machine=x86_64 ;; arm64) machine=aarch64 ;; armhf) machine=armv7l ;; esac
+    attempt "$system" "deb" deb
+    attempt "$system" "wheel" wheel
   done
   [ ! -d "$roots/bookworm" ] || attempt bookworm "rpm" rpm_packages
   attempt empty "msi" msi
@@ -28,11 +31,16 @@ main() {
   [ "$failures" = 0 ]
 }
 
+architecture() {
+  case "$1" in *-arm*) echo "${1##*-}" ;; *) echo amd64 ;; esac
+}
+
 # Makes a clean system of Debian.
 system() {
   [ ! -d "$roots/$1" ] || return 0
   mkdir -p "$roots/empty"
-  debootstrap --variant=minbase --include=python3-venv,ca-certificates "$1" "$roots/$1.new" > "$roots/$1.log" 2>&1 || return 1
+  debootstrap --variant=minbase --include=python3-venv,ca-certificates --arch="$(architecture "$1")" "${1%-arm*}" "$roots/$1.new" \
+    > "$roots/$1.log" 2>&1 || return 1
   mv "$roots/$1.new" "$roots/$1"
 }
 
@@ -46,7 +54,13 @@ attempt() { # SYSTEM WHAT FUNCTION
   mkdir -p "$root"/{proc,tmp,root,dev}
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
-  if (set -e; suite="$1"; "$3") > "$log" 2>&1; then
+  # Not within `if`, where the shell would go on after a command that failed.
+  local code
+  set +e
+  (set -e; "$3") > "$log" 2>&1
+  code=$?
+  set -e
+  if [ "$code" = 0 ]; then
     echo "passed $1: $2: $(tail -n 1 "$log")"
   else
     echo "FAILED $1: $2 (its log: $log)"
@@ -62,7 +76,7 @@ inside() {
   unshare --net --pid --fork --kill-child bash -c 'ip link set lo up && ip link set lo multicast on
     ip link add eth0 type veth peer name far && ip addr add 10.77.0.1/24 dev eth0
     ip link set eth0 up && ip link set far up && ip route add default dev eth0
-    exec timeout 120 chroot "$@"' inside "$root" "$@"
+    exec timeout 300 chroot "$@"' inside "$root" "$@"
 }
 
 demo() {
@@ -85,7 +99,7 @@ static_program() {
 }
 
 deb() {
-  cp "$packages"/{schwann,liblsl2,liblsl-dev}_*_amd64.deb "$root/tmp"
+  cp "$packages"/{schwann,liblsl2,liblsl-dev}_*_"$architecture".deb "$root/tmp"
   chroot "$root" sh -c 'dpkg -i /tmp/*.deb'
   demo schwann
   chroot "$root" dpkg --purge schwann liblsl-dev liblsl2
@@ -99,7 +113,7 @@ wheel() {
   dpkg --compare-versions "$version" ge 3.10 || { echo "left out: its Python is $version, and the package begins with 3.10"; return 0; }
   download "$version" "$root/tmp/wheels"
   cp tests/tools/round_trip.py "$root/tmp"
-  cp "$packages"/schwann-*-manylinux_2_17_x86_64.whl "$root/tmp/wheels"
+  cp "$packages"/schwann-*manylinux_2_17_"$machine".whl "$root/tmp/wheels"
   chroot "$root" sh -c 'python3 -m venv /venv && /venv/bin/pip install --no-index --find-links /tmp/wheels schwann pylsl'
   demo /venv/bin/schwann
   inside /venv/bin/schwann run -- /venv/bin/python /tmp/round_trip.py | tee "$root/tmp/library"
@@ -108,7 +122,7 @@ wheel() {
 with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, outlet.info.open(timeout=20) as stream:
     outlet.push([1.0, 2.0])
     assert stream.pull(1, 20).data.tolist() == [[1.0, 2.0]]'
-  chroot "$root" /venv/bin/pip uninstall --yes schwann
+  chroot "$root" /venv/bin/pip uninstall --yes schwann pylsl
   nothing_left
   echo "CPython $version: demo, pylsl unchanged, the module; uninstalled, nothing left"
 }
@@ -117,8 +131,9 @@ with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, o
 download() { # VERSION FOLDER
   local glibc platform=()
   glibc=$(chroot "$root" ldd --version | sed -n '1s/.*2\.//p')
-  for ((minor = 17; minor <= glibc; minor++)); do platform+=(--platform "manylinux_2_${minor}_x86_64"); done
-  python3 -m pip download --quiet --only-binary :all: --python-version "$1" "${platform[@]}" --platform manylinux2014_x86_64 --dest "$2" numpy pylsl
+  for ((minor = 17; minor <= glibc; minor++)); do platform+=(--platform "manylinux_2_${minor}_$machine"); done
+  python3 -m pip download --quiet --only-binary :all: --python-version "$1" \
+    "${platform[@]}" --platform "manylinux2014_$machine" --platform "linux_$machine" --dest "$2" numpy pylsl
 }
 
 rpm_packages() {

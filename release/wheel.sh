@@ -26,4 +26,7 @@ wheel unpack --dest "$stage" "$stage"/*.whl > /dev/null
 tree=$(find "$stage" -mindepth 1 -maxdepth 1 -type d)
 mkdir -p "$tree/$(basename "$tree").data/scripts"
 find "$built" \( -name schwann -o -name schwann.exe \) -exec install -m 755 {} "$tree/$(basename "$tree").data/scripts" \;
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) wheel pack --dest-dir "$folder" "$tree" > /dev/null
+# maturin's bill of materials names this folder, this moment and a number by chance.
+epoch=$(git log -1 --format=%ct)
+sed -i "s#$PWD#/schwann#g; /\"serialNumber\"/d; s/\(\"timestamp\": \"\)[^\"]*/\1$(date -u -d "@$epoch" +%FT%TZ)/" "$tree"/*.dist-info/sboms/*.json
+SOURCE_DATE_EPOCH=$epoch wheel pack --dest-dir "$folder" "$tree" > /dev/null
