@@ -341,7 +341,12 @@ impl<R: Read + Seek> Reader<R> {
 
     fn begin_samples(&mut self, found: Found) {
         if found.walk.count > 0 {
-            self.decoding = Some(Decoding { stream: found.stream, at: found.first, left: found.walk.count });
+            self.decoding = Some(Decoding {
+                stream: found.stream,
+                at: found.first,
+                end: found.walk.end,
+                left: found.walk.count,
+            });
         }
     }
 
@@ -361,7 +366,9 @@ impl<R: Read + Seek> Reader<R> {
         let interval = stream.header.interval();
         let mut want = PIECE;
         while self.stamps.is_empty() && decoding.left > 0 {
-            let bytes = self.framer.window.view(decoding.at, want)?;
+            // Not beyond the chunk: what the window holds lasts for many short ones.
+            let room = usize::try_from(decoding.end.saturating_sub(decoding.at)).unwrap_or(usize::MAX);
+            let bytes = self.framer.window.view(decoding.at, want.min(room))?;
             let available = bytes.len();
             let mut from = 0;
             while decoding.left > 0
@@ -416,6 +423,8 @@ struct Stream {
 struct Decoding {
     stream: u32,
     at: u64,
+    /// Where the last of them ends.
+    end: u64,
     left: u64,
 }
 

@@ -1,4 +1,5 @@
-use std::io::Cursor;
+use core::cell::Cell;
+use std::io::{Cursor, SeekFrom};
 
 use super::*;
 use crate::wire::{put_chunk, put_clock_offset};
@@ -159,4 +160,40 @@ fn a_chunk_that_the_specification_does_not_name_is_skipped() {
     longer[at] = 77;
     longer.extend_from_slice(&file[starts[3]..]);
     assert_eq!(read(&longer), read(&file));
+}
+
+/// A file that counts how often it is read.
+struct Counted<'a> {
+    file: Cursor<&'a [u8]>,
+    reads: &'a Cell<usize>,
+}
+
+impl io::Read for Counted<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.reads.set(self.reads.get() + 1);
+        self.file.read(to)
+    }
+}
+
+impl Seek for Counted<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+#[test]
+fn short_chunks_share_what_was_read_ahead() {
+    let mut file = MAGIC.to_vec();
+    put_chunk(&mut file, Tag::StreamHeader, None, &with_id(1, NUMBERS));
+    for _ in 0..150_000 {
+        put_chunk(&mut file, Tag::Samples, None, &[1, 0, 0, 0, 1, 1, 0, 1, 0, 2, 0]);
+    }
+    let reads = Cell::new(0);
+    let mut reader = Reader::new(Counted { file: Cursor::new(&file), reads: &reads }).unwrap();
+    let mut samples = 0;
+    while let Some(event) = reader.next_event().unwrap() {
+        samples += usize::from(matches!(event, Event::Samples { .. }));
+    }
+    assert_eq!(samples, 150_000);
+    assert!(reads.get() < 100, "{} reads", reads.get());
 }
