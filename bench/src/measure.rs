@@ -67,10 +67,17 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
         fit(&mut manifest, suite, minutes * 60.0);
     }
     // Before there is a folder: what cannot run leaves none.
-    let steps = match &suite.kind {
-        Kind::Steps(steps, _) => steps(&asked(&manifest, options, folder)?)?,
-        Kind::Remote(_) | Kind::Transfers(_) => Vec::new(),
+    let (steps, names): (_, Vec<_>) = match &suite.kind {
+        Kind::Steps(steps, _) => {
+            let steps = steps(&asked(&manifest, options, folder)?)?;
+            let names = steps.iter().map(|step| step.name.clone()).collect();
+            (steps, names)
+        }
+        Kind::Remote(cells) | Kind::Transfers(cells) => {
+            (Vec::new(), cells(effort(&manifest)).into_iter().map(|cell| cell.name).collect())
+        }
     };
+    any_wanted(&options.only, &names)?;
     let mut records = Records::begin_or_continue(folder, manifest)?;
     std::fs::create_dir_all(folder.join(SCRATCH))?;
     stop_on_interrupt();
@@ -171,6 +178,15 @@ fn wanted(only: &[String], name: &str) -> bool {
     only.is_empty() || only.iter().any(|word| name.contains(word.as_str()))
 }
 
+/// Refuses `--only` with words that match nothing, instead of measuring nothing.
+fn any_wanted(only: &[String], names: &[impl AsRef<str>]) -> Result<(), String> {
+    if names.iter().any(|name| wanted(only, name.as_ref())) {
+        return Ok(());
+    }
+    let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
+    Err(format!("--only {} matches no cell; there are: {}", only.join(","), names.join(", ")))
+}
+
 /// The effort that a campaign was made with.
 pub(crate) fn effort(manifest: &Manifest) -> Effort {
     Effort { depth: if manifest.quick { Depth::Quick } else { Depth::Full }, scale: manifest.scale }
@@ -268,6 +284,16 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_match_nothing_are_refused() {
+        let names = ["64ch-1kHz", "384ch-30kHz"];
+        let only = |word: &str| any_wanted(&[word.to_owned()], &names);
+        assert_eq!(only("64ch"), Ok(()));
+        assert_eq!(any_wanted(&[], &names), Ok(()));
+        let refused = only("65ch").expect_err("no such cell");
+        assert_eq!(refused, "--only 65ch matches no cell; there are: 64ch-1kHz, 384ch-30kHz");
+    }
 
     #[test]
     fn a_record_names_a_commit_only_if_tree_and_program_are_of_it() {

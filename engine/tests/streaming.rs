@@ -344,6 +344,14 @@ fn who_waits_for_an_event_comes_back_when_the_stream_is_ended() {
 }
 
 #[test]
+fn a_pull_from_an_ended_stream_does_not_wait() {
+    let (_outlet, inlet) = pair(&info(ChannelFormat::Int32, 1, 0.0), &OutletOptions::default());
+    while inlet.next_event(LONG).expect("an event") != StreamEvent::Connected {}
+    inlet.end();
+    assert_eq!(inlet.pull_sample(&mut [0_i32], f64::INFINITY), Err(Error::Lost));
+}
+
+#[test]
 fn a_short_timeout_does_not_make_a_stream_lost() {
     let context = context("");
     let info = info(ChannelFormat::Int32, 1, 0.0);

@@ -204,7 +204,7 @@ impl Shared {
 
     /// Returns once a sample can be taken from the queue.
     ///
-    /// - Errors: [`Error::Timeout`] after `wait`, or when the stream is closed meanwhile; [`Error::Lost`].
+    /// - Errors: [`Error::Timeout`] after `wait`, or when the stream is closed meanwhile; [`Error::Lost`] if nothing will come.
     pub(crate) fn wait_for_samples(&self, wait: Wait) -> Result<MutexGuard<'_, State>, Error> {
         let mut state = self.lock();
         let closings = state.closings;
@@ -218,6 +218,9 @@ impl Shared {
             }
             if state.closings != closings {
                 return Err(Error::Timeout);
+            }
+            if state.ending {
+                return Err(Error::Lost);
             }
             self.ask_to_open(&mut state);
             if let Some(receiver) = state.receiver.take() {
