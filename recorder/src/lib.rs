@@ -11,6 +11,8 @@
 //!             │
 //!           Meter ─ Course, Arrivals                    rate, lag, gaps
 //!
+//!  Survey of a FILE.xdf ──► findings ──► Finding        what speaks against a recorded stream
+//!
 //!  Hidden ──► Unseen, Elsewhere                         streams that a search does not find, and why
 //! ```
 //!
@@ -72,4 +74,4 @@ pub use recorder::{AddError, Inspect, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};
 pub use status::{Phase, RecordingStream, verdicts};
 pub use stop::Stop;
-pub use verdict::{Evidence, Reach, Trouble, Verdict, judge, twins};
+pub use verdict::{Evidence, Finding, Reach, Trouble, Verdict, findings, judge, twins};

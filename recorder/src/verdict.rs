@@ -1,10 +1,13 @@
 //! Whether a live stream is well: the one place that decides, for every command that shows streams.
 //!
 //! [`judge`] sees measurements alone. It accuses a stream only of what it has seen, and calls a stream well only
-//! after it has looked for long enough.
+//! after it has looked for long enough. [`findings`] does the same for what a recording holds.
+
+mod recorded;
 
 use core::fmt;
 
+pub use recorded::{Finding, findings};
 use schwann::StreamInfo;
 
 use super::arrivals::Arrivals;

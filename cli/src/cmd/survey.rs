@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
+use schwann_recorder::{Finding, findings};
 use schwann_xdf::{StreamSurvey, Survey};
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ pub(crate) fn json(survey: &Survey) -> Value {
             "bytes": damage.bytes,
             "what": damage.kind.to_string(),
         })).collect::<Vec<_>>(),
-        "streams": survey.streams.iter().map(stream_json).collect::<Vec<_>>(),
+        "streams": survey.streams.iter().zip(findings(survey)).map(|(stream, found)| stream_json(stream, &found)).collect::<Vec<_>>(),
     })
 }
 
@@ -109,7 +110,7 @@ impl Progress {
     }
 }
 
-fn stream_json(stream: &StreamSurvey) -> Value {
+fn stream_json(stream: &StreamSurvey, found: &[Finding]) -> Value {
     let header = &stream.header;
     json!({
         "id": header.id,
@@ -132,6 +133,7 @@ fn stream_json(stream: &StreamSurvey) -> Value {
             "missing": gap.missing,
         })).collect::<Vec<_>>(),
         "backward_count": stream.backward_count,
+        "findings": found.iter().map(|one| json!({"what": one.word(), "says": one.to_string()})).collect::<Vec<_>>(),
         "clock": {
             "offset_count": stream.clock.offset_count,
             "last_offset": stream.clock.last_offset,

@@ -3,6 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use schwann_recorder::findings;
+
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome};
 use crate::terminal::plural;
@@ -10,14 +12,15 @@ use crate::terminal::plural;
 /// Check that a recording is whole: every chunk, every footer, every count; not the values.
 ///
 /// It sees what is missing, cut off, or damaged so that it cannot be read. XDF has no checksums: a value that was
-/// overwritten by another one is not seen.
+/// overwritten by another one is not seen. It also lists what the recorded streams show: gaps, clock resets, stamps
+/// that go back, missing clock offsets, wrong rates.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   schwann verify session.xdf && echo nothing is missing
   schwann verify --json *.xdf
 
-Exit code 0 if every file is whole, 1 if one is not. `schwann repair` salvages a damaged file. To see later whether a
+Exit code 0 if every file is whole, 1 if one is not, whatever its streams show. `schwann repair` salvages a damaged file. To see later whether a
 value was changed, keep a checksum beside the file from the beginning: sha256sum session.xdf > session.xdf.sha256")]
 pub(crate) struct Arguments {
     /// The recordings.
@@ -52,9 +55,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let streams = plural(survey.streams.len(), "stream");
         let samples = plural(samples, "sample");
         writeln!(out, "{}: {verdict}: {streams}, {samples}{limit}", file.display())?;
-        for stream in &survey.streams {
+        for (stream, found) in survey.streams.iter().zip(findings(&survey)) {
+            let name = format!("  stream {} ({})", stream.header.id, stream.header.name);
             if let Some(complaint) = survey::footer_complaint(stream) {
-                writeln!(out, "  stream {} ({}): {complaint}", stream.header.id, stream.header.name)?;
+                writeln!(out, "{name}: {complaint}")?;
+            }
+            for one in found {
+                writeln!(out, "{name} {one}")?;
             }
         }
         for damage in &survey.damage {
