@@ -23,6 +23,7 @@ main() {
     release/build.sh "$target" "$built/$target"
     pack "$target"
   done
+  crates
   python3 release/finish.py "$folder" "$version"
   echo "the release is in $folder"
 }
@@ -49,6 +50,13 @@ tools() {
   [ -d "$venv" ] || python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check -r release/requirements.txt
   export PATH="$venv/bin:$PATH"
+}
+
+# Packages for the registry of Rust; each is built from what it holds.
+crates() {
+  echo "== crates"
+  cargo package --quiet --locked --workspace --exclude schwann-bench --exclude schwann-python --target-dir "$built/crates"
+  cp "$built/crates/package/"*.crate "$folder"
 }
 
 pack() {
