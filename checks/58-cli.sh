@@ -1,4 +1,5 @@
-# The program's commands against the real library, pylsl and pyxdf, in separate processes; and what they show in a terminal.
+# The program's commands against the real library, pylsl and pyxdf, in separate processes; what they show in a terminal; and our
+# library in the place of the real one.
 #
 #   CLI_KILLS=100 checks/58-cli.sh    kills 100 recorders instead of 5
 # cores: 0
@@ -8,4 +9,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
 build -p schwann-cli
 export SCHWANN="$built/schwann"
-python3 -m pytest -q -rs -s -p no:cacheprovider tests/system/test_xdf_cli.py tests/system/test_cli_screen.py tests/system/test_loaders.py
+python3 -m pytest -q -rs -s -p no:cacheprovider tests/system/test_xdf_cli.py tests/system/test_cli_screen.py tests/system/test_loaders.py \
+  tests/system/test_swap.py

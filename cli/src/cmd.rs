@@ -15,6 +15,7 @@ pub(crate) mod play;
 pub(crate) mod record;
 pub(crate) mod repair;
 pub(crate) mod run;
+pub(crate) mod swap;
 pub(crate) mod verify;
 pub(crate) mod watch;
 

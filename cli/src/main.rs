@@ -55,6 +55,7 @@ fn run(program: Program) -> Outcome {
         Command::Record(arguments) => cmd::record::run(&arguments),
         Command::Repair(arguments) => cmd::repair::run(&arguments),
         Command::Run(arguments) => cmd::run::run(&arguments),
+        Command::Swap(arguments) => cmd::swap::run(&arguments),
         Command::Verify(arguments) => cmd::verify::run(&arguments),
         Command::Watch(arguments) => cmd::watch::run(&arguments),
     }
@@ -89,6 +90,7 @@ enum Command {
     Record(cmd::record::Arguments),
     Repair(cmd::repair::Arguments),
     Run(cmd::run::Arguments),
+    Swap(cmd::swap::Arguments),
     Verify(cmd::verify::Arguments),
     Watch(cmd::watch::Arguments),
 }

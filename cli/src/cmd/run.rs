@@ -17,8 +17,8 @@ Examples:
 
 Sets PYLSL_LIB (pylsl), MNE_LSL_LIB (mne-lsl), LSL_LIB (bsl) and the loader's path, and becomes the program: its
 exit code is that of the program. The loader's path leads to the library under every name that programs ask for,
-such as liblsl64.so of Java and Unity on Linux. A program that has liblsl built in, or loads it by a full path
-(LSL.jl), keeps its own.")]
+such as liblsl64.so of Java and Unity on Linux. A program that loads its library by a full path (LSL.jl) keeps its own:
+see `schwann swap`. So does one that has liblsl built in.")]
 pub(crate) struct Arguments {
     /// Our library, if it is not beside this program.
     #[arg(long, value_name = "FILE")]
@@ -30,11 +30,7 @@ pub(crate) struct Arguments {
 
 /// Becomes the program.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let library = match &arguments.library {
-        Some(library) => library.clone(),
-        None => find()?,
-    };
-    let library = fs::canonicalize(&library).map_err(|error| Problem::with(library.display(), error))?;
+    let library = library(arguments.library.as_deref())?;
     let folder = links_to(&library)?;
     let Some((program, rest)) = arguments.program.split_first() else {
         return Err(Problem::Failed("no program was named".to_owned()));
@@ -43,6 +39,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     command.args(rest).envs(VARIABLES.map(|variable| (variable, &library)));
     command.env(LOADER_PATH, joined(&folder, env::var_os(LOADER_PATH).as_deref())?);
     become_it(command, program)
+}
+
+/// Our library: the one that is given, or the one that belongs to this program.
+pub(super) fn library(given: Option<&Path>) -> Result<PathBuf, Problem> {
+    let library = match given {
+        Some(library) => library.to_owned(),
+        None => find()?,
+    };
+    fs::canonicalize(&library).map_err(|error| Problem::with(library.display(), error))
 }
 
 /// Finds our library beside this program, where packages put it, or where it was built.

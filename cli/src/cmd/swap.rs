@@ -1,0 +1,229 @@
+//! `schwann swap`: our library in the place of one that a program brings along.
+
+mod binary;
+mod record;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::exit::{Exit, Outcome, Problem};
+use binary::Binary;
+use record::Record;
+
+/// Put Schwann's library in the place of the one that a program brings along, and take it back.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann swap /opt/LabRecorder
+  schwann swap ~/matlab-lsl/bin
+  schwann swap --list
+  schwann swap --undo
+
+Looks for LSL libraries in the folder and below, keeps each beside ours as FILE.before-schwann, and remembers where.
+Use it for programs that `schwann run` does not reach. Leaves alone what is for another kind of computer, and what is newer than
+ours: that has functions which ours lacks.
+
+Exit code 0 if every library there is ours now, 1 if one is not, or none was found.")]
+pub(crate) struct Arguments {
+    /// The program's folder, or the library itself; with --undo, takes back only what is there.
+    #[arg(value_name = "PATH", required_unless_present_any = ["undo", "list"])]
+    path: Option<PathBuf>,
+    /// Put the kept libraries back.
+    #[arg(long)]
+    undo: bool,
+    /// List the libraries that were swapped.
+    #[arg(long, conflicts_with_all = ["undo", "path"])]
+    list: bool,
+    /// Our library, if it is not beside this program.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["undo", "list"])]
+    library: Option<PathBuf>,
+}
+
+/// Swaps, takes back, or lists.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let mut record = Record::open()?;
+    let path = arguments.path.as_deref().map(absolute).transpose()?;
+    match path {
+        _ if arguments.list => list(&record),
+        path if arguments.undo => undo_all(&mut record, path.as_deref()),
+        Some(path) => swap_all(&mut record, &path, &super::run::library(arguments.library.as_deref())?),
+        None => Ok(Exit::Usage),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Problem> {
+    fs::canonicalize(path).map_err(|error| Problem::with(path.display(), error))
+}
+
+fn swap_all(record: &mut Record, path: &Path, library: &Path) -> Outcome {
+    let ours = read(library)?.filter(Binary::is_ours);
+    let ours = ours.ok_or_else(|| Problem::with(library.display(), "is not Schwann's library"))?;
+    let found = candidates(path)?;
+    let mut out = io::stdout().lock();
+    let (mut seen, mut exit) = (0, Exit::Good);
+    for file in found {
+        let Some(theirs) = read(&file)?.filter(Binary::is_lsl) else { continue };
+        seen += 1;
+        let refusal = ours.refusal(&theirs);
+        if let Some(refusal) = refusal {
+            exit = Exit::Found;
+            writeln!(out, "left alone  {}: {refusal}", file.display())?;
+            continue;
+        }
+        // The place is remembered first: what ends this program meanwhile can be taken back.
+        record.add(&file)?;
+        exchange(&file, library, theirs.is_ours())
+            .map_err(|error| Problem::with(file.display(), advice(&error)))?;
+        let done = if theirs.is_ours() { "renewed" } else { "swapped" };
+        writeln!(out, "{done}     {}", file.display())?;
+    }
+    if seen == 0 {
+        exit = Exit::Found;
+        writeln!(out, "no LSL library in {}: does the program have it built in?", path.display())?;
+    }
+    Ok(exit)
+}
+
+fn undo_all(record: &mut Record, path: Option<&Path>) -> Outcome {
+    let mut out = io::stdout().lock();
+    let mut exit = Exit::Good;
+    let files = record.files().to_vec();
+    let files: Vec<_> = files.iter().filter(|file| path.is_none_or(|path| file.starts_with(path))).collect();
+    if files.is_empty() {
+        writeln!(out, "nothing to take back; see: schwann swap --list")?;
+        return Ok(Exit::Found);
+    }
+    for file in files {
+        match undo(file)? {
+            None => {
+                record.remove(file)?;
+                writeln!(out, "taken back  {}", file.display())?;
+            }
+            Some(refusal) => {
+                exit = Exit::Found;
+                writeln!(out, "left alone  {}: {refusal}", file.display())?;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn list(record: &Record) -> Outcome {
+    let mut out = io::stdout().lock();
+    for file in record.files() {
+        let state = match read(file) {
+            Ok(Some(binary)) if binary.is_ours() => "ours",
+            Ok(Some(_)) => "replaced since by another library",
+            Ok(None) | Err(_) => "not there any more",
+        };
+        writeln!(out, "{}: {state}", file.display())?;
+    }
+    if record.files().is_empty() {
+        writeln!(out, "no library was swapped")?;
+    }
+    Ok(Exit::Good)
+}
+
+/// Puts ours in the place of a library, which is kept. On an error all is as it was.
+fn exchange(file: &Path, ours: &Path, is_ours: bool) -> io::Result<()> {
+    let (kept, new) = (beside(file, KEPT), beside(file, NEW));
+    let copied =
+        fs::copy(ours, &new).and_then(|_| fs::set_permissions(&new, fs::metadata(file)?.permissions()));
+    // What was kept before is the program's own; an older one of ours is not worth keeping.
+    let keeps = !is_ours || !kept.exists();
+    let moved = copied.and_then(|()| if keeps { fs::rename(file, &kept) } else { Ok(()) });
+    let outcome = moved.and_then(|()| {
+        fs::rename(&new, file).inspect_err(|_| {
+            let _as_it_was = if keeps { fs::rename(&kept, file) } else { Ok(()) };
+        })
+    });
+    outcome.inspect_err(|_| {
+        let _gone_already = fs::remove_file(&new);
+    })
+}
+
+/// Puts the kept library back; or says why not.
+fn undo(file: &Path) -> Result<Option<&'static str>, Problem> {
+    let kept = beside(file, KEPT);
+    if !kept.exists() {
+        return Ok(Some("the library that was kept beside it is not there"));
+    }
+    if read(file).ok().flatten().is_some_and(|now| !now.is_ours()) {
+        return Ok(Some("it was replaced since by another library; remove one of the two by hand"));
+    }
+    fs::rename(&kept, file).map_err(|error| Problem::with(file.display(), advice(&error)))?;
+    Ok(None)
+}
+
+fn read(file: &Path) -> Result<Option<Binary>, Problem> {
+    Binary::read(file).map_err(|error| Problem::with(file.display(), error))
+}
+
+/// Files that may be LSL libraries, by their names; links are not followed, because their ends are found, too.
+fn candidates(path: &Path) -> Result<Vec<PathBuf>, Problem> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let (mut found, mut folders) = (Vec::new(), vec![(path.to_owned(), 0)]);
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| Problem::with(folder.display(), error))?;
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && depth < DEPTH_MAX {
+                folders.push((entry.path(), depth + 1));
+            } else if kind.is_file() && may_be_lsl(&entry.file_name().to_string_lossy().to_lowercase()) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The names that liblsl, its packages and its wrappers use; `lsl` alone is that in a framework of macOS.
+fn may_be_lsl(name: &str) -> bool {
+    let library = [".so", ".dll", ".dylib"].iter().any(|ending| name.contains(ending));
+    let ours = name.ends_with(KEPT) || name.ends_with(NEW);
+    name == "lsl" || (library && !ours && (name.starts_with("liblsl") || name.starts_with("lsl")))
+}
+
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// What a person can do about an error of the system.
+fn advice(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "{error}: close programs that use it, or do this as the user that installed it (sudo, administrator)"
+            )
+        }
+        _ => error.to_string(),
+    }
+}
+
+const KEPT: &str = ".before-schwann";
+const NEW: &str = ".schwann-new";
+/// Folders below a program's folder that are looked into.
+const DEPTH_MAX: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_lsl;
+
+    #[test]
+    fn libraries_are_known_by_their_names() {
+        let libraries =
+            ["liblsl.so.1.16.2", "liblsl64.so", "lsl.dll", "liblsl64.dll", "liblsl.2.dylib", "lsl"];
+        for name in libraries {
+            assert!(may_be_lsl(name), "{name}");
+        }
+        for name in ["liblsl.so.before-schwann", "liblsl.h", "lsl_c.h", "libasound.so", "lslcmake.cmake"] {
+            assert!(!may_be_lsl(name), "{name}");
+        }
+    }
+}
