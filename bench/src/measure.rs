@@ -17,10 +17,10 @@ use crate::step;
 use crate::suite::{Asked, Depth, Effort, Kind, Missing, SEALED, SENSITIVITY, SUITES, Suite};
 use crate::transfer::stop_on_interrupt;
 
-/// Every suite into a folder of its own. A suite that cannot run here is said and left out.
+/// Every suite into a folder of its own. A suite that cannot run here, or that `--only` does not want, is said and left out.
 pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason> {
     let weights: f64 = SUITES.iter().map(|suite| suite.weight).sum();
-    let mut failed = Vec::new();
+    let (mut failed, mut any_wanted) = (Vec::new(), options.only.is_empty());
     for suite in SUITES {
         let minutes = options.minutes.map(|minutes| minutes * suite.weight / weights);
         let options = Options { minutes, ..options.clone() };
@@ -29,11 +29,16 @@ pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason
             continue;
         }
         eprintln!("== {}", suite.name);
-        match measure(suite, &options, &folder.join(suite.name)) {
+        let outcome = measure(suite, &options, &folder.join(suite.name));
+        // A word of `--only` names the cells of one suite, and the others have none of that name.
+        any_wanted |= !outcome.as_ref().is_err_and(|reason| reason.is::<NoneWanted>());
+        match outcome {
             Ok(()) => {}
             Err(reason) if crate::transfer::interrupted() => return Err(reason),
             // What this computer cannot do is no failure of the rest.
-            Err(reason) if reason.is::<LineError>() || reason.is::<Missing>() => {
+            Err(reason)
+                if reason.is::<LineError>() || reason.is::<Missing>() || reason.is::<NoneWanted>() =>
+            {
                 eprintln!("bench: {} is left out: {reason}", suite.name)
             }
             Err(reason) if reason.is::<Restless>() => eprintln!("bench: {}: {reason}", suite.name),
@@ -42,6 +47,9 @@ pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason
                 failed.push(suite.name);
             }
         }
+    }
+    if !any_wanted {
+        return Err(format!("--only {} matches no cell of any suite", options.only.join(",")).into());
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
@@ -178,13 +186,21 @@ fn wanted(only: &[String], name: &str) -> bool {
     only.is_empty() || only.iter().any(|word| name.contains(word.as_str()))
 }
 
+/// The words of `--only` match no cell of a suite.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("--only {only} matches no cell; there are: {names}")]
+struct NoneWanted {
+    only: String,
+    names: String,
+}
+
 /// Refuses `--only` with words that match nothing, instead of measuring nothing.
-fn any_wanted(only: &[String], names: &[impl AsRef<str>]) -> Result<(), String> {
+fn any_wanted(only: &[String], names: &[impl AsRef<str>]) -> Result<(), NoneWanted> {
     if names.iter().any(|name| wanted(only, name.as_ref())) {
         return Ok(());
     }
     let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
-    Err(format!("--only {} matches no cell; there are: {}", only.join(","), names.join(", ")))
+    Err(NoneWanted { only: only.join(","), names: names.join(", ") })
 }
 
 /// The effort that a campaign was made with.
@@ -292,7 +308,7 @@ mod tests {
         assert_eq!(only("64ch"), Ok(()));
         assert_eq!(any_wanted(&[], &names), Ok(()));
         let refused = only("65ch").expect_err("no such cell");
-        assert_eq!(refused, "--only 65ch matches no cell; there are: 64ch-1kHz, 384ch-30kHz");
+        assert_eq!(refused.to_string(), "--only 65ch matches no cell; there are: 64ch-1kHz, 384ch-30kHz");
     }
 
     #[test]
