@@ -2,7 +2,7 @@
 //!
 //! Two threads send: the one that pushes, and the outlet's server thread. The pushing thread sends
 //! directly to every consumer that has taken all earlier bytes; for the others it appends to the
-//! [`Log`], and the server thread sends from there as their sockets permit. A member's [`Turn`] says
+//! [`Log`], and the server thread sends from there as their sockets permit. A consumer's [`Turn`] says
 //! which of the two may touch its socket, so that no lock is held while the kernel works.
 //!
 //! Before working here, read `docs/decisions/latency-path.md`.
@@ -25,7 +25,7 @@ const STORED_BYTES_LIMIT: usize = 1 << 30;
 /// Blocks handed to the kernel in one call.
 const BLOCKS_PER_SEND: usize = 16;
 
-/// Who may use a member's socket just now.
+/// Who may use a consumer's socket just now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Turn {
     Free,
@@ -33,7 +33,7 @@ enum Turn {
 }
 
 /// One consumer's feed.
-pub(crate) struct Member {
+pub(crate) struct Consumer {
     pub(crate) id: u64,
     pub(crate) link: Arc<Link>,
     pub(crate) encoding: Encoding,
@@ -57,7 +57,7 @@ pub(crate) struct Member {
     dropped: u64,
 }
 
-impl Member {
+impl Consumer {
     fn has_bridge(&self) -> bool {
         self.bridge_sent < self.bridge.len()
     }
@@ -139,7 +139,7 @@ pub struct ConsumerStatus {
 
 struct State {
     logs: [Log; Encoding::COUNT],
-    members: Vec<Member>,
+    consumers: Vec<Consumer>,
     next_id: u64,
     /// The server thread was woken and has not looked yet.
     server_called: bool,
@@ -150,14 +150,14 @@ struct State {
 /// All consumers of one outlet.
 pub(crate) struct Fanout {
     state: Mutex<State>,
-    /// Members come or go.
+    /// Consumers come or go.
     changed: Condvar,
-    /// Counts the changes of the member list.
+    /// Counts the changes of the consumer list.
     generation: AtomicU64,
     call_server: Box<dyn Fn() + Send + Sync>,
 }
 
-/// The pushing thread's view of the members; its buffers are reused.
+/// The pushing thread's view of the consumers; its buffers are reused.
 pub(crate) struct Sending {
     generation: u64,
     pub(crate) encodings: EncodingSet,
@@ -192,7 +192,7 @@ impl Fanout {
     ) -> Self {
         let state = State {
             logs: codecs.map(Log::new),
-            members: Vec::new(),
+            consumers: Vec::new(),
             next_id: 0,
             server_called: false,
             dropped_before: 0,
@@ -211,7 +211,7 @@ impl Fanout {
         state.next_id += 1;
         let generation = self.generation.load(Ordering::Relaxed) + 1;
         let cursor = state.logs[joining.encoding.index()].end();
-        state.members.push(Member {
+        state.consumers.push(Consumer {
             id,
             link: joining.link,
             encoding: joining.encoding,
@@ -237,10 +237,10 @@ impl Fanout {
     /// Removes a consumer.
     pub(crate) fn leave(&self, id: u64) {
         let mut state = self.lock();
-        let Some(index) = state.members.iter().position(|member| member.id == id) else { return };
-        let member = state.members.swap_remove(index);
-        state.dropped_before += member.dropped;
-        state.release(member.encoding);
+        let Some(index) = state.consumers.iter().position(|consumer| consumer.id == id) else { return };
+        let consumer = state.consumers.swap_remove(index);
+        state.dropped_before += consumer.dropped;
+        state.release(consumer.encoding);
         self.generation.fetch_add(1, Ordering::Release);
         drop(state);
         self.changed.notify_all();
@@ -253,29 +253,31 @@ impl Fanout {
 
     /// Number of consumers.
     pub(crate) fn count(&self) -> usize {
-        self.lock().members.len()
+        self.lock().consumers.len()
     }
 
     /// Waits until there are at least `count` consumers, and says whether there are.
     pub(crate) fn wait_for(&self, count: usize, timeout: Option<Duration>) -> bool {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        self.wait_until(deadline, |state| state.members.len() >= count)
+        self.wait_until(deadline, |state| state.consumers.len() >= count)
     }
 
     /// Waits until every byte pushed so far is with the kernel, and says whether it is.
     pub(crate) fn wait_until_sent(&self, timeout: Option<Duration>) -> bool {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         self.wait_until(deadline, |state| {
-            state.members.iter().all(|member| member.failed || state.owed_to(member) == 0)
+            state.consumers.iter().all(|consumer| consumer.failed || state.owed_to(consumer) == 0)
         })
     }
 
     /// Bytes that wait for consumers on this computer, and one for each that has some to be sealed or sent.
     pub(crate) fn owed_locally(&self) -> u64 {
         let state = self.lock();
-        let local =
-            state.members.iter().filter(|member| member.link.carrier() == Carrier::Local && !member.failed);
-        local.map(|member| state.owed_to(member)).sum()
+        let local = state
+            .consumers
+            .iter()
+            .filter(|consumer| consumer.link.carrier() == Carrier::Local && !consumer.failed);
+        local.map(|consumer| state.owed_to(consumer)).sum()
     }
 
     fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(&State) -> bool) -> bool {
@@ -300,55 +302,56 @@ impl Fanout {
     /// One entry per consumer.
     pub(crate) fn status(&self) -> Vec<ConsumerStatus> {
         let state = self.lock();
-        let status = |member: &Member| ConsumerStatus {
-            carrier: member.link.carrier(),
-            dropped_samples: member.dropped,
-            waiting_bytes: state.waiting_bytes(member),
-            peer: member.link.layer().peer().copied(),
+        let status = |consumer: &Consumer| ConsumerStatus {
+            carrier: consumer.link.carrier(),
+            dropped_samples: consumer.dropped,
+            waiting_bytes: state.waiting_bytes(consumer),
+            peer: consumer.link.layer().peer().copied(),
         };
-        state.members.iter().map(status).collect()
+        state.consumers.iter().map(status).collect()
     }
 
     /// Samples dropped for all consumers that ever were, and bytes stored for those that lag.
     pub(crate) fn totals(&self) -> (u64, usize) {
         let state = self.lock();
-        let dropped = state.members.iter().map(|member| member.dropped).sum::<u64>();
+        let dropped = state.consumers.iter().map(|consumer| consumer.dropped).sum::<u64>();
         (state.dropped_before + dropped, state.logs.iter().map(Log::stored_bytes).sum())
     }
 }
 
 impl State {
-    /// Bytes that a member has yet to be sent.
-    fn waiting_bytes(&self, member: &Member) -> u64 {
-        let bridge = (member.bridge.len() - member.bridge_sent) as u64;
-        self.logs[member.encoding.index()].end() - member.cursor + bridge
+    /// Bytes that a consumer has yet to be sent.
+    fn waiting_bytes(&self, consumer: &Consumer) -> u64 {
+        let bridge = (consumer.bridge.len() - consumer.bridge_sent) as u64;
+        self.logs[consumer.encoding.index()].end() - consumer.cursor + bridge
     }
 
     /// The same, and one more if some of what was sealed is not sent.
-    fn owed_to(&self, member: &Member) -> u64 {
-        self.waiting_bytes(member) + u64::from(member.link.has_unsent())
+    fn owed_to(&self, consumer: &Consumer) -> u64 {
+        self.waiting_bytes(consumer) + u64::from(consumer.link.has_unsent())
     }
 
-    /// Forgets what every member of an encoding has taken.
+    /// Forgets what every consumer of an encoding has taken.
     fn release(&mut self, encoding: Encoding) {
         let log = &mut self.logs[encoding.index()];
-        let members = self.members.iter().filter(|member| member.encoding == encoding);
-        let slowest = members.map(|member| member.cursor).min().unwrap_or(log.end());
+        let consumers = self.consumers.iter().filter(|consumer| consumer.encoding == encoding);
+        let slowest = consumers.map(|consumer| consumer.cursor).min().unwrap_or(log.end());
         log.release(slowest);
     }
 
     /// Keeps a log within what its slowest consumer may lag.
     fn limit(&mut self, encoding: Encoding) {
         let log = &self.logs[encoding.index()];
-        let of_encoding = |member: &&mut Member| member.encoding == encoding && member.turn == Turn::Free;
-        let most = self.members.iter().filter(|member| member.encoding == encoding);
-        let most = most.map(|member| member.capacity).max().unwrap_or(0);
+        let of_encoding =
+            |consumer: &&mut Consumer| consumer.encoding == encoding && consumer.turn == Turn::Free;
+        let most = self.consumers.iter().filter(|consumer| consumer.encoding == encoding);
+        let most = most.map(|consumer| consumer.capacity).max().unwrap_or(0);
         if !log.is_over(most, STORED_BYTES_LIMIT) {
             return;
         }
         let by_bytes = log.samples_in(STORED_BYTES_LIMIT);
-        for member in self.members.iter_mut().filter(of_encoding) {
-            member.drop_oldest(log, member.capacity.min(by_bytes));
+        for consumer in self.consumers.iter_mut().filter(of_encoding) {
+            consumer.drop_oldest(log, consumer.capacity.min(by_bytes));
         }
         self.release(encoding);
     }

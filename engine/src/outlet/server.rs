@@ -343,8 +343,8 @@ impl Server {
 
     fn part(&mut self, token: usize) {
         let Some(mut conversation) = self.conversations.remove(&token) else { return };
-        if let Some(member) = conversation.member() {
-            self.shared.fanout.leave(member);
+        if let Some(consumer) = conversation.consumer() {
+            self.shared.fanout.leave(consumer);
         }
         if let Some(session) = conversation.session() {
             self.shared.probes.remove(session);
@@ -372,7 +372,7 @@ impl Server {
         for (token, refusal) in due.collect::<Vec<_>>() {
             if let Some(conversation) = self.conversations.get(&token) {
                 // So that nothing is sent to it any more.
-                conversation.member().into_iter().for_each(|member| self.shared.fanout.leave(member));
+                conversation.consumer().into_iter().for_each(|consumer| self.shared.fanout.leave(consumer));
                 conversation.note_dismissed(&self.shared, refusal);
             }
             self.part(token);
@@ -380,8 +380,8 @@ impl Server {
     }
 
     fn part_from_broken(&mut self, failed: &[u64]) {
-        for member in failed {
-            let token = self.conversations.iter().find(|(_, one)| one.member() == Some(*member));
+        for consumer in failed {
+            let token = self.conversations.iter().find(|(_, one)| one.consumer() == Some(*consumer));
             if let Some(token) = token.map(|(token, _)| *token) {
                 self.part(token);
             }

@@ -9,7 +9,7 @@ pub(crate) struct Draining {
     bridge: Vec<u8>,
 }
 
-/// Members to whom nothing can be sent.
+/// Consumers to whom nothing can be sent.
 pub(crate) struct Stuck {
     /// Their sockets are full.
     pub(crate) blocked: Vec<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct Stuck {
     pub(crate) failed: Vec<u64>,
 }
 
-/// A member whose turn the server thread has.
+/// A consumer whose turn the server thread has.
 struct Claim {
     id: u64,
     link: Arc<Link>,
@@ -42,44 +42,48 @@ impl Fanout {
 
     /// A socket can take bytes again.
     pub(crate) fn writable(&self, id: u64) {
-        if let Some(member) = self.lock().members.iter_mut().find(|member| member.id == id) {
-            member.blocked = false;
-            member.became_writable = true;
+        if let Some(consumer) = self.lock().consumers.iter_mut().find(|consumer| consumer.id == id) {
+            consumer.blocked = false;
+            consumer.became_writable = true;
         }
     }
 
-    /// The members to whom nothing can be sent now.
+    /// The consumers to whom nothing can be sent now.
     pub(crate) fn stuck(&self) -> Stuck {
         let state = self.lock();
-        let all = |which: fn(&Member) -> bool| {
-            state.members.iter().filter(|member| which(member)).map(|member| member.id).collect()
+        let all = |which: fn(&Consumer) -> bool| {
+            state.consumers.iter().filter(|consumer| which(consumer)).map(|consumer| consumer.id).collect()
         };
-        Stuck { blocked: all(|member| member.blocked), failed: all(|member| member.failed) }
+        Stuck { blocked: all(|consumer| consumer.blocked), failed: all(|consumer| consumer.failed) }
     }
 
     fn claim(&self, draining: &mut Draining) -> Option<Claim> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let logs = &mut state.logs;
-        let member =
-            state.members.iter_mut().find(|member| member.wants_service(&logs[member.encoding.index()]))?;
-        let log = &mut logs[member.encoding.index()];
-        member.drop_oldest(log, member.capacity);
+        let consumer = state
+            .consumers
+            .iter_mut()
+            .find(|consumer| consumer.wants_service(&logs[consumer.encoding.index()]))?;
+        let log = &mut logs[consumer.encoding.index()];
+        consumer.drop_oldest(log, consumer.capacity);
         draining.bridge.clear();
-        draining.bridge.extend_from_slice(member.bridge.get(member.bridge_sent..).unwrap_or_default());
-        log.blocks_from(member.cursor, BLOCKS_PER_SEND, &mut draining.blocks);
+        draining.bridge.extend_from_slice(consumer.bridge.get(consumer.bridge_sent..).unwrap_or_default());
+        log.blocks_from(consumer.cursor, BLOCKS_PER_SEND, &mut draining.blocks);
         // From here on the whole bridge may be under way.
-        member.bridge_fixed = member.bridge.len();
-        member.take_turn();
-        Some(Claim { id: member.id, link: Arc::clone(&member.link), cursor: member.cursor })
+        consumer.bridge_fixed = consumer.bridge.len();
+        consumer.take_turn();
+        Some(Claim { id: consumer.id, link: Arc::clone(&consumer.link), cursor: consumer.cursor })
     }
 
     fn release_turn(&self, claim: &Claim, progress: Progress) {
         let mut guard = self.lock();
-        let Some(member) = guard.members.iter_mut().find(|member| member.id == claim.id) else { return };
-        member.advance(progress.taken);
-        member.end_turn(progress);
-        let encoding = member.encoding;
+        let Some(consumer) = guard.consumers.iter_mut().find(|consumer| consumer.id == claim.id) else {
+            return;
+        };
+        consumer.advance(progress.taken);
+        consumer.end_turn(progress);
+        let encoding = consumer.encoding;
         guard.release(encoding);
         drop(guard);
         self.changed.notify_all();

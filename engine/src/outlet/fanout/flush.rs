@@ -14,22 +14,22 @@ impl Sending {
         }
     }
 
-    /// Whether the member list is another one than this view was made from.
+    /// Whether the consumer list is another one than this view was made from.
     pub(crate) fn is_stale(&self, fanout: &Fanout) -> bool {
         self.generation != fanout.generation.load(Ordering::Acquire)
     }
 
-    /// Takes the present member list as the receivers of the next samples.
+    /// Takes the present consumer list as the receivers of the next samples.
     pub(crate) fn renew(&mut self, fanout: &Fanout) {
         let state = fanout.lock();
         self.generation = fanout.generation.load(Ordering::Acquire);
-        self.encodings = state.members.iter().map(|member| member.encoding).collect();
-        self.chunk_samples = state.members.iter().filter_map(|member| member.chunk_samples).min();
+        self.encodings = state.consumers.iter().map(|consumer| consumer.encoding).collect();
+        self.chunk_samples = state.consumers.iter().filter_map(|consumer| consumer.chunk_samples).min();
     }
 }
 
 impl Fanout {
-    /// Gives `pending` to all members that `sending` knows of; empties it.
+    /// Gives `pending` to all consumers that `sending` knows of; empties it.
     ///
     /// Does not block: what a socket does not take at once is left to the server thread.
     pub(crate) fn flush(&self, sending: &mut Sending, pending: &mut Pending, route: Route) {
@@ -48,17 +48,18 @@ impl Fanout {
         }
     }
 
-    /// Lists the members that can be sent to directly.
+    /// Lists the consumers that can be sent to directly.
     fn take_turns(&self, sending: &mut Sending, pending: &Pending) {
         let state = &mut *self.lock();
-        for member in &mut state.members {
-            let receives = member.joined <= sending.generation && !pending.bytes(member.encoding).is_empty();
-            if receives && member.is_idle(&state.logs[member.encoding.index()]) {
-                member.take_turn();
+        for consumer in &mut state.consumers {
+            let receives =
+                consumer.joined <= sending.generation && !pending.bytes(consumer.encoding).is_empty();
+            if receives && consumer.is_idle(&state.logs[consumer.encoding.index()]) {
+                consumer.take_turn();
                 sending.direct.push(Direct {
-                    id: member.id,
-                    encoding: member.encoding,
-                    link: Arc::clone(&member.link),
+                    id: consumer.id,
+                    encoding: consumer.encoding,
+                    link: Arc::clone(&consumer.link),
                     progress: Progress::NOTHING,
                 });
             }
@@ -74,10 +75,10 @@ impl Fanout {
             work |= state.store(encoding, sending, pending);
         }
         for direct in sending.direct.drain(..) {
-            if let Some(member) = state.members.iter_mut().find(|member| member.id == direct.id) {
-                member.end_turn(direct.progress);
-                // Only the server thread waits for sockets and removes members.
-                work |= member.blocked || member.failed;
+            if let Some(consumer) = state.consumers.iter_mut().find(|consumer| consumer.id == direct.id) {
+                consumer.end_turn(direct.progress);
+                // Only the server thread waits for sockets and removes consumers.
+                work |= consumer.blocked || consumer.failed;
             }
         }
         work && !core::mem::replace(&mut state.server_called, true)
@@ -85,16 +86,18 @@ impl Fanout {
 }
 
 impl State {
-    /// Appends one encoding's bytes to its log if some member has not got them all; moves the cursors of
+    /// Appends one encoding's bytes to its log if some consumer has not got them all; moves the cursors of
     /// those that have. Says whether the log has work for the server thread.
     fn store(&mut self, encoding: Encoding, sending: &Sending, pending: &mut Pending) -> bool {
         let len = pending.bytes(encoding).len();
-        let taken = |member: &Member| {
-            let direct = sending.direct.iter().find(|direct| direct.id == member.id);
+        let taken = |consumer: &Consumer| {
+            let direct = sending.direct.iter().find(|direct| direct.id == consumer.id);
             direct.map(|direct| direct.progress.taken)
         };
-        let all_sent = self.members.iter().all(|member| {
-            member.encoding != encoding || member.joined > sending.generation || taken(member) == Some(len)
+        let all_sent = self.consumers.iter().all(|consumer| {
+            consumer.encoding != encoding
+                || consumer.joined > sending.generation
+                || taken(consumer) == Some(len)
         });
         if all_sent || len == 0 {
             return false;
@@ -103,12 +106,12 @@ impl State {
         let log = &mut self.logs[encoding.index()];
         let start = log.append(pending.buffer(encoding), samples, stamps);
         let end = log.end();
-        for member in self.members.iter_mut().filter(|member| member.encoding == encoding) {
-            if member.joined > sending.generation {
+        for consumer in self.consumers.iter_mut().filter(|consumer| consumer.encoding == encoding) {
+            if consumer.joined > sending.generation {
                 // It came after these samples; nothing older waits for it.
-                member.cursor = end;
-            } else if let Some(taken) = taken(member) {
-                member.cursor = start + taken as u64;
+                consumer.cursor = end;
+            } else if let Some(taken) = taken(consumer) {
+                consumer.cursor = start + taken as u64;
             }
         }
         self.release(encoding);
@@ -118,31 +121,31 @@ impl State {
 }
 
 impl Fanout {
-    /// Gives `pending` to all members that `sending` knows of, and returns when their kernels have it.
+    /// Gives `pending` to all consumers that `sending` knows of, and returns when their kernels have it.
     ///
-    /// A member that takes nothing for `timeout` is given up; it does not hold up the others.
+    /// A consumer that takes nothing for `timeout` is given up; it does not hold up the others.
     pub(crate) fn flush_blocking(&self, sending: &mut Sending, pending: &mut Pending, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         self.wait_until(Some(deadline), |state| {
-            let busy = |member: &Member| {
-                member.joined <= sending.generation
-                    && !member.failed
-                    && !member.is_idle(&state.logs[member.encoding.index()])
+            let busy = |consumer: &Consumer| {
+                consumer.joined <= sending.generation
+                    && !consumer.failed
+                    && !consumer.is_idle(&state.logs[consumer.encoding.index()])
             };
-            !state.members.iter().any(busy)
+            !state.consumers.iter().any(busy)
         });
         self.take_turns(sending, pending);
         send_to_all(&mut sending.direct, pending, timeout);
         let mut guard = self.lock();
         let state = &mut *guard;
         let mut failed = false;
-        for member in state.members.iter_mut().filter(|member| member.joined <= sending.generation) {
-            match sending.direct.iter().find(|direct| direct.id == member.id) {
-                Some(direct) => member.end_turn(direct.progress),
+        for consumer in state.consumers.iter_mut().filter(|consumer| consumer.joined <= sending.generation) {
+            match sending.direct.iter().find(|direct| direct.id == consumer.id) {
+                Some(direct) => consumer.end_turn(direct.progress),
                 // Still busy with the handshake's answer when the time was up.
-                None => member.failed = true,
+                None => consumer.failed = true,
             }
-            failed |= member.failed;
+            failed |= consumer.failed;
         }
         sending.direct.clear();
         drop(guard);

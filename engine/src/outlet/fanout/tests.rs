@@ -234,10 +234,10 @@ fn a_consumer_that_lags_loses_the_oldest_samples_and_nothing_else() {
                 // The other one keeps up, or it would hold the log for itself.
                 bench.fanout.wait_until(Some(Instant::now() + Duration::from_millis(20)), |state| {
                     state
-                        .members
+                        .consumers
                         .iter()
                         .skip(1)
-                        .all(|member| member.cursor == state.logs[encoding.index()].end())
+                        .all(|consumer| consumer.cursor == state.logs[encoding.index()].end())
                 });
             }
         }
@@ -294,7 +294,7 @@ fn serves_the_others_of_a_synchronous_outlet(carrier: Carrier) {
     let len = bench.pending.bytes(Encoding::Native).len() as u64;
     let patience = Duration::from_millis(500);
     bench.fanout.flush_blocking(&mut bench.sending, &mut bench.pending, patience);
-    let failed: Vec<bool> = bench.fanout.lock().members.iter().map(|member| member.failed).collect();
+    let failed: Vec<bool> = bench.fanout.lock().consumers.iter().map(|consumer| consumer.failed).collect();
     assert_eq!(failed, [true, false]);
     bench.links.lock().expect("no panic")[1].1.shut_down();
     assert!(len > 8_000_000);

@@ -65,7 +65,7 @@ enum Role {
     /// The answer is sent; the client has yet to close.
     Closing { deadline: Instant },
     /// A consumer of samples.
-    Feeding { member: u64 },
+    Feeding { consumer: u64 },
 }
 
 impl Conversation {
@@ -115,7 +115,7 @@ impl Conversation {
     /// every sample; so it is asked only when that matters. TCP says it only to whom it had no room for.
     pub(super) fn changed_interest(&mut self, full: &[u64]) -> Option<Interest> {
         let has_room = match self.role {
-            Role::Feeding { member } => !full.contains(&member),
+            Role::Feeding { consumer } => !full.contains(&consumer),
             Role::Answering { .. } => false,
             _ => !self.link.has_unsent(),
         };
@@ -131,9 +131,9 @@ impl Conversation {
     }
 
     /// The consumer that this connection feeds, if any.
-    pub(super) fn member(&self) -> Option<u64> {
+    pub(super) fn consumer(&self) -> Option<u64> {
         match self.role {
-            Role::Feeding { member } => Some(member),
+            Role::Feeding { consumer } => Some(consumer),
             _ => None,
         }
     }
@@ -167,7 +167,7 @@ impl Conversation {
 
     /// Proves the end of a sealed stream to its consumer, if everything before has gone out.
     pub(super) fn say_goodbye(&self) {
-        if self.member().is_some() && !self.link.has_unsent() {
+        if self.consumer().is_some() && !self.link.has_unsent() {
             self.link.send_end();
         }
     }
@@ -214,7 +214,7 @@ impl Conversation {
 
     /// Does what the socket permits now.
     pub(super) fn advance(&mut self, shared: &Shared, writable: bool) -> Next {
-        if self.member().is_none() && self.link.has_unsent() {
+        if self.consumer().is_none() && self.link.has_unsent() {
             // A revocation list goes out also to who wants nothing else. A failure shows with what follows.
             self.link.send(core::iter::empty());
         }
@@ -227,9 +227,9 @@ impl Conversation {
                 Heard::Nothing => Next::Keep,
                 Heard::Enough | Heard::End => Next::Part,
             },
-            Role::Feeding { member } => {
+            Role::Feeding { consumer } => {
                 if writable {
-                    shared.fanout.writable(*member);
+                    shared.fanout.writable(*consumer);
                 }
                 // A client has nothing to say any more: an end, or any byte, ends the feed
                 // (lsl-wire §15.4).
@@ -434,8 +434,8 @@ impl Conversation {
         let capacity = u64::try_from(agreement.max_buffer_length).unwrap_or(0).min(shared.capacity);
         let chunk = u64::try_from(agreement.max_chunk_length).ok().filter(|samples| *samples > 0);
         let link = Arc::clone(&self.link);
-        let member = shared.fanout.join(Joining { link, encoding, capacity, chunk_samples: chunk, answer });
-        self.role = Role::Feeding { member };
+        let consumer = shared.fanout.join(Joining { link, encoding, capacity, chunk_samples: chunk, answer });
+        self.role = Role::Feeding { consumer };
         Next::Keep
     }
 }
