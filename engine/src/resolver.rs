@@ -15,7 +15,7 @@ mod questions;
 mod search;
 mod silence;
 mod tcp;
-mod tcp_sealed;
+mod tcp_request;
 
 use core::{fmt, time::Duration};
 use std::{

@@ -13,12 +13,12 @@ use schwann_proto::wire::archive::Archive;
 use schwann_proto::wire::feed::{DataProtocol, Expected, FeedRequest, ResponseError, ResponseReader};
 use schwann_proto::wire::sample::Layout;
 use schwann_proto::wire::test_pattern::{self, Mismatch};
-use schwann_session::{Initiator, Progress, Refusal, Suite};
+use schwann_session::{Refusal, Suite};
 
 use crate::net::link::Link;
 use crate::security::Member;
 use crate::security::journal::{self, Side};
-use crate::security::link::{Flow, Opener, Peer};
+use crate::security::link::{Flow, Handshake, Opener, Step};
 use crate::sys::{poll::Ready, sockets};
 
 /// How long connecting and shaking hands may take before it is tried again.
@@ -307,50 +307,35 @@ impl Conversation<'_> {
         suite: Suite,
         info: &StreamInfo,
     ) -> Result<(), HandshakeError> {
-        let mut initiator =
-            member.with_context(|context| Initiator::new(suite, context)).map_err(HandshakeError::Refused)?;
+        let mut handshake = Handshake::inlet(member, suite).map_err(HandshakeError::Refused)?;
+        let (link, deadline) = (self.link, self.deadline);
+        let send = |output: &[u8]| match link.send_until(output, deadline).failed {
+            true => Err(HandshakeError::Slow),
+            false => Ok(()),
+        };
         let mut used = 0;
         loop {
-            let output = initiator.poll_output();
-            let len = output.len();
-            if len > 0 && self.link.send_until(output, self.deadline).failed {
-                return Err(HandshakeError::Slow);
-            }
-            initiator.sent(len);
-            match self.hear() {
-                // A peer that closes before it has read everything resets the connection.
-                Ok(0) | Err(HandshakeError::Connection(_)) => {
-                    return Err(refused(member, info, initiator.closed()));
-                }
-                heard => heard?,
-            };
             let input = self.received.get(used..).unwrap_or_default();
-            let step = member.with_context(|context| initiator.handle(input, context));
-            match step {
-                Ok(Progress::NeedsMore) => used = self.received.len(),
-                Ok(Progress::Done { consumed }) => {
+            match handshake.step(input, send)? {
+                Step::NeedsMore => used = self.received.len(),
+                Step::Done { consumed } => {
                     used += consumed;
                     break;
                 }
-                Err(refusal) => {
-                    let alert = initiator.poll_output();
-                    self.link.send_until(alert, self.deadline);
-                    return Err(refused(member, info, refusal));
-                }
+                Step::Refused(refusal) => return Err(refused(member, info, refusal)),
             }
+            match self.hear() {
+                // A peer that closes before it has read everything resets the connection.
+                Ok(0) | Err(HandshakeError::Connection(_)) => {
+                    return Err(refused(member, info, handshake.closed()));
+                }
+                heard => heard?,
+            };
         }
-        let output = initiator.poll_output();
-        let len = output.len();
-        if self.link.send_until(output, self.deadline).failed {
-            return Err(HandshakeError::Slow);
-        }
-        initiator.sent(len);
-        let mut established = initiator.finish().ok_or(HandshakeError::Malformed)?;
-        journal::connected(info, self.link.peer_address(), &established.peer, Side::Inlet);
+        let (session, peer) = handshake.finish().ok_or(HandshakeError::Malformed)?;
+        journal::connected(info, self.link.peer_address(), peer.identity(), Side::Inlet);
         member.note_sealing(&info.uid().to_string());
-        established.session.set_rekey_limits(member.rekey_limits());
-        let peer = Peer::new(established.peer, Arc::clone(member));
-        self.link.layer().begin(Box::new(established.session), Some(peer));
+        self.link.layer().begin(session, Some(peer));
         let early = self.received.split_off(used);
         self.received.clear();
         self.open(&early).map(|_| ())

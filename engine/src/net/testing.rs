@@ -24,13 +24,14 @@ use crate::{
         responder::{Backlog, Responder},
         sockets::{OutletPorts, OutletSockets},
     },
+    security::Member,
 };
 
 mod pair;
 #[path = "../../tests/ports/mod.rs"]
 mod ports;
 
-pub(crate) use pair::sealed_pair;
+pub(crate) use pair::{sealed_pair, step};
 use ports::ports;
 
 /// A configuration for one test: IPv4 on this computer, and ports and a session that no other test uses.
@@ -96,6 +97,12 @@ impl Lab {
     /// A list that revokes no device and commits to a discovery key.
     pub(crate) fn list(&self, number: u64, discovery_key: &[u8; 32]) -> RevocationList<Vec<u8>> {
         RevocationList::sign(&self.authority, number, UnixSeconds(1), discovery_key, &[]).expect("a list")
+    }
+
+    /// Its first device as a member.
+    pub(crate) fn into_member(self) -> Arc<Member> {
+        let list = self.list(1, &[1; 32]);
+        Arc::new(Member::new(self.authority.lab(), self.credentials, list, &[1; 32]))
     }
 }
 

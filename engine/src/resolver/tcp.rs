@@ -3,11 +3,7 @@
 //! Source: lsl-wire §8. Off unless `lab.ResolveOverTCP` is set.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::{
-    collections::VecDeque,
-    io::{self, Read, Write},
-    sync::Arc,
-};
+use std::{collections::VecDeque, io, sync::Arc};
 
 use mio::{Interest, Registry, Token, Waker, net::TcpStream};
 use schwann_proto::{stream_info::StreamInfo, wire::discover::Query};
@@ -15,7 +11,7 @@ use schwann_session::{Refusal, Suite};
 
 use super::{
     questions::{Questions, Way},
-    tcp_sealed::SealedRequest,
+    tcp_request::Request,
 };
 use crate::{config::Config, log, net::names, security::Member};
 
@@ -62,15 +58,8 @@ pub(super) struct AnswerOverTcp {
 struct Probe {
     stream: TcpStream,
     target: Target,
-    talk: Talk,
+    request: Request,
     received: Vec<u8>,
-}
-
-/// What is said on a connection.
-#[derive(Debug)]
-enum Talk {
-    Open { request: Vec<u8>, sent: usize },
-    Sealed(Box<SealedRequest>),
 }
 
 /// What became of a connection when something happened on it.
@@ -192,9 +181,10 @@ impl TcpProbes {
         for (slot, entry) in self.running.iter_mut().enumerate().filter(|(_, entry)| entry.is_none()) {
             while entry.is_none() {
                 let Some(target) = self.waiting.pop_front() else { break };
-                let Some(talk) = talk(&target, self.open.as_deref(), self.sealed.as_ref()) else { continue };
+                let request = begin(&target, self.open.as_deref(), self.sealed.as_ref());
+                let Some(request) = request else { continue };
                 let peer = target.peer;
-                *entry = Probe::connect(target, talk, Token(self.first_token + slot), registry)
+                *entry = Probe::connect(target, request, Token(self.first_token + slot), registry)
                     .inspect_err(|error| log::verbose!(2, "no connection to {peer}: {error}"))
                     .ok();
             }
@@ -203,14 +193,12 @@ impl TcpProbes {
 }
 
 /// Begins to ask.
-fn talk(target: &Target, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Option<Talk> {
-    let Some(suite) = target.suite else {
-        return Some(Talk::Open { request: open?.to_vec(), sent: 0 });
+fn begin(target: &Target, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Option<Request> {
+    let request = match target.suite {
+        None => Request::new(None, open?.to_vec()),
+        Some(suite) => Request::new(Some((&sealed?.member, suite)), sealed?.request.clone()),
     };
-    let Sealed { member, request } = sealed?;
-    let begun = SealedRequest::new(Arc::clone(member), suite, request.clone());
-    let begun = begun.inspect_err(|refusal| log::error!("no sealed search over TCP: {refusal}"));
-    begun.ok().map(|request| Talk::Sealed(Box::new(request)))
+    request.inspect_err(|refusal| log::error!("no sealed search over TCP: {refusal}")).ok()
 }
 
 impl Target {
@@ -225,10 +213,10 @@ impl Target {
 }
 
 impl Probe {
-    fn connect(target: Target, talk: Talk, token: Token, registry: &Registry) -> io::Result<Self> {
+    fn connect(target: Target, request: Request, token: Token, registry: &Registry) -> io::Result<Self> {
         let mut stream = TcpStream::connect(target.peer)?;
         registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
-        Ok(Self { stream, target, talk, received: Vec::new() })
+        Ok(Self { stream, target, request, received: Vec::new() })
     }
 
     /// The answer, unless it cannot be parsed.
@@ -252,36 +240,7 @@ impl Probe {
         if let Some(error) = self.stream.take_error()? {
             return Err(error);
         }
-        let outcome = match &mut self.talk {
-            Talk::Open { request, sent } => exchange(&mut self.stream, request, sent, &mut self.received),
-            Talk::Sealed(request) => request.advance(&mut self.stream, &mut self.received),
-        };
-        outcome.or_else(unless_waiting)
-    }
-}
-
-/// Sends the request and receives the answer, as far as the socket permits now.
-fn exchange(
-    stream: &mut TcpStream,
-    request: &[u8],
-    sent: &mut usize,
-    received: &mut Vec<u8>,
-) -> io::Result<Progress> {
-    while let Some(rest) = request.get(*sent..).filter(|rest| !rest.is_empty()) {
-        match stream.write(rest)? {
-            0 => return Ok(Progress::Closed),
-            written => *sent += written,
-        }
-    }
-    let mut part = [0; 4096];
-    loop {
-        match stream.read(&mut part)? {
-            0 => return Ok(Progress::Complete),
-            length => received.extend_from_slice(part.get(..length).unwrap_or_default()),
-        }
-        if received.len() > MAX_ANSWER {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
+        self.request.advance(&mut self.stream, &mut self.received).or_else(unless_waiting)
     }
 }
 

@@ -12,11 +12,13 @@ use schwann_session::{Datagrams, LayerError, Opened, PeerIdentity, Refusal, Secu
 use crate::process::Maker;
 use crate::time::since_start;
 
+mod handshake;
 mod layer;
 mod opener;
 mod peer;
 mod update;
 
+pub use self::handshake::{Handshake, Step};
 pub(crate) use self::layer::Layer;
 pub(crate) use self::opener::{Opener, RECEIVE_LEN};
 pub use self::peer::Peer;

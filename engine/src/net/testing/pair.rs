@@ -1,12 +1,13 @@
 //! Two ends of a sealed connection.
 
+use core::convert::Infallible;
 use std::net::{TcpListener, TcpStream};
 
-use schwann_session::{Initiator, Progress, Responder, Secure, Suite};
+use schwann_session::{Secure, Suite};
 
 use super::Lab;
 use crate::net::link::Link;
-use crate::security::Member;
+use crate::security::link::{Handshake, Step};
 
 /// The inlet's and the outlet's end of a connection, with a session of two members of a lab.
 pub(crate) fn sealed_pair() -> (Link, Link) {
@@ -15,35 +16,34 @@ pub(crate) fn sealed_pair() -> (Link, Link) {
     let (outlet, address) = listener.accept().expect("the connection");
     let (inlet, outlet) = (Link::tcp(inlet, address), Link::tcp(outlet, address));
     let (inlets, outlets) = session();
-    inlet.layer().begin(Box::new(inlets), None);
-    outlet.layer().begin(Box::new(outlets), None);
+    inlet.layer().begin(inlets, None);
+    outlet.layer().begin(outlets, None);
     (inlet, outlet)
 }
 
-fn session() -> (Secure, Secure) {
-    let lab = Lab::new();
-    let list = lab.list(1, &[1; 32]);
-    let member = Member::new(lab.authority.lab(), lab.credentials, list, &[1; 32]);
-    let mut inlet = member.with_context(|context| Initiator::new(Suite::Hybrid, context)).expect("a member");
-    let mut outlet = Responder::new();
-    let mut answer = Vec::new();
+fn session() -> (Box<Secure>, Box<Secure>) {
+    let member = Lab::new().into_member();
+    let (mut asked, mut answer) = (Vec::new(), Vec::new());
+    let mut inlet = Handshake::inlet(&member, Suite::Hybrid).expect("a member");
+    let mut outlet = Handshake::outlet(&member);
     loop {
-        let asked = inlet.poll_output().to_vec();
-        inlet.sent(asked.len());
-        let heard = member.with_context(|context| outlet.handle(&asked, context));
-        let done = matches!(heard.expect("a member"), Progress::Done { .. });
-        answer.extend_from_slice(outlet.poll_output());
-        let answered = outlet.poll_output().len();
-        outlet.sent(answered);
-        if done {
+        step(&mut inlet, &core::mem::take(&mut answer), &mut asked);
+        if matches!(step(&mut outlet, &core::mem::take(&mut asked), &mut answer), Step::Done { .. }) {
             break;
         }
-        let heard = member.with_context(|context| inlet.handle(&answer, context));
-        answer.clear();
-        let _ = heard.expect("a member");
     }
-    let [mut inlet, outlet] = [inlet.finish(), outlet.finish()].map(|end| end.expect("done").session);
+    let [mut inlet, outlet] = [inlet, outlet].map(|end| end.finish().expect("done").0);
     // What the outlet says first comes with the end of its handshake.
     inlet.open(&mut answer).expect("a greeting");
     (inlet, outlet)
+}
+
+/// Takes a step of a handshake; what it sends is appended to `sent`.
+pub(crate) fn step(end: &mut Handshake, received: &[u8], sent: &mut Vec<u8>) -> Step {
+    let send = |output: &[u8]| {
+        sent.extend_from_slice(output);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(step) = end.step(received, send);
+    step
 }

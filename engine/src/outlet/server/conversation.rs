@@ -13,7 +13,7 @@ use schwann_proto::wire::feed::{
 };
 use schwann_proto::wire::sample::ByteOrder;
 use schwann_proto::wire::test_pattern;
-use schwann_session::{HANDSHAKE_LIMIT, Progress, Refusal, Responder, SessionId};
+use schwann_session::{HANDSHAKE_LIMIT, Refusal, SessionId};
 
 use crate::codec::Encoding;
 use crate::config::Config;
@@ -22,7 +22,7 @@ use crate::net::link::{Carrier, Link};
 use crate::outlet::fanout::Joining;
 use crate::outlet::{Delivery, Greeting, Shared};
 use crate::security::journal::{self, Side};
-use crate::security::link::{Flow, Opener, Peer};
+use crate::security::link::{Flow, Handshake, Opener, Step};
 use crate::sys::sockets::{self, Watched};
 
 /// How long a client may take to say what it wants, or to take a short answer.
@@ -57,7 +57,7 @@ enum Role {
     /// The client began a handshake and has no turn yet; this is what it has said.
     Waiting { received: Vec<u8>, deadline: Instant },
     /// The client shakes hands; what it wants comes sealed.
-    Securing { responder: Box<Responder>, deadline: Instant },
+    Securing { handshake: Handshake, deadline: Instant },
     /// The request has not arrived completely.
     Asking { reader: RequestReader, received: Vec<u8>, deadline: Instant },
     /// A short answer is on its way; the connection ends behind it.
@@ -335,7 +335,8 @@ impl Conversation {
     pub(super) fn begin_securing(&mut self, shared: &Shared) -> Next {
         let Role::Waiting { received, deadline } = &mut self.role else { return Next::Keep };
         let (received, deadline) = (core::mem::take(received), *deadline);
-        self.role = Role::Securing { responder: Box::new(Responder::new()), deadline };
+        let Some(member) = &shared.terms.sealing else { return Next::Part };
+        self.role = Role::Securing { handshake: Handshake::outlet(member), deadline };
         self.shake_hands(shared, &received)
     }
 
@@ -357,23 +358,23 @@ impl Conversation {
     }
 
     fn shake_hands(&mut self, shared: &Shared, received: &[u8]) -> Next {
-        let Role::Securing { responder, .. } = &mut self.role else { return Next::Keep };
-        let Some(member) = &shared.terms.sealing else { return Next::Part };
-        let step = member.with_context(|context| responder.handle(received, context));
+        let Role::Securing { handshake, .. } = &mut self.role else { return Next::Keep };
         // A handshake's messages are far smaller than a socket's buffer: what does not go out now will not.
-        let progress = self.link.send(core::iter::once(responder.poll_output()));
-        let all_sent = progress.taken == responder.poll_output().len();
-        responder.sent(progress.taken);
+        let link = &self.link;
+        let step = handshake.step(received, |output| {
+            let taken = link.send(core::iter::once(output)).taken;
+            if taken == output.len() { Ok(()) } else { Err(()) }
+        });
         match step {
-            Ok(Progress::NeedsMore) if all_sent => Next::Keep,
-            Ok(Progress::Done { consumed }) if all_sent => {
+            Ok(Step::NeedsMore) => Next::Keep,
+            Ok(Step::Done { consumed }) => {
                 self.begin_sealed(shared, received.get(consumed..).unwrap_or_default())
             }
-            Ok(_) => Next::Part,
-            Err(refusal) => {
+            Ok(Step::Refused(refusal)) => {
                 self.note_refused(shared, refusal);
                 Next::Part
             }
+            Err(()) => Next::Part,
         }
     }
 
@@ -384,22 +385,15 @@ impl Conversation {
             received: Vec::new(),
             deadline: Instant::now() + CLIENT_TIMEOUT,
         };
-        let Role::Securing { responder, .. } = core::mem::replace(&mut self.role, asking) else {
+        let Role::Securing { handshake, .. } = core::mem::replace(&mut self.role, asking) else {
             return Next::Part;
         };
-        let Some(member) = &shared.terms.sealing else { return Next::Part };
-        let Some(mut established) = responder.finish() else { return Next::Part };
-        let datagrams = established.session.take_datagrams();
+        let Some((mut session, peer)) = handshake.finish() else { return Next::Part };
+        let datagrams = session.take_datagrams();
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        journal::connected(
-            shared.advertisement.info(),
-            self.link.peer_address(),
-            &established.peer,
-            Side::Outlet,
-        );
-        established.session.set_rekey_limits(member.rekey_limits());
-        let peer = Peer::new(established.peer, Arc::clone(member));
-        self.link.layer().begin(Box::new(established.session), Some(peer));
+        let address = self.link.peer_address();
+        journal::connected(shared.advertisement.info(), address, peer.identity(), Side::Outlet);
+        self.link.layer().begin(session, Some(peer));
         let mut plain = Vec::new();
         match self.opener.open(self.link.layer(), received, &mut plain) {
             Ok(Flow::Goes) => {}

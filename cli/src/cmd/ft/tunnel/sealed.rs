@@ -8,13 +8,13 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
-use schwann::security::{Assembly, Member, Peer};
-use schwann_session::{HANDSHAKE_LIMIT, Initiator, LayerError, Opened, Refusal, Responder, Secure, Suite};
+use schwann::security::{Assembly, Handshake, Member, Peer};
+use schwann_session::{HANDSHAKE_LIMIT, LayerError, Opened, Refusal, Secure, Suite};
 
 use super::crowd::Seat;
 use super::hello;
 use super::inbox::Inbox;
-use super::shake::{Hand, PARTING, shake};
+use super::shake::{PARTING, shake};
 
 /// Why there is no sealed connection, or no more.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(super) struct Sealed {
 }
 
 struct SealedState {
-    layer: Secure,
+    layer: Box<Secure>,
     /// Messages of the session's own that go before the next bytes.
     news: VecDeque<Vec<u8>>,
     assembly: Assembly,
@@ -83,8 +83,8 @@ enum Next {
 impl Sealed {
     /// Shakes hands as the end that joins.
     pub(super) fn join(socket: TcpStream, member: &Arc<Member>) -> Result<(Arc<Self>, Inbox), SealError> {
-        let hand = member.with_context(|context| Initiator::new(Suite::Hybrid, context));
-        Self::establish(socket, hand.map_err(SealError::Refused)?, member, |_| true)
+        let handshake = Handshake::inlet(member, Suite::Hybrid).map_err(SealError::Refused)?;
+        Self::establish(socket, handshake, |_| true)
     }
 
     /// Shakes hands as the end that shares, when it is the turn of the one at this place.
@@ -93,25 +93,22 @@ impl Sealed {
         place: &Seat,
         member: &Arc<Member>,
     ) -> Result<(Arc<Self>, Inbox), SealError> {
-        Self::establish(socket, Responder::new(), member, |deadline| place.wait_for_turn(deadline))
+        Self::establish(socket, Handshake::outlet(member), |deadline| place.wait_for_turn(deadline))
     }
 
     fn establish(
         socket: TcpStream,
-        hand: impl Hand,
-        member: &Arc<Member>,
+        handshake: Handshake,
         wait_for_turn: impl Fn(Instant) -> bool,
     ) -> Result<(Arc<Self>, Inbox), SealError> {
-        let (mut established, inbox) = shake(&socket, hand, member, wait_for_turn)?;
-        established.session.set_rekey_limits(member.rekey_limits());
+        let (session, peer, inbox) = shake(&socket, handshake, wait_for_turn)?;
         let state = SealedState {
-            layer: established.session,
+            layer: session,
             news: VecDeque::new(),
             assembly: Assembly::default(),
             has_finished: false,
             barred: None,
         };
-        let peer = Peer::new(established.peer, Arc::clone(member));
         let (state, sending) = (Mutex::new(state), Mutex::default());
         Ok((Arc::new(Self { socket, state, sending, peer, since: Instant::now() }), inbox))
     }
