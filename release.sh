@@ -24,6 +24,7 @@ main() {
     pack "$target"
   done
   crates
+  python3 release/unity.py "$built" "$folder" "$version" "$(git log -1 --format=%ct)"
   python3 release/finish.py "$folder" "$version"
   echo "the release is in $folder"
 }
