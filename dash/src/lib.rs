@@ -33,6 +33,7 @@ mod open;
 mod reading;
 mod request;
 mod server;
+mod sys;
 
 use core::{
     fmt,

@@ -1,9 +1,8 @@
 //! Opens a page in the usual browser of this computer.
 
-use std::{
-    env,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
+
+use crate::sys;
 
 /// Whether a browser was started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,15 +17,7 @@ pub enum Opened {
 ///
 /// All users of the computer see the address in the list of processes.
 pub(super) fn open_browser(url: &str) -> Opened {
-    let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else if cfg!(windows) {
-        ("rundll32", &["url.dll,FileProtocolHandler"])
-    } else if ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::var_os(name).is_some()) {
-        ("xdg-open", &[])
-    } else {
-        return Opened::No;
-    };
+    let Some((program, arguments)) = sys::opener() else { return Opened::No };
     let mut command = Command::new(program);
     command.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if command.spawn().is_ok() { Opened::Yes } else { Opened::No }

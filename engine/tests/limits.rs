@@ -207,10 +207,13 @@ fn silent(from: [u8; 4], port: u16) -> TcpStream {
 
 #[test]
 fn half_open_connections_of_four_addresses_keep_no_newcomer_out_and_one_address_not_itself() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     // Both ends of more than a thousand connections are in this process.
-    let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).expect("more descriptors");
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).expect("more descriptors");
+    }
     let info =
         StreamInfo::new("Crowded", "T", 1, 0.0, ChannelFormat::Int8, "crowded").expect("a description");
     let outlet = Outlet::in_context(&info, &OutletOptions::default(), context()).expect("an outlet");

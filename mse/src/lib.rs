@@ -93,6 +93,8 @@ pub mod proxy;
 mod skey;
 #[cfg(feature = "std")]
 pub mod stream;
+#[cfg(feature = "std")]
+mod sys;
 #[cfg(test)]
 mod testing;
 

@@ -21,6 +21,7 @@ pub use self::gate::{Entered, Gate, Refusal};
 pub use self::listen::{AcceptError, Acceptor};
 use crate::handshake::{Handshake, Status};
 use crate::policy::{Cause, Failure};
+use crate::sys;
 
 /// Whether to acknowledge at once while shaking hands. Only Linux can; elsewhere both mean the same.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -138,15 +139,8 @@ fn classify(error: io::Error, fail: impl FnOnce(Cause) -> Failure) -> DriveError
     }
 }
 
-/// Sends the pending acknowledgement now. The kernel forgets the wish, so it is repeated; that it cannot be
-/// granted costs time and nothing else.
-#[cfg(target_os = "linux")]
 fn acknowledge(socket: &TcpStream, quick_ack: QuickAck) {
-    use std::os::linux::net::TcpStreamExt as _;
     if quick_ack == QuickAck::On {
-        _ = socket.set_quickack(true);
+        sys::acknowledge(socket);
     }
 }
-
-#[cfg(not(target_os = "linux"))]
-fn acknowledge(_: &TcpStream, _: QuickAck) {}

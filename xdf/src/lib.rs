@@ -23,6 +23,7 @@ mod load;
 mod reader;
 mod repair;
 mod survey;
+mod sys;
 mod values;
 mod wire;
 mod writer;

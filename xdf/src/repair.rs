@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use crate::header::{StreamFooter, StreamHeader, file_header_xml, put_footer_xml};
 use crate::reader::{Damage, Event, ReadError, Reader};
 use crate::survey::Survey;
+use crate::sys;
 use crate::values::Values;
 use crate::wire::{BOUNDARY, MAGIC, Tag, put_chunk, put_clock_offset};
 use crate::writer::datetime;
@@ -48,12 +49,7 @@ pub fn repair(
 ) -> Result<Repair, RepairError> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
-    #[cfg(unix)]
-    if let Ok(metadata) = fs::metadata(&from) {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        // Who may not read the damaged one may not read this one either.
-        how.mode(metadata.permissions().mode() & 0o666);
-    }
+    sys::be_as_private_as(from.as_ref(), &mut how);
     let reader = Reader::open(from)?;
     let file = how.open(&to).map_err(RepairError::Write)?;
     let done = repair_into(reader, BufWriter::new(&file), progress)

@@ -25,6 +25,7 @@ use std::time::SystemTime;
 pub use error::{AddStreamError, CreateError, Failure, PushError};
 
 use crate::header::{StreamHeader, file_header_xml};
+use crate::sys;
 use crate::values::{Number, Values, on_values};
 use crate::wire::{Format, MAGIC, Tag, put_chunk};
 use slot::Slot;
@@ -215,12 +216,9 @@ impl StreamWriter {
 fn create_new(path: &Path, readers: Readers) -> io::Result<File> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
-    #[cfg(unix)]
     if readers == Readers::Owner {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut how, 0o600);
+        sys::make_private(&mut how);
     }
-    #[cfg(not(unix))]
-    let _ = readers;
     how.open(path)
 }
 

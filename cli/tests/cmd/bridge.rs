@@ -10,8 +10,9 @@ use schwann_fieldtrip::wire::{DataType, Event, Header, NEVER, Totals};
 use schwann_xdf::{Clocks, Jitter, Recording, Values};
 use serde_json::Value;
 
-use crate::ft::{Running, write_recording};
+use crate::ft::write_recording;
 use crate::harness::Lab;
+use crate::served::Running;
 
 /// Plays the recording to its end.
 fn play(command: &mut Command) {

@@ -127,13 +127,11 @@ fn a_description_of_two_thousand_million_channels_takes_no_memory() {
 }
 
 /// How many threads a process has; none once it has ended.
-#[cfg(target_os = "linux")]
 fn threads(process: u32) -> Option<usize> {
     Some(std::fs::read_dir(format!("/proc/{process}/task")).ok()?.count())
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn thousands_of_made_up_streams_take_few_threads_and_keep_nothing_from_ending() {
     let lab = Lab::new("flood");
     let _forger = Forger::of(&lab, 1000, 8);
@@ -152,7 +150,6 @@ fn thousands_of_made_up_streams_take_few_threads_and_keep_nothing_from_ending() 
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn a_dashboard_spends_few_threads_on_thousands_of_made_up_streams() {
     let lab = Lab::new("flood-dash");
     let forger = Forger::of(&lab, 1000, 8);
@@ -169,7 +166,6 @@ fn a_dashboard_spends_few_threads_on_thousands_of_made_up_streams() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn a_recorder_of_everything_spends_few_threads_on_thousands_of_made_up_streams() {
     let lab = Lab::new("flood-record");
     // It has the last port before the sender takes one.

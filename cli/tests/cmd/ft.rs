@@ -1,56 +1,23 @@
 //! `schwann ft`
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use schwann_fieldtrip::wire::Event;
-use schwann_fieldtrip::{Address, Client, Options};
 use schwann_xdf::Writer;
 
 use crate::harness::Lab;
-
-/// A command that prints an address first, and runs until it is told to end.
-pub(crate) struct Running {
-    pub(crate) child: Child,
-    out: BufReader<std::process::ChildStdout>,
-    /// The last word of the first line.
-    pub(crate) address: String,
-}
+use crate::served::Running;
 
 impl Running {
-    fn start(lab: &Lab, arguments: &[&str]) -> Self {
-        Self::spawn(&mut lab.schwann(arguments))
-    }
-
-    pub(crate) fn spawn(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut line = String::new();
-        out.read_line(&mut line).expect("text");
-        let address = line.split_whitespace().last().unwrap_or_default().to_owned();
-        Self { child, out, address }
-    }
-
-    pub(crate) fn client(&self) -> Client {
-        let address: Address = self.address.parse().expect("an address");
-        Client::connect(address, Options::default()).expect("a server")
-    }
-
     /// Ends it as Ctrl-C does; returns its exit code and what else it printed.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("a signal");
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("text");
         (self.child.wait().expect("an end").code(), rest)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ended_already = self.child.kill();
-        let _ended_already = self.child.wait();
     }
 }
 

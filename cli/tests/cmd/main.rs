@@ -1,10 +1,15 @@
 //! The commands that need a network: on loopback, with ports and a session of their own per test.
+#![cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "tests that need signals or UNIX sockets are left out there")
+)]
 
 #[cfg(unix)]
 mod bridge;
 mod demo;
 #[cfg(unix)]
 mod fake;
+#[cfg(target_os = "linux")]
 mod forged;
 #[cfg(unix)]
 mod ft;
@@ -23,6 +28,7 @@ mod ports;
 mod record;
 mod run;
 mod senders;
+mod served;
 mod tunnel;
 mod tunnel_lab;
 #[cfg(unix)]

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use schwann_fieldtrip::wire::{DataType, Header};
 
-use crate::ft::Running;
 use crate::harness::Lab;
+use crate::served::Running;
 use crate::tunnel::{at, enrol, found, join, share, wait_for};
 
 /// `nobody`: a user without a file or a right.

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use schwann_fieldtrip::wire::{DataType, Header};
 
-use crate::ft::Running;
 use crate::harness::Lab;
+use crate::served::Running;
 use crate::tunnel::{Wire, enrol, found, join, says, share, wait_for};
 
 /// Longer than anything here takes on a busy machine.

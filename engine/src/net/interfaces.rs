@@ -79,14 +79,14 @@ impl Interfaces {
 
 /// One address of one interface that is up.
 #[derive(Clone, Debug)]
-struct SystemAddress {
-    ip: IpAddr,
+pub(super) struct SystemAddress {
+    pub(super) ip: IpAddr,
     index: u32,
     name: String,
     multicast: bool,
 }
 
-fn system_addresses() -> Vec<SystemAddress> {
+pub(super) fn system_addresses() -> Vec<SystemAddress> {
     let interfaces = match getifaddrs::getifaddrs() {
         Ok(interfaces) => interfaces,
         Err(error) => {
@@ -113,12 +113,6 @@ pub(crate) fn zone_index(address: &ZonedAddress) -> u32 {
         Some(Ok(index)) => index,
         Some(Err(_)) => index_of(address, &system_addresses()),
     }
-}
-
-/// Whether an address is one of this computer's own.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_own(ip: IpAddr) -> bool {
-    ip.is_loopback() || system_addresses().iter().any(|address| address.ip == ip)
 }
 
 /// The interface index that a configured address means: its zone, or the interface that has the address.

@@ -1,9 +1,10 @@
 use core::time::Duration;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::{RecordingError, at_file, samples_name};
+use crate::sys::files;
 use crate::wire::{ByteOrder, Header, Totals};
 
 /// A recording folder that is being written.
@@ -170,20 +171,7 @@ impl AcquisitionFolder {
 }
 
 fn make_folder(folder: &Path) -> Result<(), RecordingError> {
-    at_file(folder, private_folder().create(folder))
-}
-
-#[cfg(unix)]
-fn private_folder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
-/// Elsewhere a folder is as private as the one that it is in.
-#[cfg(not(unix))]
-fn private_folder() -> DirBuilder {
-    DirBuilder::new()
+    at_file(folder, files::private_folder().create(folder))
 }
 
 fn append_to(path: &Path) -> Result<File, RecordingError> {

@@ -10,9 +10,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::io;
 use std::net::{TcpListener, ToSocketAddrs};
-#[cfg(unix)]
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
@@ -21,9 +19,8 @@ use crate::address::Address;
 use crate::buffer::Buffer;
 use crate::conversation::Conversation;
 use crate::policy::{Budget, PeerId, Policy};
-#[cfg(target_os = "linux")]
-use crate::socket::BLOCK_BYTES;
-use crate::socket::Socket;
+use crate::socket::{BLOCK_BYTES, Socket};
+use crate::sys::{local, sockets};
 
 /// A server of one buffer on one address; any number of them fit in a program, also on the same buffer.
 ///
@@ -49,8 +46,7 @@ pub struct Stats {
 #[derive(Debug)]
 enum Listener {
     Tcp(TcpListener),
-    #[cfg(unix)]
-    Unix(UnixListener),
+    Local(local::Listener),
 }
 
 struct ServerShared {
@@ -254,15 +250,8 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 impl Listener {
     fn accept(&self) -> io::Result<Socket> {
         match self {
-            Self::Tcp(listener) => {
-                let (stream, _) = listener.accept()?;
-                // Linux hands the listener's setting down.
-                #[cfg(not(target_os = "linux"))]
-                stream.set_nodelay(true)?;
-                Ok(Socket::Tcp(stream))
-            }
-            #[cfg(unix)]
-            Self::Unix(listener) => Ok(Socket::from_unix(listener.accept()?.0)),
+            Self::Tcp(listener) => sockets::accept(listener).map(Socket::Tcp),
+            Self::Local(listener) => sockets::accept_local(listener, BLOCK_BYTES).map(Socket::Local),
         }
     }
 
@@ -273,20 +262,12 @@ impl Listener {
                 if let Ok(address) = listener.local_addr() {
                     let _woken = std::net::TcpStream::connect_timeout(&address, PAUSE);
                 }
+                sockets::stop_accepting(listener);
             }
-            #[cfg(unix)]
-            Self::Unix(listener) => {
-                let path = listener.local_addr().ok();
-                let _woken = path.as_ref().and_then(|path| path.as_pathname()).map(UnixStream::connect);
+            Self::Local(listener) => {
+                local::wake(listener);
+                sockets::stop_accepting(listener);
             }
-        }
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::net::{Shutdown, shutdown};
-            let _ended = match self {
-                Self::Tcp(listener) => shutdown(listener, Shutdown::Both),
-                Self::Unix(listener) => shutdown(listener, Shutdown::Both),
-            };
         }
     }
 }
@@ -294,27 +275,8 @@ impl Listener {
 fn bind(address: &Address, is_private: bool) -> io::Result<(Vec<Listener>, Address)> {
     match address {
         Address::Tcp { host, port } => bind_tcp(host, *port),
-        Address::Unix(path) => Ok((vec![bind_unix(path, is_private)?], address.clone())),
+        Address::Unix(path) => Ok((vec![Listener::Local(local::bind(path, is_private)?)], address.clone())),
     }
-}
-
-#[cfg(unix)]
-fn bind_unix(path: &Path, is_private: bool) -> io::Result<Listener> {
-    if UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-        // Left behind by a server that was killed.
-        std::fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    if is_private {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    }
-    Ok(Listener::Unix(listener))
-}
-
-#[cfg(not(unix))]
-fn bind_unix(_: &Path, _: bool) -> io::Result<Listener> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
@@ -327,8 +289,7 @@ fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
             Ok(listener) => {
                 // The same free port at every address of the host.
                 port = listener.local_addr()?.port();
-                #[cfg(target_os = "linux")]
-                prepare(&listener, address)?;
+                sockets::prepare(&listener, address)?;
                 listeners.push(Listener::Tcp(listener));
             }
             // A free port at one address may be taken at the next; a machine may have a name but not the protocol.
@@ -340,20 +301,6 @@ fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
         return Err(failure);
     }
     Ok((listeners, Address::Tcp { host: host.into(), port }))
-}
-
-/// Sets what connections inherit from their listener.
-#[cfg(target_os = "linux")]
-fn prepare(listener: &TcpListener, address: SocketAddr) -> io::Result<()> {
-    use rustix::net::sockopt::{set_socket_recv_buffer_size, set_tcp_nodelay};
-    set_tcp_nodelay(listener, true)?;
-    if address.ip().is_loopback() {
-        // A new connection takes 64 KiB at first and more by and by, which a client with a single request never sees.
-        // From other machines the system knows better, because what should be on the way depends on the way.
-        // Without it such a client is slower, and served.
-        let _slower = set_socket_recv_buffer_size(listener, BLOCK_BYTES);
-    }
-    Ok(())
 }
 
 fn addresses_of(host: &str) -> io::Result<Vec<SocketAddr>> {

@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
 use super::Failure;
+use crate::sys;
 
 /// A file that only ever holds whole chunks, as far as we can help it.
 #[derive(Debug)]
@@ -102,10 +103,10 @@ impl Store {
         }
         // Ahead in large steps; if the disk has not that much left, exactly what is needed.
         let ahead = needed.saturating_add(PROMISE_STEP);
-        let promised = match allocate(&self.file, ahead) {
+        let promised = match sys::allocate(&self.file, ahead) {
             Ok(()) => Ok(ahead),
             Err(error) if error.kind() == io::ErrorKind::StorageFull => {
-                allocate(&self.file, needed).map(|()| needed)
+                sys::allocate(&self.file, needed).map(|()| needed)
             }
             Err(error) => Err(error),
         };
@@ -117,17 +118,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// Asks the file system to set aside space up to `len`, without making the file longer.
-#[cfg(target_os = "linux")]
-fn allocate(file: &File, len: u64) -> io::Result<()> {
-    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, len)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn allocate(_: &File, _: u64) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Space promised ahead in one step.

@@ -3,25 +3,20 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
-#[cfg(unix)]
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
 use std::sync::Arc;
 
-use schwann_fieldtrip::Address;
-#[cfg(unix)]
-use schwann_fieldtrip::door::check_unix;
-use schwann_fieldtrip::door::{Door as _, Stranger, check_tcp};
+use schwann_fieldtrip::door::{Door as _, Stranger, check_local, check_tcp};
+use schwann_fieldtrip::{Address, local};
 
 use crate::cmd::ft::door::Door;
 use crate::exit::Problem;
+use crate::sys;
 
 /// A connection within this computer.
 #[derive(Debug)]
 pub(super) enum Plain {
     Tcp(TcpStream),
-    #[cfg(unix)]
-    Unix(UnixStream),
+    Local(local::Stream),
 }
 
 /// Where programs of this computer connect to.
@@ -35,8 +30,7 @@ pub(super) struct PlainListener {
 #[derive(Debug)]
 enum Listener {
     Tcp(TcpListener),
-    #[cfg(unix)]
-    Unix(UnixListener),
+    Local(local::Listener),
 }
 
 impl Plain {
@@ -53,20 +47,15 @@ impl Plain {
                 }
                 Err(failure)
             }
-            #[cfg(unix)]
-            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
-            #[cfg(not(unix))]
-            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+            Address::Unix(path) => local::Stream::connect(path).map(Self::Local),
         }
     }
 
     /// Acknowledges what has arrived at once: an old client holds the second part of a request back until then
     /// (fieldtrip §16.2).
     pub(super) fn acknowledge(&self) {
-        #[cfg(target_os = "linux")]
         if let Self::Tcp(stream) = self {
-            // If it fails, the client is slow but served.
-            let _slower = socket2::SockRef::from(stream).set_tcp_quickack(true);
+            sys::sockets::acknowledge(stream);
         }
     }
 
@@ -74,8 +63,7 @@ impl Plain {
     fn check_user(&self) -> Result<(), Stranger> {
         match self {
             Self::Tcp(stream) => check_tcp(stream),
-            #[cfg(unix)]
-            Self::Unix(stream) => check_unix(stream),
+            Self::Local(stream) => check_local(stream),
         }
     }
 
@@ -83,8 +71,7 @@ impl Plain {
         // Already closed by the peer is what an error means.
         let _closed = match self {
             Self::Tcp(stream) => stream.shutdown(how),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.shutdown(how),
+            Self::Local(stream) => stream.shutdown(how),
         };
     }
 }
@@ -93,8 +80,7 @@ impl Read for &Plain {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self {
             Plain::Tcp(stream) => (&mut &*stream).read(out),
-            #[cfg(unix)]
-            Plain::Unix(stream) => (&mut &*stream).read(out),
+            Plain::Local(stream) => (&mut &*stream).read(out),
         }
     }
 }
@@ -103,8 +89,7 @@ impl Write for &Plain {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Plain::Tcp(stream) => (&mut &*stream).write(bytes),
-            #[cfg(unix)]
-            Plain::Unix(stream) => (&mut &*stream).write(bytes),
+            Plain::Local(stream) => (&mut &*stream).write(bytes),
         }
     }
 
@@ -139,30 +124,9 @@ impl Listener {
         match address {
             Address::Tcp { host, port } => bind_tcp(host, *port),
             Address::Unix(path) => {
-                Self::bind_unix(path, is_private).map(|listener| (vec![listener], address.clone()))
+                local::bind(path, is_private).map(|listener| (vec![Self::Local(listener)], address.clone()))
             }
         }
-    }
-
-    #[cfg(unix)]
-    fn bind_unix(path: &Path, is_private: bool) -> io::Result<Self> {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        let is_left_over =
-            UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if is_left_over {
-            std::fs::remove_file(path)?;
-        }
-        let listener = UnixListener::bind(path)?;
-        if is_private {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        }
-        Ok(Self::Unix(listener))
-    }
-
-    #[cfg(not(unix))]
-    fn bind_unix(_path: &Path, _is_private: bool) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn accept(&self) -> io::Result<Plain> {
@@ -171,8 +135,7 @@ impl Listener {
                 let (stream, _) = listener.accept()?;
                 stream.set_nodelay(true).map(|()| Plain::Tcp(stream))
             }
-            #[cfg(unix)]
-            Self::Unix(listener) => Ok(Plain::Unix(listener.accept()?.0)),
+            Self::Local(listener) => Ok(Plain::Local(listener.accept()?.0)),
         }
     }
 }

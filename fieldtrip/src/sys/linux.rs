@@ -1,0 +1,4 @@
+//! What Linux alone tells and takes.
+
+pub(crate) mod sockets;
+pub(crate) mod users;

@@ -1,0 +1,6 @@
+//! Linux, macOS and the BSDs.
+
+pub(crate) mod files;
+pub(crate) mod local;
+pub(crate) mod sockets;
+pub(crate) mod users;

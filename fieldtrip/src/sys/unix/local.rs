@@ -1,0 +1,34 @@
+//! UNIX sockets.
+
+use std::fs::Permissions;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
+pub use std::os::unix::net::{UnixListener as Listener, UnixStream as Stream};
+use std::path::Path;
+
+/// Listens at `path`, and takes it over if no server answers there. Private means: for this user alone.
+///
+/// - Errors: those of binding.
+pub fn bind(path: &Path, is_private: bool) -> io::Result<Listener> {
+    if Stream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+        // Left behind by a server that was killed.
+        std::fs::remove_file(path)?;
+    }
+    let listener = Listener::bind(path)?;
+    if is_private {
+        std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    }
+    Ok(listener)
+}
+
+/// Lets a socket take a big block in one go. By default it takes 208 KiB, and a sender of more has to be woken in between.
+pub(crate) fn widen(stream: &Stream, bytes: usize) {
+    // Where the system permits less it takes less.
+    let _slower = rustix::net::sockopt::set_socket_send_buffer_size(stream, bytes);
+}
+
+/// Ends the accepting of one thread.
+pub(crate) fn wake(listener: &Listener) {
+    let path = listener.local_addr().ok();
+    let _woken = path.as_ref().and_then(|path| path.as_pathname()).map(Stream::connect);
+}

@@ -1,0 +1,24 @@
+//! Whose program is at the other end.
+
+#[cfg(target_os = "linux")]
+pub(crate) use crate::sys::linux::users::{of_local, of_tcp};
+
+/// Whether the system tells whose program is at the other end of a TCP connection.
+pub(crate) const TELLS: bool = cfg!(target_os = "linux");
+
+/// The number of the user of this program.
+pub(crate) fn own() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
+}
+
+/// The user who owns the end at `end` of the connection with `other`: the system does not tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn of_tcp(_end: core::net::SocketAddr, _other: core::net::SocketAddr) -> Option<u32> {
+    None
+}
+
+/// The user at the other end. The system does not say whose it is, so the mode of the socket's file decides: who came in may.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn of_local(_: &super::local::Stream) -> Option<u32> {
+    own()
+}
