@@ -2,13 +2,9 @@
 
 use core::cell::Cell;
 use core::ffi::c_char;
-#[cfg(target_os = "linux")]
-use core::ffi::c_int;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
-use core::sync::atomic::AtomicU32;
 use std::panic::catch_unwind;
-use std::sync::Once;
 
 use schwann::{Error, security};
 
@@ -62,60 +58,6 @@ pub(crate) fn record(error: &dyn fmt::Display) {
 /// The buffer that holds this thread's last error.
 pub(crate) fn last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.0.as_ptr().cast_const().cast())
-}
-
-/// Lets handles know, from the first one on, when they come into another process by a fork.
-pub(crate) fn watch_forks() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        word_for_this_process().into_iter().for_each(schwann::number_processes);
-        #[cfg(target_os = "linux")]
-        schwann::before_first_wait(crate::prompt::ask_for_short_slices);
-        #[cfg(unix)]
-        note_forks();
-    });
-}
-
-/// Windows has no fork.
-#[cfg(unix)]
-fn note_forks() {
-    extern "C" fn in_child() {
-        schwann::note_fork();
-    }
-    // SAFETY: the handler lives as long as the library, and does nothing that a fork's child must not do. If
-    // the system has no memory for it, inherited handles are recognised when they are destroyed at the latest.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-}
-
-/// A word that the system makes zero in every process that gets a copy of this one's memory, with or without the C
-/// library's knowledge; nothing if it cannot.
-#[cfg(target_os = "linux")]
-fn word_for_this_process() -> Option<&'static AtomicU32> {
-    const PROTECTION: c_int = libc::PROT_READ | libc::PROT_WRITE;
-    const KIND: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    const LEN: usize = size_of::<AtomicU32>();
-    // SAFETY: a new mapping, which takes no memory that is in use.
-    let page = unsafe { libc::mmap(core::ptr::null_mut(), LEN, PROTECTION, KIND, -1, 0) };
-    if page == libc::MAP_FAILED {
-        return None;
-    }
-    // SAFETY: advice on a mapping of our own, which holds nothing yet.
-    let wipes = unsafe { libc::madvise(page, LEN, libc::MADV_WIPEONFORK) } == 0;
-    // Some emulators accept whatever advice and follow none: they would accept this as well.
-    // SAFETY: as above; there is no advice of this number.
-    let accepts_all = unsafe { libc::madvise(page, LEN, -1) } == 0;
-    if !wipes || accepts_all {
-        // SAFETY: our own mapping, which no other code has seen.
-        unsafe { libc::munmap(page, LEN) };
-        return None;
-    }
-    // SAFETY: a zeroed page, aligned for anything, that is never given back.
-    Some(unsafe { &*page.cast::<AtomicU32>() })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn word_for_this_process() -> Option<&'static AtomicU32> {
-    None
 }
 
 /// The C code of an error.

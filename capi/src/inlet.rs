@@ -9,10 +9,10 @@ use schwann::{Error, StreamInfo};
 
 use crate::guard::{
     ARGUMENT, INTERNAL, OK, TIMEOUT, guard, record, record_error, recorded_code as recorded, set_code,
-    watch_forks,
 };
 use crate::outlet::buffer_unit;
 use crate::streaminfo::Info;
+use crate::sys::prepare_process;
 
 mod pull;
 
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn lsl_create_inlet_ex(
 ) -> *mut Inlet {
     // SAFETY: as this function's own contract.
     let info = unsafe { Info::of(info) };
-    watch_forks();
+    prepare_process();
     guard(ptr::null_mut(), || {
         let info = info.ok_or(Error::Argument("The stream info of an inlet must not be NULL."));
         match info.and_then(|info| create(&info.info, max_buflen, max_chunklen, recover, flags)) {

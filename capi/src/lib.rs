@@ -13,12 +13,11 @@ mod common;
 mod guard;
 mod inlet;
 mod outlet;
-#[cfg(target_os = "linux")]
-mod prompt;
 mod resolver;
 mod schwann_additions;
 mod streaminfo;
 mod strings;
+mod sys;
 mod xml;
 
 pub use self::{common::*, inlet::*, outlet::*, resolver::*, schwann_additions::*, streaminfo::*, xml::*};

@@ -9,8 +9,9 @@ use schwann::{Error, StreamInfo};
 use schwann_proto::stream::{BufferUnit, FOREVER, TRANSPORT_SYNC_BLOCKING};
 
 use crate::chunk;
-use crate::guard::{INTERNAL, guard, outcome, record, record_error, watch_forks};
+use crate::guard::{INTERNAL, guard, outcome, record, record_error};
 use crate::streaminfo::Info;
+use crate::sys::prepare_process;
 
 /// What an outlet without a handle answers.
 const NO_HANDLE: Error = Error::Argument("The outlet handle is NULL.");
@@ -44,7 +45,7 @@ pub unsafe extern "C" fn lsl_create_outlet_ex(
 ) -> *mut Outlet {
     // SAFETY: as this function's own contract.
     let info = unsafe { Info::of(info) };
-    watch_forks();
+    prepare_process();
     guard(ptr::null_mut(), || match info.map(|info| create(&info.info, chunk_size, max_buffered, flags)) {
         Some(Ok(outlet)) => Box::into_raw(Box::new(outlet)),
         Some(Err(error)) => {

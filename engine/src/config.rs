@@ -181,6 +181,9 @@ pub struct Tuning {
     pub local_socket: bool,
     /// Whether threads that wait for samples ask the system to run soon once there are some, where it can be asked.
     pub prompt_readers: bool,
+    /// Ticks of the timer that the C library asks Windows for, in milliseconds; 0: whatever the system has. Elsewhere waits end
+    /// when they shall.
+    pub timer_resolution_ms: u32,
 }
 
 impl Config {

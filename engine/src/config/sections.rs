@@ -133,6 +133,7 @@ impl Tuning {
             force_default_timestamps: reader.switch("tuning.ForceDefaultTimestamps", false)?,
             local_socket: reader.switch("tuning.LocalSocket", true)?,
             prompt_readers: reader.switch("tuning.PromptReaders", true)?,
+            timer_resolution_ms: reader.integer("tuning.TimerResolution", 1, ANY_COUNT)?,
         })
     }
 }
@@ -197,11 +198,10 @@ const DEFAULT_GROUP: &str = "113D:6FDD:2C17:A643:FFE2:1BD1:3CD2";
 
 const ANY_COUNT: core::ops::RangeInclusive<i64> = 0..=0x7fff_ffff;
 
-/// Keys of the original that change nothing here: buffers grow as samples come, and no timer of Windows is changed.
-pub(super) const WITHOUT_EFFECT: [&str; 5] = [
+/// Keys of the original that change nothing here: buffers grow as samples come.
+pub(super) const WITHOUT_EFFECT: [&str; 4] = [
     "tuning.InletBufferReserveMs",
     "tuning.InletBufferReserveSamples",
     "tuning.OutletBufferReserveMs",
     "tuning.OutletBufferReserveSamples",
-    "tuning.TimerResolution",
 ];

@@ -63,6 +63,7 @@ fn the_defaults_are_those_of_the_reference() {
     let seconds = |duration: Duration| duration.as_secs_f64();
     let tuning = &config.tuning;
     assert_eq!(tuning.protocol_version, 110);
+    assert_eq!(tuning.timer_resolution_ms, 1);
     assert_eq!(seconds(tuning.watchdog_check_interval), 15.0);
     assert_eq!(seconds(tuning.watchdog_time_threshold), 15.0);
     assert_eq!(seconds(tuning.sync_send_timeout), 15.0);
@@ -84,7 +85,7 @@ fn the_defaults_are_those_of_the_reference() {
 #[test]
 fn every_key_changes_its_field() {
     type Holds = fn(&Config) -> bool;
-    let changes: [(&str, Holds); 42] = [
+    let changes: [(&str, Holds); 43] = [
         ("log.level=-3", |c| c.log.level == -3),
         ("log.file=/tmp/x.log", |c| c.log.file == Some("/tmp/x.log".into())),
         ("ports.MulticastPort=1", |c| c.ports.multicast == 1),
@@ -131,6 +132,7 @@ fn every_key_changes_its_field() {
         ("tuning.SmoothingHalftime=1", |c| c.tuning.smoothing_halftime == 1.0),
         ("tuning.ForceDefaultTimestamps=1", |c| c.tuning.force_default_timestamps),
         ("tuning.LocalSocket=off", |c| !c.tuning.local_socket),
+        ("tuning.TimerResolution=0", |c| c.tuning.timer_resolution_ms == 0),
     ];
     for (text, holds) in changes {
         let (config, notes) = Config::parse_with_notes(text).expect("valid");
@@ -152,7 +154,10 @@ fn keys_without_an_effect_are_accepted_and_noted() {
     let expected: Vec<_> =
         WITHOUT_EFFECT.iter().enumerate().map(|(n, key)| (n + 2, *key, NoteKind::NoEffect)).collect();
     assert_eq!(noted, expected);
-    assert_eq!(notes[4].to_string(), "line 6: tuning.TimerResolution is accepted and has no effect");
+    assert_eq!(
+        notes[3].to_string(),
+        "line 5: tuning.OutletBufferReserveSamples is accepted and has no effect"
+    );
 }
 
 const SECOND: Duration = Duration::from_secs(1);
