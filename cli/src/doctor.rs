@@ -5,6 +5,7 @@
 //! command. Nothing is changed.
 
 mod facts;
+mod firewall;
 mod judge;
 mod ports;
 mod probe;

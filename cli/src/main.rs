@@ -33,6 +33,9 @@ use exit::Outcome;
 fn main() -> ExitCode {
     let matches = help::rewrapped(Program::command()).get_matches();
     let program = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let Some(word) = sys::programs::old_system() {
+        eprintln!("schwann: {word}");
+    }
     exit::conclude(run(program))
 }
 

@@ -1,10 +1,14 @@
-//! What differs between systems; no other file of this crate asks which one it runs on for these things.
+//! What differs between systems: consoles, the library's names, folders, commands that a person is told to run, and the firewall.
+//! No other file of this crate asks which system it runs on.
 
 #[cfg(unix)]
 mod unix;
-#[cfg(unix)]
-pub(crate) use unix::HiddenInput;
 #[cfg(windows)]
 mod windows;
+
+#[cfg(unix)]
+use unix as system;
 #[cfg(windows)]
-pub(crate) use windows::HiddenInput;
+use windows as system;
+
+pub(crate) use system::{HiddenInput, commands, files, firewall, library, programs, sockets};

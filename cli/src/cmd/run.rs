@@ -1,12 +1,15 @@
 //! `schwann run`: any program that uses liblsl, on our library.
 
+use core::hash::{Hash as _, Hasher as _};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::hash::DefaultHasher;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::exit::{Outcome, Problem};
+use crate::sys::{files, library, programs};
 
 /// Run any program that uses LSL on Schwann's library instead of its own.
 #[derive(clap::Args, Debug)]
@@ -30,24 +33,25 @@ pub(crate) struct Arguments {
 
 /// Becomes the program.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let library = library(arguments.library.as_deref())?;
-    let folder = links_to(&library)?;
+    let our = our_library(arguments.library.as_deref())?;
+    let folder = links_to(&our)?;
     let Some((program, rest)) = arguments.program.split_first() else {
         return Err(Problem::Failed("no program was named".to_owned()));
     };
     let mut command = Command::new(program);
-    command.args(rest).envs(VARIABLES.map(|variable| (variable, &library)));
-    command.env(LOADER_PATH, joined(&folder, env::var_os(LOADER_PATH).as_deref())?);
-    become_it(command, program)
+    command.args(rest).envs(VARIABLES.map(|variable| (variable, &our)));
+    command.env(library::LOADER_PATH, joined(&folder, env::var_os(library::LOADER_PATH).as_deref())?);
+    // Returns only if it cannot be run.
+    Err(Problem::with(program.display(), programs::become_it(&mut command)))
 }
 
 /// Our library: the one that is given, or the one that belongs to this program.
-pub(super) fn library(given: Option<&Path>) -> Result<PathBuf, Problem> {
-    let library = match given {
+pub(super) fn our_library(given: Option<&Path>) -> Result<PathBuf, Problem> {
+    let our = match given {
         Some(library) => library.to_owned(),
         None => find()?,
     };
-    fs::canonicalize(&library).map_err(|error| Problem::with(library.display(), error))
+    dunce::canonicalize(&our).map_err(|error| Problem::with(our.display(), error))
 }
 
 /// Finds our library beside this program, where packages put it, or where it was built.
@@ -56,12 +60,12 @@ fn find() -> Result<PathBuf, Problem> {
     let here = program.parent().unwrap_or(Path::new("."));
     let found = places(here)
         .into_iter()
-        .flat_map(|place| LIBRARIES.map(|name| place.join(name)))
+        .flat_map(|place| library::OURS.map(|name| place.join(name)))
         .find(|path| path.exists());
     found.ok_or_else(|| {
         Problem::Failed(format!(
             "{} is not beside {}; build it with `cargo build --release -p schwann-capi`, or say where it is with --library",
-            LIBRARIES[0],
+            library::OURS[0],
             program.display()
         ))
     })
@@ -87,41 +91,33 @@ fn places(here: &Path) -> Vec<PathBuf> {
 
 /// Returns a folder with nothing in it but our library, under the names that programs load it by: a loader's path
 /// with more in it would change more than the one library.
-fn links_to(library: &Path) -> Result<PathBuf, Problem> {
-    // One folder for each place of the library, so that two versions do not disturb each other.
-    let place: String = library
-        .to_string_lossy()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
-        .collect();
-    let folder = cache().join("schwann").join("lib").join(place);
+fn links_to(our: &Path) -> Result<PathBuf, Problem> {
+    let folder = cache().join("schwann").join("lib").join(name_of(our));
     let made = fs::create_dir_all(&folder)
-        .and_then(|()| NAMES.iter().try_for_each(|name| link(library, &folder.join(name))));
+        .and_then(|()| library::NAMES.iter().try_for_each(|name| library::put(our, &folder.join(name))));
     made.map_err(|error| Problem::with(folder.display(), error))?;
     Ok(folder)
 }
 
+/// One folder's name for each place of the library, so that two versions do not disturb each other.
+fn name_of(our: &Path) -> String {
+    let place = our.to_string_lossy();
+    let name: Vec<char> = place
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
+        .collect();
+    let Some(rest) = name.len().checked_sub(NAME_MAX) else { return name.into_iter().collect() };
+    // File systems take 255 bytes; the end of a longer path says more than its beginning.
+    let mut hasher = DefaultHasher::new();
+    place.hash(&mut hasher);
+    format!("{:016x}{}", hasher.finish(), name.get(rest..).unwrap_or_default().iter().collect::<String>())
+}
+
 fn cache() -> PathBuf {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("XDG_CACHE_HOME")
+    set(files::CACHE_FOLDER)
         .or_else(|| env::home_dir().map(|home| home.join(".cache")))
         .unwrap_or_else(env::temp_dir)
-}
-
-#[cfg(unix)]
-fn link(library: &Path, name: &Path) -> std::io::Result<()> {
-    if fs::read_link(name).is_ok_and(|to| to == library) {
-        return Ok(());
-    }
-    // In place of an older one; another process of ours may do the same at this moment.
-    let new = name.with_extension(format!("new-{}", std::process::id()));
-    std::os::unix::fs::symlink(library, &new)?;
-    fs::rename(&new, name)
-}
-
-#[cfg(not(unix))]
-fn link(library: &Path, name: &Path) -> std::io::Result<()> {
-    fs::copy(library, name).map(drop)
 }
 
 /// Puts `folder` before what the loader's path says already.
@@ -131,33 +127,8 @@ fn joined(folder: &Path, before: Option<&OsStr>) -> Result<OsString, Problem> {
         .map_err(|error| Problem::with(folder.display(), error))
 }
 
-#[cfg(unix)]
-fn become_it(mut command: Command, program: &OsStr) -> Outcome {
-    use std::os::unix::process::CommandExt as _;
-    // Returns only if there is no such program.
-    Err(Problem::with(program.display(), command.exec()))
-}
-
-#[cfg(not(unix))]
-fn become_it(mut command: Command, program: &OsStr) -> Outcome {
-    let status = command.status().map_err(|error| Problem::with(program.display(), error))?;
-    std::process::exit(status.code().unwrap_or(1))
-}
-
-#[cfg(target_os = "macos")]
-const LOADER_PATH: &str = "DYLD_LIBRARY_PATH";
-#[cfg(windows)]
-const LOADER_PATH: &str = "PATH";
-#[cfg(not(any(target_os = "macos", windows)))]
-const LOADER_PATH: &str = "LD_LIBRARY_PATH";
-
-/// Our library's names: that in a package for programs, and that in one for developers.
-#[cfg(target_os = "macos")]
-const LIBRARIES: [&str; 2] = ["liblsl.dylib", "liblsl.2.dylib"];
-#[cfg(windows)]
-const LIBRARIES: [&str; 1] = ["lsl.dll"];
-#[cfg(not(any(target_os = "macos", windows)))]
-const LIBRARIES: [&str; 2] = ["liblsl.so", "liblsl.so.2"];
+/// The longest name of a folder that is a whole path.
+const NAME_MAX: usize = 200;
 
 /// Where the Python package keeps our library, below `site-packages`.
 const PYTHON_FOLDER: &str = "schwann/lib";
@@ -165,22 +136,17 @@ const PYTHON_FOLDER: &str = "schwann/lib";
 /// The variables by which pylsl, mne-lsl and bsl are told of a library.
 const VARIABLES: [&str; 3] = ["PYLSL_LIB", "MNE_LSL_LIB", "LSL_LIB"];
 
-/// The names that programs load the library by: the first by themselves, the second because they were linked with it; the third is
-/// that of liblsl-Java, Unity and old wrappers.
-#[cfg(target_os = "macos")]
-const NAMES: [&str; 3] = ["liblsl.dylib", "liblsl.2.dylib", "liblsl64.dylib"];
-#[cfg(windows)]
-const NAMES: [&str; 2] = ["lsl.dll", "liblsl64.dll"];
-#[cfg(not(any(target_os = "macos", windows)))]
-const NAMES: [&str; 3] = [
-    "liblsl.so",
-    "liblsl.so.2",
-    if cfg!(target_pointer_width = "64") { "liblsl64.so" } else { "liblsl32.so" },
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_place_of_the_library_has_a_name_that_a_file_system_takes() {
+        assert_eq!(name_of(Path::new("/opt/Köln lab/liblsl.so")), "_opt_K_ln_lab_liblsl.so");
+        let long = |first: &str| name_of(Path::new(&format!("/{first}{}/liblsl.so", "/folder".repeat(60))));
+        assert!(long("a").len() < 255 && long("a").ends_with("_liblsl.so"));
+        assert_ne!(long("a"), long("b"));
+    }
 
     #[test]
     fn the_library_is_looked_for_where_packages_put_it() {

@@ -47,13 +47,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match path {
         _ if arguments.list => list(&record),
         path if arguments.undo => undo_all(&mut record, path.as_deref()),
-        Some(path) => swap_all(&mut record, &path, &super::run::library(arguments.library.as_deref())?),
+        Some(path) => swap_all(&mut record, &path, &super::run::our_library(arguments.library.as_deref())?),
         None => Ok(Exit::Usage),
     }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Problem> {
-    fs::canonicalize(path).map_err(|error| Problem::with(path.display(), error))
+    dunce::canonicalize(path).map_err(|error| Problem::with(path.display(), error))
 }
 
 fn swap_all(record: &mut Record, path: &Path, library: &Path) -> Outcome {

@@ -24,10 +24,11 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 
 use super::{
+    firewall::{self, Network, Rule},
     ports::{Knock, knock, taken_ports},
     probe::{Echo, echo},
 };
-use crate::lab;
+use crate::{lab, sys};
 
 /// All that is known.
 #[derive(Debug)]
@@ -52,6 +53,10 @@ pub(crate) struct Facts {
     /// Streams that are there, and that no search of this computer finds.
     pub(super) unseen: Vec<Unseen>,
     pub(super) host: Option<Host>,
+    /// Rules of the firewall of Windows.
+    pub(super) rules: Vec<Rule>,
+    /// What Windows takes its networks for.
+    pub(super) networks: Vec<Network>,
 }
 
 /// An IPv4 address of an interface that is up.
@@ -134,6 +139,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         unvisited,
         unseen,
         host,
+        rules: sys::firewall::rules().iter().filter_map(|text| Rule::parse(text)).collect(),
+        networks: firewall::networks(&sys::firewall::networks()),
         config,
     }
 }

@@ -6,8 +6,10 @@ use super::{
     Finding, Weight,
     facts::{Facts, Stream},
 };
+use crate::sys::commands::{self, Side};
 
 mod computer;
+mod firewall;
 mod host;
 mod streams;
 
@@ -19,6 +21,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     computer::scope(facts, &mut findings);
     computer::interfaces(facts, &mut findings);
     computer::ports(facts, &mut findings);
+    firewall::firewall(facts, &mut findings);
     streams::streams(facts, &mut findings);
     streams::unseen(facts, &mut findings);
     if let Some(host) = &facts.host {
@@ -38,19 +41,11 @@ fn add(
     findings.push(Finding { code, weight, what, fix: fix.into() });
 }
 
-/// The command that opens the ports of LSL, for the firewall of the usual systems.
-fn allow(facts: &Facts, chain: &str, protocol: &str) -> String {
+/// The command that opens the ports of LSL.
+fn allow(facts: &Facts, side: Side, protocol: &str) -> String {
     let ports = &facts.config.ports;
     let last = ports.service_range().next_back().unwrap_or(ports.multicast).max(ports.multicast);
-    let first = ports.multicast.min(ports.base.max(1));
-    if cfg!(windows) {
-        return format!(
-            "netsh advfirewall firewall add rule name=LSL dir=in action=allow protocol={protocol} localport={first}-{last}"
-        );
-    }
-    // Queries go to the ports of LSL, and answers to whatever port they came from.
-    let side = if chain == "OUTPUT" { String::new() } else { format!(" --dport {first}:{last}") };
-    format!("sudo iptables -I {chain} -p {protocol}{side} -j ACCEPT")
+    commands::allow((ports.multicast.min(ports.base.max(1)), last), side, protocol)
 }
 
 /// Where a stream was found, without the zone.

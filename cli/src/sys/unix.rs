@@ -1,29 +1,15 @@
-//! Unix: a terminal is told what to show by `termios`.
+//! Linux, macOS and the BSDs.
 
-use std::io;
+#[cfg(target_os = "macos")]
+#[path = "unix/commands_macos.rs"]
+pub(crate) mod commands;
+#[cfg(not(target_os = "macos"))]
+pub(crate) mod commands;
+pub(crate) mod files;
+pub(crate) mod firewall;
+pub(crate) mod library;
+pub(crate) mod programs;
+pub(crate) mod sockets;
+mod terminal;
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-
-/// While it lives, the terminal does not show what is typed.
-pub(crate) struct HiddenInput {
-    before: Termios,
-}
-
-impl HiddenInput {
-    /// Hides what is typed from here on; nothing if the input is no terminal.
-    pub(crate) fn begin() -> Option<Self> {
-        let before = tcgetattr(io::stdin()).ok()?;
-        let mut quiet = before.clone();
-        quiet.local_modes.remove(LocalModes::ECHO);
-        // A terminal that refuses this shows what is typed.
-        let _shown = tcsetattr(io::stdin(), OptionalActions::Now, &quiet);
-        Some(Self { before })
-    }
-}
-
-impl Drop for HiddenInput {
-    fn drop(&mut self) {
-        // The terminal is gone if it cannot be told.
-        let _gone = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
-    }
-}
+pub(crate) use terminal::HiddenInput;

@@ -14,6 +14,7 @@ use schwann_session::{Certificate, Lab, RevocationList, Roles};
 
 use super::{Keys, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::sys;
 use crate::terminal::printable;
 
 /// The certificates issued here, beside the authority's key.
@@ -98,8 +99,7 @@ fn date(seconds: u64) -> String {
 fn append(path: &Path, record: &[u8; Certificate::LEN]) -> io::Result<()> {
     let mut options = File::options();
     options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    sys::files::make_private(&mut options);
     let mut file = options.open(path)?;
     let len = file.metadata()?.len();
     file.set_len(len - len % Certificate::LEN as u64)?;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::exit::Problem;
+use crate::sys;
 
 /// The list, kept in a file from change to change.
 pub(super) struct Record {
@@ -60,8 +61,7 @@ impl Record {
 
 fn folder() -> PathBuf {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_STATE_HOME" };
-    set(own)
+    set(sys::files::STATE_FOLDER)
         .or_else(|| env::home_dir().map(|home| home.join(".local").join("state")))
         .unwrap_or_else(env::temp_dir)
 }

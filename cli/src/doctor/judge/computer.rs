@@ -10,6 +10,7 @@ use crate::doctor::{
     facts::{Facts, Interface},
     probe::Echo,
 };
+use crate::sys::commands::{self, Side};
 
 pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
     for attempt in &facts.report.attempts {
@@ -20,7 +21,7 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
                 Weight::Fault,
                 "config-invalid",
                 format!("{origin} is not used at all, because {invalid}."),
-                format!("${{EDITOR:-nano}} {origin}"),
+                commands::edit(&origin.to_string()),
             ),
             Outcome::Unreadable(kind) => add(
                 findings,
@@ -29,7 +30,7 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
                 format!(
                     "The configuration {origin} cannot be read ({kind}), so others or the defaults are in use."
                 ),
-                format!("ls -l {origin}; echo $LSLAPICFG"),
+                commands::show(&origin.to_string()),
             ),
             Outcome::Loaded { notes } => {
                 for note in notes.iter().filter(|note| note.kind == NoteKind::UnknownKey) {
@@ -39,7 +40,7 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
                         Weight::Warning,
                         "config-unknown-key",
                         what,
-                        format!("${{EDITOR:-nano}} {origin}"),
+                        commands::edit(&origin.to_string()),
                     );
                 }
             }
@@ -53,7 +54,8 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
             "peer-unknown",
             format!("The known peer {peer:?} does not resolve, so it is never asked for its streams."),
             format!(
-                "getent hosts {peer}    # then write its address into [lab] KnownPeers of {}",
+                "{}    # then write its address into [lab] KnownPeers of {}",
+                commands::look_up(peer),
                 facts.config_path
             ),
         );
@@ -103,7 +105,8 @@ pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
                     wanted.ip
                 ),
                 format!(
-                    "ip -brief address    # then correct Interfaces in the section [multicast] of {}",
+                    "{}    # then correct Interfaces in the section [multicast] of {}",
+                    commands::addresses(),
                     facts.config_path
                 ),
             );
@@ -115,18 +118,12 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
     let outward: Vec<_> = facts.interfaces.iter().filter(|interface| !interface.ip.is_loopback()).collect();
     if outward.is_empty() {
         let what = "No network is up but loopback, so only streams of this computer can be seen.".to_owned();
-        return add(
-            findings,
-            Weight::Fault,
-            "loopback-only",
-            what,
-            "ip link    # then: sudo ip link set NAME up",
-        );
+        return add(findings, Weight::Fault, "loopback-only", what, commands::networks());
     }
     if outward.iter().all(|interface| !interface.has_multicast) {
         let name = &outward[0].name;
         let what = format!("Multicast is switched off at {name}, so no query leaves and none comes in.");
-        add(findings, Weight::Fault, "multicast-off", what, format!("sudo ip link set {name} multicast on"));
+        add(findings, Weight::Fault, "multicast-off", what, commands::multicast_on(name));
     }
     for interface in &outward {
         judge_echo(interface, facts, findings);
@@ -138,7 +135,7 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Warning,
             "no-multicast-route",
             "There is no route for multicast, so programs that do not choose an interface themselves find nothing.".to_owned(),
-            format!("sudo ip route add 224.0.0.0/4 dev {name}"),
+            commands::multicast_route(name),
         );
     }
 }
@@ -151,14 +148,14 @@ fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>)
             Weight::Fault,
             "firewall-out",
             format!("The firewall of this computer does not let queries out through {name}."),
-            allow(facts, "OUTPUT", "udp"),
+            allow(facts, Side::Out, "udp"),
         ),
         Some(Echo::NotSent(kind)) => add(
             findings,
             Weight::Fault,
             "multicast-not-sent",
             format!("The system does not send multicast through {name} ({kind})."),
-            format!("sudo ip route add 224.0.0.0/4 dev {name}"),
+            commands::permit_multicast(name),
         ),
         Some(Echo::Swallowed) => add(
             findings,
@@ -167,7 +164,7 @@ fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>)
             format!(
                 "What comes in through {name} at the ports of LSL is swallowed by the firewall of this computer."
             ),
-            allow(facts, "INPUT", "udp"),
+            allow(facts, Side::In, "udp"),
         ),
         Some(Echo::Heard) | None => {}
     }

@@ -8,12 +8,13 @@ use crate::doctor::{
     facts::{Facts, Host, Stream},
     ports::Knock,
 };
+use crate::sys::commands::{self, Side};
 
 pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let Host { name, addresses, .. } = host;
     if addresses.is_empty() {
         let what = format!("No computer called {name:?} was found.");
-        return add(findings, Weight::Fault, "host-unknown", what, format!("getent hosts {name}"));
+        return add(findings, Weight::Fault, "host-unknown", what, commands::look_up(name));
     }
     let is_there = |stream: &&Stream| addresses.iter().any(|ip| address(stream) == ip.to_string());
     let found: Vec<_> = facts.streams.iter().filter(is_there).collect();
@@ -55,8 +56,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
             "{name} has streams that let this computer in, but do not answer its searches: the clocks of the two \
              computers differ by more than 30 s."
         );
-        let fix = "date -u    # here and there; where it is wrong: sudo timedatectl set-ntp true";
-        add(findings, Weight::Fault, "clock-differs", what, fix);
+        add(findings, Weight::Fault, "clock-differs", what, commands::set_clock());
     } else if has(Knock::Open) {
         let what = format!("{name} has streams, but its answers do not come through: a firewall blocks UDP.");
         add(
@@ -64,7 +64,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "udp-blocked",
             what,
-            format!("on {name}: {}", allow(facts, "INPUT", "udp")),
+            format!("on {name}: {}", allow(facts, Side::In, "udp")),
         );
     } else if has(Knock::Refused) {
         let what = format!(
@@ -81,7 +81,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         let what = format!(
             "There is no way to {name}: it is off, or in a network that this computer does not reach."
         );
-        add(findings, Weight::Fault, "host-unreachable", what, format!("ip route get {ip}; ping -c 3 {ip}"));
+        add(findings, Weight::Fault, "host-unreachable", what, commands::way_to(ip));
     } else {
         let what = format!(
             "{name} does not answer at any port of LSL: it is off, or its firewall swallows everything."
@@ -91,7 +91,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "host-silent",
             what,
-            format!("on {name}: {}", allow(facts, "INPUT", "tcp")),
+            format!("on {name}: {}", allow(facts, Side::In, "tcp")),
         );
     }
 }

@@ -10,6 +10,7 @@ use crate::{
         facts::{Facts, Stream},
         ports::Knock,
     },
+    sys::commands::{self, Side},
     terminal::printable,
 };
 
@@ -64,7 +65,7 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "data-blocked",
             format!("{name} of {host} is seen, but its data does not come through: a firewall blocks TCP."),
-            format!("on {host}: {}", allow(facts, "INPUT", "tcp")),
+            format!("on {host}: {}", allow(facts, Side::In, "tcp")),
         ),
     }
     match stream.round_trip {
@@ -76,7 +77,7 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
                 "The clock of {host} is known to ± {:.0} ms alone, because the way to it is slow.",
                 seconds * 500.0
             ),
-            format!("ping -c 20 {}    # then use a cable instead of radio", address(stream)),
+            format!("{}    # then use a cable instead of radio", commands::ping(&address(stream))),
         ),
         None if stream.refusal.is_some() => {
             let refusal = stream.refusal.unwrap_or(Refusal::MembersOnly);
@@ -97,7 +98,7 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             format!(
                 "The clock of {host} does not answer, so stamps of {name} cannot be compared with others."
             ),
-            format!("on {host}: {}", allow(facts, "INPUT", "udp")),
+            format!("on {host}: {}", allow(facts, Side::In, "udp")),
         ),
         _ => {}
     }

@@ -1,0 +1,75 @@
+//! Commands that a person is told to run on Linux and the BSDs.
+
+use core::net::IpAddr;
+
+/// Opens a file to change it.
+pub(crate) fn edit(file: &str) -> String {
+    format!("${{EDITOR:-nano}} {file}")
+}
+
+/// Shows who may read a file, and which file the environment names.
+pub(crate) fn show(file: &str) -> String {
+    format!("ls -l {file}; echo $LSLAPICFG")
+}
+
+/// Looks up the address of a computer.
+pub(crate) fn look_up(name: &str) -> String {
+    format!("getent hosts {name}")
+}
+
+/// Shows the way to a computer, and tries it.
+pub(crate) fn way_to(ip: IpAddr) -> String {
+    format!("ip route get {ip}; ping -c 3 {ip}")
+}
+
+/// Measures the way to a computer 20 times.
+pub(crate) fn ping(address: &str) -> String {
+    format!("ping -c 20 {address}")
+}
+
+/// Shows the addresses of this computer.
+pub(crate) fn addresses() -> String {
+    String::from("ip -brief address")
+}
+
+/// Shows the networks of this computer, and switches one on.
+pub(crate) fn networks() -> String {
+    String::from("ip link    # then: sudo ip link set NAME up")
+}
+
+/// Switches multicast on.
+pub(crate) fn multicast_on(name: &str) -> String {
+    format!("sudo ip link set {name} multicast on")
+}
+
+/// Makes a way for multicast.
+pub(crate) fn multicast_route(name: &str) -> String {
+    format!("sudo ip route add 224.0.0.0/4 dev {name}")
+}
+
+/// Lets this program send multicast, which the system refused.
+pub(crate) fn permit_multicast(name: &str) -> String {
+    format!("sudo ip route add 224.0.0.0/4 dev {name}")
+}
+
+/// Shows the clock, and sets it right.
+pub(crate) fn set_clock() -> String {
+    String::from("date -u    # here and there; where it is wrong: sudo timedatectl set-ntp true")
+}
+
+/// Lets in what comes for the ports of LSL, or lets out what goes there.
+pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str) -> String {
+    // Queries go to the ports of LSL, and answers to whatever port they came from.
+    let (chain, ports) = match side {
+        Side::Out => ("OUTPUT", String::new()),
+        Side::In => ("INPUT", format!(" --dport {first}:{last}")),
+    };
+    format!("sudo iptables -I {chain} -p {protocol}{ports} -j ACCEPT")
+}
+
+/// Which way packets go that a firewall swallows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Side {
+    In,
+    Out,
+}

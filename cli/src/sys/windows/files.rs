@@ -1,0 +1,11 @@
+//! Folders, and files that are this user's alone: those in the user's profile.
+
+use std::fs::OpenOptions;
+
+/// The variable that names the folder of what programs remember.
+pub(crate) const STATE_FOLDER: &str = "LOCALAPPDATA";
+/// The variable that names the folder of what programs can make anew.
+pub(crate) const CACHE_FOLDER: &str = "LOCALAPPDATA";
+
+/// Files are as private as their folder.
+pub(crate) fn make_private(_: &mut OpenOptions) {}

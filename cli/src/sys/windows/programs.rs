@@ -1,0 +1,32 @@
+//! Running another program.
+
+use std::io;
+use std::process::Command;
+
+use winsafe::{HKEY, RegistryValue, co};
+
+/// Runs a program and ends as it ends; returns only if it cannot be run, and says why.
+pub(crate) fn become_it(command: &mut Command) -> io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
+}
+
+/// What a person must know who runs this on a Windows that is too old.
+///
+/// Before version 2004 of Windows 10, a wait for a connection does not tell that it failed.
+pub(crate) fn old_system() -> Option<String> {
+    let (key, name) = (r"SOFTWARE\Microsoft\Windows NT\CurrentVersion", "CurrentBuildNumber");
+    let value = HKEY::LOCAL_MACHINE.RegGetValue(Some(key), Some(name), co::RRF::RT_ANY).ok()?;
+    let RegistryValue::Sz(text) = value else { return None };
+    let build: u32 = text.trim().parse().ok()?;
+    (build < OLDEST_BUILD).then(|| {
+        format!(
+            "this Windows (build {build}) is older than Windows 10, version 2004 (build {OLDEST_BUILD}): programs that end \
+             are noticed late; update Windows"
+        )
+    })
+}
+
+const OLDEST_BUILD: u32 = 19_041;
