@@ -6,21 +6,25 @@ use std::collections::VecDeque;
 use schwann::ChannelFormat;
 
 use super::{
-    filter::{HighPass, Memory},
+    chain::{Chain, Processing},
     gauge::Continuity,
 };
 
 /// What a view shows of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct Selection {
-    /// Channels by number, in the order in which they are drawn.
-    pub(super) channels: Vec<u32>,
+    pub(super) processing: Processing,
     /// Seconds per pixel column.
     pub(super) column_seconds: f64,
     /// Columns that are kept for a browser that is slow; then the oldest are dropped.
     pub(super) columns: usize,
-    /// Frequency of the high-pass in Hz; 0 for none.
-    pub(super) high_pass: f64,
+}
+
+impl Selection {
+    /// Seconds from the first column to the last one.
+    pub(super) fn window(&self) -> f64 {
+        self.column_seconds * self.columns as f64
+    }
 }
 
 /// A pixel column that is complete.
@@ -35,10 +39,9 @@ pub(super) struct Column {
 /// Makes columns of samples.
 #[derive(Debug)]
 pub(super) struct Decimator {
-    format: ChannelFormat,
-    selection: Selection,
-    filter: Option<HighPass>,
-    memories: Vec<Memory>,
+    column_seconds: f64,
+    columns: usize,
+    chain: Chain,
     open: Option<Column>,
     complete: VecDeque<Column>,
     continuity: Continuity,
@@ -50,10 +53,9 @@ impl Decimator {
     /// - Units: `rate` in Hz, 0 for an irregular stream, which is never filtered.
     pub(super) fn new(format: ChannelFormat, rate: f64, selection: Selection) -> Self {
         Self {
-            format,
-            filter: HighPass::new(selection.high_pass, rate),
-            memories: vec![Memory::default(); selection.channels.len()],
-            selection,
+            column_seconds: selection.column_seconds,
+            columns: selection.columns,
+            chain: Chain::new(format, rate, selection.processing),
             open: None,
             complete: VecDeque::new(),
             continuity: Continuity::Whole,
@@ -68,7 +70,7 @@ impl Decimator {
     /// - Shape: `sample` has the bytes of all channels of the stream, as this machine stores them.
     pub(super) fn add(&mut self, stamp: f64, sample: &[u8]) {
         // A float becomes the nearest integer that there is, whatever the stamp.
-        let index = (stamp / self.selection.column_seconds).floor() as i64;
+        let index = (stamp / self.column_seconds).floor() as i64;
         let mut open = match self.open.take() {
             Some(open) if open.index >= index => open,
             other => {
@@ -76,24 +78,34 @@ impl Decimator {
                 self.empty_column(index)
             }
         };
-        let places =
-            self.selection.channels.iter().zip(&mut self.memories).zip(open.extremes.as_chunks_mut().0);
-        for ((&channel, memory), [low, high]) in places {
-            let value = value(self.format, sample, channel as usize).unwrap_or(f64::NAN);
-            let value = self.filter.map_or(value, |filter| filter.next(memory, value)) as f32;
+        let places = open.extremes.as_chunks_mut().0;
+        self.chain.next(sample, |row, value| {
+            let (Some([low, high]), value) = (places.get_mut(row), value as f32) else { return };
             // Of a number and NaN these give the number.
             *low = low.min(value);
             *high = high.max(value);
-        }
+        });
         self.open = Some(open);
-        while self.complete.len() > self.selection.columns {
+        while self.complete.len() > self.columns {
             self.complete.pop_front();
         }
     }
 
+    /// Seconds that the filters need before what they make can be trusted.
+    pub(super) fn settling_seconds(&self) -> f64 {
+        self.chain.settling_seconds()
+    }
+
+    /// Completes the present column, for a view that goes no further.
+    pub(super) fn finish_all(&mut self) -> VecDeque<Column> {
+        let open = self.open.take();
+        self.finish(open);
+        self.take()
+    }
+
     /// Says that samples are missing here: filters start anew, and a column without numbers breaks the line.
     pub(super) fn interrupt(&mut self) {
-        self.memories.fill(Memory::default());
+        self.chain.interrupt();
         self.continuity = Continuity::Broken;
     }
 
@@ -107,43 +119,24 @@ impl Decimator {
     }
 
     fn empty_column(&self, index: i64) -> Column {
-        Column { index, extremes: vec![f32::NAN; 2 * self.selection.channels.len()].into() }
+        Column { index, extremes: vec![f32::NAN; 2 * self.chain.row_count()].into() }
     }
 
     /// Takes the columns that were completed since the last call.
     pub(super) fn take(&mut self) -> VecDeque<Column> {
         core::mem::take(&mut self.complete)
     }
-
-    /// The columns that are complete, oldest first.
-    pub(super) fn columns(&self) -> &VecDeque<Column> {
-        &self.complete
-    }
-}
-
-/// Reads one channel of a sample; nothing if there is no such channel or the stream has no numbers.
-pub(super) fn value(format: ChannelFormat, sample: &[u8], channel: usize) -> Option<f64> {
-    fn bytes<const N: usize>(sample: &[u8], channel: usize) -> Option<[u8; N]> {
-        sample.as_chunks().0.get(channel).copied()
-    }
-    Some(match format {
-        ChannelFormat::Float32 => f32::from_ne_bytes(bytes(sample, channel)?).into(),
-        ChannelFormat::Double64 => f64::from_ne_bytes(bytes(sample, channel)?),
-        ChannelFormat::Int8 => i8::from_ne_bytes(bytes(sample, channel)?).into(),
-        ChannelFormat::Int16 => i16::from_ne_bytes(bytes(sample, channel)?).into(),
-        ChannelFormat::Int32 => i32::from_ne_bytes(bytes(sample, channel)?).into(),
-        // Drawn in pixels: 53 bits are enough.
-        ChannelFormat::Int64 => i64::from_ne_bytes(bytes(sample, channel)?) as f64,
-        ChannelFormat::String | ChannelFormat::Undefined => return None,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chain::{Minus, Row};
 
     fn selection(channels: &[u32]) -> Selection {
-        Selection { channels: channels.to_vec(), column_seconds: 0.5, columns: 4, high_pass: 0.0 }
+        let rows = channels.iter().map(|&channel| Row { channel, minus: Minus::Nothing }).collect();
+        let processing = Processing { rows, ..Processing::default() };
+        Selection { processing, column_seconds: 0.5, columns: 4 }
     }
 
     fn sample(values: &[i16]) -> Vec<u8> {
@@ -195,22 +188,5 @@ mod tests {
         assert_eq!(columns[0].index, 20);
         assert_eq!(&columns[0].extremes[..2], [1.0, 1.0]);
         assert!(columns[0].extremes[2..].iter().all(|value| value.is_nan()), "there is no channel 99");
-    }
-
-    #[test]
-    fn every_format_is_read() {
-        let cases: [(ChannelFormat, Vec<u8>); 6] = [
-            (ChannelFormat::Int8, vec![0, 0xfb]),
-            (ChannelFormat::Int16, sample(&[0, -5])),
-            (ChannelFormat::Int32, [0, -5_i32].map(i32::to_ne_bytes).concat()),
-            (ChannelFormat::Int64, [0, -5_i64].map(i64::to_ne_bytes).concat()),
-            (ChannelFormat::Float32, [0.0, -5.0_f32].map(f32::to_ne_bytes).concat()),
-            (ChannelFormat::Double64, [0.0, -5.0_f64].map(f64::to_ne_bytes).concat()),
-        ];
-        for (format, bytes) in cases {
-            assert_eq!(value(format, &bytes, 1), Some(-5.0), "{format}");
-            assert_eq!(value(format, &bytes, 2), None, "{format}");
-        }
-        assert_eq!(value(ChannelFormat::String, b"12345678", 0), None);
     }
 }

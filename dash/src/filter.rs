@@ -1,90 +1,130 @@
-//! A high-pass filter per channel, so that drift and offsets do not push traces out of their lanes.
+//! Which filters a person may choose for the traces, and what they are made of.
 
-use core::f64::consts::{SQRT_2, TAU};
+use core::f64::consts::{FRAC_PI_8, SQRT_2, TAU};
 
-/// What one frequency and one sampling rate make of the filter: a Butterworth high-pass of second order.
-///
-/// Source: bilinear transform, as in R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients".
-#[derive(Clone, Copy, Debug)]
-pub(super) struct HighPass {
-    b: [f64; 3],
-    a: [f64; 2],
+use schwann_recorder::Sections;
+
+/// Filters of a view. Each frequency is in Hz; 0 means none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(default)]
+pub(super) struct Filters {
+    /// Butterworth of second order: 12 dB per octave.
+    pub(super) high_pass: f64,
+    /// Butterworth of fourth order: 24 dB per octave.
+    pub(super) low_pass: f64,
+    /// The frequency of the mains, and all its harmonics.
+    pub(super) notch: f64,
 }
 
-/// What one channel remembers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Memory {
-    delayed: Option<[f64; 2]>,
-}
-
-impl HighPass {
-    /// Makes the filter; none if the frequency is not between 0 and half of the sampling rate.
-    ///
-    /// - Units: both in Hz.
-    pub(super) fn new(frequency: f64, rate: f64) -> Option<Self> {
-        if !(frequency > 0.0 && frequency < rate / 2.0) {
-            return None;
-        }
-        let (sine, cosine) = (TAU * frequency / rate).sin_cos();
-        // A quality of 1/√2 is the flattest pass band.
-        let alpha = sine / SQRT_2;
-        let a0 = 1.0 + alpha;
-        let b0 = f64::midpoint(1.0, cosine) / a0;
-        Some(Self { b: [b0, -2.0 * b0, b0], a: [-2.0 * cosine / a0, (1.0 - alpha) / a0] })
+impl Filters {
+    /// The same without those that are impossible at this sampling rate: what is said is what is done.
+    pub(super) fn possible(self, rate: f64) -> Self {
+        let usable = |frequency: f64| if frequency > 0.0 && frequency < rate / 2.0 { frequency } else { 0.0 };
+        Self { high_pass: usable(self.high_pass), low_pass: usable(self.low_pass), notch: usable(self.notch) }
     }
 
-    /// Filters the next value of a channel.
-    ///
-    /// The first value is taken as if the channel had always had it, so nothing swings at the start. What is no
-    /// number comes out as it is and makes the channel start anew.
-    pub(super) fn next(&self, memory: &mut Memory, value: f64) -> f64 {
-        if !value.is_finite() {
-            *memory = Memory::default();
-            return value;
+    /// The cascade for this sampling rate, in Hz.
+    pub(super) fn sections(self, rate: f64) -> Sections {
+        let possible = self.possible(rate);
+        let mut sections = Vec::new();
+        if possible.high_pass > 0.0 {
+            sections.push(high_pass(possible.high_pass, rate));
         }
-        let [b0, b1, b2] = self.b;
-        let [a1, a2] = self.a;
-        let [first, second] = memory.delayed.unwrap_or([-b0 * value, -(b0 + b1) * value]);
-        let out = b0 * value + first;
-        memory.delayed = Some([b1 * value - a1 * out + second, b2 * value - a2 * out]);
-        out
+        if possible.notch > 0.0 {
+            let harmonics = (1..=MAX_HARMONICS).map(|number| possible.notch * f64::from(number));
+            let below = harmonics.take_while(|frequency| *frequency < rate / 2.0);
+            sections.extend(below.map(|frequency| notch(frequency, rate)));
+        }
+        if possible.low_pass > 0.0 {
+            // The two pairs of poles of a fourth order: at 22.5° and 67.5° from the axis.
+            let qualities = [3.0 * FRAC_PI_8, FRAC_PI_8].map(|angle| 0.5 / angle.sin());
+            sections.extend(qualities.map(|quality| low_pass(possible.low_pass, rate, quality)));
+        }
+        Sections::new(&sections).unwrap_or_default()
+    }
+
+    /// Seconds after which the filter has forgotten how it began.
+    pub(super) fn settling_seconds(self) -> f64 {
+        let slowest = [self.high_pass, if self.notch > 0.0 { NOTCH_WIDTH } else { 0.0 }]
+            .into_iter()
+            .filter(|&hertz| hertz > 0.0);
+        slowest.fold(0.0, |seconds: f64, hertz| seconds.max(1.5 / hertz)).min(MAX_SETTLING)
     }
 }
+
+/// - Source: bilinear transform, as in R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients".
+fn high_pass(frequency: f64, rate: f64) -> [f64; 6] {
+    let (sine, cosine) = (TAU * frequency / rate).sin_cos();
+    // A quality of 1/√2 is the flattest pass band.
+    let alpha = sine / SQRT_2;
+    let b0 = f64::midpoint(1.0, cosine);
+    [b0, -2.0 * b0, b0, 1.0 + alpha, -2.0 * cosine, 1.0 - alpha]
+}
+
+fn low_pass(frequency: f64, rate: f64, quality: f64) -> [f64; 6] {
+    let (sine, cosine) = (TAU * frequency / rate).sin_cos();
+    let alpha = sine / (2.0 * quality);
+    let b0 = (1.0 - cosine) / 2.0;
+    [b0, 2.0 * b0, b0, 1.0 + alpha, -2.0 * cosine, 1.0 - alpha]
+}
+
+/// - Source: as `scipy.signal.iirnotch` with a quality that makes each notch [`NOTCH_WIDTH`] wide.
+fn notch(frequency: f64, rate: f64) -> [f64; 6] {
+    let (_, cosine) = (TAU * frequency / rate).sin_cos();
+    let width = TAU * NOTCH_WIDTH / rate;
+    let gain = 1.0 / (1.0 + (width / 2.0).tan());
+    [gain, -2.0 * gain * cosine, gain, 1.0, -2.0 * gain * cosine, 2.0 * gain - 1.0]
+}
+
+/// Of a mains rate of 1 kHz that is the 20th; beyond that a low-pass does it.
+const MAX_HARMONICS: u32 = 20;
+const MAX_SETTLING: f64 = 20.0;
+/// Width of each notch in Hz, at 3 dB.
+const NOTCH_WIDTH: f64 = 2.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn amplitude(frequency: f64) -> f64 {
-        let filter = HighPass::new(1.0, 250.0).expect("1 Hz is below 125 Hz");
-        let mut memory = Memory::default();
-        let wave = (0..5_000).map(|n| (TAU * frequency * f64::from(n) / 250.0).sin());
-        let filtered: Vec<f64> = wave.map(|value| filter.next(&mut memory, value)).collect();
-        filtered[2_500..].iter().fold(0.0_f64, |largest, value| largest.max(value.abs()))
+    fn amplitude(filters: Filters, frequency: f64) -> f64 {
+        let sections = filters.sections(1_000.0);
+        let mut delays = vec![[0.0; 2]; sections.len()];
+        let wave = (0..20_000).map(|n| (TAU * frequency * f64::from(n) / 1_000.0).sin());
+        let filtered: Vec<f64> = wave.map(|value| sections.next(&mut delays, value)).collect();
+        filtered[10_000..].iter().fold(0.0_f64, |largest, value| largest.max(value.abs()))
     }
 
     #[test]
-    fn slow_waves_are_damped_and_fast_ones_pass() {
-        // Second order: 40 dB per decade, 3 dB at the frequency itself.
-        for (frequency, expected) in [(0.1, 0.01), (1.0, 1.0 / SQRT_2), (10.0, 1.0), (60.0, 1.0)] {
-            let measured = amplitude(frequency);
-            assert!((measured - expected).abs() < 0.01, "{frequency} Hz: {measured}");
+    fn each_filter_passes_and_stops_what_its_name_says() {
+        let [high_pass, low_pass, notch] = [
+            Filters { high_pass: 1.0, ..Filters::default() },
+            Filters { low_pass: 40.0, ..Filters::default() },
+            Filters { notch: 50.0, ..Filters::default() },
+        ];
+        for (filters, frequency, expected) in [
+            (high_pass, 0.1, 0.01),
+            (high_pass, 1.0, 1.0 / SQRT_2),
+            (high_pass, 10.0, 1.0),
+            (low_pass, 5.0, 1.0),
+            (low_pass, 40.0, 1.0 / SQRT_2),
+            (low_pass, 160.0, 0.0035),
+            (notch, 10.0, 1.0),
+            (notch, 50.0, 0.0),
+            (notch, 150.0, 0.0),
+            (notch, 450.0, 0.0),
+            (notch, 51.0, 1.0 / SQRT_2),
+        ] {
+            let measured = amplitude(filters, frequency);
+            assert!((measured - expected).abs() < 0.02, "{filters:?} at {frequency} Hz: {measured}");
         }
-    }
-
-    #[test]
-    fn an_offset_vanishes_at_once_and_nothing_infinite_stays() {
-        let filter = HighPass::new(0.5, 1_000.0).expect("below half of the rate");
-        let mut memory = Memory::default();
-        assert!(filter.next(&mut memory, 4_500.0).abs() < 1e-9);
-        assert!(filter.next(&mut memory, f64::NAN).is_nan());
-        assert!(filter.next(&mut memory, -7.0).abs() < 1e-9);
     }
 
     #[test]
     fn impossible_frequencies_give_no_filter() {
         for (frequency, rate) in [(0.0, 100.0), (-1.0, 100.0), (50.0, 100.0), (1.0, 0.0), (f64::NAN, 100.0)] {
-            assert!(HighPass::new(frequency, rate).is_none(), "{frequency} of {rate}");
+            let filters = Filters { high_pass: frequency, low_pass: frequency, notch: frequency };
+            assert_eq!(filters.possible(rate), Filters::default(), "{frequency} of {rate}");
+            assert!(filters.sections(rate).is_empty());
         }
     }
 }

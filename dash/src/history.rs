@@ -1,81 +1,175 @@
-//! The last seconds of a stream as they came, so that a view that was just chosen is not empty.
+//! The last minutes of a stream as they came, to look back at, and so that a view that was just chosen is not empty.
+//!
+//! All streams share one bound of memory. A stream that finds it used up gives away its own oldest samples, and never
+//! those of another one.
 
-use std::collections::VecDeque;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::{collections::VecDeque, sync::Arc};
 
-/// A ring of raw samples, limited in bytes and in time.
+/// The memory that all histories share.
+#[derive(Debug, Default)]
+pub(super) struct Room(AtomicUsize);
+
+/// Samples one after another; once complete it does not change.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// Number of its first sample since the stream was first seen.
+    first: u64,
+    stamps: Vec<f64>,
+    bytes: Vec<u8>,
+    sample_len: usize,
+}
+
+/// Raw samples, limited in bytes and in time.
 #[derive(Debug)]
 pub(super) struct History {
-    sample_len: usize,
-    capacity: usize,
-    stamps: VecDeque<f64>,
-    /// Samples in the order of their arrival, but beginning at `oldest` once it is full.
-    bytes: Vec<u8>,
-    oldest: usize,
+    complete: VecDeque<Arc<Block>>,
+    open: Block,
+    block_samples: usize,
+    room: Arc<Room>,
+}
+
+impl Block {
+    fn new(first: u64, sample_len: usize) -> Self {
+        Self { first, stamps: Vec::new(), bytes: Vec::new(), sample_len }
+    }
+
+    /// Number of the sample that follows.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.stamps.len() as u64
+    }
+
+    /// Stamp of its newest sample.
+    pub(super) fn newest(&self) -> Option<f64> {
+        self.stamps.last().copied()
+    }
+
+    /// The samples from this number on, with their stamps, oldest first.
+    pub(super) fn samples_from(&self, number: u64) -> impl Iterator<Item = (f64, &[u8])> {
+        let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        self.stamps.iter().copied().zip(self.bytes.chunks_exact(self.sample_len.max(1))).skip(skipped)
+    }
+
+    fn size(&self) -> usize {
+        self.bytes.len() + size_of_val(&*self.stamps)
+    }
 }
 
 impl History {
-    /// Makes a ring for samples of this many bytes that keeps what comes in [`SECONDS`], if it fits.
-    pub(super) fn new(sample_len: usize, rate: f64) -> Self {
-        let by_bytes = BYTES / sample_len.max(1);
-        let by_time = if rate > 0.0 { (rate * SECONDS).ceil() as usize } else { IRREGULAR_SAMPLES };
-        let capacity = by_bytes.min(by_time).max(1);
-        Self { sample_len, capacity, stamps: VecDeque::new(), bytes: Vec::new(), oldest: 0 }
+    /// Begins without samples, each of which will have this many bytes.
+    pub(super) fn new(sample_len: usize, room: Arc<Room>) -> Self {
+        let block_samples = (BLOCK_BYTES / (sample_len + size_of::<f64>())).max(1);
+        Self { complete: VecDeque::new(), open: Block::new(0, sample_len), block_samples, room }
     }
 
-    /// Keeps a sample; forgets the oldest one if there is no room.
+    /// Keeps a sample; forgets what is too old, or what there is no room for.
     ///
-    /// - Shape: `sample` has the length that the ring was made for; another one is not kept.
+    /// - Shape: `sample` has the length that the history was made for; another one is not kept.
     pub(super) fn add(&mut self, stamp: f64, sample: &[u8]) {
-        if sample.len() != self.sample_len {
+        if sample.len() != self.open.sample_len || sample.is_empty() {
             return;
         }
-        if self.stamps.len() < self.capacity {
-            self.bytes.extend_from_slice(sample);
-        } else {
-            self.stamps.pop_front();
-            let start = self.oldest * self.sample_len;
-            if let Some(place) = self.bytes.get_mut(start..start + self.sample_len) {
-                place.copy_from_slice(sample);
-            }
-            self.oldest = (self.oldest + 1) % self.capacity;
+        self.open.stamps.push(stamp);
+        self.open.bytes.extend_from_slice(sample);
+        if self.open.stamps.len() >= self.block_samples {
+            self.complete_block(stamp);
         }
-        self.stamps.push_back(stamp);
     }
 
-    /// The samples with their stamps, oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (f64, &[u8])> {
-        let (newer, older) = self.bytes.split_at(self.oldest * self.sample_len);
-        let length = self.sample_len.max(1);
-        self.stamps.iter().copied().zip(older.chunks_exact(length).chain(newer.chunks_exact(length)))
+    fn complete_block(&mut self, now: f64) {
+        let next = Block::new(self.open.end(), self.open.sample_len);
+        let mut block = core::mem::replace(&mut self.open, next);
+        block.stamps.shrink_to_fit();
+        block.bytes.shrink_to_fit();
+        let taken = self.room.0.fetch_add(block.size(), Ordering::Relaxed) + block.size();
+        self.complete.push_back(Arc::new(block));
+        let mut over = taken.saturating_sub(ROOM_BYTES);
+        while let Some(oldest) = self.complete.front() {
+            let is_old = oldest.newest().is_none_or(|newest| newest < now - HISTORY_SECONDS);
+            if !is_old && (over == 0 || self.complete.len() <= LEAST_BLOCKS) {
+                break;
+            }
+            over = over.saturating_sub(oldest.size());
+            self.room.0.fetch_sub(oldest.size(), Ordering::Relaxed);
+            self.complete.pop_front();
+        }
+    }
+
+    /// All blocks, oldest first; the last one is a copy of what is not complete yet.
+    pub(super) fn blocks(&self) -> Vec<Arc<Block>> {
+        let open = Arc::new(self.open.clone());
+        self.complete.iter().cloned().chain([open]).collect()
+    }
+
+    /// The samples from this number on, oldest first.
+    pub(super) fn samples_from(&self, number: u64) -> impl Iterator<Item = (f64, &[u8])> {
+        let complete = self.complete.iter().map(|block| &**block).filter(move |block| block.end() > number);
+        complete.chain([&self.open]).flat_map(move |block| block.samples_from(number))
+    }
+
+    /// Stamp of the oldest sample that is kept.
+    pub(super) fn oldest(&self) -> Option<f64> {
+        self.complete.front().map_or(&self.open, |block| &**block).stamps.first().copied()
     }
 }
 
-const BYTES: usize = 16 << 20;
-const IRREGULAR_SAMPLES: usize = 10_000;
-const SECONDS: f64 = 60.0;
+impl Drop for History {
+    fn drop(&mut self) {
+        let held: usize = self.complete.iter().map(|block| block.size()).sum();
+        self.room.0.fetch_sub(held, Ordering::Relaxed);
+    }
+}
+
+/// How far back a person can look.
+pub(super) const HISTORY_SECONDS: f64 = 600.0;
+/// What all streams together keep; ten minutes of 200 channels at 1 kHz.
+pub(super) const ROOM_BYTES: usize = 512 << 20;
+const BLOCK_BYTES: usize = 256 << 10;
+/// What a stream keeps even if others were first.
+const LEAST_BLOCKS: usize = 8;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_samples_come_back_in_their_order() {
-        let mut history = History::new(2, 0.1);
-        assert_eq!(history.capacity, 6);
-        for n in 0..20_u8 {
-            history.add(n.into(), &[n, n]);
-            history.add(0.0, &[n]);
+    fn the_samples_come_back_in_their_order_across_blocks() {
+        let mut history = History::new(2, Arc::default());
+        for n in 0..60_000_u32 {
+            history.add(f64::from(n) / 1e3, &(n as u16).to_ne_bytes());
+            history.add(0.0, &[0]);
         }
-        let kept: Vec<_> =
-            history.iter().map(|(stamp, sample)| (stamp as u8, sample[0], sample[1])).collect();
-        assert_eq!(kept, [14, 15, 16, 17, 18, 19].map(|n| (n, n, n)));
+        assert!(history.complete.len() > 1);
+        let from = |number| history.samples_from(number).map(|(stamp, _)| stamp);
+        assert!(from(0).eq((0..60_000).map(|n| f64::from(n) / 1e3)));
+        assert!(from(59_998).eq([59.998, 59.999]));
+        let kept: usize = history.blocks().iter().map(|block| block.stamps.len()).sum();
+        assert_eq!(kept, 60_000);
     }
 
     #[test]
-    fn a_huge_stream_keeps_what_fits() {
-        let history = History::new(5_000 * 4, 30_000.0);
-        assert_eq!(history.capacity, (16 << 20) / 20_000);
-        assert_eq!(History::new(usize::MAX, 1e300).capacity, 1);
-        assert_eq!(History::new(0, 0.0).iter().count(), 0);
+    fn what_is_older_than_ten_minutes_goes() {
+        let mut history = History::new(1_000, Arc::default());
+        (0..2_000).for_each(|second| history.add(f64::from(second), &[0; 1_000]));
+        let oldest = history.oldest().expect("samples are kept");
+        assert!((1_000.0..1_400.0).contains(&oldest), "{oldest}");
+    }
+
+    #[test]
+    fn streams_share_one_bound_and_each_keeps_a_little() {
+        let room = Arc::<Room>::default();
+        room.0.store(ROOM_BYTES, Ordering::Relaxed);
+        let mut history = History::new(1 << 20, Arc::clone(&room));
+        (0..50).for_each(|n| history.add(f64::from(n), &vec![0; 1 << 20]));
+        assert_eq!(history.complete.len(), LEAST_BLOCKS);
+        drop(history);
+        assert_eq!(room.0.load(Ordering::Relaxed), ROOM_BYTES);
+    }
+
+    #[test]
+    fn texts_are_not_kept() {
+        let mut history = History::new(0, Arc::default());
+        history.add(1.0, &[]);
+        assert_eq!((history.oldest(), history.blocks().len()), (None, 1));
     }
 }

@@ -14,7 +14,7 @@ use schwann::{
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
-use super::{follow::Seats, marker::Markers, monitor::Monitor, reading::Health};
+use super::{follow::Seats, history::Room, marker::Markers, monitor::Monitor, reading::Health};
 
 /// The streams that were seen since the start.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ struct Inside {
     rows: Mutex<Rows>,
     markers: Arc<Markers>,
     seats: Seats,
+    /// What all rows remember with.
+    room: Arc<Room>,
     stopping: AtomicBool,
 }
 
@@ -52,6 +54,7 @@ impl Lab {
             rows: Mutex::default(),
             markers: Arc::default(),
             seats: Seats::default(),
+            room: Arc::default(),
             stopping: AtomicBool::new(false),
         });
         let for_thread = Arc::clone(&inside);
@@ -147,7 +150,8 @@ impl Inside {
             let Some((longest, _)) = gone.max_by(|(_, one), (_, other)| one.total_cmp(other)) else { return };
             rows.monitors.remove(longest);
         }
-        let monitor = Arc::new(Monitor::new(rows.next_id, info, Arc::clone(&self.markers)));
+        let monitor =
+            Arc::new(Monitor::new(rows.next_id, info, Arc::clone(&self.markers), Arc::clone(&self.room)));
         // A stream that cannot be received, such as one of a later protocol, is tried again with the next look.
         if monitor.follow(info, &self.context, &self.seats).is_ok() {
             rows.next_id += 1;

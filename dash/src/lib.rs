@@ -19,6 +19,7 @@
 
 mod batch;
 mod browser;
+mod chain;
 mod decimate;
 mod filter;
 mod follow;
@@ -27,13 +28,17 @@ mod guard;
 mod history;
 mod lab;
 mod labels;
+mod list;
 mod marker;
 mod monitor;
 mod open;
+mod past;
 mod reading;
 mod request;
 mod server;
 mod sys;
+mod view;
+mod wish;
 
 use core::{
     fmt,

@@ -4,7 +4,10 @@
 //! what is received is kept in bounded memory. While the sender is gone a row holds no inlet, so it holds no socket,
 //! port or thread either; the lab's one search finds the sender when it is back.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
 use schwann::{
     ChannelFormat, Context, Error, StreamInfo,
@@ -16,12 +19,14 @@ use schwann_recorder::{Gap, Reach, Trouble, Verdict, judge};
 
 use super::{
     batch::Batch,
-    decimate::{self, Column, Decimator, Selection},
+    chain,
+    decimate::{Column, Decimator, Selection},
     follow::{Follower, Seats},
     gauge::{Continuity, Gauge},
-    history::History,
+    history::{History, Room},
     labels::{Labels, labels},
     marker::{Marker, Markers},
+    past::Past,
     reading::{Health, Reading, SPARK_COLUMNS, spark_selection, sparkline},
 };
 
@@ -85,7 +90,7 @@ enum Link {
 
 impl Monitor {
     /// Makes the row of a stream that nothing follows yet.
-    pub(super) fn new(id: u32, info: &StreamInfo, markers: Arc<Markers>) -> Self {
+    pub(super) fn new(id: u32, info: &StreamInfo, markers: Arc<Markers>, room: Arc<Room>) -> Self {
         let (format, rate) = (info.channel_format(), info.nominal_rate());
         let sample_len = format.value_size().unwrap_or(0) * info.channel_count() as usize;
         let now = local_clock();
@@ -102,7 +107,7 @@ impl Monitor {
             last_peer: LastPeer::default(),
             dropped: 0,
             gauge: Gauge::new(rate),
-            history: History::new(sample_len, rate),
+            history: History::new(sample_len, room),
             spark: Decimator::new(format, rate, spark_selection()),
             spark_columns: Vec::new(),
             views: Vec::new(),
@@ -154,23 +159,33 @@ impl Monitor {
         follower.end();
     }
 
-    /// Opens a view: what is remembered is in it at once, and new samples follow.
+    /// Opens a view that goes on: what is remembered is in it at once, and new samples follow.
     ///
     /// It ends when the caller drops it.
     pub(super) fn open_view(&self, selection: Selection) -> Arc<Mutex<Decimator>> {
-        let mut decimator = Decimator::new(self.format, self.nominal_rate, selection);
+        let from = local_clock() - selection.window();
+        let blocks = self.lock().history.blocks();
+        let mut past = Past::new(self.decimator(selection), from, f64::INFINITY);
+        let end = past.add_blocks(&blocks);
         let mut state = self.lock();
-        let mut before = None;
-        for (stamp, sample) in state.history.iter() {
-            if before.is_some_and(|before| stamp - before > 1.0) {
-                decimator.interrupt();
-            }
-            decimator.add(stamp, sample);
-            before = Some(stamp);
-        }
-        let view = Arc::new(Mutex::new(decimator));
+        // What came while the lock was not held.
+        past.add(state.history.samples_from(end));
+        let view = Arc::new(Mutex::new(past.into_decimator()));
         state.views.push(Arc::downgrade(&view));
         view
+    }
+
+    /// What was seen until a moment on the local clock, as far as it is remembered.
+    pub(super) fn look_back(&self, selection: Selection, until: f64) -> VecDeque<Column> {
+        let from = until - selection.window();
+        let blocks = self.lock().history.blocks();
+        let mut past = Past::new(self.decimator(selection), from, until);
+        past.add_blocks(&blocks);
+        past.into_decimator().finish_all()
+    }
+
+    fn decimator(&self, selection: Selection) -> Decimator {
+        Decimator::new(self.format, self.nominal_rate, selection)
     }
 
     /// The stream as its newest sender describes it.
@@ -254,6 +269,7 @@ impl Monitor {
             gap_count: state.gauge.course().gap_count(),
             missing: state.gauge.course().missing(),
             dropped: state.dropped + inlet.map_or(0, |inlet| inlet.dropped_samples()),
+            oldest: state.history.oldest(),
             spark: sparkline(&state.spark_columns, now),
         }
     }
@@ -328,9 +344,10 @@ impl Monitor {
 
     fn publish(&self, batch: &Batch, offset: f64) {
         for (row, &stamp) in batch.stamps.iter().enumerate() {
-            let text = batch.texts.get(row).cloned().or_else(|| {
-                decimate::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
-            });
+            let text =
+                batch.texts.get(row).cloned().or_else(|| {
+                    chain::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
+                });
             self.markers.add(Marker {
                 stream: self.id,
                 time: stamp + offset,

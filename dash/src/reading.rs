@@ -3,7 +3,10 @@
 use schwann::inlet::Protection;
 use schwann_recorder::Verdict;
 
-use super::decimate::{Column, Selection};
+use super::{
+    chain::{Minus, Processing, Row},
+    decimate::{Column, Selection},
+};
 
 /// How a stream is doing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize)]
@@ -41,16 +44,18 @@ pub(super) struct Reading {
     pub(super) gap_count: u64,
     pub(super) missing: u64,
     pub(super) dropped: u64,
+    /// Stamp of the oldest sample that is kept.
+    pub(super) oldest: Option<f64>,
     pub(super) spark: Vec<i16>,
 }
 
 /// What the small picture of a row shows of its stream.
 pub(super) fn spark_selection() -> Selection {
+    let rows = vec![Row { channel: 0, minus: Minus::Nothing }];
     Selection {
-        channels: vec![0],
+        processing: Processing { rows, ..Processing::default() },
         column_seconds: SPARK_SECONDS / SPARK_COLUMNS as f64,
         columns: SPARK_COLUMNS,
-        high_pass: 0.0,
     }
 }
 

@@ -149,24 +149,32 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 12] = [
+const PARTS: [(&str, &str, &str); 19] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
-    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    ("/style.css", STYLE, include_str!("page/style.css")),
+    ("/plot.css", STYLE, include_str!("page/plot.css")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     ("/app.js", SCRIPT, include_str!("page/app.js")),
-    ("/cells.js", SCRIPT, include_str!("page/cells.js")),
-    ("/colors.js", SCRIPT, include_str!("page/colors.js")),
-    ("/format.js", SCRIPT, include_str!("page/format.js")),
-    ("/link.js", SCRIPT, include_str!("page/link.js")),
     ("/channels.js", SCRIPT, include_str!("page/channels.js")),
+    ("/colors.js", SCRIPT, include_str!("page/colors.js")),
+    ("/details.js", SCRIPT, include_str!("page/details.js")),
+    ("/events.js", SCRIPT, include_str!("page/events.js")),
+    ("/format.js", SCRIPT, include_str!("page/format.js")),
+    ("/hands.js", SCRIPT, include_str!("page/hands.js")),
+    ("/health.js", SCRIPT, include_str!("page/health.js")),
+    ("/link.js", SCRIPT, include_str!("page/link.js")),
+    ("/panel.js", SCRIPT, include_str!("page/panel.js")),
+    ("/plot.js", SCRIPT, include_str!("page/plot.js")),
+    ("/rail.js", SCRIPT, include_str!("page/rail.js")),
     ("/ring.js", SCRIPT, include_str!("page/ring.js")),
-    ("/streams.js", SCRIPT, include_str!("page/streams.js")),
-    ("/traces.js", SCRIPT, include_str!("page/traces.js")),
+    ("/status.js", SCRIPT, include_str!("page/status.js")),
+    ("/views.js", SCRIPT, include_str!("page/views.js")),
 ];
 
 const MAX_CONNECTIONS: usize = 64;
 const RETRY_TIME: Duration = Duration::from_millis(100);
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const WAKE_TIME: Duration = Duration::from_secs(1);
 /// A browser that takes nothing for this long is gone.

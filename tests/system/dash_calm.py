@@ -17,8 +17,8 @@ addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
 """
 # Coloured pixels where traces are drawn: all else is grey or elsewhere.
 INK = """(() => {
-  const plot = document.getElementById("plot"), [left, top] = [76, 32];
-  const { data } = plot.getContext("2d").getImageData(left, top, plot.width - left - 14, plot.height - top - 62);
+  const plot = document.getElementById("plot"), [left, top] = [110, 32];
+  const { data } = plot.getContext("2d").getImageData(left, top, plot.width - left - 20, plot.height - top - 62);
   let count = 0;
   for (let at = 0; at < data.length; at += 4)
     if (data[at + 3] > 60 && Math.max(data[at], data[at + 1], data[at + 2]) - Math.min(data[at], data[at + 1], data[at + 2]) > 60) count += 1;
@@ -54,7 +54,7 @@ def check_standstill(page: Page, process) -> None:
     """A program that stands still keeps its connection, and says nothing."""
     with fakes("eeg:8@250"):
         page.wait(f"{LIVE} >= 2", "a stream is live", 20)
-        page.value("[...document.querySelectorAll('#streams .name')].find(name => name.textContent === 'Fake eeg:8@250').click()")
+        page.value("[...document.querySelectorAll('#streams .name')].find(name => name.textContent === 'Fake eeg:8@250').closest('button').click()")
         page.wait("document.getElementById('plot-note').hidden", "and is shown")
         process.send_signal(signal.SIGSTOP)
         try:
@@ -74,7 +74,7 @@ def check_standstill(page: Page, process) -> None:
 def check_unwell(page: Page) -> None:
     """A stream that comes, but not as it should, is red in its row, the summary and the title."""
     with fakes("--drift-ppm", "100000", "counter:2@200"):
-        row = "document.querySelector('#streams tr.wrong:not(.stopped-row)')"
+        row = "document.querySelector('#streams .stream.wrong:not(.stopped-row)')"
         page.wait(f"/not well/.test({row}?.innerText)", "a stream at a wrong rate is not well", 30)
         red = page.value(f"getComputedStyle({row}.querySelector('.health')).color").removeprefix("rgb(").rstrip(")").split(", ")
         expect(int(red[0]) > 150 and int(red[1]) < 90, "and red", red)
@@ -99,9 +99,9 @@ def check_many(page: Page) -> None:
         after, now = layouts()
         rate = (after - before) / (now - then)
         expect(rate < 60, "the page is laid out no more often than it is drawn", f"{rate:.0f} times a second")
-        place = page.value("(() => { const name = [...document.querySelectorAll('#streams tr:not(.chosen) .name')].find(e => e.textContent.includes('counter'));"
+        place = page.value("(() => { const name = [...document.querySelectorAll('#streams .stream:not(.chosen) .name')].find(e => e.textContent.includes('counter'));"
                            " name.scrollIntoView({ block: 'nearest' }); const { x, y, width, height } = name.getBoundingClientRect();"
-                           " window.clicked = name.closest('tr'); return [x + width / 2, y + height / 2]; })()")
+                           " window.clicked = name.closest('.stream'); return [x + width / 2, y + height / 2]; })()")
         asked = time.monotonic()
         for kind in ("mousePressed", "mouseReleased"):
             page.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)

@@ -46,9 +46,9 @@ def check_gone() -> None:
             page.call("Page.navigate", url=url)
             page.wait("document.getElementById('empty')?.checkVisibility()", "the page waits for streams", 20)
             idle = len(sockets(process.pid)), threads(process.pid)
-            rows = "[...document.querySelectorAll('#streams tbody tr.stream')].filter(row => row.checkVisibility())"
+            rows = "[...document.querySelectorAll('#streams .stream')].filter(row => row.checkVisibility())"
             with fakes(*[f"counter:1@{100 + number}" for number in range(COUNT)]):
-                page.wait(f"{rows}.filter(row => row.innerText.includes('live')).length === {COUNT}", f"{COUNT} streams are live", 60)
+                page.wait(f"{rows}.filter(row => row.querySelector('.health').textContent === 'live').length === {COUNT}", f"{COUNT} streams are live", 60)
                 page.wait("document.getElementById('plot').checkVisibility()", "one of them is shown")
             page.wait(f"/{COUNT} gone/.test(document.querySelector('#summary strong')?.innerText)", "the summary counts them in red", 30)
             expect(page.value("/^■/.test(document.title)"), "and so does the title of the tab", page.value("document.title"))
@@ -64,13 +64,15 @@ def check_gone() -> None:
             page.value(f"{fold}.click()")
             page.wait(f"{rows}.length === {COUNT}", "it unfolds them")
             check_axe_rules(page, "gone streams, unfolded")
-            page.value("document.querySelector('tr.gone .dismiss').click()")
+            page.value("document.querySelector('.gone .row').click()")
+            page.wait("document.getElementById('dismiss').checkVisibility()", "details of a gone stream offer to dismiss it")
+            page.value("document.getElementById('dismiss').click()")
             page.wait(f"{rows}.length === {COUNT - 1}", "one is dismissed")
             page.value("document.getElementById('dismiss-all').click()")
             page.wait(f"{rows}.length === 0 && !document.querySelector('#summary strong')", "all are dismissed, and nothing is red")
             expect(not page.value("/■/.test(document.title)"), "nor is the title")
             with fakes("counter:1@100"):
-                page.wait(f"{rows}.length === 1 && {rows}[0].innerText.includes('live')", "a stream that comes back is listed anew", 20)
+                page.wait(f"{rows}.length === 1 && {rows}[0].querySelector('.health').textContent === 'live'", "a stream that comes back is listed anew", 20)
             expect(not page.problems, "no script has failed", page.problems)
         finally:
             page.close()

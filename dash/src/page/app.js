@@ -2,207 +2,192 @@
 
 import { ChannelDialog } from "./channels.js";
 import { forgetColors } from "./colors.js";
-import { plural } from "./format.js";
+import { Details } from "./details.js";
+import { EventList } from "./events.js";
+import { duration, plural } from "./format.js";
+import { Hands, WINDOWS } from "./hands.js";
+import { sentenceOf } from "./health.js";
 import { Link } from "./link.js";
-import { StreamList } from "./streams.js";
-import { Traces } from "./traces.js";
+import { Plot } from "./plot.js";
+import { Rail } from "./rail.js";
+import { tellNoContact, tellStatus, tellTime } from "./status.js";
+import { Views, firstOf } from "./views.js";
 
 const element = id => document.getElementById(id);
 const announce = text => { element("announcer").textContent = text; };
+const EVENTS_KEPT = 400;
 
-const state = { streams: [], chosen: null, channels: null, highPass: 0, window: 10, generation: 0, events: [] };
-const list = new StreamList(element("streams"), { choose, announce, dismiss: ids => link.send({ dismiss: ids }) });
-const traces = new Traces(element("plot"), text => { element("scale").textContent = text; describe(); });
-const dialog = new ChannelDialog();
+const state = { streams: [], selected: null };
 const link = new Link({
-  open() { state.events = []; ask(); },
+  open() { plot.events = []; views.ask(); },
   closed() { cutOff("The program that serves this page has ended or cannot be reached. Trying again …"); },
   silent() { cutOff("No contact: the program that serves this page says nothing. What is below is not of now."); },
-  hello(message) { traces.synchronize(message.now); },
-  frame(frame) { traces.synchronize(frame.now); traces.add(frame); },
-  markers(message) { takeMarkers(message.markers); },
+  hello(message) {
+    plot.synchronize(message.now);
+    element("kept-note").textContent = `The last ${duration(message.kept_seconds)} are kept, and at most ${message.kept_bytes / 2 ** 20} MB of all streams together.`;
+  },
+  frame(frame) { plot.synchronize(frame.now); plot.add(frame); },
+  markers: takeMarkers,
   streams: takeStreams,
   view: takeView,
 });
+const plot = new Plot(element("plot"));
+const views = new Views(plot, link, describe);
+const rail = new Rail(element("streams"), { choose, beside, announce, dismiss });
+const details = new Details(dismiss);
+const dialog = new ChannelDialog();
+const events = new EventList(element("event-list"), time => hands.goTo(time));
+const hands = new Hands(element("plot"), plot, views, { moved, label() {} });
 
-/** Nothing is known of any stream now, and a green light or a calm word would say otherwise. */
+/** Nothing is known of any stream now, and nothing may look as if it were. */
 function cutOff(text) {
   if (element("offline").textContent !== text) element("offline").textContent = text;
   element("offline").hidden = false;
   document.body.classList.add("cut-off");
-  element("summary").replaceChildren(Object.assign(document.createElement("strong"), { textContent: "no contact" }));
-  document.title = "■ No contact – Schwann";
+  tellNoContact();
   takeRows(state.streams.map(stream => ({ ...stream, health: "unknown" })));
 }
 
 function takeStreams(message) {
-  traces.synchronize(message.now);
+  plot.synchronize(message.now, message.wall);
   element("offline").hidden = true;
   document.body.classList.remove("cut-off");
   state.streams = message.streams;
   element("empty").hidden = message.streams.length > 0;
-  element("streams").hidden = message.streams.length === 0;
-  summarize(message.streams);
-  if (message.shown && message.shown.stream === state.chosen) traces.gaps = message.shown.gaps;
+  for (const part of ["streams", "finder"]) element(part).hidden = message.streams.length === 0;
+  tellStatus(message.streams);
+  for (const shown of message.shown) {
+    const panel = plot.panels.find(panel => panel.id === shown.stream);
+    if (panel) panel.gaps = shown.gaps;
+  }
   takeRows(message.streams);
 }
 
 function takeRows(streams) {
-  list.update(streams);
-  const chosen = streams.find(stream => stream.id === state.chosen);
-  if (chosen) {
-    traces.health = chosen.health;
-    return tell(chosen);
+  rail.update(streams);
+  for (const panel of plot.panels) {
+    const stream = streams.find(stream => stream.id === panel.id);
+    // It was dismissed.
+    if (stream) [panel.health, panel.oldest] = [stream.health, stream.oldest]; else views.remove(panel.id);
   }
-  // It was dismissed.
-  if (state.chosen !== null) [state.chosen, element("view").hidden] = [null, true];
-  // The fastest signal is most likely the one to look at first.
-  const signals = streams.filter(stream => stream.kind === "signal" && stream.health === "live");
-  const first = signals.sort((a, b) => b.channels * b.nominal_rate - a.channels * a.nominal_rate)[0];
-  if (first) choose(first.id);
-}
-
-function summarize(streams) {
-  const number = condition => streams.filter(condition).length;
-  const worries = [
-    [number(stream => stream.health === "stopped" && !stream.refusal), "gone"],
-    [number(stream => stream.refusal), "refused"],
-    [number(stream => stream.health === "silent"), "silent"],
-    [number(stream => stream.trouble && stream.health === "live"), "not well"],
-    [number(stream => stream.gaps > 0), "with gaps"],
-  ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  const summary = element("summary"), total = plural(streams.length, "stream");
-  const unjudged = number(stream => !stream.is_judged);
-  const calm = unjudged ? `${unjudged} not judged yet` : "all is well";
-  const words = streams.length === 0 ? "" : `${total} · ${worries.join(" · ") || calm}`;
-  if (summary.textContent === words) return;
-  const strong = document.createElement("strong");
-  strong.textContent = worries.join(" · ");
-  summary.replaceChildren(...(worries.length ? [`${total} · `, strong] : [words]));
-  document.title = worries.length ? `■ ${worries.join(", ")} – Schwann` : streams.length ? `${total} – Schwann` : "Schwann";
+  if (!streams.some(stream => stream.id === state.selected)) state.selected = null;
+  if (!plot.panels.length) {
+    const first = firstOf(streams);
+    if (first) choose(first.id); else element("view").hidden = true;
+  }
+  details.update(streams.find(stream => stream.id === state.selected), plot.now);
+  rail.mark(state.selected, views.ids);
+  tell();
 }
 
 function choose(id) {
   const stream = state.streams.find(stream => stream.id === id);
   if (!stream) return;
+  state.selected = id;
   if (stream.kind === "markers") {
     element("events").hidden = false;
     element("events").open = true;
-    return;
+  } else {
+    element("view").hidden = false;
+    views.only(stream);
   }
-  if (state.chosen !== id) {
-    state.channels = null;
-    // Drift and electrode offsets of these signals are larger than what people look for.
-    const bio = /eeg|ecog|eog|ecg|emg|exg|seeg|nirs/i.test(stream.content) && stream.nominal_rate >= 50;
-    state.highPass = bio ? 0.5 : 0;
-    element("high-pass").value = String(state.highPass);
-  }
-  state.chosen = id;
-  list.markChosen(id);
-  element("view").hidden = false;
-  const title = element("view-title");
-  title.textContent = stream.name;
-  title.append(Object.assign(document.createElement("small"), { textContent: stream.content }));
-  setPaused(false);
+  details.update(stream, plot.now);
+  rail.mark(id, views.ids);
 }
 
-/** Asks the server for what is chosen; what it remembers comes at once. */
-function ask() {
-  if (state.chosen === null || element("view").hidden) return;
-  state.generation += 1;
-  link.send({ generation: state.generation, stream: state.chosen, channels: state.channels, columns: traces.columns,
-    window: state.window, high_pass: state.highPass });
+function beside(id) {
+  const stream = state.streams.find(stream => stream.id === id);
+  if (stream?.kind !== "signal") return;
+  element("view").hidden = false;
+  views.toggle(stream);
+  rail.mark(state.selected, views.ids);
 }
+
+function dismiss(ids) { link.send({ type: "dismiss", streams: ids }); }
 
 function takeView(view) {
-  if (view.generation !== state.generation) return;
-  traces.gaps = [];
-  traces.show(view);
-  const all = view.labels.length;
-  element("channels").textContent = view.channels.length === all ? `Channels: all ${all}` : `Channels: ${view.channels.length} of ${all}`;
-  // Labels arrive a moment after the stream was found.
-  if (view.labels[0] === "1" && !state.askedLabels?.has(view.stream)) {
-    (state.askedLabels ??= new Set()).add(view.stream);
-    setTimeout(() => { if (state.chosen === view.stream && !traces.paused) ask(); }, 1500);
+  const panel = views.take(view);
+  if (!panel) return;
+  // Names may come after the first view of a stream that was just found.
+  if (panel.view.labels[0] === "1" && !panel.hasAsked) {
+    panel.hasAsked = true;
+    setTimeout(() => { if (plot.panels.includes(panel) && plot.following) views.askFor(panel); }, 1500);
   }
   describe();
 }
 
-function takeMarkers(markers) {
-  state.events = [...state.events, ...markers].slice(-400);
-  traces.events = state.events;
-  element("events").hidden = false;
-  // Many streams send many events; a list that changes more often than this is read by no eye.
-  state.listing ??= setTimeout(() => { state.listing = null; listEvents(); }, 200);
-}
-
-function listEvents() {
+function takeMarkers(message) {
+  plot.events = [...plot.events, ...message.markers].slice(-EVENTS_KEPT);
   const names = new Map(state.streams.map(stream => [stream.id, stream.name]));
-  const items = state.events.slice(-50).reverse().map(marker => {
-    const item = document.createElement("li");
-    const at = new Date(Date.now() - Math.max(traces.now - marker.time, 0) * 1000);
-    const time = `${at.toTimeString().slice(0, 8)}.${String(at.getMilliseconds()).padStart(3, "0")}`;
-    item.append(...[["time", time], ["span", marker.text], ["span", names.get(marker.stream) ?? ""]]
-      .map(([tag, text]) => Object.assign(document.createElement(tag), { textContent: text })));
-    return item;
-  });
-  element("event-list").replaceChildren(...items);
+  events.update(plot.events, id => names.get(id) ?? "", time => plot.wallOf(time));
 }
 
 /** Says over the traces why they do not move. */
-function tell(stream) {
-  const note = element("plot-note");
+function tell() {
+  const note = element("plot-note"), panel = views.active, stream = state.streams.find(stream => stream.id === panel?.id);
+  if (!panel || !stream) return;
   const texts = {
     stopped: `${stream.name} has stopped. It goes on here when it is back.`,
     silent: `${stream.name} is connected but sends nothing.`,
     connecting: "Connecting …",
     unknown: "No contact",
   };
-  const text = texts[stream.health] ?? ((traces.isEmpty && stream.trouble) || "");
+  const empty = panel.isEmpty(plot.edge);
+  const text = !plot.following ? "" : texts[panel.health] ?? (empty ? sentenceOf(stream) : "");
   if (note.textContent !== text) note.textContent = text;
-  note.className = `note ${stream.health}`;
-  note.hidden = text === "";
+  note.className = `note ${panel.health}`;
+  note.hidden = text === "" || (plot.panels.length > 1 && !empty);
+  const sight = element("sight");
+  if (sight.textContent !== panel.sight) sight.textContent = panel.sight;
+  sight.hidden = panel.sight === "";
 }
 
+/** Brings the controls to what is shown. */
 function describe() {
-  const view = traces.view, stream = state.streams.find(stream => stream.id === state.chosen);
+  const panel = views.active;
+  if (!panel) return;
+  const stream = state.streams.find(stream => stream.id === panel.id), title = element("view-title");
+  if (title.dataset.of !== String(panel.id)) {
+    title.dataset.of = panel.id;
+    title.textContent = title.title = panel.name;
+    title.append(Object.assign(document.createElement("small"), { textContent: panel.content }));
+  }
+  element("scale").textContent = panel.scaleText;
+  element("high-pass").value = String(panel.wish.filters.high_pass);
+  document.querySelector(`input[name="layout"][value="${panel.layout}"]`).checked = true;
+  const { view } = panel;
   if (!view || !stream) return;
-  element("plot").setAttribute("aria-label",
-    `Traces of ${stream.name}: ${plural(view.channels.length, "channel")}, ${traces.layout}, ${state.window} seconds, ` +
-    `${element("scale").textContent} per lane${traces.paused ? ", paused" : ""}`);
+  element("channels").textContent = view.channels.length === stream.channels ? "Channels" : `${view.channels.length} of ${stream.channels}`;
+  element("plot").setAttribute("aria-label", `Traces of ${plot.panels.map(panel => panel.name).join(", ")}: ` +
+    `${plural(view.channels.length, "channel")}, ${panel.layout}, ${plot.window} seconds, ${panel.scaleText} per lane${plot.following ? "" : ", paused"}`);
+}
+
+/** Another stretch of time is to be seen. */
+function moved() {
+  element("window").value = String(plot.window);
+  const pause = element("pause");
+  pause.setAttribute("aria-pressed", !plot.following);
+  pause.textContent = plot.following ? "Pause" : "Follow";
+  views.ask();
+  describe();
+  tell();
 }
 
 function setPaused(paused) {
-  traces.paused = paused;
-  const button = element("pause");
-  button.setAttribute("aria-pressed", paused);
-  button.textContent = paused ? "Paused" : "Pause";
-  if (!paused) ask();
-  describe();
+  if (paused) plot.hold(); else plot.until = null;
+  moved();
 }
+
+function change(action) { if (views.active) { action(views.active); describe(); } }
 
 function setLayout(layout) {
-  document.querySelector(`input[name="layout"][value="${layout}"]`).checked = true;
-  traces.layout = layout;
-  traces.redraw();
-  describe();
-}
-
-function setWindow(seconds) {
-  state.window = seconds;
-  element("window").value = String(seconds);
-  setPaused(false);
-}
-
-function stepWindow(step) {
-  const options = [...element("window").options].map(option => Number(option.value));
-  const next = options[options.indexOf(state.window) + step];
-  if (next) setWindow(next);
+  change(panel => { panel.layout = layout; panel.ring?.redraw(); });
 }
 
 function pickChannels() {
-  if (traces.view) dialog.open(traces.view.labels, traces.view.channels, channels => {
-    if (channels.length) { state.channels = channels; setPaused(false); }
+  const panel = views.active;
+  if (panel?.view) dialog.open(panel.view.labels, panel.view.channels, channels => {
+    if (channels.length) { panel.wish.channels = channels; views.ask(); }
   });
 }
 
@@ -216,40 +201,48 @@ function setTheme(theme) {
 
 function recolor() {
   forgetColors();
-  traces.redraw();
-  list.drawAll();
+  plot.redraw();
+  rail.drawAll();
 }
 
 function themeNow() { return document.documentElement.dataset.theme ?? "auto"; }
 
+function page(way) { change(panel => panel.scroll(way * Math.max(1, panel.lanes().shown - 1))); tell(); }
+
 const KEYS = {
-  "+": () => traces.zoom(1), "=": () => traces.zoom(1), "-": () => traces.zoom(-1),
-  f: () => traces.fit(), b: () => setLayout("butterfly"), s: () => setLayout("stacked"), c: pickChannels,
-  "[": () => stepWindow(-1), "]": () => stepWindow(1), "?": () => element("help-dialog").showModal(),
-  " ": () => setPaused(!traces.paused),
+  "+": () => change(panel => panel.zoom(1)), "=": () => change(panel => panel.zoom(1)), "-": () => change(panel => panel.zoom(-1)),
+  f: () => change(panel => panel.fit(plot.edge)), b: () => setLayout("butterfly"), s: () => setLayout("stacked"), c: pickChannels,
+  "[": () => hands.zoomTime(-1), "]": () => hands.zoomTime(1), "?": () => element("help-dialog").showModal(),
+  ArrowLeft: () => hands.pan(-plot.window / 4), ArrowRight: () => hands.pan(plot.window / 4), End: () => setPaused(false),
+  PageUp: () => page(-1), PageDown: () => page(1), "/": () => element("search").focus(),
+  " ": () => setPaused(plot.following),
 };
 
 document.addEventListener("keydown", event => {
   const target = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog")) return;
-  // A space belongs to the button or field that has the focus.
-  if (target.matches("input[type=search], select") || (event.key === " " && target.matches("button, summary, input, a"))) return;
+  // A space belongs to the button or field that has the focus, and arrows to a choice.
+  if (target.matches("input[type=search], select") || (event.key === " " && target.matches("button, summary, input, a")) ||
+    (event.key.startsWith("Arrow") && target.matches("input"))) return;
   const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (action) { event.preventDefault(); action(); }
 });
-element("smaller").addEventListener("click", () => traces.zoom(-1));
-element("larger").addEventListener("click", () => traces.zoom(1));
-element("fit").addEventListener("click", () => traces.fit());
+element("smaller").addEventListener("click", KEYS["-"]);
+element("larger").addEventListener("click", KEYS["+"]);
+element("fit").addEventListener("click", KEYS.f);
 element("channels").addEventListener("click", pickChannels);
-element("pause").addEventListener("click", () => setPaused(!traces.paused));
-element("help").addEventListener("click", () => element("help-dialog").showModal());
+element("pause").addEventListener("click", KEYS[" "]);
+element("help").addEventListener("click", KEYS["?"]);
 element("theme").addEventListener("click", () => setTheme({ auto: "light", light: "dark", dark: "auto" }[themeNow()]));
-element("window").addEventListener("change", event => setWindow(Number(event.target.value)));
-element("high-pass").addEventListener("change", event => { state.highPass = Number(event.target.value); setPaused(false); });
+element("window").append(...WINDOWS.map(seconds => new Option(duration(seconds).replace(/\.0+(?= )/, ""), seconds, false, seconds === plot.window)));
+element("window").addEventListener("change", event => { plot.window = Number(event.target.value); moved(); });
+element("high-pass").addEventListener("change", event => change(panel => { panel.wish.filters.high_pass = Number(event.target.value); views.ask(); }));
+element("summary").addEventListener("click", () => document.querySelector("#streams .stream.wrong .row")?.click());
 for (const radio of document.querySelectorAll('input[name="layout"]')) radio.addEventListener("change", () => setLayout(radio.value));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
 let resizing = 0;
-new ResizeObserver(() => { clearTimeout(resizing); resizing = setTimeout(() => { if (!traces.paused) ask(); }, 200); }).observe(element("plot"));
+new ResizeObserver(() => { clearTimeout(resizing); resizing = setTimeout(() => views.ask(), 200); }).observe(element("plot"));
+setInterval(() => tellTime(document.body.classList.contains("cut-off") || !plot.now ? null : plot.wallOf(plot.now)), 250);
 
 let remembered = null;
 try { remembered = localStorage.getItem("theme"); } catch { /* Private windows remember nothing. */ }

@@ -23,3 +23,13 @@ function resolve(name) {
   const parts = value.match(/light-dark\(([^,]+),([^)]+)\)/);
   return (parts ? parts[isDark() ? 2 : 1] : value).trim();
 }
+
+const INKS = [[/ecog|eeg|seeg|ieeg/i, 172], [/eog|gaze|eye|pupil/i, 212], [/ecg|ekg|ppg|pulse|heart|bvp/i, 350], [/emg/i, 268],
+  [/resp|eda|gsr|skin|temp|nirs/i, 32], [/audio|sound|mic/i, 300], [/mocap|acc|gyro|imu|motion|position/i, 235]];
+
+/** The ink of a kind of signal: one for all channels of a stream, so that colour says what it is. */
+export function inkOf(content, dark) {
+  const hue = INKS.find(([pattern]) => pattern.test(content))?.[1];
+  if (hue === undefined) return dark ? "hsl(205 18% 74%)" : "hsl(205 22% 32%)";
+  return `hsl(${hue} ${dark ? 52 : 62}% ${dark ? 66 : 33}%)`;
+}

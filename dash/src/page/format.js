@@ -47,3 +47,18 @@ export function count(value) {
 export function plural(value, word) {
   return `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 }
+
+export function clamp(value, low, high) { return Math.min(Math.max(value, low), high); }
+
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+
+/** Seconds between two marks of a time axis: the smallest step that is not below this, and that divides the clock. */
+export function timeStep(least) { return least < 1 ? nice(least) : STEPS.find(step => step >= least) ?? STEPS.at(-1); }
+
+/** Time of day of a time in seconds since 1970, with the digits that a step needs. */
+export function clockText(wall, step) {
+  const digits = step >= 1 ? 0 : clamp(Math.ceil(-Math.log10(step) - 1e-9), 1, 6), unit = 10 ** digits;
+  const rounded = Math.round(wall * unit), at = new Date(Math.floor(rounded / unit) * 1000);
+  const part = digits ? `.${String(((rounded % unit) + unit) % unit).padStart(digits, "0")}` : "";
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map(number => String(number).padStart(2, "0")).join(":") + part;
+}

@@ -1,19 +1,19 @@
 // What a view has received, by pixel column, and the picture of it: a ring that is wider than the plot.
 //
 // A column is drawn once and then only moved, so it costs the same whether the window shows two seconds or sixty. The
-// ring always holds one stretch of time, which ends a little after now. What is older is not in it, whatever was
-// received last: a stream that has stopped leaves the plot on the left, and nothing of it is ever drawn again.
+// ring always holds one stretch of time, which ends a little after the right edge. What is older is not in it, whatever
+// was received last: a stream that has stopped leaves the plot on the left, and nothing of it is ever drawn again.
 
 export class Ring {
   canvas = document.createElement("canvas");
   newest = -Infinity;      // the newest column that was received, even if it is not in the ring any more
   #pen = this.canvas.getContext("2d");
-  #channels; #slots; #values; #indices;
+  #rows; #slots; #values; #indices;
   #drawn = -Infinity; #cleared = -Infinity; #last = null; #stale = true;
 
-  constructor(columns, channels) {
-    [this.#slots, this.#channels] = [columns, channels];
-    this.#values = new Float32Array(columns * 2 * channels).fill(NaN);
+  constructor(columns, rows) {
+    [this.#slots, this.#rows] = [columns, rows];
+    this.#values = new Float32Array(columns * 2 * rows).fill(NaN);
     this.#indices = new Float64Array(columns).fill(-Infinity);
   }
 
@@ -28,7 +28,7 @@ export class Ring {
 
   /** Takes columns in, but none that is outside of the stretch that ends with column `top`. */
   add(frame, top) {
-    const width = 2 * this.#channels;
+    const width = 2 * this.#rows;
     for (let column = 0; column < frame.indices.length; column++) {
       const index = frame.indices[column], slot = this.slot(index);
       if (index > top) continue;
@@ -44,14 +44,25 @@ export class Ring {
     return this.#indices.reduce((oldest, index) => index > top - this.#slots && index < oldest ? index : oldest, Infinity);
   }
 
-  /** Lowest and highest values of a channel per column of the stretch that ends with `top`, both sorted. */
-  extremes(channel, top) {
-    const lows = [], highs = [], width = 2 * this.#channels;
+  /** Lowest and highest values of a row per column of the stretch that ends with `top`, both sorted. */
+  extremes(row, top) {
+    const lows = [], highs = [], width = 2 * this.#rows;
     for (let slot = 0; slot < this.#slots; slot++) {
-      const low = this.#values[slot * width + 2 * channel], high = this.#values[slot * width + 2 * channel + 1];
+      const low = this.#values[slot * width + 2 * row], high = this.#values[slot * width + 2 * row + 1];
       if (this.#indices[slot] > top - this.#slots && low === low) { lows.push(low); highs.push(high); }
     }
     return [lows.sort((a, b) => a - b), highs.sort((a, b) => a - b)];
+  }
+
+  /** The column nearest to this one, no further than `reach`, that has numbers of a row: its index and extremes. */
+  near(index, row, reach) {
+    for (let distance = 0; distance <= reach; distance++) {
+      for (const other of distance ? [index - distance, index + distance] : [index]) {
+        const slot = this.slot(other), at = (slot * this.#rows + row) * 2, low = this.#values[at];
+        if (this.#indices[slot] === other && low === low) return { index: other, low, high: this.#values[at + 1] };
+      }
+    }
+    return null;
   }
 
   /** Brings the picture to the stretch that ends with `top`; `look` says how it is drawn. */
@@ -72,7 +83,7 @@ export class Ring {
     // Setting the size clears it as well.
     [this.canvas.width, this.canvas.height] = [this.#slots, height];
     [this.#drawn, this.#cleared] = [-Infinity, top];
-    this.#last = new Float32Array(this.#channels).fill(NaN);
+    this.#last = new Float32Array(this.#rows).fill(NaN);
     this.#stale = false;
   }
 
@@ -84,17 +95,22 @@ export class Ring {
     this.#pen.clearRect(0, 0, last + 1, height);
   }
 
-  #stroke(slots, top, { first, lane, gain, bases, colors, lineWidth, alpha }) {
-    const pen = this.#pen, channels = this.#channels, before = this.#before(slots[0], top);
+  /** `lanes` says for each row that is drawn where its middle is, and in which ink. */
+  #stroke(slots, top, { lanes, gain, reach, hatch, lineWidth, alpha }) {
+    const pen = this.#pen, before = this.#before(slots[0], top);
     [pen.lineWidth, pen.lineJoin, pen.globalAlpha] = [lineWidth, "round", alpha];
-    for (let channel = 0; channel < channels; channel++) {
-      const center = first + channel * lane + (bases?.[channel] ?? 0) * gain;
-      let previous = before === null ? NaN : this.#last[channel], x = before;
+    for (const { row, middle, base, ink } of lanes) {
+      const clipped = [], center = middle + base * gain, [ceiling, floor] = [middle - reach, middle + reach];
+      let previous = before === null ? NaN : this.#last[row], x = before;
       pen.beginPath();
-      pen.strokeStyle = colors[channel];
+      pen.strokeStyle = ink;
       for (const slot of slots) {
-        const at = (slot * channels + channel) * 2, low = center - this.#values[at] * gain, high = center - this.#values[at + 1] * gain;
+        const at = (slot * this.#rows + row) * 2;
+        let low = center - this.#values[at] * gain, high = center - this.#values[at + 1] * gain;
         if (low !== low) { previous = NaN; continue; } // No number: the line breaks.
+        // Canvas coordinates are y-down, so the greater value is the upper one.
+        if (high < ceiling) { clipped.push(slot, ceiling); high = ceiling; low = Math.max(low, ceiling); }
+        if (low > floor) { clipped.push(slot, floor); low = floor; high = Math.min(high, floor); }
         const broken = previous !== previous;
         const [enter, leave] = Math.abs(low - previous) < Math.abs(high - previous) ? [low, high] : [high, low];
         if (broken) pen.moveTo(slot + 0.5, enter); else if (slot < x) {
@@ -111,9 +127,25 @@ export class Ring {
         [previous, x] = [leave, slot];
       }
       pen.stroke();
-      this.#last[channel] = previous;
+      this.#last[row] = previous;
+      if (clipped.length) this.#hatch(clipped, middle, hatch);
     }
     pen.globalAlpha = 1;
+  }
+
+  /** Where a trace is cut off at the end of its room, that end is hatched. */
+  #hatch(clipped, middle, { ink, size }) {
+    const pen = this.#pen, spacing = Math.max(3, Math.round(size));
+    pen.beginPath();
+    pen.strokeStyle = ink;
+    for (let at = 0; at < clipped.length; at += 2) {
+      const [slot, y] = [clipped[at], clipped[at + 1]];
+      if (slot % spacing) continue;
+      const inward = y < middle ? size : -size;
+      pen.moveTo(slot, y);
+      pen.lineTo(slot + size, y + inward);
+    }
+    pen.stroke();
   }
 
   /** Where the column is that this one continues; null if there is none. */

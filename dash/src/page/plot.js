@@ -1,0 +1,234 @@
+// The picture: panels of streams on one time axis, events above them, and what a pointer does in it.
+
+import { color, isDark } from "./colors.js";
+import { clamp, clockText, plain, timeStep } from "./format.js";
+import { drawEvents } from "./events.js";
+import { RIBBON, hatch } from "./panel.js";
+
+const DELAY = 0.2;        // seconds that the right edge is behind, so that columns are there when they are due
+const LANE = 30, AXIS = 24, GUTTER = 108, PAD = 18, BETWEEN = 8;
+
+export class Plot {
+  panels = [];
+  events = [];
+  window = 10;             // seconds
+  until = null;            // the right edge on the lab's clock; null to follow
+  cursor = null;           // where the pointer is, in pixels of the canvas
+
+  #canvas; #pen; #size = null; #ratio = 1; #theme = null; #clock = null; #wall = null; #edge = 0; #stale = true; #still;
+
+  constructor(canvas) {
+    this.#canvas = canvas;
+    this.#pen = canvas.getContext("2d");
+    this.#still = matchMedia("(prefers-reduced-motion: reduce)");
+    // Asking the canvas for its size in every frame would make the browser lay out the whole page each time.
+    new ResizeObserver(([entry]) => { this.#size = entry.contentRect; }).observe(canvas);
+    requestAnimationFrame(() => this.#frame());
+  }
+
+  /** Pixel columns of the plot: what the server is asked for. */
+  get columns() {
+    // This may be the moment in which it has become visible.
+    this.#size = { width: this.#canvas.clientWidth, height: this.#canvas.clientHeight };
+    this.#measure();
+    return clamp(this.#width, 10, 4096);
+  }
+
+  /** Seconds on the lab's clock, as far as the messages tell. */
+  get now() { return this.#clock === null ? 0 : this.#clock + performance.now() / 1000; }
+
+  /** The right edge. */
+  get edge() { return this.#edge; }
+
+  get following() { return this.until === null; }
+
+  /** A message has come that was sent at `now`: the quickest one tells the time best. */
+  synchronize(now, wall) {
+    const offset = now - performance.now() / 1000;
+    this.#clock = this.#clock === null || Math.abs(offset - this.#clock) > 1 ? offset
+      : offset > this.#clock ? offset : this.#clock + (offset - this.#clock) * 0.01;
+    if (wall !== undefined) this.#wall = wall - now;
+  }
+
+  /** Time of day of a time on the lab's clock, in seconds since 1970; null while it is not known. */
+  wallOf(time) { return this.#wall === null ? null : time + this.#wall; }
+
+  redraw() { this.#stale = true; }
+
+  add(frame) {
+    const panel = this.panels.find(panel => panel.generation === frame.generation && panel.view?.generation === frame.generation);
+    // What comes while the picture stands still is for nobody.
+    if (!panel || (panel.view.until === null && !this.following)) return;
+    panel.add(frame, this.following ? this.now - DELAY : this.until);
+  }
+
+  /** Stops at what is seen now. */
+  hold() { this.until ??= this.#edge; }
+
+  /** The time that is drawn at a pixel of the canvas. */
+  timeAt(x) { return this.#edge - this.window + (x - this.#left) / this.#width * this.window; }
+
+  /** The panel at a pixel of the canvas; null for none. */
+  panelAt(y) { return this.panels.find(panel => panel.box && y >= panel.box.top && y < panel.box.top + panel.box.height) ?? null; }
+
+  /** A pointer's place in pixels of the canvas. */
+  placeOf(event) { return { x: event.offsetX * this.#ratio, y: event.offsetY * this.#ratio }; }
+
+  get secondsPerPixel() { return this.window / this.#width * this.#ratio; }
+
+  isInGutter(x) { return x < this.#left; }
+
+  get #left() { return Math.round(GUTTER * this.#ratio); }
+  get #width() { return Math.max(this.#canvas.width - this.#left - Math.round(PAD * this.#ratio), 10); }
+  get #x() { return time => this.#left + (time - this.#edge + this.window) / this.window * this.#width; }
+
+  #measure() {
+    this.#ratio = devicePixelRatio || 1;
+    const canvas = this.#canvas, [width, height] = [this.#size.width, this.#size.height].map(size => Math.round(size * this.#ratio));
+    if (canvas.width !== width || canvas.height !== height) { [canvas.width, canvas.height] = [width, height]; this.#stale = true; }
+    this.#arrange();
+  }
+
+  /** Gives each panel its room: more to those with more channels, and none too little. */
+  #arrange() {
+    const ratio = this.#ratio, top = LANE * ratio, gaps = this.panels.length * (RIBBON + BETWEEN) * ratio;
+    const free = Math.max(this.#canvas.height - top - AXIS * ratio - gaps, 10 * this.panels.length);
+    const weights = this.panels.map(panel => 2 + Math.min(panel.view?.channels.length ?? 4, 24));
+    const all = weights.reduce((sum, weight) => sum + weight, 0);
+    let at = top;
+    this.panels.forEach((panel, place) => {
+      const height = Math.floor(free * weights[place] / all), before = panel.box;
+      panel.box = { left: this.#left, top: Math.round(at), width: this.#width, height, ratio, gutter: this.#left };
+      if (before && (before.height !== height || before.width !== this.#width)) { panel.ring?.redraw(); panel.scroll(0); }
+      at += height + (RIBBON + BETWEEN) * ratio;
+    });
+  }
+
+  #frame() {
+    requestAnimationFrame(() => this.#frame());
+    if (!this.#size?.width || !this.panels.length) return;
+    if (this.following) {
+      const step = this.#still.matches ? 1 : 0, edge = this.now - DELAY;
+      this.#edge = step ? Math.floor(edge / step) * step : edge;
+    } else this.#edge = this.until;
+    this.#measure();
+    if (this.#stale) this.#prepare();
+    this.#compose();
+  }
+
+  #prepare() {
+    this.#theme = { dark: isDark() };
+    for (const name of ["ink", "dim", "line", "accent", "bad", "warn", "card"]) this.#theme[name] = color(`--${name}`);
+    this.panels.forEach(panel => panel.ring?.redraw());
+    this.#stale = false;
+  }
+
+  #compose() {
+    const pen = this.#pen, time = { begin: this.#edge - this.window, edge: this.#edge, now: this.now };
+    pen.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+    this.#drawGrid(time);
+    for (const panel of this.panels) {
+      if (!panel.view) continue;
+      this.#drawUnkept(panel);
+      panel.drawTraces(pen, time, this.#theme);
+      panel.drawGutter(pen, this.#theme);
+      panel.drawRibbon(pen, time, this.#theme);
+      if (this.panels.length > 1) this.#drawTitle(panel);
+    }
+    drawEvents(pen, this.events, this.#x, { left: this.#left, width: this.#width, top: LANE * this.#ratio,
+      bottom: this.#canvas.height - AXIS * this.#ratio, ratio: this.#ratio }, this.#theme);
+    if (this.cursor) this.#drawCursor();
+  }
+
+  #drawGrid(time) {
+    const pen = this.#pen, ratio = this.#ratio, bottom = this.#canvas.height - AXIS * ratio;
+    const step = timeStep(this.window * 92 * ratio / this.#width), offset = this.#wall ?? 0;
+    pen.font = `${11 * ratio}px system-ui, sans-serif`;
+    [pen.textAlign, pen.textBaseline] = ["center", "top"];
+    const first = Math.ceil((time.begin + offset) / step), last = Math.floor((time.edge + offset) / step);
+    for (let tick = first; tick <= last; tick++) {
+      const x = Math.round(this.#x(tick * step - offset));
+      pen.fillStyle = this.#theme.line;
+      pen.globalAlpha = 0.7;
+      for (const { box } of this.panels) pen.fillRect(x, box.top, Math.max(1, Math.floor(ratio)), box.height);
+      pen.globalAlpha = 1;
+      pen.fillStyle = this.#theme.dim;
+      const inside = x > this.#left + 26 * ratio && x < this.#left + this.#width - 26 * ratio;
+      if (inside && this.#wall !== null) pen.fillText(clockText(tick * step, step), x, bottom + 6 * ratio);
+    }
+  }
+
+  #drawTitle({ name, box: { left, top, width, ratio } }) {
+    const pen = this.#pen;
+    pen.font = `600 ${11 * ratio}px system-ui, sans-serif`;
+    [pen.textAlign, pen.textBaseline] = ["right", "top"];
+    const wide = pen.measureText(name).width + 10 * ratio, right = left + width - 4 * ratio;
+    pen.globalAlpha = 0.85;
+    pen.fillStyle = this.#theme.card;
+    pen.fillRect(right - wide, top, wide, 16 * ratio);
+    pen.globalAlpha = 1;
+    pen.fillStyle = this.#theme.dim;
+    pen.fillText(name, right - 5 * ratio, top + 3 * ratio);
+  }
+
+  /** What is older than what the program keeps is not empty, but unknown. */
+  #drawUnkept({ box, oldest, view }) {
+    if (view.until === null || oldest === null) return;
+    const pen = this.#pen, end = clamp(this.#x(oldest), box.left, box.left + box.width);
+    if (end - box.left < 2) return;
+    pen.globalAlpha = 0.35;
+    hatch(pen, box.left, box.top, end - box.left, box.height, this.#theme.line, box.ratio);
+    pen.globalAlpha = 1;
+    [pen.fillStyle, pen.textAlign, pen.textBaseline] = [this.#theme.dim, "right", "middle"];
+    pen.font = `${12 * box.ratio}px system-ui, sans-serif`;
+    if (end - box.left > 130 * box.ratio) pen.fillText("not kept any more", end - 8 * box.ratio, box.top + box.height / 2);
+  }
+
+  #drawCursor() {
+    const pen = this.#pen, { x, y } = this.cursor, ratio = this.#ratio;
+    if (x < this.#left || x > this.#left + this.#width) return;
+    const found = this.reading();
+    pen.fillStyle = this.#theme.dim;
+    pen.globalAlpha = 0.8;
+    pen.fillRect(Math.round(x), LANE * ratio, Math.max(1, Math.floor(ratio)), this.#canvas.height - (LANE + AXIS) * ratio);
+    pen.globalAlpha = 1;
+    if (!found) return;
+    const at = found.panel.yOf(found.row, (found.low + found.high) / 2, this.#theme);
+    if (at !== null) {
+      pen.beginPath();
+      pen.arc(this.#x(found.time), at, 3.5 * ratio, 0, 7);
+      pen.fillStyle = this.#theme.ink;
+      pen.fill();
+    }
+    const lines = [found.name, found.value, clockText(this.wallOf(found.time) ?? found.time, Math.min(0.001, found.panel.view.column_seconds))];
+    pen.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+    const wide = Math.max(...lines.map(line => pen.measureText(line).width)) + 18 * ratio, tall = 56 * ratio;
+    const left = x + wide + 14 * ratio > this.#canvas.width ? x - wide - 10 * ratio : x + 10 * ratio;
+    const top = clamp(y - tall - 8 * ratio, 2 * ratio, this.#canvas.height - tall);
+    pen.fillStyle = this.#theme.card;
+    pen.strokeStyle = this.#theme.line;
+    pen.lineWidth = ratio;
+    pen.beginPath();
+    pen.roundRect(left, top, wide, tall, 7 * ratio);
+    pen.fill();
+    pen.stroke();
+    [pen.textAlign, pen.textBaseline] = ["left", "top"];
+    lines.forEach((line, place) => {
+      pen.fillStyle = place === 1 ? this.#theme.ink : this.#theme.dim;
+      pen.font = `${place === 1 ? 600 : 400} ${12 * ratio}px system-ui, sans-serif`;
+      pen.fillText(line, left + 9 * ratio, top + (7 + 15 * place) * ratio);
+    });
+  }
+
+  /** What is under the pointer: channel, value and time; null for nothing. */
+  reading() {
+    const panel = this.cursor && this.panelAt(this.cursor.y), row = panel?.rowAt(this.cursor.y) ?? null;
+    if (row === null) return null;
+    const reach = Math.ceil(Math.max(4 * this.#ratio, panel.view.rate > 0 ? 0.6 / panel.view.rate / panel.view.column_seconds : 0));
+    const found = panel.valueAt(row, this.timeAt(this.cursor.x), reach);
+    if (!found) return null;
+    const unit = panel.view.unit ? ` ${panel.view.unit}` : "";
+    const value = found.low === found.high ? `${plain(found.low)}${unit}` : `${plain(found.low)} to ${plain(found.high)}${unit}`;
+    return { ...found, panel, row, value, name: panel.view.names[row] ?? "" };
+  }
+}
