@@ -17,6 +17,8 @@ impl Machine {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_schwann"));
         command.arg("keys").args(arguments).env("SCHWANN_KEYS", &self.0);
+        // There is no person to be asked.
+        command.args((arguments.first() == Some(&"issue")).then_some("--yes"));
         command.env_remove("SCHWANN_SECURITY").env("XDG_RUNTIME_DIR", self.0.join("runtime"));
         command
             .env_remove("SCHWANN_PASSPHRASE")
@@ -482,10 +484,17 @@ fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
     let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
     lab.says(&["init"]);
     let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
-    let trusted = device.keys_locked(&["trust"], &lab.says(&["issue", &request]));
-    let text = String::from_utf8_lossy(&trusted.stdout);
-    assert_eq!(trusted.status.code(), Some(0), "{text}");
-    assert!(text.contains("is locked") && text.lines().last() == Some("  schwann keys unlock"), "{text}");
+    let issued = lab.says(&["issue", &request]);
+    let locked = device.keys_locked(&["trust"], &issued);
+    assert_eq!(locked.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&locked.stderr).contains("`schwann keys unlock`"));
+    device.says_to(&["trust"], &issued);
+    let bundle = path(&device, "lab.bundle");
+    device.says(&["export", &bundle]);
+    let shares = Machine::new("locked", "shares");
+    let imported = shares.says(&["import", &bundle]);
+    assert!(imported.contains("in force   require as EEG room"), "{imported}");
+    assert_eq!(shares.keys_locked(&["status"], "").status.code(), Some(1));
     assert_eq!(
         device.keys_locked(&["status"], "").status.code(),
         Some(1),

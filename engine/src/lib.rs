@@ -72,6 +72,11 @@ pub use schwann_proto::{
     wire::sample::Value,
 };
 
+/// What this computer is called, as the descriptions of its streams say.
+pub fn host_name() -> String {
+    String::from_utf8_lossy(&sys::sockets::host_name()).into_owned()
+}
+
 /// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`, in the
 /// process's context.
 ///

@@ -49,6 +49,12 @@ impl DeviceKey {
     pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
+
+    /// The X25519 key that this key stands for (RFC 7748 §4.1).
+    #[cfg(feature = "alloc")]
+    pub(crate) fn agreement_key(&self) -> NoiseKey {
+        NoiseKey::new(&Zeroizing::new(self.0.to_scalar_bytes()))
+    }
 }
 
 /// The lab authority's key pair: it certifies devices and revokes them.
@@ -113,6 +119,13 @@ impl PublicKey {
         key.as_ref().is_some_and(|key| {
             key.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
         })
+    }
+
+    /// The X25519 key that this key stands for (RFC 7748 §4.1); nothing if it is no key, or a weak one.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn agreement_key(&self) -> Option<[u8; 32]> {
+        let key = self.verifying_key().filter(|key| !key.is_weak())?;
+        Some(key.to_montgomery().to_bytes())
     }
 
     /// Not part of its caller: on a small chip's stack would lie what the key is made of, below the verification.

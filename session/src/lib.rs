@@ -16,6 +16,9 @@
 //! Before working here, read `docs/spec/secure-session.md`; the code cites its sections as
 //! `secure-session §n`. What is promised against whom is in `docs/threat-model.md`.
 //!
+//! How a new device gets its certificate over the network is in [`pairing`], and by mail in [`envelope`]; both are
+//! specified in `docs/spec/pairing.md`.
+//!
 //! A microcontroller's keys are here, too: how they are written down for it ([`provision`]) and how its flash keeps
 //! them ([`key_slots`]). The desktop writes them, the device reads them.
 //!
@@ -44,6 +47,8 @@ pub mod control;
 mod datagram;
 pub mod discovery;
 mod entropy;
+#[cfg(feature = "alloc")]
+pub mod envelope;
 mod fingerprint;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -63,6 +68,8 @@ pub mod key_slots;
 pub mod keystore;
 mod layer;
 mod noise;
+#[cfg(feature = "pairing")]
+pub mod pairing;
 pub mod provision;
 mod record;
 mod refusal;

@@ -53,6 +53,13 @@ pub(crate) fn mix(chain: &[u8; 32], input: &[u8]) -> Zeroizing<[u8; 32]> {
     Zeroizing::new(*first)
 }
 
+/// Both outputs of Noise's HKDF (Noise rev. 34 §4.3).
+#[cfg(feature = "pairing")]
+pub(crate) fn mix_both(chain: &[u8; 32], input: &[u8]) -> (Zeroizing<[u8; 32]>, Zeroizing<[u8; 32]>) {
+    let (first, second) = Sha256::hkdf(chain, input);
+    (Zeroizing::new(*first), Zeroizing::new(*second))
+}
+
 /// A handshake in progress.
 pub(crate) struct Noise(NqHandshakeCore<X25519, ChaChaPoly, Sha256, NoRandomness>);
 

@@ -5,10 +5,12 @@ Each machine is a home of its own. Needs SCHWANN_LIBLSL and SCHWANN_PROGRAM. Run
 
 import os
 import pty
+import queue
 import re
 import shlex
 import shutil
 import subprocess
+import threading
 import time
 
 import pytest
@@ -32,8 +34,10 @@ class Machine:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "XDG"))}
         self.environment |= self.home
 
-    def types(self, line, answers=()):
-        """Types a command, and answers when asked; returns the exit code and what is on the screen."""
+    def types(self, line, answers=(), look=lambda screen: None):
+        """Types a command, and answers when asked; returns the exit code and what is on the screen.
+
+        `look` is given what is on the screen whenever it changes."""
         screen, own = pty.openpty()
         words = shlex.split(line)
         assert words[0] == "schwann"
@@ -48,6 +52,7 @@ class Machine:
             except OSError:
                 break
             assert time.monotonic() < deadline, text
+            look(text.replace("\r", ""))
             while answers and (asked := re.search(re.escape(answers[0][0]), text)):
                 seen, text = text[:asked.end()], text[asked.end():]
                 os.write(screen, (answers.pop(0)[1] + "\n").encode())
@@ -85,9 +90,9 @@ def test_three_machines_come_to_seal_their_streams_by_following_the_screen(tmp_p
     shares.follows(next_command(imported, "unlock"), ONCE)
 
     made = own.follows(next_command(founded, "new-device").replace("NAME", "'EEG room'"), TWICE)
-    issued = control.follows(next_command(made, "issue"), ONCE)
-    assert "run `schwann keys trust` there" in issued
-    trusted = own.follows("schwann keys trust", pasted(issued))
+    issued = control.follows(next_command(made, "issue"), [("[y/N] ", "y"), *ONCE])
+    assert "Run `schwann keys trust` on the new machine" in issued
+    trusted = own.follows("schwann keys trust", [*ONCE, *pasted(issued)])
     own.follows(next_command(trusted, "unlock"), ONCE)
     print(f"three machines in {time.monotonic() - began:.1f} s of the program's time")
 
@@ -97,6 +102,83 @@ def test_three_machines_come_to_seal_their_streams_by_following_the_screen(tmp_p
     for sender, receiver in ((0, 1), (1, 2), (2, 0)):
         info, said = exchange(environments[sender], environments[receiver])
         assert "security:require" in info and said[0] == "open" and said[-1] == "True"
+
+
+class Invitation:
+    """`schwann keys invite` at a terminal, while others go on at theirs."""
+
+    def __init__(self, place, line, answers=ONCE):
+        self.words, self.outcome = queue.Queue(), queue.Queue()
+        self.thread = threading.Thread(target=lambda: self.outcome.put(place.types(line, answers, self.look)))
+        self.thread.start()
+
+    def look(self, screen):
+        if shown := re.search(r"^  ((?:[a-z]+ ){5}[a-z]+)$", screen, re.MULTILINE):
+            self.words.put(shown[1])
+
+    def ends(self):
+        return self.outcome.get(timeout=PATIENCE)
+
+
+def both_show(screen):
+    return re.search(r"Both screens show: (.+)", screen)[1]
+
+
+def in_network(places, network, folder):  # noqa: F811
+    config = folder / "lsl_api.cfg"
+    config.write_text(network)
+    for place in places:
+        place.environment["LSLAPICFG"] = str(config)
+
+
+def test_three_machines_are_paired_by_words_within_two_minutes(tmp_path, network):  # noqa: F811
+    control, *others = (Machine(tmp_path / name) for name in ("control", "eeg", "mri"))
+    in_network([control, *others], network, tmp_path)
+    began = time.monotonic()
+    founded = control.follows("schwann keys init --name 'control room'", TWICE)
+    control.follows(next_command(founded, "unlock"), ONCE)
+    for place, name in zip(others, ("EEG room", "MRI room"), strict=True):
+        invitation = Invitation(control, f"schwann keys invite '{name}'")
+        words = invitation.words.get(timeout=PATIENCE)
+        joined = place.follows("schwann keys join", [*TWICE, ("The six words: ", words)])
+        code, invited = invitation.ends()
+        assert code == 0 and f"{name} is a member now" in invited
+        assert both_show(joined) == both_show(invited)
+        assert f"in force   require as {name}, discovery sealed" in joined
+    seconds = time.monotonic() - began
+    print(f"three machines in {seconds:.1f} s of the program's time")
+    environments = [machine(tmp_path, network, OURS) | place.home for place in (control, *others)]
+    for sender, receiver in ((0, 1), (1, 2), (2, 0)):
+        info, said = exchange(environments[sender], environments[receiver])
+        assert "security:require" in info and said[0] == "open" and said[-1] == "True"
+
+
+def test_three_wrong_tries_end_an_invitation_and_the_right_words_come_too_late(tmp_path, network):  # noqa: F811
+    control, guest = (Machine(tmp_path / name) for name in ("control", "guest"))
+    in_network([control, guest], network, tmp_path)
+    control.follows("schwann keys init --unprotected")
+    invitation = Invitation(control, "schwann keys invite", [])
+    words = invitation.words.get(timeout=PATIENCE)
+    wrong = [("The six words: ", "abandon ability able about above absent")] * 3
+    code, screen = guest.types("schwann keys join --unprotected", wrong)
+    assert code == 3 and "new words" in screen
+    code, invited = invitation.ends()
+    assert code == 3 and "third wrong try" in invited
+    assert not (guest.folder / ".config").exists()
+    code, screen = guest.types("schwann keys join --unprotected", [("The six words: ", words)])
+    assert code == 3 and "no invitation was found" in screen
+
+
+def test_a_slip_in_a_word_costs_no_try(tmp_path, network):  # noqa: F811
+    control, guest = (Machine(tmp_path / name) for name in ("control", "guest"))
+    in_network([control, guest], network, tmp_path)
+    control.follows("schwann keys init --unprotected")
+    invitation = Invitation(control, "schwann keys invite", [])
+    words = invitation.words.get(timeout=PATIENCE)
+    slips = [("The six words: ", words + "x"), ("The six words: ", words.rpartition(" ")[0]), ("The six words: ", words.upper())]
+    assert "The key is open" not in guest.follows("schwann keys join --unprotected", slips)
+    code, invited = invitation.ends()
+    assert code == 0 and "tries left" not in invited
 
 
 def test_a_slip_in_a_new_passphrase_is_noticed(tmp_path):

@@ -105,7 +105,7 @@ def other_lab(tmp_path):
 def device(lab, folder, *how, **environment):  # noqa: F811
     """The key folder of one more machine of a lab, and the serial of its certificate."""
     request = last_word(keys(folder, "new-device", folder.name), "keys issue")
-    said = keys(lab, "issue", request, *how, **environment)
+    said = keys(lab, "issue", "--yes", request, *how, **environment)
     keys(folder, "trust", said=said)
     return folder
 

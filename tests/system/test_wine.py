@@ -137,7 +137,7 @@ def test_two_members_of_a_lab_exchange_sealed_samples(machine, sends, receives):
     windows, linux = sorted((sender, receiver), key=lambda one: one.is_windows, reverse=True)
     lab = new_lab(linux.folder / "keys")
     request = windows.run("schwann", "keys", "new-device", "amplifier", "--unprotected")
-    issued = keys(lab, "issue", last_word(request, "keys issue"))
+    issued = keys(lab, "issue", "--yes", last_word(request, "keys issue"))
     windows.run("schwann", "keys", "trust", "--unprotected", said=issued)
     exchange(sender, receiver, 64, 1000, 2, SCHWANN_SECURITY="require")
     # A stranger to the lab sees nothing of it.

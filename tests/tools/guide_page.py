@@ -9,8 +9,9 @@ Runs in a network of its own, in an empty folder and an empty home. What the pag
 In the sentence before an `sh` block:
 
     "leave it running"       it runs until the page ends
-    "second computer"        it runs in another home
-    "passphrase"             it runs in a terminal, where a passphrase is typed when it is asked for
+    "second computer"        it runs in another home; so does "third computer"
+    "passphrase"             it runs in a terminal, where a passphrase is typed when it is asked for; so are the six words that
+                             a running command shows, and "y" to a question
     "exit code N"            it must end so
     "*Not run by our checks: REASON*"    leaves this block out, and the reader sees it
 """
@@ -24,6 +25,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import typing
 
@@ -31,7 +33,8 @@ PATIENCE = 60
 NOT_RUN = re.compile(r"\*Not run by our checks: .+\*")
 NUMBER = r"[-+]?\d[\d,.]*"
 UNITS = r"(?:ns|µs|ms|s|[kM]?B|kB)"
-ASKED = re.compile(r"a passphrase for|the same once more|passphrase: ")
+ASKED = re.compile(r"a passphrase for|the same once more|passphrase: |The six words: |\[y/N\] ")
+WORDS = re.compile(r"^  ((?:[a-z]+ ){5}[a-z]+)\r?$", re.MULTILINE)
 
 
 class Failed(Exception):
@@ -92,7 +95,7 @@ class Page:
     def __init__(self, path: pathlib.Path, scratch: pathlib.Path) -> None:
         self.path, self.folder, self.scratch = path, scratch / "work", scratch
         self.folder.mkdir(parents=True)
-        self.running: list[tuple[subprocess.Popen, pathlib.Path]] = []
+        self.running: list[tuple[subprocess.Popen, typing.Callable[[], str]]] = []
         self.saved: dict[str, bool] = {}
 
     def follow(self) -> int:
@@ -137,20 +140,41 @@ class Page:
     def type(self, command: str, before: str) -> typing.Callable[[], str]:
         for name in self.saved:
             self.saved[name] |= any(part in command for part in pathlib.Path(name).with_suffix("").parts)
-        environment = self.environment("second" if "second computer" in before else "first")
+        others = [which for which in ("second", "third") if f"{which} computer" in before]
+        environment = self.environment(others[0] if others else "first")
         shell = ["bash", "-euo", "pipefail", "-c", command]
+        if "leave it running" in before and "passphrase" in before:
+            terminal = Terminal(shell, self.folder, environment, self.words)
+            threading.Thread(target=terminal.attend, args=(float("inf"),), daemon=True).start()
+            self.running.append((terminal.process, terminal.screen))
+            return terminal.screen
         if "leave it running" in before:
             log = self.scratch / f"running-{len(self.running)}"
             with log.open("wb") as out:
                 process = subprocess.Popen(shell, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=out,
                                            stderr=out, start_new_session=True)
-            self.running.append((process, log))
-            return lambda: log.read_text(errors="replace")
-        code, screen = in_terminal(shell, self.folder, environment) if "passphrase" in before else ran(shell, self.folder, environment)
+            self.running.append((process, lambda: log.read_text(errors="replace")))
+            return self.running[-1][1]
+        code, screen = self.at_terminal(shell, environment) if "passphrase" in before else ran(shell, self.folder, environment)
         wanted = re.search(r"exit code (\d+)", before)
         if code != int(wanted[1] if wanted else 0):
             raise Failed(f"exit code {code} of:\n{command}\nthe screen:\n{screen}")
         return lambda: screen
+
+    def at_terminal(self, shell: list[str], environment: dict[str, str]) -> tuple[int, str]:
+        terminal = Terminal(shell, self.folder, environment, self.words)
+        terminal.attend(PATIENCE)
+        return terminal.process.wait(PATIENCE), terminal.screen()
+
+    def words(self) -> str:
+        """What the reader sees on the other screen, and types."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            for _, screen in reversed(self.running):
+                if shown := WORDS.search(screen()):
+                    return shown[1]
+            time.sleep(0.1)
+        raise Failed("no screen shows six words")
 
     def environment(self, computer: str) -> dict[str, str]:
         home, runtime = self.scratch / computer, self.scratch / f"{computer}-runtime"
@@ -160,14 +184,14 @@ class Page:
         return kept | {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TERM": "dumb"}
 
     def end(self) -> None:
-        for process, log in reversed(self.running):
+        for process, screen in reversed(self.running):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                raise Failed(f"Ctrl-C did not end this:\n{log.read_text(errors='replace')}") from None
+                raise Failed(f"Ctrl-C did not end this:\n{screen()}") from None
 
 
 def ran(command: list[str], folder: pathlib.Path, environment: dict[str, str]) -> tuple[int, str]:
@@ -176,25 +200,36 @@ def ran(command: list[str], folder: pathlib.Path, environment: dict[str, str]) -
     return done.returncode, done.stdout.decode(errors="replace")
 
 
-def in_terminal(command: list[str], folder: pathlib.Path, environment: dict[str, str]) -> tuple[int, str]:
-    """The same with a person at the keyboard, whose passphrase is `correct horse`."""
-    screen, own = pty.openpty()
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdin=own, stdout=own, stderr=own, start_new_session=True)
-    os.close(own)
-    deadline, text, seen = time.monotonic() + PATIENCE, "", 0
-    while time.monotonic() < deadline:
-        if not select.select([screen], [], [], 1)[0]:
-            continue
-        # When the last program on it has ended, a terminal answers with an error.
-        try:
-            text += os.read(screen, 65536).decode(errors="replace")
-        except OSError:
-            break
-        while asked := ASKED.search(text, seen):
-            seen = asked.end()
-            os.write(screen, b"correct horse\n")
-    os.close(screen)
-    return process.wait(PATIENCE), text.replace("\r", "")
+class Terminal:
+    """A command with a person at the keyboard, whose passphrase is `correct horse`."""
+
+    def __init__(self, command: list[str], folder: pathlib.Path, environment: dict[str, str], words: typing.Callable[[], str]) -> None:
+        self.far, own = pty.openpty()
+        self.process = subprocess.Popen(command, cwd=folder, env=environment, stdin=own, stdout=own, stderr=own, start_new_session=True)
+        os.close(own)
+        self.text, self.words = "", words
+
+    def screen(self) -> str:
+        return self.text.replace("\r", "")
+
+    def attend(self, patience: float) -> None:
+        """Answers until the command ends."""
+        deadline, seen = time.monotonic() + patience, 0
+        while time.monotonic() < deadline:
+            if not select.select([self.far], [], [], 1)[0]:
+                continue
+            # When the last program on it has ended, a terminal answers with an error.
+            try:
+                self.text += os.read(self.far, 65536).decode(errors="replace")
+            except OSError:
+                break
+            while asked := ASKED.search(self.text, seen):
+                seen = asked.end()
+                os.write(self.far, f"{self.answer(asked[0])}\n".encode())
+        os.close(self.far)
+
+    def answer(self, question: str) -> str:
+        return {"The six words: ": self.words, "[y/N] ": lambda: "y"}.get(question, lambda: "correct horse")()
 
 
 if __name__ == "__main__":

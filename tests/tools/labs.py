@@ -22,7 +22,7 @@ def new_lab(folder, name="authority"):
 def new_device(lab, folder, name):
     """A device of the lab with keys of its own; returns its serial."""
     request = last_word(keys(folder, "new-device", name), "keys issue")
-    issued = keys(lab, "issue", request)
+    issued = keys(lab, "issue", "--yes", request)
     keys(folder, "trust", said=issued)
     return next(line.split()[1] for line in issued.splitlines() if line.startswith("Certificate "))
 

@@ -1,5 +1,6 @@
 //! `schwann keys`: from nothing to a lab whose streams are sealed.
 
+use core::time::Duration;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,11 +16,15 @@ use schwann_session::{
 use crate::exit::{Outcome, Problem};
 
 mod authority;
+mod invite;
 mod issued;
+mod join;
 mod machine;
 mod passphrase;
 mod revoke;
 mod text;
+pub(crate) mod wire;
+mod words;
 
 use authority::Granted;
 
@@ -28,13 +33,17 @@ use authority::Granted;
 #[command(after_help = "\
 Examples: a lab in three steps:
   schwann keys init --name \"control room\"     on the machine of the lab's manager
-  schwann keys export eeg-room.bundle          one identity for every machine: copy the file there
-  schwann keys import eeg-room.bundle          on each other machine
+  schwann keys invite \"EEG room\"              there, too; shows six words
+  schwann keys join                            on the new machine; type the words
 
-Or a key of its own for each machine, so that one can be revoked:
+Without a network between the two, by mail or on a stick:
   schwann keys new-device eeg-room             on the new machine; prints a request
   schwann keys issue REQUEST                   on the lab's machine; prints a certificate
   schwann keys trust                           on the new machine; paste there what `issue` printed
+
+Or one identity for every machine, of which none can be revoked alone:
+  schwann keys export lab.bundle               on the machine of the lab's manager; copy the file
+  schwann keys import lab.bundle               on each other machine
 
 A microcontroller prints its request on its serial line, and takes what this prints:
   schwann keys issue --device REQUEST
@@ -58,6 +67,25 @@ enum Action {
     },
     /// Tell which keys and which policy are in force.
     Status,
+    /// Show six words, and certify the one device on which `join` gets them.
+    Invite {
+        /// What people call the new machine; else what it calls itself.
+        name: Option<String>,
+        #[command(flatten)]
+        grant: Grant,
+        /// Minutes to wait for the new machine.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60))]
+        minutes: u64,
+    },
+    /// Join the lab whose machine shows six words.
+    Join {
+        /// What people call this machine; else its name in the network. The lab's machine may decide otherwise.
+        #[arg(long)]
+        name: Option<String>,
+        /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
+        #[arg(long, value_name = "PLACE")]
+        at: Option<String>,
+    },
     /// Make a key on this machine, unless it has one, and print the request for its certificate.
     NewDevice {
         /// What people call this machine.
@@ -75,18 +103,11 @@ enum Action {
         /// key store to this file, to be flashed.
         #[arg(long, value_name = "FILE")]
         image: Option<PathBuf>,
-        /// Days that the certificate is valid.
-        #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=MOST_DAYS))]
-        days: u64,
-        /// The device may only offer streams.
-        #[arg(long, conflicts_with = "subscribe_only")]
-        publish_only: bool,
-        /// The device may only receive streams.
+        #[command(flatten)]
+        grant: Grant,
+        /// Certify without a question.
         #[arg(long)]
-        subscribe_only: bool,
-        /// Certify the device's key although it was revoked.
-        #[arg(long)]
-        again: bool,
+        yes: bool,
     },
     /// List the certificates that this lab has issued, and which of them are revoked.
     Issued,
@@ -112,6 +133,34 @@ enum Action {
     Unlock,
 }
 
+/// What a certificate grants.
+#[derive(clap::Args, Clone, Copy, Debug)]
+struct Grant {
+    /// Days that the certificate is valid.
+    #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=MOST_DAYS))]
+    days: u64,
+    /// The device may only offer streams.
+    #[arg(long, conflicts_with = "subscribe_only")]
+    publish_only: bool,
+    /// The device may only receive streams.
+    #[arg(long)]
+    subscribe_only: bool,
+    /// Certify the device's key although it was revoked.
+    #[arg(long)]
+    again: bool,
+}
+
+impl Grant {
+    fn granted(self, yes: bool) -> Granted {
+        let roles = match (self.publish_only, self.subscribe_only) {
+            (true, _) => Roles::PUBLISH,
+            (_, true) => Roles::SUBSCRIBE,
+            _ => Roles::BOTH,
+        };
+        Granted { days: self.days, roles, again: self.again, yes }
+    }
+}
+
 /// Does what was asked.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Keys and passphrases lie in this program's memory for some seconds.
@@ -122,19 +171,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Init { name } => keys.init(name),
         Action::Status => keys.status(),
         Action::NewDevice { name } => keys.new_device(name),
-        Action::Issue { request, device, image, days, publish_only, subscribe_only, again } => {
-            let roles = match (publish_only, subscribe_only) {
-                (true, _) => Roles::PUBLISH,
-                (_, true) => Roles::SUBSCRIBE,
-                _ => Roles::BOTH,
-            };
-            let granted = Granted { days: *days, roles, again: *again };
+        Action::Invite { name, grant, minutes } => {
+            keys.invite(name.as_deref(), grant.granted(true), Duration::from_secs(minutes * 60))
+        }
+        Action::Issue { request, device, image, grant, yes } => {
+            let granted = grant.granted(*yes);
             match (device, image) {
                 (_, Some(file)) => keys.issue_image(request, file, granted),
                 (true, None) => keys.issue_device(request, granted),
                 (false, None) => keys.issue(request, granted),
             }
         }
+        Action::Join { name, at } => keys.join(name.as_deref(), at.as_deref()),
         Action::Issued => keys.issued(),
         Action::Trust => keys.trust(),
         Action::Export { file } => keys.export(file),

@@ -229,7 +229,9 @@ fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
 
 /// Searches streams of all sessions.
 fn search(context: Context) -> Vec<StreamInfo> {
-    resolver::resolve(&Arc::new(context), "name!=''", 0, SEARCH_TIME).unwrap_or_default()
+    // An invitation to a lab is found like a stream, and is none.
+    let query = format!("session_id!='{}'", crate::cmd::keys::wire::SESSION);
+    resolver::resolve(&Arc::new(context), &query, 0, SEARCH_TIME).unwrap_or_default()
 }
 
 /// Knocks at the service ports of the first address that answers at all, or else of the first; says what became of it,

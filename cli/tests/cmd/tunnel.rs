@@ -44,7 +44,7 @@ pub(crate) fn enrol(lab: &Lab, authority: &str, computer: &str, roles: &[&str]) 
     };
     let (_, said) = says(lab, computer, &["keys", "new-device", computer, "--unprotected"]);
     let request = last(&said, "keys issue");
-    let issue = [&["keys", "issue", &request, "--unprotected"], roles].concat();
+    let issue = [&["keys", "issue", &request, "--yes", "--unprotected"], roles].concat();
     let issued = at(lab, authority, &issue).output().expect("a process").stdout;
     let mut trust = at(lab, computer, &["keys", "trust"]);
     trust.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,17 +1,18 @@
 //! What the lab's machine does: it certifies devices.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use schwann::security::keys::store::{self, AUTHORITY};
 use schwann_session::keystore::Kind;
 use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, Roles, SystemEntropy};
-use schwann_session::{key_slots, provision};
+use schwann_session::{envelope, key_slots, provision};
 
 use super::text::{self, Secret};
 use super::{Keys, damaged, failed, statement};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::printable;
 
 /// What a certificate grants.
 #[derive(Clone, Copy)]
@@ -20,40 +21,59 @@ pub(super) struct Granted {
     pub(super) roles: Roles,
     /// Also to a key that was revoked.
     pub(super) again: bool,
+    /// Without a question.
+    pub(super) yes: bool,
 }
 
 impl Keys {
+    /// Certifies another machine that printed its request; the answer may go by mail.
     pub(super) fn issue(&self, request: &str, granted: Granted) -> Outcome {
         self.answer(
             request,
             granted,
             Flags::NONE,
-            "If this is the key that `new-device` showed on the new machine, run `schwann keys trust` there and paste \
-             these lines.\n\
-             They hold the key that the lab's streams are found with, so show them to no one else.",
+            "Run `schwann keys trust` on the new machine, and paste these lines there.\n\
+             That machine alone can open them, so they may go by mail.",
         )
     }
 
     /// Certifies a microcontroller that printed its request, and prints what to paste into its serial line.
     pub(super) fn issue_device(&self, request: &str, granted: Granted) -> Outcome {
-        self.answer(request, granted, Flags::CLASSIC, "Paste these lines into the device's serial line:")
+        self.answer(
+            request,
+            granted,
+            Flags::CLASSIC,
+            "Paste these lines into the device's serial line. They hold the key that the lab's streams are found\n\
+             with, so show them to no one else.",
+        )
     }
 
     /// Certifies what asked, and prints what to do with the lines that follow, and these.
     fn answer(&self, request: &str, granted: Granted, flags: Flags, what_to_do: &str) -> Outcome {
         let (device, name) = requested(request)?;
-        let membership = self.certify(device, &name, granted, flags)?;
+        self.needs_authority()?;
+        agree(&device, &name, granted)?;
+        let membership = self.certify(&self.authority()?, device, &name, granted, flags)?;
         let mut out = io::stdout().lock();
         let serial = membership.certificate.statement.serial;
+        let name = printable(&name);
         writeln!(out, "Certificate {serial} for {name}, {}.\n{what_to_do}", device.fingerprint())?;
-        out.write_all(membership.to_lines()?.as_bytes())?;
+        let content = membership.to_bytes();
+        let lines = match flags == Flags::CLASSIC {
+            true => text::to_lines(&content)?,
+            false => {
+                let sealed = envelope::seal(&device, &content, &mut SystemEntropy);
+                text::to_lines(&sealed.ok_or_else(|| failed("this request holds no key of a device"))?)?
+            }
+        };
+        out.write_all(lines.as_bytes())?;
         Ok(Exit::Good)
     }
 
     /// Makes a microcontroller's key and writes an image of its key store.
     pub(super) fn issue_image(&self, name: &str, file: &Path, granted: Granted) -> Outcome {
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
-        let membership = self.certify(device.public(), name, granted, Flags::CLASSIC)?;
+        let membership = self.certify(&self.authority()?, device.public(), name, granted, Flags::CLASSIC)?;
         let mut content = Secret::new(vec![0; KEY_STORE_LEN]);
         let content =
             provision::join(&device.seed(), &membership.to_bytes(), &mut content).map_err(failed)?;
@@ -74,17 +94,18 @@ impl Keys {
     }
 
     /// Certifies a device under the next serial.
-    fn certify(
+    pub(super) fn certify(
         &self,
+        authority: &AuthorityKey,
         device: PublicKey,
         name: &str,
         granted: Granted,
         flags: Flags,
     ) -> Result<text::Membership, Problem> {
-        let (authority, _turn) = (self.authority()?, self.turn()?);
+        let _turn = self.turn()?;
         let lab = authority.lab();
         let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
-        let Granted { days, roles, again } = granted;
+        let Granted { days, roles, again, .. } = granted;
         if !again {
             self.refuse_revoked(&device)?;
         }
@@ -131,6 +152,25 @@ impl Keys {
         let serial = self.last_serial()? + 1;
         store::write_private(&self.path(SERIAL), serial.to_string().as_bytes()).map_err(failed)?;
         Ok(serial)
+    }
+}
+
+/// Asks the person before a device is certified: a request may come from anybody.
+fn agree(device: &PublicKey, name: &str, granted: Granted) -> Result<(), Problem> {
+    if granted.yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(failed(
+            "there is no terminal to ask at; compare the key with that of the device, and add --yes",
+        ));
+    }
+    let may = super::issued::may(granted.roles);
+    eprintln!("Certify {} for {} days ({may})?", printable(name), granted.days);
+    eprintln!("  key        {}", device.fingerprint());
+    match super::passphrase::confirm("Does the device show the same key? [y/N] ")? {
+        true => Ok(()),
+        false => Err(failed("not certified; nothing was written")),
     }
 }
 

@@ -68,13 +68,18 @@ impl Keys {
     }
 }
 
-fn row(certificate: &Certificate, revoked: &RevocationList<Vec<u8>>) -> String {
-    let statement = &certificate.statement;
-    let may = match (statement.roles.contain(Roles::PUBLISH), statement.roles.contain(Roles::SUBSCRIBE)) {
+/// What a certificate permits.
+pub(super) fn may(roles: Roles) -> &'static str {
+    match (roles.contain(Roles::PUBLISH), roles.contain(Roles::SUBSCRIBE)) {
         (true, true) => "both",
         (true, false) => "publish",
         _ => "subscribe",
-    };
+    }
+}
+
+fn row(certificate: &Certificate, revoked: &RevocationList<Vec<u8>>) -> String {
+    let statement = &certificate.statement;
+    let may = may(statement.roles);
     let state = if revoked.contains(statement.serial) {
         "revoked"
     } else if statement.not_after < now() {

@@ -7,7 +7,9 @@ use schwann::security::TrustError;
 use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
 use schwann::security::keys::{install_list, weaknesses};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
-use schwann_session::{AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy};
+use schwann_session::{
+    AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy, envelope,
+};
 
 use super::text::{self, Membership, Secret};
 use super::{DAY, Keys, device_name, device_of, failed, now, passphrase, statement};
@@ -45,9 +47,13 @@ impl Keys {
         writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
         writeln!(
             out,
+            "  schwann keys invite                shows six words; `schwann keys join` on the other machine"
+        )?;
+        writeln!(
+            out,
             "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
         )?;
-        writeln!(out, "  schwann keys new-device NAME       on another machine, for a key of its own")?;
+        writeln!(out, "  schwann keys new-device NAME       on another machine, without a network between")?;
         Ok(Exit::Good)
     }
 
@@ -62,7 +68,7 @@ impl Keys {
     }
 
     /// Shows what is in force now that keys were installed, and what is left to do.
-    fn installed(&self) -> Outcome {
+    pub(super) fn installed(&self) -> Outcome {
         self.show()?;
         match in_force() {
             Ok(()) => Ok(Exit::Good),
@@ -78,10 +84,7 @@ impl Keys {
         let mut out = io::stdout().lock();
         writeln!(out, "keys       {}", self.folder.display())?;
         if !self.path(LAB).exists() {
-            writeln!(
-                out,
-                "lab        none; `schwann keys init` founds one, `schwann keys import` or `schwann keys new-device` join one"
-            )?;
+            writeln!(out, "lab        none; `schwann keys init` founds one, `schwann keys join` joins one")?;
         } else {
             let lab = self.lab()?;
             writeln!(out, "lab        {}", lab.authority().fingerprint())?;
@@ -123,14 +126,7 @@ impl Keys {
 
     /// Shows the request for a key that is there: its certificate is to be renewed, or the first request was lost.
     fn same_device(&self, name: &str) -> Outcome {
-        if let (Ok(lab), Ok(certificate)) = (self.lab(), self.certificate())
-            && self.revoked(&lab)?.contains(certificate.statement.serial)
-        {
-            return Err(Problem::with(
-                self.folder.display(),
-                "this machine's key has been revoked; delete the folder, and run this again for a new key",
-            ));
-        }
+        self.refuse_own_revoked()?;
         let key = match self.own_key() {
             Some(key) => key,
             None => device_of(&self.private(DEVICE_KEY, Kind::Device)?)?.public(),
@@ -138,6 +134,19 @@ impl Keys {
         let mut out = io::stdout().lock();
         writeln!(out, "This machine has a key already; a new certificate for it replaces the one before.")?;
         Ok(put_request(&mut out, &key, name)?)
+    }
+
+    /// Refuses to go on with a key that is out.
+    pub(super) fn refuse_own_revoked(&self) -> Result<(), Problem> {
+        match (self.lab(), self.certificate()) {
+            (Ok(lab), Ok(certificate)) if self.revoked(&lab)?.contains(certificate.statement.serial) => {
+                Err(Problem::with(
+                    self.folder.display(),
+                    "this machine's key has been revoked; delete the folder, and run this again for a new key",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// This machine's public key, if it has a key and that can be told without asking for a passphrase.
@@ -154,11 +163,19 @@ impl Keys {
                  a certificate for what that prints",
             )));
         }
+        let mut key = None;
         if io::stdin().is_terminal() {
+            // Asked for before: the end of what is pasted must not count as a passphrase.
+            key = Some(self.private(DEVICE_KEY, Kind::Device)?);
             eprintln!("Paste the lines that `schwann keys issue` printed on the lab's machine:");
         }
-        let Membership { lab, certificate, discovery, revoked } = Membership::read(&mut io::stdin().lock())?;
-        let key = certificate.statement.device;
+        let mut bytes = text::read_lines(&mut io::stdin().lock())?;
+        if envelope::is_envelope(&bytes) {
+            let key = key.map_or_else(|| self.private(DEVICE_KEY, Kind::Device), Ok)?;
+            bytes = opened(&device_of(&key)?, &bytes)?;
+        }
+        let membership = Membership::parse(&bytes).ok_or_else(text::no_membership)?;
+        let (lab, key) = (membership.lab, membership.certificate.statement.device);
         if self.own_key().is_some_and(|own| own != key) {
             return Err(Problem::Failed(format!(
                 "this certificate is for another key, {}; run `schwann keys issue` for what `schwann keys new-device` \
@@ -168,9 +185,7 @@ impl Keys {
         }
         self.keep_authority(&lab)?;
         let is_renewed = self.path(CERTIFICATE).exists();
-        store::write_private(&self.path(LAB), &lab.authority().0).map_err(failed)?;
-        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)?;
-        install_list(&self.folder, &lab, &revoked, &discovery).map_err(failed)?;
+        self.install_membership(&membership)?;
         let mut out = io::stdout().lock();
         writeln!(out, "This machine is a member of the lab {}.", lab.authority().fingerprint())?;
         if is_renewed {
@@ -178,6 +193,14 @@ impl Keys {
         }
         drop(out);
         self.installed()
+    }
+
+    /// Writes everything of a membership but the private key.
+    pub(super) fn install_membership(&self, membership: &Membership) -> Result<(), Problem> {
+        let Membership { lab, certificate, discovery, revoked } = membership;
+        store::write_private(&self.path(LAB), &lab.authority().0).map_err(failed)?;
+        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)?;
+        install_list(&self.folder, lab, revoked, discovery).map_err(failed)
     }
 
     pub(super) fn export(&self, file: &Path) -> Outcome {
@@ -232,7 +255,7 @@ impl Keys {
     }
 
     /// Refuses to let this machine join `lab` if that would leave the authority of another one behind.
-    fn keep_authority(&self, lab: &Lab) -> Result<(), Problem> {
+    pub(super) fn keep_authority(&self, lab: &Lab) -> Result<(), Problem> {
         let is_kept = self.path(AUTHORITY).exists() && self.lab().is_ok_and(|own| own.id() != lab.id());
         if is_kept {
             return Err(Problem::with(
@@ -244,9 +267,20 @@ impl Keys {
     }
 
     /// A passphrase for new keys; none if none is wanted.
-    fn new_passphrase(&self, what: &str) -> Result<Option<Secret>, Problem> {
+    pub(super) fn new_passphrase(&self, what: &str) -> Result<Option<Secret>, Problem> {
         if self.unprotected { Ok(None) } else { passphrase::fresh(what).map(Some) }
     }
+}
+
+/// Opens what was sealed for this machine's key.
+fn opened(key: &DeviceKey, sealed: &[u8]) -> Result<Secret, Problem> {
+    envelope::open(key, sealed).ok_or_else(|| {
+        Problem::Failed(format!(
+            "this certificate is for another key than this machine's, {}; run `schwann keys issue` for what \
+             `schwann keys new-device` prints here",
+            key.public().fingerprint()
+        ))
+    })
 }
 
 /// Whether this machine can do what its policy asks for.

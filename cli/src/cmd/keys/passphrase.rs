@@ -49,6 +49,15 @@ fn twice(what: &str, ask: &mut dyn FnMut(&str) -> Result<Secret, Problem>) -> Re
     Err(Problem::Failed(String::from("the two passphrases differed again and again; nothing was written")))
 }
 
+/// Asks a question of yes or no; anything but yes is no.
+pub(super) fn confirm(question: &str) -> Result<bool, Problem> {
+    eprint!("{question}");
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(failed)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
 /// Asks for a passphrase; what is typed is not shown where the terminal can be told so.
 pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
     let hidden = HiddenInput::begin();

@@ -34,31 +34,6 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    /// Lines to be copied, as a microcontroller takes them, too.
-    ///
-    /// They hold the lab's discovery key.
-    pub(super) fn to_lines(&self) -> Result<Zeroizing<String>, Problem> {
-        let mut lines = Zeroizing::<String>::default();
-        write!(lines, "{}", Lines(&self.to_bytes()))
-            .map_err(|_| failed("the revocation list is too long"))?;
-        Ok(lines)
-    }
-
-    /// Reads such lines; others among them do no harm.
-    pub(super) fn read(input: &mut dyn BufRead) -> Result<Self, Problem> {
-        let mut room = Secret::new(vec![0; usize::from(u16::MAX)]);
-        let mut paste = Paste::new(&mut room);
-        // The last line may come without its end.
-        for byte in input.bytes().chain(core::iter::once(Ok(b'\n'))) {
-            match paste.handle(byte.map_err(failed)?) {
-                Pasted::Done(len) => return Self::parse(paste.collected(len)).ok_or_else(no_membership),
-                Pasted::Damaged => eprintln!("schwann: this line is damaged: paste all of them once more"),
-                Pasted::More => {}
-            }
-        }
-        Err(no_membership())
-    }
-
     /// What the lines hold.
     pub(super) fn to_bytes(&self) -> Secret {
         let (lab, certificate) = (self.lab.authority().0, self.certificate.encode());
@@ -68,7 +43,7 @@ impl Membership {
     }
 
     /// Checks that the parts belong together.
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (lab, rest) = bytes.split_first_chunk()?;
         let (certificate, rest) = rest.split_first_chunk()?;
         let (discovery, revoked) = rest.split_first_chunk()?;
@@ -80,7 +55,29 @@ impl Membership {
     }
 }
 
-fn no_membership() -> Problem {
+/// Bytes as lines to be copied, as a microcontroller takes them, too.
+pub(super) fn to_lines(content: &[u8]) -> Result<Zeroizing<String>, Problem> {
+    let mut lines = Zeroizing::<String>::default();
+    write!(lines, "{}", Lines(content)).map_err(|_| failed("the revocation list is too long"))?;
+    Ok(lines)
+}
+
+/// Reads such lines; others among them do no harm.
+pub(super) fn read_lines(input: &mut dyn BufRead) -> Result<Secret, Problem> {
+    let mut room = Secret::new(vec![0; usize::from(u16::MAX)]);
+    let mut paste = Paste::new(&mut room);
+    // The last line may come without its end.
+    for byte in input.bytes().chain(core::iter::once(Ok(b'\n'))) {
+        match paste.handle(byte.map_err(failed)?) {
+            Pasted::Done(len) => return Ok(Secret::new(paste.collected(len).to_vec())),
+            Pasted::Damaged => eprintln!("schwann: this line is damaged: paste all of them once more"),
+            Pasted::More => {}
+        }
+    }
+    Err(no_membership())
+}
+
+pub(super) fn no_membership() -> Problem {
     Problem::Failed(String::from(
         "this is no certificate; paste all lines that `schwann keys issue` printed on the lab's machine",
     ))

@@ -1,0 +1,201 @@
+//! `schwann keys invite`: the lab's machine shows six words, and certifies the device that knows them.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::time::Duration;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use qrcode::render::unicode::Dense1x2;
+use schwann_session::pairing::{Candidate, Invitation, PairingError, Words, refusal};
+use schwann_session::{AuthorityKey, Flags, SystemEntropy};
+
+use super::authority::Granted;
+use super::wire::{self, PATIENCE};
+use super::{Keys, failed, words};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::stop;
+use crate::terminal::{plural, printable};
+
+/// Conversations at the same time; more wait.
+const MOST: usize = 16;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What came of a conversation.
+enum Came {
+    Candidate(TcpStream, Box<Candidate>),
+    /// A wrong try, from where, and how many are left.
+    Wrong(IpAddr, u8),
+}
+
+impl Keys {
+    /// Waits for one device that knows six words, for `patience` at most, and certifies it.
+    pub(super) fn invite(&self, name: Option<&str>, granted: Granted, patience: Duration) -> Outcome {
+        if let Some(name) = name {
+            super::device_name(name)?;
+        }
+        let authority = self.authority()?;
+        let stop = stop::on_signals()?;
+        let listener = listen()?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let announced = wire::announce(port)?;
+        let words = words::draw()?;
+        let invitation = Arc::new(Mutex::new(Invitation::new(Words::new(&words))));
+        show(&words, port, patience)?;
+        let (came, coming) = channel();
+        let deadline = Instant::now() + patience;
+        let mut open: Vec<thread::JoinHandle<()>> = Vec::new();
+        while !stop.is_raised() {
+            if Instant::now() >= deadline {
+                return Err(Problem::Failed(String::from("no device came; run this again for new words")));
+            }
+            open.retain(|conversation| !conversation.is_finished());
+            if open.len() < MOST
+                && let Ok((link, _)) = listener.accept()
+            {
+                let (invitation, came) = (Arc::clone(&invitation), came.clone());
+                open.push(thread::spawn(move || converse(link, &invitation, &came)));
+            }
+            if let Some(candidate) = next(&coming)? {
+                drop(announced);
+                return self.admit(candidate, &authority, name, granted);
+            }
+        }
+        Err(Problem::Failed(String::from("the invitation is withdrawn; no device was certified")))
+    }
+
+    fn admit(
+        &self,
+        (mut link, candidate): (TcpStream, Box<Candidate>),
+        authority: &AuthorityKey,
+        name: Option<&str>,
+        granted: Granted,
+    ) -> Outcome {
+        let name = name.unwrap_or(candidate.name.as_str()).to_owned();
+        let (device, screen) = (candidate.device, candidate.screen());
+        let membership = match self.certify(authority, device, &name, granted, Flags::NONE) {
+            Ok(membership) => membership,
+            Err(problem) => {
+                let _ = link.write_all(&refusal(PairingError::Declined));
+                return Err(problem);
+            }
+        };
+        let serial = membership.certificate.statement.serial;
+        let message = candidate.admit(&membership.to_bytes()).map_err(failed)?;
+        link.write_all(&message).map_err(|error| {
+            Problem::with(
+                printable(&name),
+                format_args!("{error}; it did not get its certificate: run this again"),
+            )
+        })?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{} is a member now, with certificate {serial}.", printable(&name))?;
+        writeln!(out, "  key        {}", device.fingerprint())?;
+        writeln!(out, "Both screens show: {}", words::of_screen(screen))?;
+        writeln!(out, "If the other one shows other words, run: schwann keys revoke {serial}")?;
+        Ok(Exit::Good)
+    }
+}
+
+/// Waits a moment for what came of a conversation.
+fn next(coming: &Receiver<Came>) -> Result<Option<(TcpStream, Box<Candidate>)>, Problem> {
+    match coming.recv_timeout(LOOK_EVERY) {
+        Ok(Came::Candidate(link, candidate)) => Ok(Some((link, candidate))),
+        Ok(Came::Wrong(from, 0)) => Err(Problem::Failed(format!(
+            "the third wrong try, from {from}, ended the invitation; run this again for new words"
+        ))),
+        Ok(Came::Wrong(from, left)) => {
+            eprintln!("schwann: wrong words from {from}; tries left: {left}");
+            Ok(None)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// Leads one conversation; a peer that does not keep to the protocol is left alone.
+fn converse(mut link: TcpStream, invitation: &Mutex<Invitation>, came: &Sender<Came>) {
+    let Ok(from) = link.peer_addr() else { return };
+    // A listener that does not wait hands that on to its connections on some systems.
+    let _ = link.set_nonblocking(false);
+    let _ = link.set_write_timeout(Some(PATIENCE));
+    let lock = || invitation.lock().unwrap_or_else(PoisonError::into_inner);
+    let deadline = Instant::now() + PATIENCE;
+    let judged = (|| {
+        let first = wire::read(&mut link, deadline).ok()?;
+        let answered = lock().answer(&first, &mut SystemEntropy);
+        let (answered, second) = answered.map_err(|error| link.write_all(&refusal(error))).ok()?;
+        link.write_all(&second).ok()?;
+        let third = wire::read(&mut link, deadline).ok()?;
+        let mut invitation = lock();
+        Some((invitation.judge(answered, &third), invitation.tries_left()))
+    })();
+    // The other end of the channel is gone once a device has come.
+    let _ = match judged {
+        Some((Ok(candidate), _)) => came.send(Came::Candidate(link, Box::new(candidate))),
+        Some((Err(error), left)) => {
+            let _ = link.write_all(&refusal(error));
+            match error {
+                PairingError::WrongWords => came.send(Came::Wrong(from.ip(), left)),
+                _ => Ok(()),
+            }
+        }
+        None => Ok(()),
+    };
+}
+
+/// A port that firewalls let LSL have, if one is free.
+fn listen() -> Result<TcpListener, Problem> {
+    let config = lab::config();
+    let v4 = config.ports.ip.allows(Ipv4Addr::UNSPECIFIED.into());
+    let host: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    // From behind: outlets take the first ones.
+    let ports: Vec<_> = config.ports.service_range().collect();
+    let ports = ports.into_iter().rev().chain([0]);
+    let bound = ports.map(|port| TcpListener::bind(SocketAddr::new(host, port))).find_map(Result::ok);
+    let listener = bound.ok_or_else(|| failed("no port is free for the new device"))?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
+}
+
+fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
+    let place = address().map(|ip| SocketAddr::new(ip, port));
+    let mut out = io::stdout().lock();
+    if let (true, Some(code)) = (out.is_terminal(), code(words, place)) {
+        writeln!(out, "{code}")?;
+    }
+    writeln!(out, "On the new machine, run `schwann keys join`, and type or scan there:")?;
+    writeln!(out, "\n  {words}\n")?;
+    if let Some(place) = place {
+        writeln!(out, "If it finds nothing: schwann keys join --at {place}")?;
+    }
+    let minutes = usize::try_from(patience.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
+    writeln!(
+        out,
+        "The words hold for one device, {} and three tries. Show them to no one else.",
+        plural(minutes, "minute")
+    )?;
+    out.flush()
+}
+
+/// Words and place, for a scanner that types what it reads.
+fn code(words: &str, place: Option<SocketAddr>) -> Option<String> {
+    let text = place.map_or_else(|| words.to_owned(), |place| format!("{words} at {place}"));
+    let code = qrcode::QrCode::with_error_correction_level(text.as_bytes(), qrcode::EcLevel::L).ok()?;
+    let columns = terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
+    // Terminals are dark more often than light.
+    let render = || code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
+    (code.width() + 8 <= columns).then(render)
+}
+
+/// An address of this machine that others may reach.
+fn address() -> Option<IpAddr> {
+    let all = getifaddrs::getifaddrs().ok()?.filter(|one| one.flags.contains(getifaddrs::InterfaceFlags::UP));
+    let outward = all.filter_map(|one| one.address.ip_addr());
+    let mut outward: Vec<_> = outward.filter(|ip| !ip.is_loopback() && ip.is_ipv4()).collect();
+    outward.sort_unstable();
+    outward.into_iter().next()
+}

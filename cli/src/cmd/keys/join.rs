@@ -1,0 +1,203 @@
+//! `schwann keys join`: a new machine, six words, and it is a member.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::net::TcpStream;
+use std::time::Instant;
+
+use schwann::security::keys::store::{self, DEVICE_KEY};
+use schwann_session::keystore::Kind;
+use schwann_session::pairing::{Joining, MESSAGE_2, MESSAGE_4_HEAD, PairingError, TRIES, Words, refused};
+use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
+use zeroize::Zeroizing;
+
+use super::text::{Membership, Secret};
+use super::wire::{self, PATIENCE};
+use super::words::{self, Typed};
+use super::{Keys, device_name, device_of, failed};
+use crate::exit::{Outcome, Problem};
+
+/// Time for a connection.
+const REACH: Duration = Duration::from_secs(3);
+/// Time that the lab's machine may take to certify.
+const CERTIFYING: Duration = Duration::from_secs(30);
+
+/// This machine's key, and how it will be kept.
+struct Own {
+    key: DeviceKey,
+    name: DeviceName,
+    /// Nothing if the key is on disk already.
+    fresh: Option<Option<Secret>>,
+}
+
+impl Keys {
+    /// Joins the lab whose machine shows six words.
+    pub(super) fn join(&self, name: Option<&str>, at: Option<&str>) -> Outcome {
+        let name = name.map_or_else(host_name, str::to_owned);
+        let own = self.own(device_name(&name)?)?;
+        for left in (0..TRIES).rev() {
+            let Typed { words, place } = match words::read(&ask()?) {
+                Ok(typed) => typed,
+                Err(Problem::Failed(complaint)) if left > 0 && io::stdin().is_terminal() => {
+                    eprintln!("schwann: {complaint}");
+                    continue;
+                }
+                Err(problem) => return Err(problem),
+            };
+            match self.pair(&words, at.or(place.as_deref()), &own)? {
+                Ok(membership) => return self.joined(membership, &own),
+                Err(PairingError::WrongWords) if left > 0 && io::stdin().is_terminal() => {
+                    eprintln!("schwann: {}; compare them with the other screen", PairingError::WrongWords);
+                }
+                Err(error) => return Err(ended(error)),
+            }
+        }
+        Err(ended(PairingError::Ended))
+    }
+
+    /// The key that is here, or a new one.
+    fn own(&self, name: DeviceName) -> Result<Own, Problem> {
+        if self.path(DEVICE_KEY).exists() {
+            self.refuse_own_revoked()?;
+            let key = device_of(&self.private(DEVICE_KEY, Kind::Device)?)?;
+            return Ok(Own { key, name, fresh: None });
+        }
+        let key = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let fresh = Some(self.new_passphrase("a passphrase for this machine's key")?);
+        Ok(Own { key, name, fresh })
+    }
+
+    /// Tries every invitation that is there: the words fit one.
+    fn pair(
+        &self,
+        words: &Words,
+        at: Option<&str>,
+        own: &Own,
+    ) -> Result<Result<Membership, PairingError>, Problem> {
+        let places = wire::find(at)?;
+        if places.is_empty() {
+            return Err(Problem::Failed(String::from(
+                "no invitation was found; run `schwann keys invite` on the lab's machine, and if it runs, use the line \
+                 `--at` that it shows",
+            )));
+        }
+        let mut last = None;
+        for place in places {
+            match converse(place, words, own) {
+                Ok(Ok(membership)) => return Ok(Ok(membership)),
+                Ok(Err(error)) => last = Some(Ok(Err(error))),
+                Err(error) if last.is_none() => last = Some(Err(Problem::with(place, error))),
+                Err(_) => {}
+            }
+        }
+        last.unwrap_or(Ok(Err(PairingError::Malformed)))
+    }
+
+    fn joined(&self, membership: Membership, own: &Own) -> Outcome {
+        if membership.certificate.statement.device != own.key.public() {
+            return Err(failed(
+                "the lab's machine certified another key than this machine's; nothing was installed",
+            ));
+        }
+        self.keep_authority(&membership.lab)?;
+        if let Some(passphrase) = &own.fresh {
+            let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
+            store::write_key(&self.path(DEVICE_KEY), own.key.seed().as_slice(), Kind::Device, passphrase)
+                .map_err(failed)?;
+        }
+        self.install_membership(&membership)?;
+        // Its passphrase was typed a moment ago. Where there is no memory for an open key, the next lines say so.
+        let opened = store::unlock(&self.path(DEVICE_KEY), own.key.seed().as_slice()).is_ok();
+        let outcome = self.installed();
+        if opened && !self.unprotected {
+            writeln!(
+                io::stdout().lock(),
+                "The key is open until this machine is switched off; then: schwann keys unlock"
+            )?;
+        }
+        outcome
+    }
+}
+
+/// Leads the conversation with one lab's machine.
+///
+/// - Errors: of the connection.
+fn converse(place: SocketAddr, words: &Words, own: &Own) -> io::Result<Result<Membership, PairingError>> {
+    let mut link = TcpStream::connect_timeout(&place, REACH)?;
+    link.set_write_timeout(Some(PATIENCE))?;
+    let deadline = Instant::now() + PATIENCE;
+    let (joining, first) = match Joining::begin(words, &mut SystemEntropy) {
+        Ok(begun) => begun,
+        Err(error) => return Ok(Err(error)),
+    };
+    link.write_all(&first)?;
+    // An ended invitation answers with one byte.
+    let mut second = [0; MESSAGE_2];
+    if let Err(error) = wire::read_into(&mut link, &mut second, deadline) {
+        let [first, ..] = second;
+        let ended =
+            error.kind() == io::ErrorKind::UnexpectedEof && refused(first) == Some(PairingError::Ended);
+        return if ended { Ok(Err(PairingError::Ended)) } else { Err(error) };
+    }
+    let (awaiting, third) = match joining.prove(&second, &own.key, &own.name) {
+        Ok(proved) => proved,
+        Err(error) => return Ok(Err(error)),
+    };
+    link.write_all(&third)?;
+    let screen = words::of_screen(awaiting.screen());
+    let deadline = Instant::now() + CERTIFYING;
+    let [verdict] = wire::read::<1>(&mut link, deadline)?;
+    if let Some(error) = refused(verdict) {
+        return Ok(Err(error));
+    }
+    let mut head = [verdict; MESSAGE_4_HEAD];
+    wire::read_into(&mut link, head.get_mut(1..).unwrap_or_default(), deadline)?;
+    let length = match awaiting.head(&head) {
+        Ok(length) => length,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut sealed = vec![0; length];
+    wire::read_into(&mut link, &mut sealed, deadline)?;
+    let opened = awaiting.open(&head, &sealed);
+    let membership = opened.and_then(|bytes| Membership::parse(&bytes).ok_or(PairingError::Malformed));
+    if membership.is_ok() {
+        let mut out = io::stdout().lock();
+        writeln!(out, "Both screens show: {screen}")?;
+    }
+    Ok(membership)
+}
+
+/// Asks for the words, or takes them from what is piped in.
+fn ask() -> Result<Zeroizing<String>, Problem> {
+    if io::stdin().is_terminal() {
+        eprint!("The six words: ");
+        io::stderr().flush()?;
+    }
+    let mut line = Zeroizing::new(String::with_capacity(LONGEST));
+    let read = io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    if read == 0 {
+        return Err(Problem::Failed(String::from(
+            "the six words are needed; `schwann keys invite` on the lab's machine shows them",
+        )));
+    }
+    Ok(line)
+}
+
+fn ended(error: PairingError) -> Problem {
+    let what_to_do = match error {
+        PairingError::Malformed | PairingError::NoEntropy => "nothing was installed",
+        PairingError::Declined => "its screen says why; nothing was installed",
+        _ => "run `schwann keys invite` there again for new words",
+    };
+    Problem::Failed(format!("{error}; {what_to_do}"))
+}
+
+/// What this computer is called.
+fn host_name() -> String {
+    let name = schwann::host_name();
+    if name.is_empty() { String::from("new machine") } else { name }
+}
+
+/// Room for a line, so that it is not moved while it is read.
+const LONGEST: usize = 512;
