@@ -1,45 +1,55 @@
 //! Reading and writing fixed layouts without indexing.
 
 /// Takes fixed pieces off the front of bytes that someone else wrote.
-pub(crate) struct Reader<'a>(&'a [u8]);
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Begins at the front of `bytes`.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    /// Takes `N` bytes; nothing if fewer are left.
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (array, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*array)
     }
 
-    pub(crate) fn slice(&mut self, length: usize) -> Option<&'a [u8]> {
+    /// Takes `length` bytes where they lie; nothing if fewer are left.
+    pub fn slice(&mut self, length: usize) -> Option<&'a [u8]> {
         let (slice, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(slice)
     }
 
-    pub(crate) fn byte(&mut self) -> Option<u8> {
+    /// Takes one byte.
+    pub fn byte(&mut self) -> Option<u8> {
         self.array().map(u8::from_le_bytes)
     }
 
-    pub(crate) fn word(&mut self) -> Option<u32> {
+    /// Takes four bytes, little-endian.
+    pub fn word(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    pub(crate) fn long(&mut self) -> Option<u64> {
+    /// Takes eight bytes, little-endian.
+    pub fn long(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// What has not been read yet.
-    pub(crate) fn rest(self) -> &'a [u8] {
+    #[must_use]
+    pub fn rest(self) -> &'a [u8] {
         self.0
     }
 }
 
 /// Lays `parts` one after another into an array; they must fill it exactly.
-pub(crate) fn concat<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
+#[must_use]
+pub fn concat<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     debug_assert_eq!(parts.iter().map(|part| part.len()).sum::<usize>(), N, "the parts fill the array");
     let mut out = [0; N];
     let mut rest = out.as_mut_slice();

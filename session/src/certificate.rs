@@ -155,7 +155,9 @@ impl Statement {
     }
 
     /// Checks what may change after the certificate was signed, and the role.
-    pub(crate) fn check<B: AsRef<[u8]>>(
+    ///
+    /// - Errors: [`Refusal::Revoked`], [`Refusal::NotYetValid`], [`Refusal::Expired`], [`Refusal::WrongRole`].
+    pub fn check<B: AsRef<[u8]>>(
         &self,
         role: Roles,
         calendar: Calendar,

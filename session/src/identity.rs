@@ -114,6 +114,14 @@ impl PublicKey {
         Fingerprint::of(&self.0)
     }
 
+    /// Tells whether the holder of this key signed `digest` for `purpose`.
+    ///
+    /// - Source: the counterpart of [`Credentials::sign`].
+    #[must_use]
+    pub fn signed(&self, purpose: Purpose, digest: &[u8; 32], signature: &[u8; 64]) -> bool {
+        self.verifies(&purposeful(purpose, digest), signature)
+    }
+
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let key = self.verifying_key();
         key.as_ref().is_some_and(|key| {
@@ -260,6 +268,14 @@ impl Credentials {
         &self.noise
     }
 
+    /// Signs what is no handshake: `digest` stands for the signed bytes, `purpose` for what the signature means.
+    ///
+    /// - Source: Ed25519 (RFC 8032) over `purpose` and `digest`, one after the other.
+    #[must_use]
+    pub fn sign(&self, purpose: Purpose, digest: &[u8; 32]) -> [u8; 64] {
+        self.key.sign(&purposeful(purpose, digest))
+    }
+
     /// Ties this process's Noise key to the device, for one handshake (secure-session §3.5).
     pub(crate) fn bind(&self, side: u8, hash: &[u8; 32]) -> [u8; 64] {
         self.key.sign(&binding(side, self.noise.public(), hash))
@@ -269,6 +285,17 @@ impl Credentials {
 /// What the binding signature covers (secure-session §3.5).
 pub(crate) fn binding(side: u8, noise_public: &[u8; 32], hash: &[u8; 32]) -> [u8; 80] {
     concat(&[b"schwann/1 bind\0", &[side], noise_public, hash])
+}
+
+/// What a signature outside of handshakes is for: no signature passes for one of another purpose.
+///
+/// It begins with `schwann/1 `, and differs from what handshakes and the authority sign in its length, too.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Purpose(pub [u8; 24]);
+
+/// What such a signature covers.
+fn purposeful(purpose: Purpose, digest: &[u8; 32]) -> [u8; 56] {
+    concat(&[&purpose.0, digest])
 }
 
 /// Why a key and a certificate do not make credentials.

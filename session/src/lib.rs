@@ -41,7 +41,7 @@ extern crate alloc;
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
-mod bytes;
+pub mod bytes;
 mod certificate;
 pub mod control;
 mod datagram;
@@ -93,7 +93,7 @@ pub use handshake::{
 };
 #[cfg(feature = "std")]
 pub use handshake_turns::HandshakeTurns;
-pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey};
+pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, LabId, PublicKey, Purpose};
 pub use layer::{LayerError, Opened, Plain, Truncated};
 pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};
 pub use refusal::Refusal;
