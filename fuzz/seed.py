@@ -151,3 +151,7 @@ save("node_keys", KEYS)
 save("node_keys", b"SNK\x01" + bytes(4) + len(KEYS).to_bytes(4, "little") + KEYS)
 PART = KEYS[:32].hex().encode()
 save("node_keys", b"schwann 0000 " + PART + b" 00000000\nschwann end 0020 00000000\n")
+
+# What goes through a hub: each message of the vectors.
+for text in json.loads(pathlib.Path("docs/spec/vectors/relay.json").read_text()).values():
+    save("relay_messages", bytes.fromhex(text))

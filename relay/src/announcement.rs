@@ -1,0 +1,160 @@
+//! What a member learns of a run before its blocks: device, beginning, description, and the run before (relay §5).
+
+use schwann_aead::{Nonce, Tag, open_in_place, seal_in_place};
+use schwann_session::{
+    Calendar, Certificate, Credentials, Lab, LabId, RevocationList, Roles, UnixSeconds, bytes::Reader,
+};
+
+use crate::{
+    block::Hash,
+    key::{EpochKey, Scope},
+    names::{RunId, StreamId},
+    signed::{self, Magic, Refused},
+};
+
+/// What the journal holds of the run before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Before {
+    /// The run; [`RunId::NONE`] if there was none.
+    pub run: RunId,
+    /// How many of its blocks the journal has kept track of, from 0.
+    pub blocks: u64,
+    /// Hash of the last of them; zero if there are none.
+    pub hash: Hash,
+}
+
+impl Before {
+    /// There was no run before.
+    pub const NONE: Self = Self { run: RunId::NONE, blocks: 0, hash: [0; 32] };
+}
+
+/// An announcement whose signature was checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Announcement<'a> {
+    /// The device's certificate.
+    pub certificate: Certificate,
+    /// When the run began, on the edge's clock.
+    pub began: UnixSeconds,
+    /// The run before.
+    pub before: Before,
+    pub(crate) scope: Scope,
+    pub(crate) epoch: u32,
+    head: &'a [u8],
+    sealed: &'a [u8],
+}
+
+impl<'a> Announcement<'a> {
+    /// Reads an announcement of the lab, and checks that its device may publish.
+    ///
+    /// - Errors: [`Refused`]; the announcement counts for nothing.
+    pub fn parse<B: AsRef<[u8]>>(
+        message: &'a [u8],
+        lab: &Lab,
+        revoked: &RevocationList<B>,
+    ) -> Result<Self, Refused> {
+        let (body, signature) = signed::split(message, MAGIC)?;
+        let fixed = Fixed::parse(body).ok_or(Refused::Malformed)?;
+        if fixed.scope.lab != lab.id() {
+            return Err(Refused::Foreign);
+        }
+        let calendar = Calendar::Known(fixed.began);
+        let certificate = signed::admit(&fixed.certificate, Roles::PUBLISH, lab, calendar, revoked)?;
+        signed::verify(body, signature, &certificate.statement.device)?;
+        let (head, sealed) = body.split_at_checked(HEAD).ok_or(Refused::Malformed)?;
+        let Fixed { scope, epoch, began, before, .. } = fixed;
+        Ok(Self { certificate, began, before, scope, epoch, head, sealed })
+    }
+
+    /// The stream that is announced.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.scope.stream
+    }
+
+    /// The run that is announced.
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        self.scope.run
+    }
+
+    /// Opens the stream's description.
+    ///
+    /// - Errors: [`Refused::Forged`].
+    pub(crate) fn description(&self, key: &EpochKey) -> Result<Vec<u8>, Refused> {
+        let (ciphertext, tag) = self.sealed.split_last_chunk().ok_or(Refused::Malformed)?;
+        let mut description = ciphertext.to_vec();
+        let key = key.description_key(&self.scope, self.epoch);
+        open_in_place(&key, &ONLY_NONCE, self.head, &mut description, &Tag(*tag))
+            .map_err(|_| Refused::Forged)?;
+        Ok(description)
+    }
+}
+
+/// The part of fixed length, of which nothing is checked.
+struct Fixed {
+    scope: Scope,
+    epoch: u32,
+    began: UnixSeconds,
+    certificate: [u8; Certificate::LEN],
+    before: Before,
+}
+
+impl Fixed {
+    fn parse(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(body);
+        reader.array::<4>()?;
+        let fixed = Self {
+            scope: Scope {
+                lab: LabId(reader.array()?),
+                stream: StreamId(reader.array()?),
+                run: RunId(reader.array()?),
+            },
+            epoch: reader.word()?,
+            began: UnixSeconds(reader.long()?),
+            certificate: reader.array()?,
+            before: Before { run: RunId(reader.array()?), blocks: reader.long()?, hash: reader.array()? },
+        };
+        let length = usize::try_from(reader.word()?).ok().filter(|length| *length <= MAX_DESCRIPTION)?;
+        (reader.rest().len() == length.checked_add(Tag::LEN)?).then_some(fixed)
+    }
+}
+
+/// Makes the announcement of `epoch`.
+///
+/// Returns nothing if the description is longer than [`MAX_DESCRIPTION`].
+pub(crate) fn announce(
+    scope: &Scope,
+    (epoch, key): (u32, &EpochKey),
+    began: UnixSeconds,
+    before: &Before,
+    description: &[u8],
+    credentials: &Credentials,
+) -> Option<Vec<u8>> {
+    let length = u32::try_from(description.len()).ok().filter(|_| description.len() <= MAX_DESCRIPTION)?;
+    let mut message = Vec::with_capacity(HEAD + description.len() + Tag::LEN + signed::SIGNATURE);
+    message.extend_from_slice(&MAGIC);
+    message.extend_from_slice(&scope.lab.0);
+    message.extend_from_slice(&scope.stream.0);
+    message.extend_from_slice(&scope.run.0);
+    message.extend_from_slice(&epoch.to_le_bytes());
+    message.extend_from_slice(&began.0.to_le_bytes());
+    message.extend_from_slice(&credentials.certificate().encode());
+    message.extend_from_slice(&before.run.0);
+    message.extend_from_slice(&before.blocks.to_le_bytes());
+    message.extend_from_slice(&before.hash);
+    message.extend_from_slice(&length.to_le_bytes());
+    message.extend_from_slice(description);
+    let (head, body) = message.split_at_mut_checked(HEAD)?;
+    let tag = seal_in_place(&key.description_key(scope, epoch), &ONLY_NONCE, head, body).ok()?;
+    message.extend_from_slice(&tag.0);
+    signed::sign(&mut message, credentials);
+    Some(message)
+}
+
+/// Longest description, in bytes.
+pub const MAX_DESCRIPTION: usize = 1 << 18;
+/// Length of what stands before the description, in bytes.
+const HEAD: usize = 316;
+const MAGIC: Magic = *b"SRA\x01";
+/// A description key seals one description, the same each time.
+const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);

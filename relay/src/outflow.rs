@@ -1,0 +1,294 @@
+//! What the edge publishes next, what has arrived for good, and what may leave the journal (relay §7, §8).
+
+use core::fmt;
+
+use schwann_session::PublicKey;
+
+use crate::{
+    block::Hash,
+    chain::MAX_HOLES,
+    note::{Note, NoteKind},
+    ranges::{Range, Ranges},
+};
+
+/// The way of one run's blocks from the journal to the hub.
+#[derive(Clone, Debug)]
+pub struct Outflow {
+    /// What the journal holds.
+    held: Ranges,
+    /// How many blocks were ever appended.
+    appended: u64,
+    /// The next block that was never published on this connection; below it, `backlog` says what is due.
+    live: u64,
+    backlog: Ranges,
+    asked: Ranges,
+    unacknowledged: Ranges,
+    connected: bool,
+    /// Recorders whose receipts count; any one, if there is none.
+    required: Vec<PublicKey>,
+    receipts: Vec<(PublicKey, Ranges)>,
+    /// Which blocks were published again in the present interval.
+    answered: Ranges,
+    interval_ms: u64,
+}
+
+/// A part of the journal that goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Trimmed {
+    /// The blocks.
+    pub range: Range,
+    /// No receipt covers them: the edge tells its user.
+    pub lost: bool,
+}
+
+impl Outflow {
+    /// A run of which the journal holds `held`: nothing at its beginning, what was found there for an earlier run.
+    /// Receipts of all of `required` make a block delivered; that of any recorder does, if there are none.
+    #[must_use]
+    pub fn new(held: Ranges, required: Vec<PublicKey>) -> Self {
+        let appended = held.highest().map_or(0, |highest| highest.saturating_add(1));
+        Self {
+            held,
+            appended,
+            live: 0,
+            backlog: Ranges::default(),
+            asked: Ranges::default(),
+            unacknowledged: Ranges::default(),
+            connected: false,
+            required,
+            receipts: Vec::new(),
+            answered: Ranges::default(),
+            interval_ms: 0,
+        }
+    }
+
+    /// The journal has taken the next block: it may be published now, and not before (relay §8.1).
+    pub fn appended(&mut self) {
+        self.held.insert(Range::one(self.appended));
+        self.appended = self.appended.saturating_add(1);
+    }
+
+    /// A connection to the hub stands. `last` is the hub's last block of this run, if it equals the journal's byte for byte.
+    pub fn connected(&mut self, last: Option<u64>) {
+        self.connected = true;
+        self.unacknowledged = Ranges::default();
+        let resume = last.and_then(|last| last.checked_add(1)).unwrap_or(0).min(self.appended);
+        self.live = self.appended;
+        self.backlog = Ranges::default();
+        if let Some(last) = self.appended.checked_sub(1).filter(|last| resume <= *last) {
+            self.backlog = self.within(Range { first: resume, last });
+        }
+        // Live viewers see the present at once; what is older fills in behind it.
+        if let Some(newest) = self.backlog.highest() {
+            self.backlog.remove(Range::one(newest));
+            self.live = newest;
+        }
+    }
+
+    /// The connection to the hub is gone. What it did not acknowledge is due again with the next one.
+    pub fn disconnected(&mut self) {
+        self.connected = false;
+    }
+
+    /// The block to publish next. Nothing while there is none, or no connection.
+    pub fn next_block(&mut self) -> Option<u64> {
+        if !self.connected {
+            return None;
+        }
+        let number = self.take_next()?;
+        self.unacknowledged.insert(Range::one(number));
+        Some(number)
+    }
+
+    fn take_next(&mut self) -> Option<u64> {
+        if self.live < self.appended {
+            let number = self.live;
+            self.live = number.saturating_add(1);
+            if self.held.contains(number) {
+                return Some(number);
+            }
+        }
+        if let Some(newest) = self.asked.highest() {
+            self.asked.remove(Range::one(newest));
+            return Some(newest);
+        }
+        let oldest = self.backlog.lowest()?;
+        self.backlog.remove(Range::one(oldest));
+        Some(oldest)
+    }
+
+    /// The hub says that it has block `number`. That proves nothing; it only is not sent again now (relay §8.2).
+    pub fn acknowledged(&mut self, number: u64) {
+        self.unacknowledged.remove(Range::one(number));
+    }
+
+    /// The hub refused block `number`, or did not answer in time: it is due again.
+    pub fn refused(&mut self, number: u64) {
+        self.unacknowledged.remove(Range::one(number));
+        if self.held.contains(number) {
+            self.backlog.insert(Range::one(number));
+        }
+    }
+
+    /// A recorder's receipt. `hash` is that of the journal's block with the receipt's highest number.
+    ///
+    /// - Errors: [`ReceiptFault`]; the receipt counts for nothing.
+    pub fn receipt(&mut self, note: &Note, hash: Option<Hash>) -> Result<(), ReceiptFault> {
+        let NoteKind::Receipt(claimed) = note.kind else { return Err(ReceiptFault::NoReceipt) };
+        if note.ranges.highest().is_none_or(|highest| highest >= self.appended) {
+            return Err(ReceiptFault::NeverSealed);
+        }
+        if hash.ok_or(ReceiptFault::Unknown)? != claimed {
+            return Err(ReceiptFault::OtherBlocks);
+        }
+        let device = note.certificate.statement.device;
+        let ranges = match self.receipts.iter_mut().position(|(key, _)| *key == device) {
+            Some(at) => self.receipts.get_mut(at),
+            None if self.receipts.len() < MAX_RECORDERS => {
+                self.receipts.push((device, Ranges::default()));
+                self.receipts.last_mut()
+            }
+            None => return Err(ReceiptFault::TooManyRecorders),
+        };
+        if let Some((_, ranges)) = ranges {
+            note.ranges.as_slice().iter().for_each(|range| ranges.insert(*range));
+        }
+        Ok(())
+    }
+
+    /// A member asks for blocks. Those that the journal holds are due again; those that it dropped are returned, for a loss.
+    pub fn hole_request(&mut self, note: &Note, now_ms: u64) -> Ranges {
+        if now_ms.saturating_sub(self.interval_ms) >= ANSWER_INTERVAL_MS {
+            (self.answered, self.interval_ms) = (Ranges::default(), now_ms);
+        }
+        let mut dropped = Ranges::default();
+        for range in note.ranges.as_slice() {
+            let Some(range) = self.sealed(*range) else { break };
+            for fresh in self.answered.missing(range).as_slice() {
+                self.within(*fresh).as_slice().iter().for_each(|held| self.asked.insert(*held));
+                self.held.missing(*fresh).as_slice().iter().for_each(|gone| dropped.insert(*gone));
+            }
+            if self.answered.as_slice().len() < MAX_HOLES {
+                self.answered.insert(range);
+            }
+        }
+        dropped
+    }
+
+    /// What of `range` was ever sealed.
+    fn sealed(&self, range: Range) -> Option<Range> {
+        let newest = self.appended.checked_sub(1)?;
+        (range.first <= newest).then(|| Range { first: range.first, last: range.last.min(newest) })
+    }
+
+    /// The blocks that count as delivered (relay §7.1).
+    #[must_use]
+    pub fn delivered(&self) -> Ranges {
+        let of = |device: &PublicKey| {
+            self.receipts
+                .iter()
+                .find(|(key, _)| key == device)
+                .map(|(_, ranges)| ranges.clone())
+                .unwrap_or_default()
+        };
+        let Some((first, others)) = self.required.split_first() else {
+            return self.receipts.iter().flat_map(|(_, ranges)| ranges.as_slice().to_vec()).collect();
+        };
+        others.iter().fold(of(first), |all, device| {
+            let receipts = of(device);
+            all.as_slice().iter().flat_map(|range| common(&receipts, *range).as_slice().to_vec()).collect()
+        })
+    }
+
+    /// Blocks that no receipt covers yet: what the edge still owes.
+    #[must_use]
+    pub fn owed(&self) -> Ranges {
+        let mut owed = self.held.clone();
+        self.delivered().as_slice().iter().for_each(|range| owed.remove(*range));
+        owed
+    }
+
+    /// Makes room for `count` blocks: delivered ones go first, then the oldest (relay §8.4). The newest stays: it says how
+    /// far the run came.
+    pub fn trim(&mut self, count: u64) -> Vec<Trimmed> {
+        let newest = self.appended.saturating_sub(1);
+        let delivered = self.delivered();
+        let mut left = count;
+        let mut gone = Vec::new();
+        for lost in [false, true] {
+            let mut candidates = self.owed();
+            if !lost {
+                candidates = delivered
+                    .as_slice()
+                    .iter()
+                    .flat_map(|range| self.within(*range).as_slice().to_vec())
+                    .collect();
+            }
+            candidates.remove(Range::one(newest));
+            for range in candidates.as_slice() {
+                let Some(most) = left.checked_sub(1) else { return gone };
+                let range =
+                    Range { first: range.first, last: range.first.saturating_add(most).min(range.last) };
+                left = left.saturating_sub(range.len());
+                self.drop_range(range);
+                gone.push(Trimmed { range, lost });
+            }
+        }
+        gone
+    }
+
+    fn drop_range(&mut self, range: Range) {
+        self.held.remove(range);
+        self.backlog.remove(range);
+        self.asked.remove(range);
+    }
+
+    /// What of `range` the journal holds.
+    fn within(&self, range: Range) -> Ranges {
+        common(&self.held, range)
+    }
+}
+
+/// The numbers of `range` that are in `set`.
+fn common(set: &Ranges, range: Range) -> Ranges {
+    let absent = set.missing(range);
+    let mut present = Ranges::default();
+    present.insert(range);
+    absent.as_slice().iter().for_each(|one| present.remove(*one));
+    present
+}
+
+/// Why a receipt counts for nothing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ReceiptFault {
+    /// It speaks of blocks that this run never sealed.
+    NeverSealed,
+    /// It is another kind of note.
+    NoReceipt,
+    /// Its hash is that of other blocks: the recorder has something else on its disk.
+    OtherBlocks,
+    /// More than [`MAX_RECORDERS`] devices send receipts.
+    TooManyRecorders,
+    /// The journal no longer holds the block that it names, so nothing can be compared.
+    Unknown,
+}
+
+impl fmt::Display for ReceiptFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NeverSealed => "the receipt speaks of blocks that were never sealed",
+            Self::NoReceipt => "this is no receipt",
+            Self::OtherBlocks => "the receipt is for other blocks than were sealed",
+            Self::TooManyRecorders => "more than 64 devices send receipts",
+            Self::Unknown => "the journal no longer holds the block that the receipt names",
+        })
+    }
+}
+
+impl core::error::Error for ReceiptFault {}
+
+/// Most recorders whose receipts are kept apart.
+const MAX_RECORDERS: usize = 64;
+/// How often a block is published again at most, in milliseconds (relay §7.2).
+const ANSWER_INTERVAL_MS: u64 = 5000;

@@ -1,0 +1,331 @@
+//! The edge: seals, keeps a journal, publishes, and answers members.
+
+use std::collections::BTreeMap;
+
+use schwann_relay::{
+    Before, Block, Moment, Note, NoteKind, Outflow, Place, Ranges, Run, RunId, Start, StreamId,
+};
+use schwann_session::UnixSeconds;
+
+use crate::{
+    disk::Disk,
+    hub::Hub,
+    lab::{Fixture, Seeded},
+    oracle::Oracle,
+    world::{Bug, Now},
+};
+
+/// A line of the journal. All of it may lie on a stolen disk: it is sealed or signed.
+pub enum Line {
+    Run(RunId),
+    Announcement(Vec<u8>),
+    Keys(RunId, Vec<u8>),
+    Block(RunId, Place, Vec<u8>),
+}
+
+pub struct Edge {
+    stream: StreamId,
+    pub journal: Disk<Line>,
+    process: Option<Process>,
+    /// Whether the guest is a member, too: its key costs as much as all else.
+    has_guest: bool,
+    bug: Option<Bug>,
+    restarts: u64,
+}
+
+struct Process {
+    run: Run,
+    outflows: BTreeMap<RunId, Outflow>,
+    entropy: Seeded,
+    connected: bool,
+    read: usize,
+    ended: bool,
+}
+
+impl Edge {
+    pub fn new(stream: StreamId, has_guest: bool, bug: Option<Bug>) -> Self {
+        Self { stream, journal: Disk::default(), process: None, has_guest, bug, restarts: 0 }
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.process.is_some()
+    }
+
+    /// Starts: reads the journal and begins a new run.
+    pub fn start(&mut self, seed: u64, now: &Now, oracle: &mut Oracle) -> Result<(), String> {
+        self.restarts += 1;
+        let seed = if self.bug == Some(Bug::RepeatedRandomness) { 5 } else { seed + self.restarts };
+        let mut entropy = Seeded::new(seed);
+        let mut outflows = BTreeMap::new();
+        let mut before = Before::NONE;
+        for (run, held, last) in self.journaled() {
+            let blocks = last.map_or(0, |place| place.number + 1);
+            before = Before { run, blocks, hash: last.map_or([0; 32], |place| place.hash) };
+            outflows.insert(run, Outflow::new(held, Vec::new()));
+        }
+        let fixture = Fixture::the();
+        let start =
+            Start { lab: fixture.lab_id(), stream: self.stream, description: b"<info/>".to_vec(), before };
+        let run =
+            Run::begin(start, &mut now.moment(&mut entropy, self.bug)).map_err(|fault| fault.to_string())?;
+        oracle.begun(run.id())?;
+        outflows.insert(run.id(), Outflow::new(Ranges::default(), Vec::new()));
+        self.journal.append(Line::Run(run.id()));
+        let (connected, read, ended) = (false, 0, false);
+        self.process = Some(Process { run, outflows, entropy, connected, read, ended });
+        self.keep_epoch(now)
+    }
+
+    /// The runs of the journal, in order, with the blocks that it holds and the last that it ever held.
+    fn journaled(&self) -> Vec<(RunId, Ranges, Option<Place>)> {
+        let mut runs: Vec<(RunId, Ranges, Option<Place>)> = Vec::new();
+        for line in self.journal.lines() {
+            match line {
+                Line::Run(run) => runs.push((*run, Ranges::default(), None)),
+                Line::Block(run, place, _) => {
+                    if let Some((_, held, last)) = runs.iter_mut().find(|(one, ..)| one == run) {
+                        held.insert(schwann_relay::Range::one(place.number));
+                        *last = Some(*place);
+                    }
+                }
+                Line::Announcement(..) | Line::Keys(..) => {}
+            }
+        }
+        runs
+    }
+
+    /// Keeps announcement and wrapped keys of the present epoch in the journal, before the first block under them.
+    fn keep_epoch(&mut self, now: &Now) -> Result<(), String> {
+        let Some(process) = &mut self.process else { return Ok(()) };
+        let fixture = Fixture::the();
+        let list = now.list(self.bug);
+        let guest = Some(&fixture.guest.public).filter(|_| self.has_guest);
+        let members: Vec<_> = [Some(&fixture.recorder.public), guest]
+            .into_iter()
+            .flatten()
+            .filter(|member| member.admitted(now.calendar(), list))
+            .collect();
+        let id = process.run.id();
+        let text = |fault: schwann_relay::SealError| fault.to_string();
+        let announcement = process.run.announcement(&fixture.edge).map_err(text)?;
+        let mut moment = now.moment(&mut process.entropy, self.bug);
+        let keys = process.run.wrapped(&members, &mut moment).map_err(text)?;
+        self.journal.append(Line::Announcement(announcement));
+        self.journal.append(Line::Keys(id, keys));
+        self.journal.sync();
+        // What is on the journal is published when a connection begins.
+        process.connected = false;
+        Ok(())
+    }
+
+    /// Seals a block, appends it to the journal, and only then lets it out.
+    pub fn produce(
+        &mut self,
+        now: &Now,
+        last: bool,
+        hub: &mut Hub,
+        oracle: &mut Oracle,
+    ) -> Result<(), String> {
+        let Some(process) = self.process.as_mut().filter(|process| !process.ended) else { return Ok(()) };
+        let content: Vec<u8> =
+            (0..1 + process.entropy.below(3)).flat_map(|_| process.entropy.draw().to_le_bytes()).collect();
+        let count = (content.len() / 8) as u32;
+        let mut moment = now.moment(&mut process.entropy, self.bug);
+        let sealed =
+            if last { process.run.end(&mut moment) } else { process.run.seal(&content, count, &mut moment) };
+        let sealed = sealed.map_err(|fault| fault.to_string())?;
+        process.ended = last;
+        let id = process.run.id();
+        oracle.sealed(id, &sealed.place, if last { Vec::new() } else { content })?;
+        if self.bug == Some(Bug::PublishedBeforeJournal) && process.entropy.once_in(3) {
+            hub.publish(sealed.bytes, &mut process.entropy);
+            oracle.published(id, sealed.place.number);
+            self.process = None;
+            return Ok(());
+        }
+        if let Some(outflow) = process.outflows.get_mut(&id) {
+            outflow.appended();
+        }
+        self.journal.append(Line::Block(id, sealed.place, sealed.bytes));
+        if sealed.new_epoch { self.keep_epoch(now) } else { Ok(()) }
+    }
+
+    /// Publishes some of what is due.
+    pub fn publish(&mut self, most: usize, hub: &mut Hub, chance: &mut Seeded, oracle: &mut Oracle) {
+        let Some(process) = &mut self.process else { return };
+        if !process.connected {
+            connect(process, &self.journal, self.bug, hub, chance);
+        }
+        let mut left = most;
+        for (run, outflow) in process.outflows.iter_mut().rev() {
+            while left > 0
+                && let Some(number) = outflow.next_block()
+            {
+                left -= 1;
+                let Some(block) = block_of(&self.journal, *run, number) else { continue };
+                oracle.published(*run, number);
+                if hub.publish(block.to_vec(), chance) {
+                    outflow.acknowledged(number);
+                    if self.bug == Some(Bug::AcknowledgedIsDelivered) && !hub.honest {
+                        self.journal.remove(
+                            |line| matches!(line, Line::Block(r, p, _) if r == run && p.number == number),
+                        );
+                    }
+                } else {
+                    outflow.refused(number);
+                }
+            }
+        }
+    }
+
+    /// Reads what members say.
+    pub fn listen(
+        &mut self,
+        now: &Now,
+        hub: &mut Hub,
+        chance: &mut Seeded,
+        oracle: &mut Oracle,
+    ) -> Result<(), String> {
+        let Some(process) = &mut self.process else { return Ok(()) };
+        let (messages, read) = hub.since(process.read, chance);
+        process.read = read;
+        let fixture = Fixture::the();
+        for message in messages {
+            let Ok(note) = Note::parse(&message, &fixture.lab, now.calendar(), now.list(self.bug)) else {
+                continue;
+            };
+            let Some(outflow) = process.outflows.get_mut(&note.run).filter(|_| note.stream == self.stream)
+            else {
+                continue;
+            };
+            match note.kind {
+                NoteKind::Receipt(_) => {
+                    let hash =
+                        note.ranges.highest().and_then(|number| place_of(&self.journal, note.run, number));
+                    if outflow.receipt(&note, hash.map(|place| place.hash)).is_ok() {
+                        oracle.receipted(note.run, &note.ranges)?;
+                    }
+                }
+                NoteKind::HoleRequest => {
+                    let lost = match self.bug {
+                        Some(Bug::FalseLoss) => note.ranges.clone(),
+                        _ => outflow.hole_request(&note, now.ms),
+                    };
+                    if self.bug == Some(Bug::SilentDrop) {
+                        continue;
+                    }
+                    if !lost.is_empty() {
+                        let names = (fixture.lab_id(), self.stream, note.run);
+                        let loss =
+                            Note::encode(NoteKind::Loss, names, lost.as_slice(), now.ms, &fixture.edge);
+                        hub.publish(loss, chance);
+                    }
+                }
+                NoteKind::Loss => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The journal is too large: the oldest goes.
+    pub fn trim(&mut self, count: u64, oracle: &mut Oracle) {
+        let Some(process) = &mut self.process else { return };
+        let Some((run, outflow)) = process.outflows.iter_mut().next() else { return };
+        for trimmed in outflow.trim(count) {
+            self.journal.remove(
+                |line| matches!(line, Line::Block(r, place, _) if r == run && trimmed.range.contains(place.number)),
+            );
+            oracle.trimmed(*run, trimmed);
+        }
+    }
+
+    pub fn reconnect(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.outflows.values_mut().for_each(Outflow::disconnected);
+            process.connected = false;
+        }
+    }
+
+    pub fn die(&mut self, power: bool, chance: &mut Seeded, oracle: &mut Oracle) -> Result<(), String> {
+        self.process = None;
+        if power {
+            self.journal.lose_power(chance);
+            oracle.lost_power(|run, number| self.holds(run, number));
+            return Ok(());
+        }
+        // A killed process loses nothing that it gave to the system.
+        oracle.killed(|run, number| self.holds(run, number))
+    }
+
+    pub fn holds(&self, run: RunId, number: u64) -> bool {
+        place_of(&self.journal, run, number).is_some()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.ended)
+    }
+}
+
+/// Says what every member must know, and finds out where the hub is.
+fn connect(
+    process: &mut Process,
+    journal: &Disk<Line>,
+    bug: Option<Bug>,
+    hub: &mut Hub,
+    chance: &mut Seeded,
+) {
+    process.connected = true;
+    let present = process.run.id();
+    for line in journal.lines() {
+        let message = match line {
+            Line::Announcement(..) if bug == Some(Bug::AnnouncedOnce) && chance.below(4) > 0 => continue,
+            Line::Keys(run, _) if bug == Some(Bug::KeysNotKept) && *run != present => continue,
+            Line::Announcement(message) | Line::Keys(_, message) => message.clone(),
+            Line::Run(_) | Line::Block(..) => continue,
+        };
+        hub.publish(message, chance);
+    }
+    let last = hub.last(b"SRB\x01").and_then(|message| Block::parse(message).ok());
+    for (run, outflow) in &mut process.outflows {
+        let claimed = last.as_ref().filter(|block| block.run() == *run);
+        let same = |block: &&Block<'_>| {
+            bug == Some(Bug::TrustedResume)
+                || block_of(journal, *run, block.number()) == Some(block.as_bytes())
+        };
+        outflow.connected(claimed.filter(same).map(Block::number));
+    }
+}
+
+fn block_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<&[u8]> {
+    journal.lines().iter().find_map(|line| match line {
+        Line::Block(of, place, bytes) if (*of, place.number) == (run, number) => Some(bytes.as_slice()),
+        _ => None,
+    })
+}
+
+fn place_of(journal: &Disk<Line>, run: RunId, number: u64) -> Option<Place> {
+    journal.lines().iter().find_map(|line| match line {
+        Line::Block(of, place, _) if (*of, place.number) == (run, number) => Some(*place),
+        _ => None,
+    })
+}
+
+impl Now {
+    pub fn calendar(&self) -> UnixSeconds {
+        UnixSeconds(crate::lab::NOW.0 + self.ms / 1000)
+    }
+
+    fn moment<'a>(&self, entropy: &'a mut Seeded, bug: Option<Bug>) -> Moment<'a> {
+        Moment {
+            credentials: &Fixture::the().edge,
+            entropy,
+            list_number: self.list(bug).number(),
+            now: self.calendar(),
+        }
+    }
+
+    pub fn list(&self, bug: Option<Bug>) -> &'static schwann_session::RevocationList<Vec<u8>> {
+        let revoked = self.revoked && bug != Some(Bug::RevokedIsServed);
+        &Fixture::the().lists[usize::from(revoked)]
+    }
+}
