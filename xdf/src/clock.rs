@@ -41,6 +41,40 @@ impl Correction {
     }
 }
 
+/// Places stamps on the recorder's clock one after the other, as [`Recording::load`](crate::Recording::load) does with all of them.
+#[derive(Clone, Debug, Default)]
+pub struct ClockMap {
+    /// Per clock segment its correction, its last offset, and the first one of the next segment.
+    segments: Vec<(Correction, ClockOffset, Option<ClockOffset>)>,
+    at: usize,
+}
+
+impl ClockMap {
+    /// Fits the corrections to all offsets of a stream, in the order of the file.
+    #[must_use]
+    pub fn fit(offsets: &[ClockOffset]) -> Self {
+        let segments = if offsets.is_empty() { Vec::new() } else { segments(offsets) };
+        let segments = segments.into_iter().filter_map(|segment| {
+            let own = offsets.get(segment.clone())?;
+            Some((Correction::fit(own), *own.last()?, offsets.get(segment.end).copied()))
+        });
+        Self { segments: segments.collect(), at: 0 }
+    }
+
+    /// Returns when a sample was on the recorder's clock; stamps must come in the order of the file.
+    ///
+    /// - Units: `stamp` in seconds on the stream's clock.
+    pub fn place(&mut self, stamp: f64) -> f64 {
+        while let Some((_, last, Some(next))) = self.segments.get(self.at)
+            && !((stamp - last.collected).abs() < (stamp - next.collected).abs())
+            && self.at + 1 < self.segments.len()
+        {
+            self.at += 1;
+        }
+        self.segments.get(self.at).map_or(stamp, |(correction, ..)| stamp + correction.at(stamp))
+    }
+}
+
 /// Finds the segments of offsets between which the stream's clock was reset.
 ///
 /// Source: pyxdf `_detect_clock_resets` with its default thresholds.
@@ -219,7 +253,10 @@ mod tests {
         }
         assert_eq!(segments(&offsets), [0..20, 20..40]);
         let mut stamps = vec![1000.0, 1090.0, 1170.0, 1200.0];
+        let mut map = ClockMap::fit(&offsets);
+        let placed: Vec<_> = stamps.iter().map(|stamp| map.place(*stamp)).collect();
         assert_eq!(synchronize(&mut stamps, &offsets), [0..2, 2..4]);
+        assert_eq!(placed, stamps);
         for (stamp, expected) in stamps.iter().zip([1002.0, 1092.0, 670.0, 700.0]) {
             assert!((stamp - expected).abs() < 1e-6, "{stamps:?}");
         }

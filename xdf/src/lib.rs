@@ -28,7 +28,7 @@ mod values;
 mod wire;
 mod writer;
 
-pub use clock::ClockOffset;
+pub use clock::{ClockMap, ClockOffset};
 pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
 pub use load::{Clocks, Jitter, RecordedStream, Recording};
 pub use reader::{Damage, DamageKind, Event, ReadError, Reader};
@@ -40,5 +40,5 @@ pub use values::{Number, Values};
 pub use wire::{BOUNDARY, Format, MAGIC, Tag};
 pub use writer::{
     AddStreamError, CreateError, Failure, Health, Options, PushError, Readers, StreamProgress, StreamWriter,
-    Summary, Writer,
+    Summary, Writer, datetime,
 };

@@ -350,8 +350,9 @@ fn sync_folder(path: &Path) {
     let _best_effort = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// Formats `time` as LabRecorder does: `2025-01-31T00:21:17+0000`.
-pub(crate) fn datetime(time: SystemTime) -> String {
+/// Formats `time` as LabRecorder does, in UTC: `2025-01-31T00:21:17+0000`.
+#[must_use]
+pub fn datetime(time: SystemTime) -> String {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days to civil date, after Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
