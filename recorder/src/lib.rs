@@ -13,6 +13,8 @@
 //!
 //!  Survey of a FILE.xdf ──► findings ──► Finding        what speaks against a recorded stream
 //!
+//!  Control ─ Naming                                     a recorder that several hands drive; Remote: over TCP
+//!
 //!  Hidden ──► Unseen, Elsewhere                         streams that a search does not find, and why
 //! ```
 //!
@@ -47,16 +49,20 @@ extern crate alloc;
 
 mod arrivals;
 mod chunk;
+pub mod control;
 mod course;
 mod hidden;
 mod meter;
+mod naming;
 mod nearest;
 mod probe;
 mod probes;
 mod query;
 mod recorder;
+pub mod remote;
 mod search;
 mod sections;
+mod space;
 mod status;
 mod stop;
 mod turns;
@@ -68,12 +74,14 @@ pub use chunk::{Chunk, Item, Values};
 pub use course::{Course, Gap, MeasuredRate, Step};
 pub use hidden::{Elsewhere, Hidden, Unseen};
 pub use meter::{Meter, Reading};
+pub use naming::{Labels, NameError, Naming};
 pub use probe::{Probe, StreamState};
 pub use probes::Probes;
 pub use query::{Selector, any_of};
-pub use recorder::{AddError, Inspect, Recorder, may_be_sealed};
+pub use recorder::{AddError, Inspect, Leaving, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};
 pub use sections::Sections;
+pub use space::Forecast;
 pub use status::{Phase, RecordingStream, verdicts};
 pub use stop::Stop;
 pub use verdict::{Evidence, Finding, Reach, Trouble, Verdict, findings, judge, twins};

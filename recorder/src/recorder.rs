@@ -4,6 +4,8 @@
 //! If a connection is lost or recovers, or the sender's clock changes, the file has a stream of type
 //! `RecorderEvents` that says so.
 
+mod seat;
+
 use core::fmt;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,12 +22,14 @@ use super::meter::Meter;
 use super::status::{Phase, RecordingStream};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
+pub use seat::Leaving;
+use seat::{Current, Seat};
 
 /// A recording in progress.
 pub struct Recorder {
     context: Arc<Context>,
     path: PathBuf,
-    file: Arc<File>,
+    current: Arc<Current>,
     taps: Vec<Tap>,
     /// Threads of streams that gave way, until they have ended.
     leaving: Vec<JoinHandle<()>>,
@@ -41,13 +45,19 @@ impl Recorder {
     ///
     /// - Errors: [`CreateError`]: it exists, or its folder takes no file.
     pub fn create(path: &Path, context: Arc<Context>) -> Result<Self, CreateError> {
-        let mut options = Options::default();
-        // What was sealed on its way is not for other users of the computer.
-        options.readers = if may_be_sealed(&context) { Readers::Owner } else { Readers::AsUsual };
-        let writer = Writer::create(path, options)?;
-        let file = Arc::new(File { writer, events: Mutex::default(), annotations: Mutex::default() });
+        let current = Arc::new(Current::new(File::create(path, &context)?));
         let (path, turns) = (path.to_owned(), Turns::default());
-        Ok(Self { context, path, file, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
+        Ok(Self { context, path, current, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
+    }
+
+    /// Goes on in a new file at `path`, with the same connections: each stream's next sample is in it, and none is lost
+    /// or written twice. Returns the file before, which the streams leave one after the other.
+    ///
+    /// - Errors: [`CreateError`]; then the recording goes on in the file it is in.
+    pub fn next_file(&mut self, path: &Path) -> Result<Leaving, CreateError> {
+        let next = File::create(path, &self.context)?;
+        let before = core::mem::replace(&mut self.path, path.to_owned());
+        Ok(self.current.change(next, before, path))
     }
 
     /// Begins to record as many of these streams as there is room for. Returns the UIDs of streams that gave way to
@@ -90,7 +100,7 @@ impl Recorder {
         let stop = Arc::<Stop>::default();
         let pulling = Pulling {
             shared: Arc::clone(&shared),
-            file: Arc::clone(&self.file),
+            current: Arc::clone(&self.current),
             stop: Arc::clone(&stop),
             inspect,
             next_offset: 0.0,
@@ -108,7 +118,7 @@ impl Recorder {
     /// - Units: `stamp` is in seconds on the local clock.
     /// - Errors: [`PushError`]: the marker is not in the file.
     pub fn annotate(&self, text: &str, stamp: f64) -> Result<(), PushError> {
-        self.file.say(&self.file.annotations, ANNOTATIONS_HEADER, text, stamp)
+        self.current.file().annotate(text, stamp)
     }
 
     /// Where every stream stands, in the order in which they were added.
@@ -118,7 +128,7 @@ impl Recorder {
 
     /// How the file does.
     pub fn health(&self) -> Health {
-        self.file.writer.health()
+        self.current.file().writer.health()
     }
 
     /// Where the file is.
@@ -140,9 +150,8 @@ impl Recorder {
             let _reported = tap.thread.join();
             streams.push(tap.shared.status());
         }
-        let file = Arc::into_inner(self.file).ok_or(Failure::Internal)?;
-        drop((file.events, file.annotations));
-        Ok((file.writer.finish()?, streams))
+        let file = Arc::into_inner(self.current).and_then(Current::into_file).ok_or(Failure::Internal)?;
+        Ok((file.finish()?, streams))
     }
 }
 
@@ -176,11 +185,32 @@ struct File {
 }
 
 impl File {
+    fn create(path: &Path, context: &Context) -> Result<Self, CreateError> {
+        let mut options = Options::default();
+        // What was sealed on its way is not for other users of the computer.
+        options.readers = if may_be_sealed(context) { Readers::Owner } else { Readers::AsUsual };
+        let writer = Writer::create(path, options)?;
+        Ok(Self { writer, events: Mutex::default(), annotations: Mutex::default() })
+    }
+
+    fn annotate(&self, text: &str, stamp: f64) -> Result<(), PushError> {
+        self.say(&self.annotations, ANNOTATIONS_HEADER, text, stamp)
+    }
+
+    /// Records that something happened to the recording as a whole.
+    fn note(&self, text: &str) {
+        // A file that takes no more says so by itself; see `Health::failure`.
+        let _said_elsewhere = self.say(&self.events, EVENTS_HEADER, text, local_clock());
+    }
+
+    fn finish(self) -> Result<Summary, Failure> {
+        drop((self.events, self.annotations));
+        self.writer.finish()
+    }
+
     /// Records that something happened to a stream now.
     fn event(&self, what: &str, info: &StreamInfo, id: u32) {
-        let text = format!("{what}: {} (stream {id})", info.name());
-        // A file that takes no more says so by itself; see `Health::failure`.
-        let _said_elsewhere = self.say(&self.events, EVENTS_HEADER, &text, local_clock());
+        self.note(&format!("{what}: {} (stream {id})", info.name()));
     }
 
     /// Adds a text to a stream of the file's own, which begins with the first.
@@ -309,7 +339,7 @@ impl TappedInlet {
 /// One stream, in its thread.
 struct Pulling {
     shared: Arc<TappedInlet>,
-    file: Arc<File>,
+    current: Arc<Current>,
     stop: Arc<Stop>,
     inspect: Inspect,
     /// When to record the clock offset next, in seconds on the local clock.
@@ -319,25 +349,33 @@ struct Pulling {
 impl Pulling {
     fn run(mut self) {
         let Some((info, chunk)) = self.open().filter(|_| self.shared.note_answer()) else { return };
-        let added = self.file.writer.add_stream(&String::from_utf8_lossy(&info.fullinfo()));
-        let (Some(mut chunk), Ok(writer)) = (chunk, added) else {
+        let xml = String::from_utf8_lossy(&info.fullinfo()).into_owned();
+        let (Some(mut chunk), Some(mut writing)) = (chunk, Writing::take(&self.current, &xml)) else {
             lock(&self.shared.state).change(Phase::Unreadable);
             return;
         };
         let pause = pause(info.nominal_rate());
         loop {
+            if self.current.has_changed(&writing.seat) {
+                let Some(next) = Writing::take(&self.current, &xml) else {
+                    lock(&self.shared.state).change(Phase::Unreadable);
+                    return;
+                };
+                writing = next;
+                self.next_offset = 0.0;
+            }
             // What has arrived by the time of the stop belongs to the recording.
             let last = self.stop.is_raised();
             let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PULL_SECONDS });
             // First what happened to the connection: what was pulled after a return belongs to another run.
-            self.note_events(&info, &writer);
-            self.take_in(&chunk, &writer);
+            self.note_events(&info, &writing);
+            self.take_in(&chunk, &writing.writer);
             match pulled {
-                Err(Error::Lost) => return self.lose(&info, &writer),
+                Err(Error::Lost) => return self.lose(&info, &writing),
                 _ if last && chunk.count() == 0 => break,
                 _ => {}
             }
-            self.record_offset(&writer);
+            self.record_offset(&writing.writer);
             if !last && !pause.is_zero() {
                 self.stop.wait(pause);
             }
@@ -388,7 +426,7 @@ impl Pulling {
         }
     }
 
-    fn note_events(&mut self, info: &StreamInfo, writer: &StreamWriter) {
+    fn note_events(&mut self, info: &StreamInfo, writing: &Writing) {
         while let Some(event) = self.shared.inlet.next_event(0.0) {
             let mut state = lock(&self.shared.state);
             let came_back = state.phase == Phase::Recovering;
@@ -399,14 +437,14 @@ impl Pulling {
                         state.recoveries += 1;
                         state.meter.interrupted();
                         drop(state);
-                        self.file.event("recovered", info, writer.id());
+                        writing.event("recovered", info);
                     }
                 }
                 StreamEvent::Recovering => {
                     state.change(Phase::Recovering);
                     state.meter.disconnected();
                     drop(state);
-                    self.file.event("connection lost", info, writer.id());
+                    writing.event("connection lost", info);
                 }
                 StreamEvent::OtherDevice => {
                     drop(state);
@@ -417,11 +455,11 @@ impl Pulling {
                             format!("{} (certificate {})", now.statement.name.as_str(), now.statement.serial)
                         },
                     );
-                    self.file.event(&format!("comes from another device, {device}"), info, writer.id());
+                    writing.event(&format!("comes from another device, {device}"), info);
                 }
                 StreamEvent::ClockReset => {
                     drop(state);
-                    self.file.event("clock may be another", info, writer.id());
+                    writing.event("clock may be another", info);
                     self.next_offset = 0.0;
                 }
                 _ => {}
@@ -444,9 +482,28 @@ impl Pulling {
         }
     }
 
-    fn lose(&mut self, info: &StreamInfo, writer: &StreamWriter) {
+    fn lose(&mut self, info: &StreamInfo, writing: &Writing) {
         lock(&self.shared.state).change(Phase::Lost);
-        self.file.event("gone", info, writer.id());
+        writing.event("gone", info);
+    }
+}
+
+/// Where the samples of one stream go.
+struct Writing {
+    seat: Seat,
+    writer: StreamWriter,
+}
+
+impl Writing {
+    /// Adds the stream to the file of now; none if the file does not take it.
+    fn take(current: &Current, xml: &str) -> Option<Self> {
+        let seat = current.seat();
+        let writer = seat.file.writer.add_stream(xml).ok()?;
+        Some(Self { seat, writer })
+    }
+
+    fn event(&self, what: &str, info: &StreamInfo) {
+        self.seat.file.event(what, info, self.writer.id());
     }
 }
 

@@ -69,11 +69,7 @@ impl Search {
         required: &[Selector],
     ) -> Result<Self, ResolveError> {
         let resolver = ContinuousResolver::all(context, FORGET_AFTER)?;
-        // Required streams beside no query mean: all streams, and these in any case.
-        let wanted = match wanted {
-            [] => Vec::new(),
-            wanted => wanted.iter().chain(required).cloned().collect(),
-        };
+        let wanted = joined(wanted, required);
         Ok(Self { resolver, wanted, required: required.to_vec(), known: Vec::new() })
     }
 
@@ -87,8 +83,7 @@ impl Search {
     ) -> Result<Option<Vec<StreamInfo>>, Missing> {
         let began = Instant::now();
         loop {
-            let found = self.resolver.results();
-            let queries = without_match(&self.required, &found, &found);
+            let queries = self.missing();
             if queries.is_empty() {
                 return Ok(Some(self.new_streams(&[])));
             }
@@ -123,6 +118,23 @@ impl Search {
         new
     }
 
+    /// The streams that are there.
+    pub fn found(&self) -> Vec<StreamInfo> {
+        self.resolver.results()
+    }
+
+    /// Takes every stream for new, as another recording does, and records `wanted` from now on: all if it is empty.
+    pub fn begin_anew(&mut self, wanted: &[Selector]) {
+        self.known.clear();
+        self.wanted = joined(wanted, &self.required);
+    }
+
+    /// The required streams that are not there.
+    pub fn missing(&self) -> Vec<Unmatched> {
+        let found = self.resolver.results();
+        without_match(&self.required, &found, &found)
+    }
+
     /// Takes streams that gave way to others for new again.
     pub fn forget(&mut self, uids: &[String]) {
         self.known.retain(|known| !uids.contains(known));
@@ -135,6 +147,14 @@ impl Search {
         }
         let recorded: Vec<_> = recorded.iter().map(|stream| stream.info.clone()).collect();
         without_match(&self.wanted, &recorded, &self.resolver.results())
+    }
+}
+
+/// Required streams beside no query mean: all streams, and these in any case.
+fn joined(wanted: &[Selector], required: &[Selector]) -> Vec<Selector> {
+    match wanted {
+        [] => Vec::new(),
+        wanted => wanted.iter().chain(required).cloned().collect(),
     }
 }
 

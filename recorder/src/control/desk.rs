@@ -1,0 +1,285 @@
+//! What a recorder that is driven knows: its search, its recording, its names.
+
+use core::time::Duration;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Instant, SystemTime};
+
+use schwann::resolver::ResolveError;
+use schwann::{Context, local_clock};
+use schwann_xdf::{Failure, Summary};
+
+use super::{ControlError, Ended, Failed, Progress, Settings, Status};
+use crate::naming::Labels;
+use crate::query::Selector;
+use crate::recorder::{Leaving, Recorder};
+use crate::search::{Missing, Search};
+use crate::space::Space;
+use crate::status::{Phase, RecordingStream, verdicts};
+
+/// The state behind a [`Control`](super::Control); one thread at a time has it.
+pub(super) struct Desk {
+    context: Arc<Context>,
+    settings: Settings,
+    search: Search,
+    running: Option<Running>,
+    complete: Vec<PathBuf>,
+    ended: Vec<Arc<Ended>>,
+    remarks: Vec<String>,
+    failure: Option<Failed>,
+}
+
+/// A recording in progress.
+struct Running {
+    recorder: Recorder,
+    began: Instant,
+    file_began: Instant,
+    space: Space,
+    /// Bytes in the files before this one.
+    bytes_before: u64,
+    closing: Vec<Closing>,
+}
+
+/// A file that streams are leaving.
+struct Closing {
+    path: PathBuf,
+    thread: JoinHandle<Result<Summary, Failure>>,
+}
+
+impl Desk {
+    pub(super) fn open(context: Arc<Context>, settings: Settings) -> Result<Self, ResolveError> {
+        let search = Search::start(Arc::clone(&context), &settings.wanted, &settings.required)?;
+        let (complete, ended, remarks) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { context, settings, search, running: None, complete, ended, remarks, failure: None })
+    }
+
+    /// Whether all required streams are there.
+    pub(super) fn is_complete(&self) -> bool {
+        self.search.missing().is_empty()
+    }
+
+    pub(super) fn start(&mut self, waited: Duration) -> Result<PathBuf, ControlError> {
+        if let Some(running) = &self.running {
+            return Err(ControlError::Recording(running.recorder.path().to_owned()));
+        }
+        let missing = self.search.missing();
+        if !missing.is_empty() {
+            return Err(ControlError::Missing(Missing { queries: missing, after: waited }));
+        }
+        let path = self.next_path()?;
+        let recorder = Recorder::create(&path, Arc::clone(&self.context))
+            .map_err(|error| ControlError::Create(path.clone(), error))?;
+        self.search.begin_anew(&self.settings.wanted);
+        let mut running = Running::new(recorder);
+        running.take_in_new(&mut self.search)?;
+        self.failure = None;
+        self.running = Some(running);
+        Ok(path)
+    }
+
+    pub(super) fn stop(&mut self) -> Result<Arc<Ended>, ControlError> {
+        let running = self.running.take().ok_or(ControlError::Idle)?;
+        let last = running.progress(&self.search);
+        let path = last.path.clone();
+        let Running { recorder, closing, .. } = running;
+        for closing in closing {
+            self.note_closed(closing);
+        }
+        match recorder.finish() {
+            Err(failure) => {
+                let failed = Failed { path, failure };
+                self.failure = Some(failed.clone());
+                Err(ControlError::Failed(failed))
+            }
+            Ok((summary, streams)) => {
+                self.complete.push(path.clone());
+                let ended = Arc::new(Ended {
+                    path,
+                    file_bytes: summary.file_bytes,
+                    seconds: last.seconds,
+                    streams,
+                    lost_required: self.lacks_required(&last.streams),
+                    verdicts: last.verdicts,
+                    unmatched: last.unmatched,
+                    waiting: last.waiting,
+                });
+                self.ended.push(Arc::clone(&ended));
+                Ok(ended)
+            }
+        }
+    }
+
+    pub(super) fn next_run(&mut self) -> Result<PathBuf, ControlError> {
+        if self.running.is_none() {
+            return Err(ControlError::Idle);
+        }
+        let path = self.next_path()?;
+        let running = self.running.as_mut().ok_or(ControlError::Idle)?;
+        match running.go_on_in(path.clone()) {
+            Ok(()) => Ok(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn annotate(&self, text: &str) -> Result<(), ControlError> {
+        let running = self.running.as_ref().ok_or(ControlError::Idle)?;
+        running.recorder.annotate(text, local_clock()).map_err(ControlError::Annotate)
+    }
+
+    pub(super) fn select(&mut self, wanted: Vec<Selector>) {
+        self.settings.wanted = wanted;
+    }
+
+    pub(super) fn name(
+        &mut self,
+        root: Option<&str>,
+        template: Option<&str>,
+        labels: Labels,
+    ) -> Result<(), ControlError> {
+        self.settings.naming.ask(root, template, labels).map_err(ControlError::Name)
+    }
+
+    pub(super) fn status(&self) -> Status {
+        Status {
+            recording: self.running.as_ref().map(|running| running.progress(&self.search)),
+            found: self.search.found(),
+            complete: self.complete.clone(),
+            ended: self.ended.clone(),
+            remarks: self.remarks.clone(),
+            failure: self.failure.clone(),
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn tick(&mut self, now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        if let Err(error) = running.take_in_new(&mut self.search) {
+            let remark = error.to_string();
+            self.remark(remark);
+        }
+        self.note_closed_files();
+        let Some(running) = &mut self.running else { return };
+        let health = running.recorder.health();
+        running.space.note(running.recorder.path(), running.bytes_before + health.file_bytes, now);
+        if health.failure.is_some() {
+            // The failure is kept, and said in each status.
+            let _kept = self.stop();
+            return;
+        }
+        let is_due = self.settings.split_every.is_some_and(|every| now - running.file_began >= every);
+        if running.is_gone(now) {
+            self.go_on_elsewhere();
+        } else if is_due && let Err(error) = self.next_run() {
+            self.remark(format!("the recording goes on in the same file: {error}"));
+            if let Some(running) = &mut self.running {
+                running.file_began = now;
+            }
+        }
+    }
+
+    /// The file of now was moved or deleted: what comes must not be lost with it.
+    fn go_on_elsewhere(&mut self) {
+        let Some(running) = &self.running else { return };
+        let path = running.recorder.path().to_owned();
+        let gone = format!("{} was moved or deleted while it was recorded", path.display());
+        match self.next_run() {
+            Ok(next) => self.remark(format!("{gone}; the recording goes on in {}", next.display())),
+            Err(error) => self.remark(format!("{gone}, and no other can be made: {error}")),
+        }
+    }
+
+    fn next_path(&mut self) -> Result<PathBuf, ControlError> {
+        self.settings.naming.next(SystemTime::now()).map_err(ControlError::Name)
+    }
+
+    fn note_closed_files(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        let closed: Vec<_> = running.closing.extract_if(.., |closing| closing.thread.is_finished()).collect();
+        closed.into_iter().for_each(|closing| self.note_closed(closing));
+    }
+
+    fn note_closed(&mut self, closing: Closing) {
+        match closing.thread.join().unwrap_or(Err(Failure::Internal)) {
+            Ok(_) => self.complete.push(closing.path),
+            Err(failure) => self.remark(Failed { path: closing.path, failure }.to_string()),
+        }
+    }
+
+    /// Keeps a sentence for the people who look; the same one once.
+    fn remark(&mut self, text: String) {
+        if self.remarks.last() != Some(&text) {
+            self.remarks.push(text);
+        }
+        let many = self.remarks.len().saturating_sub(REMARKS_MAX);
+        self.remarks.drain(..many);
+    }
+
+    fn lacks_required(&self, streams: &[RecordingStream]) -> bool {
+        self.settings.required.iter().any(|selector| {
+            let is_there =
+                |stream: &RecordingStream| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
+            !streams.iter().any(is_there)
+        })
+    }
+}
+
+impl Running {
+    fn new(recorder: Recorder) -> Self {
+        let now = Instant::now();
+        let (space, closing) = (Space::default(), Vec::new());
+        Self { recorder, began: now, file_began: now, space, bytes_before: 0, closing }
+    }
+
+    fn take_in_new(&mut self, search: &mut Search) -> Result<(), ControlError> {
+        let new = search.new_streams(&self.recorder.streams());
+        search.forget(&self.recorder.admit(&new).map_err(ControlError::Add)?);
+        Ok(())
+    }
+
+    fn go_on_in(&mut self, path: PathBuf) -> Result<(), ControlError> {
+        let bytes = self.recorder.health().file_bytes;
+        let leaving = self.recorder.next_file(&path).map_err(|error| ControlError::Create(path, error))?;
+        self.bytes_before += bytes;
+        self.file_began = Instant::now();
+        self.close(leaving);
+        Ok(())
+    }
+
+    /// Completes a file in the background: its streams take a moment to leave it, and the disk another.
+    fn close(&mut self, leaving: Leaving) {
+        let path = leaving.path().to_owned();
+        let spawned = thread::Builder::new().name("record end".to_owned()).spawn(move || leaving.finish());
+        // Without a thread the file is complete but for its footers, which readers do without.
+        if let Ok(thread) = spawned {
+            self.closing.push(Closing { path, thread });
+        }
+    }
+
+    /// Whether the file of now has another name than its own, or none; looked at once in a while.
+    fn is_gone(&self, now: Instant) -> bool {
+        let is_settled = now - self.file_began >= GONE_AFTER;
+        let found = || self.recorder.path().symlink_metadata();
+        is_settled && found().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
+    fn progress(&self, search: &Search) -> Progress {
+        let streams = self.recorder.streams();
+        Progress {
+            path: self.recorder.path().to_owned(),
+            file_bytes: self.recorder.health().file_bytes,
+            seconds: self.began.elapsed().as_secs_f64(),
+            verdicts: verdicts(&streams),
+            unmatched: search.unmatched(&streams),
+            waiting: self.recorder.waiting(),
+            forecast: self.space.forecast(),
+            streams,
+        }
+    }
+}
+
+/// A file that another one replaced is given this long to be made.
+const GONE_AFTER: Duration = Duration::from_secs(1);
+/// Sentences that are kept.
+const REMARKS_MAX: usize = 50;

@@ -1,0 +1,482 @@
+//! What recordings are called, one after the other, and in which folder they may be.
+//!
+//! A name may come from a program on the network (see [`remote`](super::remote)). So each part of it is checked, and
+//! the folder that it leads to must lie in the one that a person chose, links included.
+
+use core::fmt;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
+
+/// How recordings are named.
+#[derive(Clone, Debug)]
+pub struct Naming {
+    /// The folder that no recording leaves.
+    base: PathBuf,
+    /// The folder in it that names begin in.
+    root: PathBuf,
+    pattern: Pattern,
+    labels: Labels,
+    /// How many names were given out.
+    given: u32,
+    taken: Taken,
+}
+
+/// What stands for the placeholders of a template.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Labels {
+    /// `%p`: who.
+    pub participant: Option<String>,
+    /// `%s`: which visit.
+    pub session: Option<String>,
+    /// `%b`: what the participant does.
+    pub task: Option<String>,
+    /// `%a`: how it is measured.
+    pub acquisition: Option<String>,
+    /// `%m`: what is measured; `eeg` if nothing is said.
+    pub modality: Option<String>,
+    /// `%n` and `%r`: which repetition; the first free one if nothing is said.
+    pub run: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    /// A file of this name.
+    File(String),
+    /// The time of the beginning.
+    Dated,
+    /// Text with placeholders; what stands in brackets is left out if one of its placeholders stands for nothing.
+    Template(String),
+}
+
+/// What to do if there is a file of the name that was asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Taken {
+    /// Nothing is recorded: a person looks and decides.
+    Refuse,
+    /// The next number is taken: no person looks.
+    CountOn,
+}
+
+/// Why there is no name for a recording.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NameError {
+    /// A part of the name is none that a file can safely have.
+    Unsafe(String),
+    /// The folder is not in the one that recordings may be in.
+    Outside {
+        /// What was asked for.
+        folder: PathBuf,
+        /// Where recordings may be.
+        base: PathBuf,
+    },
+    /// All numbers of runs are taken in this folder.
+    NoRunFree(PathBuf),
+    /// The folder cannot be made.
+    Folder(PathBuf, io::Error),
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsafe(part) => write!(out, "{part:?} is no part of a file's name"),
+            Self::Outside { folder, base } => write!(
+                out,
+                "{} is not in {}: start schwann record with --folder to record elsewhere",
+                folder.display(),
+                base.display()
+            ),
+            Self::NoRunFree(folder) => write!(out, "{}: no run number is free", folder.display()),
+            Self::Folder(folder, error) => write!(out, "{}: {error}", folder.display()),
+        }
+    }
+}
+
+impl core::error::Error for NameError {}
+
+impl Naming {
+    /// The first recording is `path`; those after it have a number before the extension.
+    pub fn file(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self::new(folder_of(path), Pattern::File(name))
+    }
+
+    /// Each recording is named by the time at which it begins, in UTC.
+    pub fn dated(folder: &Path) -> Self {
+        Self::new(folder, Pattern::Dated)
+    }
+
+    /// Each recording lies among the source data of a BIDS dataset; runs count up.
+    ///
+    /// - Source: BIDS specification 1.10, "Filesystem structure", "Source vs. raw vs. derived data".
+    pub fn bids(root: &Path, labels: Labels) -> Self {
+        Self { labels, ..Self::new(root, Pattern::Template(BIDS.to_owned())) }
+    }
+
+    fn new(folder: &Path, pattern: Pattern) -> Self {
+        // Without the dot, a file in the folder of now is called as a person would call it.
+        let base = if folder == Path::new(".") { PathBuf::new() } else { folder.to_owned() };
+        let labels = Labels::default();
+        Self { root: base.clone(), base, pattern, labels, given: 0, taken: Taken::Refuse }
+    }
+
+    /// The folder that no recording leaves.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Names recordings from now on as a program asks: in the folder `root`, by `template`, with `labels`.
+    ///
+    /// What is nothing stays as it was; the first call without a template means that of LabRecorder. A name that
+    /// is taken gets the next number, because nothing must be lost.
+    ///
+    /// - Errors: [`NameError`]; nothing has changed then.
+    pub fn ask(
+        &mut self,
+        root: Option<&str>,
+        template: Option<&str>,
+        labels: Labels,
+    ) -> Result<(), NameError> {
+        let mut next = self.clone();
+        (next.taken, next.given) = (Taken::CountOn, 0);
+        if let Some(root) = root {
+            next.root = next.within(root)?;
+        }
+        match (template, &next.pattern) {
+            (Some(template), _) => next.pattern = Pattern::Template(template.replace('\\', "/")),
+            (None, Pattern::Template(_)) => {}
+            (None, _) => next.pattern = Pattern::Template(LAB_RECORDER.to_owned()),
+        }
+        next.labels = next.labels.or(labels);
+        // Whether it makes a name is said now, and not at the start of a recording.
+        next.fill(next.labels.run.unwrap_or(1))?;
+        *self = next;
+        Ok(())
+    }
+
+    /// The folder of this name in the base.
+    fn within(&self, root: &str) -> Result<PathBuf, NameError> {
+        let asked = Path::new(root);
+        let outside =
+            || NameError::Outside { folder: asked.to_owned(), base: or_here(&self.base).to_owned() };
+        let base = std::path::absolute(or_here(&self.base))
+            .map_err(|error| NameError::Folder(self.base.clone(), error))?;
+        let relative = match asked.strip_prefix(&base) {
+            Ok(relative) => relative.to_owned(),
+            Err(_) if asked.is_absolute() || root.contains(':') => return Err(outside()),
+            Err(_) => PathBuf::from(root.replace('\\', "/")),
+        };
+        let mut folder = self.base.clone();
+        for component in relative.components() {
+            match component {
+                Component::CurDir => {}
+                Component::Normal(part) => folder.push(checked(&part.to_string_lossy())?),
+                _ => return Err(outside()),
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Returns the path of the next recording, and makes its folder. It did not exist a moment ago, unless a person
+    /// named it.
+    ///
+    /// - Errors: [`NameError`].
+    pub fn next(&mut self, now: SystemTime) -> Result<PathBuf, NameError> {
+        let path = self.free(now)?;
+        if !matches!(self.pattern, Pattern::File(_)) {
+            let folder = folder_of(&path);
+            fs::create_dir_all(folder).map_err(|error| NameError::Folder(folder.to_owned(), error))?;
+            self.check_links(folder)?;
+        }
+        self.given += 1;
+        Ok(path)
+    }
+
+    fn free(&self, now: SystemTime) -> Result<PathBuf, NameError> {
+        match &self.pattern {
+            Pattern::File(name) if self.given == 0 => Ok(self.root.join(name)),
+            Pattern::File(name) => self.numbered(&self.root.join(name), self.given + 1),
+            Pattern::Dated => {
+                let path = self.root.join(dated_name(now));
+                if path.exists() { self.numbered(&path, 2) } else { Ok(path) }
+            }
+            Pattern::Template(template) => {
+                let first = self.labels.run.unwrap_or(1).saturating_add(self.given);
+                let path = self.fill(first)?;
+                if self.labels.run.is_some() && self.given == 0 && self.taken == Taken::Refuse {
+                    return Ok(path);
+                }
+                if !["%n", "%r"].iter().any(|run| template.contains(run)) {
+                    return if path.exists() { self.numbered(&path, 2) } else { Ok(path) };
+                }
+                for run in first..=first.saturating_add(RUN_MAX) {
+                    let path = self.fill(run)?;
+                    if !path.exists() {
+                        return Ok(path);
+                    }
+                }
+                Err(NameError::NoRunFree(self.root.clone()))
+            }
+        }
+    }
+
+    /// The first free path with a number before its extension.
+    fn numbered(&self, path: &Path, first: u32) -> Result<PathBuf, NameError> {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let paths = (first..=first.saturating_add(RUN_MAX))
+            .map(|number| path.with_file_name(format!("{stem}-{number:03}.xdf")));
+        paths.into_iter().find(|path| !path.exists()).ok_or_else(|| NameError::NoRunFree(self.root.clone()))
+    }
+
+    /// The path that the template makes for a run.
+    fn fill(&self, run: u32) -> Result<PathBuf, NameError> {
+        let Pattern::Template(template) = &self.pattern else { return Ok(self.root.clone()) };
+        let label = |label: &Option<String>, default| label.clone().unwrap_or_else(|| String::from(default));
+        let is_lab_recorder = template == LAB_RECORDER;
+        let default = |text: &'static str| if is_lab_recorder { text } else { "" };
+        let values = [
+            ("%p", label(&self.labels.participant, default("P001"))),
+            ("%s", label(&self.labels.session, default("S001"))),
+            ("%b", label(&self.labels.task, default("Default"))),
+            ("%a", label(&self.labels.acquisition, "")),
+            ("%m", label(&self.labels.modality, "eeg")),
+            ("%n", format!("{run:03}")),
+            ("%r", format!("{run:03}")),
+        ];
+        // A label that brings a separator would add folders.
+        for (_, value) in values.iter().filter(|(_, value)| !value.is_empty()) {
+            checked(value)?;
+        }
+        let text = filled(template, &values);
+        let mut path = self.root.clone();
+        for part in text.split('/').filter(|part| !part.is_empty()) {
+            path.push(checked(part)?);
+        }
+        if path == self.root {
+            return Err(NameError::Unsafe(text));
+        }
+        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("xdf")) {
+            path.as_mut_os_string().push(".xdf");
+        }
+        Ok(path)
+    }
+
+    /// Whether the folder lies in the base once links are followed.
+    fn check_links(&self, folder: &Path) -> Result<(), NameError> {
+        let real = |path: &Path| {
+            or_here(path).canonicalize().map_err(|error| NameError::Folder(path.to_owned(), error))
+        };
+        if real(folder)?.starts_with(real(&self.base)?) {
+            Ok(())
+        } else {
+            Err(NameError::Outside { folder: folder.to_owned(), base: or_here(&self.base).to_owned() })
+        }
+    }
+}
+
+impl Labels {
+    /// These, with those of `newer` in their place where it has any.
+    fn or(self, newer: Self) -> Self {
+        Self {
+            participant: newer.participant.or(self.participant),
+            session: newer.session.or(self.session),
+            task: newer.task.or(self.task),
+            acquisition: newer.acquisition.or(self.acquisition),
+            modality: newer.modality.or(self.modality),
+            run: newer.run.or(self.run),
+        }
+    }
+}
+
+/// Puts the values in the place of their placeholders.
+fn filled(template: &str, values: &[(&str, String)]) -> String {
+    let replace =
+        |text: &str| values.iter().fold(text.to_owned(), |text, (key, value)| text.replace(key, value));
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, group)) = rest.split_once('[') {
+        let (group, after) = group.split_once(']').unwrap_or((group, ""));
+        out.push_str(&replace(before));
+        if !values.iter().any(|(key, value)| value.is_empty() && group.contains(key)) {
+            out.push_str(&replace(group));
+        }
+        rest = after;
+    }
+    out + &replace(rest)
+}
+
+/// The part, if every system can have a file of that name, and none takes it for something else.
+fn checked(part: &str) -> Result<&str, NameError> {
+    let forbidden = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
+    let stem = part.split('.').next().unwrap_or_default().trim_end();
+    let is_device = ["CON", "PRN", "AUX", "NUL"].iter().any(|device| stem.eq_ignore_ascii_case(device))
+        || (stem.len() == 4
+            && ["COM", "LPT"]
+                .iter()
+                .any(|port| stem.get(..3).is_some_and(|it| it.eq_ignore_ascii_case(port)))
+            && stem.ends_with(|c: char| c.is_ascii_digit()));
+    let is_good = !part.is_empty()
+        && part.len() <= PART_BYTES_MAX
+        && !part.starts_with(['.', ' '])
+        && !part.ends_with(['.', ' '])
+        && !part.contains(forbidden)
+        && !is_device;
+    if is_good { Ok(part) } else { Err(NameError::Unsafe(part.chars().take(80).collect())) }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().map_or(Path::new("."), or_here)
+}
+
+fn or_here(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+/// Such as `recording-20261124T232200Z.xdf`.
+fn dated_name(now: SystemTime) -> String {
+    let text = schwann_xdf::datetime(now);
+    let digits: String = text.chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
+    format!("recording-{digits}Z.xdf")
+}
+
+const BIDS: &str = "sourcedata/sub-%p/[ses-%s/]%m/sub-%p_[ses-%s_]task-%b_[acq-%a_]run-%r_%m.xdf";
+/// Source: LabRecorder's README, "BIDS", and its remote control without a template.
+const LAB_RECORDER: &str = "sub-%p/ses-%s/%m/sub-%p_ses-%s_task-%b[_acq-%a]_run-%r_%m.xdf";
+const RUN_MAX: u32 = 998;
+/// What file systems take, less a number and an extension.
+const PART_BYTES_MAX: usize = 240;
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("schwann-naming-{}-{test}", std::process::id()));
+            fs::create_dir_all(&path).expect("a folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _gone_already = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn labels(participant: &str, task: &str) -> Labels {
+        let some = |text: &str| Some(text.to_owned());
+        Labels { participant: some(participant), task: some(task), ..Labels::default() }
+    }
+
+    fn next(naming: &mut Naming) -> PathBuf {
+        let path = naming.next(SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)).expect("a name");
+        fs::write(&path, b"").expect("a file");
+        path
+    }
+
+    #[test]
+    fn recordings_are_numbered_and_dated() {
+        let scratch = Scratch::new("numbered");
+        let mut file = Naming::file(&scratch.0.join("a.xdf"));
+        let names = [next(&mut file), next(&mut file), next(&mut file)];
+        assert_eq!(names, ["a.xdf", "a-002.xdf", "a-003.xdf"].map(|name| scratch.0.join(name)));
+        let mut dated = Naming::dated(&scratch.0);
+        let names = [next(&mut dated), next(&mut dated)];
+        let expected = ["recording-20270115T080000Z.xdf", "recording-20270115T080000Z-002.xdf"];
+        assert_eq!(names, expected.map(|name| scratch.0.join(name)));
+    }
+
+    #[test]
+    fn names_of_bids_lie_in_the_source_data_and_count_the_runs() {
+        let scratch = Scratch::new("bids");
+        let mut bids = Naming::bids(&scratch.0, labels("01", "rest"));
+        let folder = scratch.0.join("sourcedata/sub-01/eeg");
+        let names = ["sub-01_task-rest_run-001_eeg.xdf", "sub-01_task-rest_run-002_eeg.xdf"];
+        assert_eq!([next(&mut bids), next(&mut bids)], names.map(|name| folder.join(name)));
+        let again = Labels { session: Some("2".into()), run: Some(12), ..labels("01", "rest") };
+        let path = next(&mut Naming::bids(&scratch.0, again));
+        let name = "sourcedata/sub-01/ses-2/eeg/sub-01_ses-2_task-rest_run-012_eeg.xdf";
+        assert_eq!(path, scratch.0.join(name));
+    }
+
+    #[test]
+    fn a_program_names_as_with_lab_recorder_and_replaces_nothing() {
+        let scratch = Scratch::new("remote");
+        let mut naming = Naming::dated(&scratch.0);
+        let run = Labels { run: Some(2), ..labels("P003", "Guided") };
+        naming.ask(Some("data"), Some("exp%n\\%p_block_%b.xdf"), run).expect("a name");
+        assert_eq!(next(&mut naming), scratch.0.join("data/exp002/P003_block_Guided.xdf"));
+        naming.ask(None, None, Labels { run: Some(2), ..Labels::default() }).expect("a name");
+        assert_eq!(next(&mut naming), scratch.0.join("data/exp003/P003_block_Guided.xdf"));
+        let mut plain = Naming::dated(&scratch.0);
+        plain.ask(None, None, Labels::default()).expect("a name");
+        let name = "sub-P001/ses-S001/eeg/sub-P001_ses-S001_task-Default_run-001_eeg.xdf";
+        assert_eq!(next(&mut plain), scratch.0.join(name));
+        plain.ask(None, Some("fixed.xdf"), Labels::default()).expect("a name");
+        assert_eq!(
+            [next(&mut plain), next(&mut plain)],
+            ["fixed.xdf", "fixed-002.xdf"].map(|n| scratch.0.join(n))
+        );
+    }
+
+    #[test]
+    fn no_hostile_name_leaves_the_folder() {
+        let scratch = Scratch::new("hostile");
+        let long = "a".repeat(300);
+        for root in [
+            "..",
+            "../x",
+            "a/../../b",
+            "/",
+            "/etc",
+            "C:\\Windows",
+            "\\\\server\\share",
+            "a/../b",
+            "con",
+            "a\0b",
+        ] {
+            let mut naming = Naming::dated(&scratch.0);
+            assert!(naming.ask(Some(root), None, Labels::default()).is_err(), "{root}");
+        }
+        for text in [
+            "..",
+            "../../x",
+            "/etc/passwd",
+            "a\nb",
+            "C:x",
+            "x:stream",
+            "nul",
+            "COM1.xdf",
+            ".ssh",
+            "",
+            " ",
+            &long,
+        ] {
+            let mut naming = Naming::dated(&scratch.0);
+            if let Ok(()) = naming.ask(None, Some(text), Labels::default()) {
+                assert!(next(&mut naming).starts_with(&scratch.0), "{text}");
+            }
+            let hostile = Labels { participant: Some(text.to_owned()), ..Labels::default() };
+            assert!(text.is_empty() || naming.ask(None, Some("%p.xdf"), hostile).is_err(), "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_out_is_not_followed() {
+        let scratch = Scratch::new("link");
+        let (inside, outside) = (scratch.0.join("in"), scratch.0.join("out"));
+        [&inside, &outside].iter().for_each(|folder| fs::create_dir(folder).expect("a folder"));
+        std::os::unix::fs::symlink(&outside, inside.join("way")).expect("a link");
+        let mut naming = Naming::dated(&inside);
+        naming.ask(Some("way"), Some("x.xdf"), Labels::default()).expect("a name that looks well");
+        assert!(matches!(naming.next(SystemTime::now()), Err(NameError::Outside { .. })));
+    }
+}
