@@ -11,4 +11,4 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub(crate) use system::{HiddenInput, commands, files, firewall, library, programs, sockets};
+pub(crate) use system::{HiddenInput, commands, files, firewall, library, programs, read_keys, sockets};

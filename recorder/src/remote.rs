@@ -111,8 +111,8 @@ impl Shared {
                 continue;
             };
             if let (Heard::OwnPrograms, Err(stranger)) = (self.heard, door::check_tcp(&stream)) {
-                // Other systems than Linux do not tell whose a connection on loopback is.
-                let is_unknown_here = stranger == Stranger::Unknown && !cfg!(target_os = "linux");
+                // Where the system does not tell whose a connection on loopback is, all on this computer are heard.
+                let is_unknown_here = stranger == Stranger::Unknown && !door::TELLS_USERS;
                 if !is_unknown_here {
                     *self.turned_away.lock().unwrap_or_else(PoisonError::into_inner) = Some(stranger);
                     continue;

@@ -1,29 +1,37 @@
 //! `schwann record`: live streams into a crash-safe file.
 
+mod keys;
 mod names;
 mod view;
 
+use core::net::SocketAddr;
 use core::time::Duration;
-use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
-use schwann_recorder::{Hidden, Phase, Recorder, RecordingStream, Search, Selector, Verdict, verdicts};
+use keys::{Keyboard, Wish};
+use schwann_recorder::control::{Control, ControlError, Ended, Settings, Status};
+use schwann_recorder::remote::{Heard, Remote};
+use schwann_recorder::{Hidden, Selector, Stop};
 use view::{Scene, View};
 
 /// Record live streams to an XDF file, until Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
+  schwann record                                            every stream, in a file that is named by the time
   schwann record -o session.xdf                             every stream there is, and those that come later
   schwann record -o session.xdf EEG Markers                 streams with these names, types or source ids
   schwann record -o s.xdf \"type='EEG' and channel_count>8\"  a condition, as every LSL program has it
   schwann record -o s.xdf --require EEG --require Markers   not without these
-  schwann record --bids study --subject 01 --task rest      study/sub-01/eeg/sub-01_task-rest_run-001_eeg.xdf
+  schwann record --bids study --subject 01 --task rest      among the source data of the dataset study
+  schwann record --split 60                                 another file every hour, without losing a sample
+  schwann record --remote --folder data                     scripts that drive LabRecorder drive this
+
+Keys: n goes on in the next file (the next run), a adds a note, s stops.
+BIDS takes no XDF among its raw data, so recordings lie in sourcedata/; schwann export --bids makes the raw data.
 
 A recorder that is killed leaves a readable file that lacks less than a second. Losses and recoveries of a
 stream are in the file as a stream of type RecorderEvents. A file that exists is never replaced.
@@ -47,6 +55,15 @@ pub(crate) struct Arguments {
     /// End after so many seconds.
     #[arg(long, value_name = "N")]
     seconds: Option<f64>,
+    /// Go on in another file every so many minutes; every sample is in one of them.
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    split: Option<Duration>,
+    /// Wait for LabRecorder's remote control commands, by default on this computer's port 22345.
+    #[arg(long, value_name = "IP:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:22345")]
+    remote: Option<SocketAddr>,
+    /// Obey remote control from other users and other computers, too: whoever reaches the address drives the recorder.
+    #[arg(long, requires = "remote")]
+    remote_anyone: bool,
     /// Print JSON, one line per second and one at the end.
     #[arg(long)]
     json: bool,
@@ -56,82 +73,144 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = lab::config();
     let stop = stop::on_signals()?;
-    let mut search = Search::start(Arc::clone(&config), &arguments.queries, &arguments.require)
-        .map_err(|error| Problem::with("search", error))?;
-    let required = search.wait_for_required(stop::seconds_or_forever(arguments.wait), &stop);
-    let required = required.map_err(|missing| Problem::Failed(format!("{missing}; nothing was recorded")))?;
-    let Some(first) = required else { return Ok(Exit::Found) };
-    let path = arguments.name.path()?;
-    if let Some(folder) = path.parent().filter(|_| arguments.name.makes_folders()) {
-        fs::create_dir_all(folder).map_err(|error| Problem::with(folder.display(), error))?;
-    }
-    let hidden = Hidden::look(Arc::clone(&config));
-    let mut recorder =
-        Recorder::create(&path, config).map_err(|error| Problem::with(path.display(), error))?;
-    let mut view = View::new(arguments.json);
-    search.forget(&recorder.admit(&first)?);
-    let end = arguments.seconds.map(|seconds| Instant::now() + stop::seconds_or_forever(seconds));
-    loop {
-        let new = search.new_streams(&recorder.streams());
-        search.forget(&recorder.admit(&new)?);
-        let health = recorder.health();
-        view.show(&scene(arguments, &search, &hidden, &recorder), &path, &health)?;
-        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) || health.failure.is_some() {
-            break;
-        }
-        if stop.wait(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)) {
-            break;
+    let mut settings = Settings::new(arguments.name.naming());
+    settings.wanted.clone_from(&arguments.queries);
+    settings.required.clone_from(&arguments.require);
+    settings.split_every = arguments.split;
+    let control =
+        Control::open(Arc::clone(&config), settings).map_err(|error| Problem::with("search", error))?;
+    let remote =
+        arguments.remote.map(|address| serve(&control, address, arguments.remote_anyone)).transpose()?;
+    let hidden = Hidden::look(config);
+    if remote.is_none() {
+        let patience = stop::seconds_or_forever(arguments.wait);
+        if control.start_when_complete(patience, &stop).map_err(failed)?.is_none() {
+            return Ok(Exit::Found);
         }
     }
-    let last = scene(arguments, &search, &hidden, &recorder);
-    finish(arguments, recorder, last, path, &mut view)
+    let desk = Desk { arguments, control, remote, hidden };
+    desk.attend(&stop)
 }
 
-/// All that a recording shows of itself now.
-fn scene(arguments: &Arguments, search: &Search, hidden: &Hidden, recorder: &Recorder) -> Scene {
-    let streams = recorder.streams();
-    streams.iter().for_each(|stream| hidden.note_found(&stream.info));
-    Scene {
-        verdicts: verdicts(&streams),
-        unmatched: search.unmatched(&streams),
-        unseen: hidden.unseen(),
-        waiting: recorder.waiting(),
-        takes_all: arguments.queries.is_empty(),
-        streams,
+fn serve(control: &Control, address: SocketAddr, is_for_anyone: bool) -> Result<Remote, Problem> {
+    let heard = if is_for_anyone { Heard::Anyone } else { Heard::OwnPrograms };
+    Remote::serve(control.clone(), address.ip(), address.port(), heard)
+        .map_err(|error| Problem::with(format!("remote control at {address}"), error))
+}
+
+fn failed(error: ControlError) -> Problem {
+    match error {
+        ControlError::Create(path, error) => Problem::with(path.display(), error),
+        error => Problem::Failed(error.to_string()),
     }
 }
 
-/// Completes the file. What `last` says of connections, rates and stamps is judged while the streams still ran.
-fn finish(arguments: &Arguments, recorder: Recorder, last: Scene, path: PathBuf, view: &mut View) -> Outcome {
-    let lost = arguments.require.iter().any(|selector| {
-        let is_there =
-            |stream: &RecordingStream| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
-        !last.streams.iter().any(is_there)
-    });
-    let (summary, streams) = recorder.finish().map_err(|failure| {
-        Problem::Failed(format!(
-            "{}: {failure}; what was recorded before is in the file and readable",
-            path.display()
-        ))
-    })?;
-    let last = Scene { streams, ..last };
-    view.conclude(&last, &path, summary.file_bytes, lost)?;
-    let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
-        // A sender that ended before its recording is in the events of the file, and no fault.
-        let is_in_trouble = stream.phase == Phase::Recording && verdict.trouble().is_some();
-        let was_recorded = match stream.phase {
-            Phase::Connecting => stream.refusal.is_none(),
-            Phase::Recording | Phase::Recovering | Phase::Lost => true,
-            Phase::Unreadable => false,
+/// Where a person sits who records.
+struct Desk<'a> {
+    arguments: &'a Arguments,
+    control: Control,
+    remote: Option<Remote>,
+    hidden: Hidden,
+}
+
+impl Desk<'_> {
+    /// Shows where things stand and does what is wished, until the end.
+    fn attend(&self, stop: &Stop) -> Outcome {
+        let mut view = View::new(self.arguments.json);
+        let mut keyboard = view.is_for_a_person().then(Keyboard::open).flatten();
+        let mut said = 0;
+        loop {
+            let status = self.control.status();
+            let is_recording = status.recording.is_some();
+            let prompt = keyboard.as_ref().map(|keyboard| keyboard.prompt(is_recording));
+            view.show(&self.scene(&status), prompt.as_deref())?;
+            for remark in status.remarks.get(said..).unwrap_or_default().iter().chain(&self.turned_away()) {
+                view.remark(remark)?;
+            }
+            said = status.remarks.len();
+            let wishes = keyboard.as_mut().map(Keyboard::wishes).unwrap_or_default();
+            let quits = wishes.into_iter().any(|wish| self.obey(wish, &mut view));
+            let left = self.left(&status);
+            let is_over = !is_recording && self.remote.is_none();
+            if quits || is_over || left.is_some_and(|left| left.is_zero()) {
+                break;
+            }
+            if stop.wait(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)) {
+                break;
+            }
+        }
+        drop(keyboard);
+        self.conclude(&mut view)
+    }
+
+    /// How long is left of the recording, if it is to end by itself.
+    fn left(&self, status: &Status) -> Option<Duration> {
+        let (seconds, recording) = (self.arguments.seconds?, status.recording.as_ref()?);
+        Some(stop::seconds_or_forever(seconds).saturating_sub(Duration::from_secs_f64(recording.seconds)))
+    }
+
+    /// Does what was typed; says whether to end.
+    fn obey(&self, wish: Wish, view: &mut View) -> bool {
+        let done = match wish {
+            Wish::Quit => return true,
+            Wish::Stop if self.remote.is_none() => return true,
+            Wish::Stop => self.control.stop().map(drop),
+            Wish::Start => self.control.start().map(drop),
+            Wish::NextRun => self.control.next_run().map(drop),
+            Wish::Annotate(text) => self.control.annotate(&text),
         };
-        let is_complete = stream.reading.gap_count == 0 && stream.unrecorded == 0 && stream.recoveries == 0;
-        was_recorded && is_complete && !is_in_trouble
-    };
-    let well = !last.streams.is_empty()
-        && last.waiting == 0
-        && last.streams.iter().zip(&last.verdicts).all(is_whole);
-    Ok(if well && !lost && last.unmatched.is_empty() { Exit::Good } else { Exit::Found })
+        if let Err(error) = done {
+            // A screen that cannot be written to ends the program at its next page.
+            let _ends_soon = view.remark(&error.to_string());
+        }
+        false
+    }
+
+    fn turned_away(&self) -> Option<String> {
+        let stranger = self.remote.as_ref()?.turned_away()?;
+        Some(format!("remote control did not hear {stranger}; --remote-anyone obeys everyone"))
+    }
+
+    /// All that a recording shows of itself now.
+    fn scene(&self, status: &Status) -> Scene {
+        let unseen = self.hidden.unseen();
+        let takes_all = self.arguments.queries.is_empty();
+        let remote = self.remote.as_ref().map(|remote| remote.address());
+        let Some(now) = &status.recording else { return Scene::idle(remote, status.found.len(), unseen) };
+        now.streams.iter().for_each(|stream| self.hidden.note_found(&stream.info));
+        Scene { unseen, takes_all, ..Scene::of(now, status.complete.len()) }
+    }
+
+    /// Completes the file. What is said of connections, rates and stamps is judged while the streams still ran.
+    fn conclude(&self, view: &mut View) -> Outcome {
+        let stopped = self.control.stop();
+        let status = self.control.status();
+        match stopped {
+            Ok(_) | Err(ControlError::Idle) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if let Some(failure) = status.failure {
+            return Err(Problem::Failed(failure.to_string()));
+        }
+        let takes_all = self.arguments.queries.is_empty();
+        let before = status.complete.len().saturating_sub(status.ended.len());
+        for ended in &status.ended {
+            let scene = Scene { unseen: self.hidden.unseen(), takes_all, ..Scene::of_ended(ended, before) };
+            view.conclude(&scene, ended.lost_required)?;
+        }
+        let is_well = !status.ended.is_empty()
+            && status.remarks.is_empty()
+            && status.ended.iter().all(|ended: &Arc<Ended>| ended.is_well());
+        Ok(if is_well { Exit::Good } else { Exit::Found })
+    }
+}
+
+/// Reads a time in minutes.
+fn minutes(text: &str) -> Result<Duration, &'static str> {
+    let minutes = text.parse::<f64>().ok().filter(|minutes| *minutes >= MINUTES_MIN);
+    let split = minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
+    split.ok_or("a number of minutes, 0.01 at least")
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+const MINUTES_MIN: f64 = 0.01;

@@ -8,4 +8,4 @@ pub(crate) mod programs;
 pub(crate) mod sockets;
 mod terminal;
 
-pub(crate) use terminal::HiddenInput;
+pub(crate) use terminal::{HiddenInput, read_keys};

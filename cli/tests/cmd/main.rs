@@ -6,6 +6,8 @@
 
 #[cfg(unix)]
 mod bridge;
+#[cfg(unix)]
+mod control;
 mod demo;
 #[cfg(unix)]
 mod fake;

@@ -207,7 +207,7 @@ fn names_of_bids_count_the_runs() {
     let lab = Lab::new("record-bids");
     let _fake = lab.start(&["fake", "counter@100"]);
     for run in ["001", "002"] {
-        let name = format!("study/sub-01/ses-a/eeg/sub-01_ses-a_task-rest_run-{run}_eeg.xdf");
+        let name = format!("study/sourcedata/sub-01/ses-a/eeg/sub-01_ses-a_task-rest_run-{run}_eeg.xdf");
         let arguments = ["--bids", "study", "--subject", "01", "--session", "a", "--task", "rest"];
         let wanted = ["record", "--wait", "60", "--require", "Test", "--seconds", "0.3", "--json"];
         let (code, out, err) = lab.run(&[&wanted[..], &arguments[..]].concat());

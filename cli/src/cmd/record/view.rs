@@ -1,11 +1,12 @@
 //! What a recording shows of itself.
 
+use core::net::SocketAddr;
 use std::io::{self, Stdout, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use schwann_recorder::{Phase, RecordingStream, Trouble, Unmatched, Unseen, Verdict};
-use schwann_xdf::Health;
+use schwann_recorder::control::{Ended, Progress};
+use schwann_recorder::{Forecast, Phase, RecordingStream, Trouble, Unmatched, Unseen, Verdict};
 use serde_json::{Value, json};
 
 use crate::cmd::survey::bytes;
@@ -15,7 +16,15 @@ use crate::terminal::{
 };
 
 /// What there is to show.
+#[derive(Default)]
 pub(super) struct Scene {
+    /// The file of now; nothing while nothing is recorded.
+    pub(super) path: PathBuf,
+    pub(super) file_bytes: u64,
+    /// Since the beginning of the recording, in seconds.
+    pub(super) seconds: f64,
+    /// Files of this program that are complete.
+    pub(super) complete_count: usize,
     pub(super) streams: Vec<RecordingStream>,
     /// How each of the streams is.
     pub(super) verdicts: Vec<Verdict>,
@@ -27,6 +36,45 @@ pub(super) struct Scene {
     pub(super) waiting: usize,
     /// Whether every stream is recorded that comes.
     pub(super) takes_all: bool,
+    /// How long the disk takes more.
+    pub(super) forecast: Option<Forecast>,
+    /// Where commands are waited for, and how many streams there are; nothing while something is recorded.
+    pub(super) idle: Option<(Option<SocketAddr>, usize)>,
+}
+
+impl Scene {
+    pub(super) fn of(now: &Progress, complete_count: usize) -> Self {
+        Self {
+            path: now.path.clone(),
+            file_bytes: now.file_bytes,
+            seconds: now.seconds,
+            complete_count,
+            streams: now.streams.clone(),
+            verdicts: now.verdicts.clone(),
+            unmatched: now.unmatched.clone(),
+            waiting: now.waiting,
+            forecast: now.forecast,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn of_ended(ended: &Ended, complete_count: usize) -> Self {
+        Self {
+            path: ended.path.clone(),
+            file_bytes: ended.file_bytes,
+            seconds: ended.seconds,
+            complete_count,
+            streams: ended.streams.clone(),
+            verdicts: ended.verdicts.clone(),
+            unmatched: ended.unmatched.clone(),
+            waiting: ended.waiting,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn idle(remote: Option<SocketAddr>, found: usize, unseen: Vec<Unseen>) -> Self {
+        Self { idle: Some((remote, found)), unseen, ..Self::default() }
+    }
 }
 
 /// The screen of a recording.
@@ -47,12 +95,19 @@ impl View {
         Self { screen, palette, began: Instant::now(), json, next_line: 0.0 }
     }
 
-    /// Shows where things stand.
-    pub(super) fn show(&mut self, scene: &Scene, path: &Path, health: &Health) -> io::Result<()> {
-        let streams = &scene.streams;
+    /// Whether a person looks at it.
+    pub(super) fn is_for_a_person(&self) -> bool {
+        self.screen.destination() == Destination::Terminal && !self.json
+    }
+
+    /// Shows where things stand, and below it what can be typed.
+    pub(super) fn show(&mut self, scene: &Scene, prompt: Option<&str>) -> io::Result<()> {
         let elapsed = self.began.elapsed().as_secs_f64();
-        if self.screen.destination() == Destination::Terminal && !self.json {
-            let text = self.page(scene, path, health.file_bytes);
+        if self.is_for_a_person() {
+            let mut text = self.page(scene);
+            if let Some(prompt) = prompt {
+                text.push_str(&format!("{}\n", printable(prompt)));
+            }
             return self.screen.paint(&text);
         }
         if elapsed < self.next_line {
@@ -60,43 +115,37 @@ impl View {
         }
         self.next_line = elapsed + if self.json { 1.0 } else { LINE_EVERY };
         if self.json {
-            return writeln!(io::stdout(), "{}", json(scene, path, health.file_bytes, elapsed));
+            return writeln!(io::stdout(), "{}", json(scene));
         }
-        let samples = streams.iter().map(|stream| stream.reading.sample_count as usize).sum();
-        let gaps = streams.iter().map(|stream| stream.reading.gap_count as usize).sum();
-        let away = streams.iter().filter(|stream| stream.phase != Phase::Recording).count();
-        let text = format!(
-            "{elapsed:7.1} s: {} ({away} not connected), {}, {}, {} in {}\n",
-            plural(streams.len(), "stream"),
-            plural(samples, "sample"),
-            plural(gaps, "gap"),
-            bytes(health.file_bytes),
-            path.display(),
-        ) + &scene.remarks();
+        let text = self.line(scene, elapsed) + &scene.remarks();
         self.screen.paint(&text)
     }
 
-    /// Says how it went.
-    pub(super) fn conclude(
-        &mut self,
-        scene: &Scene,
-        path: &Path,
-        file_bytes: u64,
-        lost_required: bool,
-    ) -> io::Result<()> {
+    /// Says a sentence that stays; in JSON, as an object of its own.
+    pub(super) fn remark(&mut self, text: &str) -> io::Result<()> {
         if self.json {
-            let mut last = json(scene, path, file_bytes, self.began.elapsed().as_secs_f64());
+            return writeln!(io::stdout(), "{}", json!({ "remark": printable(text) }));
+        }
+        self.screen.paint(&format!("  {}\n", printable(text)))?;
+        self.screen.keep();
+        Ok(())
+    }
+
+    /// Says how it went.
+    pub(super) fn conclude(&mut self, scene: &Scene, lost_required: bool) -> io::Result<()> {
+        if self.json {
+            let mut last = json(scene);
             last["finished"] = true.into();
             last["required_lost"] = lost_required.into();
             return writeln!(io::stdout(), "{last}");
         }
-        let mut text = self.page(scene, path, file_bytes);
+        let mut text = self.page(scene);
         if scene.streams.is_empty() {
             let why = match scene.unmatched.first().filter(|unmatched| !unmatched.found.is_empty()) {
                 Some(_) => "no stream matches",
                 None => "no stream was found; why: schwann doctor",
             };
-            text = format!("NOTHING was recorded in {}: {why}\n{}", path.display(), scene.remarks());
+            text = format!("NOTHING was recorded in {}: {why}\n{}", scene.path.display(), scene.remarks());
         }
         if lost_required {
             text.push_str("  a REQUIRED stream was not connected at the end\n");
@@ -106,13 +155,41 @@ impl View {
         Ok(())
     }
 
-    fn page(&self, scene: &Scene, path: &Path, file_bytes: u64) -> String {
+    /// One line for where nothing can be repainted.
+    fn line(&self, scene: &Scene, elapsed: f64) -> String {
+        let streams = &scene.streams;
+        if let Some((remote, found)) = scene.idle {
+            return format!("{elapsed:7.1} s: {}\n", waiting_for(remote, found));
+        }
+        let samples = streams.iter().map(|stream| stream.reading.sample_count as usize).sum();
+        let gaps = streams.iter().map(|stream| stream.reading.gap_count as usize).sum();
+        let away = streams.iter().filter(|stream| stream.phase != Phase::Recording).count();
+        format!(
+            "{elapsed:7.1} s: {} ({away} not connected), {}, {}, {} in {}\n",
+            plural(streams.len(), "stream"),
+            plural(samples, "sample"),
+            plural(gaps, "gap"),
+            bytes(scene.file_bytes),
+            scene.path.display(),
+        )
+    }
+
+    fn page(&self, scene: &Scene) -> String {
+        let title = self.palette.paint(Look::Strong, "schwann record");
+        if let Some((remote, found)) = scene.idle {
+            return format!("{title}  {}\n", waiting_for(remote, found)) + &scene.remarks();
+        }
+        let room = scene.forecast.and_then(|forecast| forecast.seconds_left);
         let mut out = format!(
-            "{}  {}, {}, {}\n\n",
-            self.palette.paint(Look::Strong, "schwann record"),
-            path.display(),
-            bytes(file_bytes),
-            stopwatch(self.began.elapsed().as_secs_f64()),
+            "{title}  {}, {}, {}{}{}\n\n",
+            scene.path.display(),
+            bytes(scene.file_bytes),
+            stopwatch(scene.seconds),
+            room.map(|left| format!(", room for {}", roughly(left))).unwrap_or_default(),
+            match scene.complete_count {
+                0 => String::new(),
+                count => format!(", {} before", plural(count, "file")),
+            },
         );
         if scene.streams.is_empty() && scene.takes_all {
             out.push_str("  no stream yet; whatever comes is recorded; why there is none: schwann doctor\n");
@@ -125,6 +202,22 @@ impl View {
         scene.unmatched.iter().for_each(|unmatched| table.push(unmatched_row(unmatched)));
         out.push_str(&table.text(self.palette, self.screen.width()));
         out + &scene.remarks()
+    }
+}
+
+/// What is said while nothing is recorded.
+fn waiting_for(remote: Option<SocketAddr>, found: usize) -> String {
+    let place = remote.map(|address| format!(" at {address}")).unwrap_or_default();
+    format!("nothing is recorded; waiting for a command{place}; {} there", plural(found, "stream"))
+}
+
+/// A time that is only an estimate.
+fn roughly(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
     }
 }
 
@@ -144,7 +237,16 @@ impl Scene {
                 thousands(self.waiting as u64)
             )
         });
+        let short = self.forecast.filter(Forecast::is_short).map(|forecast| {
+            let left = forecast.seconds_left.map(|left| format!(", {} at this rate", roughly(left)));
+            let free = bytes(forecast.free_bytes);
+            format!(
+                "the DISK is nearly full: {free} left{}; make room, or stop and record elsewhere",
+                left.unwrap_or_default()
+            )
+        });
         explained
+            .chain(short)
             .chain(unmatched)
             .chain(unseen)
             .chain(waiting)
@@ -212,7 +314,7 @@ fn is_told(verdict: Verdict) -> bool {
     verdict.trouble().is_some_and(|trouble| !matches!(trouble, Trouble::Gaps { .. }))
 }
 
-fn json(scene: &Scene, path: &Path, file_bytes: u64, elapsed: f64) -> Value {
+fn json(scene: &Scene) -> Value {
     let streams: Vec<_> = scene
         .streams
         .iter()
@@ -246,9 +348,15 @@ fn json(scene: &Scene, path: &Path, file_bytes: u64, elapsed: f64) -> Value {
         })
         .collect();
     json!({
-        "file": path.display().to_string(),
-        "file_bytes": file_bytes,
-        "seconds": elapsed,
+        "file": scene.idle.is_none().then(|| scene.path.display().to_string()),
+        "file_bytes": scene.file_bytes,
+        "seconds": scene.seconds,
+        "remote": scene.idle.and_then(|(remote, _)| remote).map(|address| address.to_string()),
+        "files_before": scene.complete_count,
+        "disk": scene.forecast.map(|forecast| json!({
+            "free_bytes": forecast.free_bytes,
+            "seconds_left": forecast.seconds_left,
+        })),
         "streams": streams,
         "not_recorded": scene.waiting,
         "unmatched": scene.unmatched.iter().map(unmatched_json).collect::<Vec<_>>(),
