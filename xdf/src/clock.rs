@@ -66,7 +66,7 @@ impl ClockMap {
     /// - Units: `stamp` in seconds on the stream's clock.
     pub fn place(&mut self, stamp: f64) -> f64 {
         while let Some((_, last, Some(next))) = self.segments.get(self.at)
-            && !((stamp - last.collected).abs() < (stamp - next.collected).abs())
+            && (stamp - last.collected).abs() >= (stamp - next.collected).abs()
             && self.at + 1 < self.segments.len()
         {
             self.at += 1;
