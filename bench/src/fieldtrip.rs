@@ -1,30 +1,26 @@
-//! The FieldTrip buffer against the raw path and against the original's way of talking, in one run.
+//! The FieldTrip buffer against the bare path and against the original's way of talking, in one run.
 //!
 //! Every cell checks its own result: the totals of the buffer and the last block, read back. Cells are shuffled in
-//! each round, raw limits among them, because the machine is never the same from minute to minute. What is called
+//! each round, bare ones among them, because the machine is never the same from minute to minute. What is called
 //! `original` is no foreign program: it is `original`, which reproduces on the wire, and in its copying,
 //! what the reference documents of the C client and server. `--against` measures a server that runs already, such as
 //! the original itself where it is installed.
 
 mod cell;
-mod client;
 mod fanout;
 mod history;
 mod original;
-mod ours;
-mod raw;
-mod targets;
 mod wake;
 
-use core::error::Error;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use cell::{Path, Plan, Shape};
+use cell::{Direction, PATHS, Peer, Plan, Shape};
 use schwann_fieldtrip::Address;
 
+use crate::Reason;
 use crate::record::Reading;
-use crate::statistics::{Resampler, median};
+use crate::statistics::{Resampler, median, quantile_of_sorted};
 use crate::step::Step;
 use crate::suite::{Asked, Missing};
 
@@ -43,31 +39,34 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let blocks = |(channels, samples): (u32, u32)| {
         let against = against.clone();
         Step::new(format!("{channels} x {samples}"), move |step| {
-            said(blocks(step, Shape { channels, samples }, (rounds, time), against.as_ref()))
+            blocks(step, Shape { channels, samples }, (rounds, time), against.as_ref())
         })
     };
-    type Scenario = fn(Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>>;
+    type Scenario = fn(Duration) -> Result<Figures, Reason>;
     let scenarios: [(&str, Scenario); 3] =
         [("fanout", fanout::run), ("history", history::run), ("wake", wake::run)];
-    let lines = scenarios.map(|(name, scenario)| {
+    let others = scenarios.map(|(name, scenario)| {
         Step::new(name, move |step| {
-            said((|| {
-                let mut measured = Measured::default();
-                for _ in 0..rounds {
-                    for (line, value) in scenario(time)? {
-                        measured.lines.entry(line).or_default().push(value);
-                    }
+            let mut measured: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+            for _ in 0..rounds {
+                for (figure, value) in scenario(time)? {
+                    measured.entry(figure).or_default().push(value);
                 }
-                Ok(measured.readings(step))
-            })())
+            }
+            Ok(of_scenario(step, &measured))
         })
     });
-    Ok(shapes.into_iter().map(blocks).chain(lines).collect())
+    Ok(shapes.into_iter().map(blocks).chain(others).collect())
 }
 
-/// Errors of this suite say their reason, and are not sent to other threads.
-fn said(outcome: Result<Vec<Reading>, Box<dyn Error>>) -> Result<Vec<Reading>, crate::mse::Error> {
-    outcome.map_err(|error| error.to_string().into())
+/// Figures by name.
+type Figures = Vec<(String, f64)>;
+
+/// Median, 99 % and maximum of some times, us.
+fn spread_us(times: &[Duration]) -> [f64; 3] {
+    let mut us: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e6).collect();
+    us.sort_by(f64::total_cmp);
+    [0.5, 0.99, 1.0].map(|part| quantile_of_sorted(&us, part))
 }
 
 /// Runs every path over blocks of one shape, in turn.
@@ -76,62 +75,163 @@ fn blocks(
     shape: Shape,
     (rounds, time): (usize, Duration),
     against: Option<&Address>,
-) -> Result<Vec<Reading>, Box<dyn Error>> {
-    let paths = cell::PATHS.into_iter().filter(|path| against.is_some() || !path.is_other());
-    let mut plans: Vec<Plan> =
-        paths.flat_map(|path| cell::DIRECTIONS.map(|direction| Plan { path, direction, shape })).collect();
-    let mut measured = Measured::default();
+) -> Result<Vec<Reading>, Reason> {
+    let paths = PATHS.iter().filter(|path| against.is_some() || path.server != Peer::Named);
+    let plans = paths
+        .flat_map(|&path| [Direction::Get, Direction::Put].map(|direction| Plan { path, direction, shape }));
+    let mut measured: Vec<(Plan, Vec<f64>)> = plans.map(|plan| (plan, Vec::new())).collect();
+    let mut order: Vec<usize> = (0..measured.len()).collect();
     let mut random = Resampler::new(0x9E37_79B9_7F4A_7C15);
     for _ in 0..rounds {
-        random.shuffle(&mut plans);
-        for plan in &plans {
-            let seconds = plan.run(time, against)?.median.as_secs_f64();
-            measured.cells.entry(plan.name()).or_insert((*plan, Vec::new())).1.push(seconds);
+        random.shuffle(&mut order);
+        for &place in &order {
+            let (plan, seconds) = &mut measured[place];
+            seconds.push(plan.run(time, against)?.median.as_secs_f64());
         }
     }
-    Ok(measured.readings(step))
+    let rates = measured.iter().map(|(plan, seconds)| {
+        let values = shape.values() as f64;
+        let rates = seconds.iter().map(|seconds| values / seconds / 1e6).collect();
+        let direction = format!("{:?}", plan.direction).to_lowercase();
+        let reading = Reading::named(step, plan.path.name, &direction, "million values/s", rates);
+        Reading { at: Some(values), ..reading }
+    });
+    let promises = measured.iter().flat_map(|(plan, _)| promised(step, *plan, &measured));
+    Ok(rates.chain(promises).collect())
 }
 
-/// What all rounds measured.
-#[derive(Default)]
-struct Measured {
-    /// Seconds that a block takes, by round.
-    cells: BTreeMap<String, (Plan, Vec<f64>)>,
-    /// Figures that are no cells, by round.
-    lines: BTreeMap<String, Vec<f64>>,
+/// What a path is promised to be: at least so many times as fast as another, where the promise holds for its blocks.
+fn promised(step: &str, plan: Plan, measured: &[(Plan, Vec<f64>)]) -> Vec<Reading> {
+    let typical = |path: &str| {
+        let same =
+            |(other, _): &&(Plan, Vec<f64>)| (other.path.name, other.direction) == (path, plan.direction);
+        measured.iter().find(same).map(|(_, seconds)| median(seconds))
+    };
+    let Shape { channels, samples } = plan.shape;
+    let mut readings = Vec::new();
+    for (path, other, least, holds) in &PROMISES {
+        let (Some(ours), Some(theirs)) = (typical(path), typical(other)) else { continue };
+        if *path != plan.path.name || !holds(&plan, theirs) {
+            continue;
+        }
+        let bare = plan.path.bare().filter(|bare| bare.name != *other).and_then(|bare| typical(bare.name));
+        let name = format!("{:?} {channels}x{samples}: {path} against {other}", plan.direction);
+        readings.push(promise(
+            step,
+            &name,
+            theirs / ours,
+            Bound::Least(*least),
+            bare.map(|bare| theirs / bare),
+        ));
+    }
+    readings
 }
 
-impl Measured {
-    /// Seconds that a block takes: the median over the rounds of each round's median.
-    fn typical(&self, plan: Plan) -> Option<f64> {
-        self.cells.get(&plan.name()).map(|(_, seconds)| median(seconds))
+type Promise = (&'static str, &'static str, f64, fn(&Plan, f64) -> bool);
+
+/// A path, what it is held against, how many times as fast it must be, and for which plans: they are given with what the
+/// other takes, seconds.
+const PROMISES: [Promise; 10] = [
+    ("Tcp", "RawTcp", 0.7, |_, _| true),
+    // Half of the shortest delayed acknowledgement: beyond it the other's connection stalls.
+    ("Tcp", "OriginalTcp", 100.0, |_, theirs| theirs > STALL),
+    ("OldClientTcp", "OriginalTcp", 500.0, |plan, _| plan.is_headline()),
+    ("OldClientTcp", "OriginalTcp", AS_FAST, |plan, _| !plan.is_headline()),
+    ("OldClientUnix", "OriginalUnix", AS_FAST, |_, _| true),
+    ("TcpStateless", "OriginalStateless", 5.0, |_, _| true),
+    ("Unix", "RawUnix", 0.7, |_, _| true),
+    ("Unix", "OriginalUnix", 1.5, |_, _| true),
+    ("Memory", "RawMemory", 0.8, |plan, _| plan.shape.values() >= 2048),
+    ("Memory", "OriginalMemory", 2.0, |plan, _| plan.shape.values() <= 512),
+];
+
+/// A lab that changes its server alone loses nothing; equals differ by a tenth from run to run.
+const AS_FAST: f64 = 0.9;
+/// Seconds.
+const STALL: f64 = 0.02;
+
+/// The figures of a scenario, and what is promised of them.
+fn of_scenario(step: &str, measured: &BTreeMap<String, Vec<f64>>) -> Vec<Reading> {
+    let figures =
+        measured.iter().map(|(name, values)| Reading::named(step, "FieldTrip", name, "", values.clone()));
+    let typical = |name: &str| measured.get(name).map(|values| median(values));
+    let limits = LIMITS.iter().filter_map(|&(name, most, bare)| {
+        Some(promise(step, name, typical(name)?, most, bare.and_then(typical)))
+    });
+    figures.chain(limits).collect()
+}
+
+/// Where a figure has to lie.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// How many times as much.
+    Least(f64),
+    /// Us.
+    MostMicros(f64),
+    /// How many times as much.
+    Most(f64),
+}
+
+/// A promise as a figure, with its limit and what a bare peer reaches in the same run: what the machine permits.
+fn promise(step: &str, name: &str, value: f64, bound: Bound, bare: Option<f64>) -> Reading {
+    let (limit, unit, is_kept) = match bound {
+        Bound::Least(least) => (format!("at least {least}"), "x", value >= least),
+        Bound::MostMicros(most) => (format!("at most {most}"), "us", value <= most),
+        Bound::Most(most) => (format!("at most {most}"), "x", value <= most),
+    };
+    let bare = bare.map(|bare| format!("; a bare peer in this run: {bare:.2} {unit}"));
+    let criterion = format!("{limit} {unit}{}", bare.unwrap_or_default());
+    Reading::named(step, "FieldTrip", &format!("goal: {name}"), unit, vec![value])
+        .held_against(criterion, Some(is_kept))
+}
+
+/// Promises about single figures, each with the figure of a bare peer.
+const LIMITS: [(&str, Bound, Option<&str>); 8] = [
+    ("history old client write p99 us", Bound::MostMicros(STALL * 1e6), None),
+    ("history old client read p99 us", Bound::MostMicros(STALL * 1e6), None),
+    ("wake memory p50 us", Bound::MostMicros(5.0), Some("wake bare thread p50 us")),
+    ("wake tcp p50 us", Bound::MostMicros(30.0), Some("wake bare tcp p50 us")),
+    (
+        "fanout 16 readers, write p99 against none",
+        Bound::Most(2.0),
+        Some("fanout bare 16 readers, write p99 against none"),
+    ),
+    ("fanout 16 readers, samples missed", Bound::Most(0.0), None),
+    (
+        "fanout memory 16 readers, write p99 against none",
+        Bound::Most(2.0),
+        Some("fanout bare memory 16 readers, write p99 against none"),
+    ),
+    ("fanout memory 16 readers, samples missed", Bound::Most(0.0), None),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_is_kept_at_its_bound_and_broken_beyond_it() {
+        let is_met = |value, bound| promise("", "", value, bound, None).met == Some(true);
+        assert!(is_met(0.7, Bound::Least(0.7)) && !is_met(0.69, Bound::Least(0.7)));
+        assert!(is_met(5.0, Bound::MostMicros(5.0)) && !is_met(5.1, Bound::MostMicros(5.0)));
+        assert!(is_met(2.0, Bound::Most(2.0)) && !is_met(2.1, Bound::Most(2.0)));
+        assert!(is_met(0.0, Bound::Most(0.0)) && !is_met(1.0, Bound::Most(0.0)));
+        assert!(!is_met(f64::NAN, Bound::Least(0.7)), "what was not measured is not met");
     }
 
-    /// How many times as fast a cell is as another path is with the same blocks.
-    fn times_faster(&self, plan: Plan, other: Path) -> Option<f64> {
-        Some(self.typical(Plan { path: other, ..plan })? / self.typical(plan)?)
+    #[test]
+    fn every_promise_is_about_paths_that_there_are() {
+        let is_there = |name: &str| PATHS.iter().any(|path| path.name == name);
+        assert!(PROMISES.iter().all(|(path, other, ..)| is_there(path) && is_there(other)));
     }
 
-    fn line(&self, name: &str) -> Option<f64> {
-        self.lines.get(name).map(|values| median(values))
-    }
-
-    /// All figures, and what the project promises of them.
-    fn readings(&self, step: &str) -> Vec<Reading> {
-        let cells = self.cells.values().map(|(plan, seconds)| {
-            let values = plan.shape.values() as f64;
-            let rates = seconds.iter().map(|seconds| values / seconds / 1e6).collect();
-            let (path, direction) =
-                (format!("{:?}", plan.path), format!("{:?}", plan.direction).to_lowercase());
-            Reading { at: Some(values), ..Reading::named(step, &path, &direction, "million values/s", rates) }
-        });
-        let lines = self
-            .lines
-            .iter()
-            .map(|(name, values)| Reading::named(step, "FieldTrip", name, "", values.clone()));
-        cells
-            .chain(lines)
-            .chain(targets::promises(self).into_iter().map(|promise| promise.reading(step)))
-            .collect()
+    #[test]
+    fn a_path_is_held_against_the_bare_one_over_the_same_link() {
+        let bare = |name: &str| {
+            let path = PATHS.iter().find(|path| path.name == name).expect("a path");
+            path.bare().map(|bare| bare.name)
+        };
+        assert_eq!((bare("OldClientTcp"), bare("TcpStateless")), (Some("RawTcp"), Some("RawStateless")));
+        assert_eq!((bare("Memory"), bare("OriginalUnix")), (Some("RawMemory"), None));
     }
 }

@@ -42,3 +42,6 @@ pub mod worker;
 pub mod workload;
 
 pub use worker::run_if_worker;
+
+/// Why something could not be done, in words.
+pub type Reason = Box<dyn core::error::Error + Send + Sync>;

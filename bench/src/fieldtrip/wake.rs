@@ -1,6 +1,5 @@
 //! From the moment data are put until a waiting reader goes on, and what waking a thread costs here at all.
 
-use core::error::Error;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::io::{Read, Write};
@@ -10,44 +9,50 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 use schwann_fieldtrip::wire::{DataType, Header, NEVER, Totals};
-use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Refused, Server};
+use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 
-pub(crate) fn run(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
-    let mut lines = Vec::new();
-    lines.extend(bare_thread(time)?);
+use super::cell::socket_path;
+use super::{Figures, fanout, spread_us};
+use crate::Reason;
+
+pub(super) fn run(time: Duration) -> Result<Figures, Reason> {
+    let mut figures = bare_thread(time)?;
     // Twice, which shows what a difference between two lines is worth.
     for name in ["wake bare tcp", "wake bare tcp, again"] {
-        lines.extend(bare_socket(name, time)?);
+        let (mut here, mut there) = fanout::pair()?;
+        let wait = move |_| Ok(there.read_exact(&mut [0; 16])?);
+        figures.extend(measure(name, Pace::Even, time, || Ok(here.write_all(&[1; 16])?), wait)?);
     }
-    for (name, pace, manner) in [
-        ("wake memory", Pace::Even, Buffer::wait as Manner),
-        ("wake memory, uneven", Pace::Uneven, Buffer::wait as Manner),
-        ("wake memory, uneven, never asleep", Pace::Uneven, Buffer::wait_awake as Manner),
+    for (name, pace, is_awake) in [
+        ("wake memory", Pace::Even, false),
+        ("wake memory, uneven", Pace::Uneven, false),
+        ("wake memory, uneven, never asleep", Pace::Uneven, true),
     ] {
         let buffer = fresh()?;
         let reader = buffer.clone();
-        let wait = move |threshold| Ok(manner(&reader, threshold, LONGEST).map(drop)?);
-        lines.extend(measure(name, pace, time, || put(&buffer), wait)?);
+        let wait = move |threshold| {
+            let wait = if is_awake { Buffer::wait_awake } else { Buffer::wait };
+            Ok(wait(&reader, threshold, LONGEST).map(drop)?)
+        };
+        figures.extend(measure(name, pace, time, || put(&buffer), wait)?);
     }
+    let tcp = || Address::Tcp { host: "127.0.0.1".into(), port: 0 };
     for (name, pace, address) in [
-        ("wake tcp", Pace::Even, Address::Tcp { host: "127.0.0.1".into(), port: 0 }),
-        ("wake tcp, uneven", Pace::Uneven, Address::Tcp { host: "127.0.0.1".into(), port: 0 }),
-        ("wake unix", Pace::Even, Address::Unix(super::ours::socket_path())),
+        ("wake tcp", Pace::Even, tcp()),
+        ("wake tcp, uneven", Pace::Uneven, tcp()),
+        ("wake unix", Pace::Even, Address::Unix(socket_path())),
     ] {
         let buffer = fresh()?;
         let server = Server::start(&address, buffer.clone(), Policy::default())?;
         let mut client = Client::connect(server.address().clone(), Options::default())?;
         let wait = move |threshold| Ok(client.wait(threshold, LONGEST).map(drop)?);
-        lines.extend(measure(name, pace, time, || put(&buffer), wait)?);
+        figures.extend(measure(name, pace, time, || put(&buffer), wait)?);
     }
-    Ok(lines)
+    Ok(figures)
 }
 
-/// A way to wait in this process.
-type Manner = fn(&Buffer, Totals, Duration) -> Result<Totals, Refused>;
-
 /// One thread wakes another one, and nothing else: what waiting costs at least that sleeps at all.
-fn bare_thread(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+fn bare_thread(time: Duration) -> Result<Figures, Reason> {
     let count = AtomicU32::new(0);
     let (name_reader, reader) = mpsc::sync_channel(1);
     let mut sleeper = None;
@@ -71,20 +76,13 @@ fn bare_thread(time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     measure("wake bare thread", Pace::Even, time, wake, wait)
 }
 
-/// A few bytes wake a thread that reads from a TCP socket of this machine.
-fn bare_socket(name: &str, time: Duration) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
-    let (mut here, mut there) = super::raw::pair()?;
-    let wait = move |_| Ok(there.read_exact(&mut [0; 16])?);
-    measure(name, Pace::Even, time, || Ok(here.write_all(&[1; 16])?), wait)
-}
-
-fn fresh() -> Result<Buffer, Box<dyn Error>> {
+fn fresh() -> Result<Buffer, Reason> {
     let buffer = Buffer::default();
     buffer.put_header(Header::new(32, 1000.0, DataType::Float32))?;
     Ok(buffer)
 }
 
-fn put(buffer: &Buffer) -> Result<(), Box<dyn Error>> {
+fn put(buffer: &Buffer) -> Result<(), Reason> {
     Ok(buffer.put_samples(32, &[1.0_f32; 32])?)
 }
 
@@ -112,17 +110,16 @@ fn measure(
     name: &str,
     pace: Pace,
     time: Duration,
-    mut put: impl FnMut() -> Result<(), Box<dyn Error>>,
-    mut wait: impl FnMut(Totals) -> Result<(), Box<dyn Error>> + Send,
-) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
+    mut put: impl FnMut() -> Result<(), Reason>,
+    mut wait: impl FnMut(Totals) -> Result<(), Reason> + Send,
+) -> Result<Figures, Reason> {
     let (woken, times) = mpsc::channel::<Instant>();
     let rounds = (time.as_micros() / PAUSE.as_micros()).clamp(20, 5000) as u32;
-    let (mut delays, busy) = thread::scope(|scope| {
+    let (delays, busy) = thread::scope(|scope| {
         let reader = scope.spawn(move || {
-            for round in 0..rounds {
-                if wait(Totals { samples: round, events: NEVER }).is_err()
-                    || woken.send(Instant::now()).is_err()
-                {
+            for samples in 0..rounds {
+                let waited = wait(Totals { samples, events: NEVER });
+                if waited.is_err() || woken.send(Instant::now()).is_err() {
                     break;
                 }
             }
@@ -136,16 +133,12 @@ fn measure(
             delays.push(times.recv_timeout(LONGEST)?.saturating_duration_since(begun));
         }
         let busy = reader.join().map_err(|_| "the reader panicked")?;
-        Ok::<_, Box<dyn Error>>((delays, Duration::try_from(busy)?))
+        Ok::<_, Reason>((delays, Duration::try_from(busy)?))
     })?;
-    delays.sort_unstable();
-    let at =
-        |part: usize| delays.get((delays.len() - 1) * part / 100).map_or(0.0, Duration::as_secs_f64) * 1e6;
-    Ok(vec![
-        (format!("{name} p50 us"), at(50)),
-        (format!("{name} p99 us"), at(99)),
-        (format!("{name} reader's CPU us a time"), busy.as_secs_f64() * 1e6 / f64::from(rounds)),
-    ])
+    let [half, most, _] = spread_us(&delays);
+    let busy = busy.as_secs_f64() * 1e6 / f64::from(rounds);
+    let figures = [("p50 us", half), ("p99 us", most), ("reader's CPU us a time", busy)];
+    Ok(figures.map(|(figure, value)| (format!("{name} {figure}"), value)).into())
 }
 
 const PAUSE: Duration = Duration::from_millis(1);
