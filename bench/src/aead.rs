@@ -6,24 +6,24 @@
 
 mod agree;
 mod contender;
-pub mod goals;
+pub(crate) mod goals;
 #[cfg(all(feature = "peers", target_arch = "x86_64", unix))]
 mod ipsec;
 mod measure;
-pub mod mixed;
+pub(crate) mod mixed;
 #[cfg(feature = "peers")]
 mod peers;
 mod probe;
-pub mod shapes;
+pub(crate) mod shapes;
 pub(crate) mod suite;
-pub mod sweep;
-pub mod workers;
+pub(crate) mod sweep;
+pub(crate) mod workers;
 mod workload;
 
-pub use agree::agree;
-pub use contender::{Contender, Engine};
-pub use measure::{Figure, Plan, Restless, measure};
+pub(crate) use agree::agree;
+pub(crate) use contender::{Contender, Engine};
+pub(crate) use measure::{Figure, Plan, Restless, measure};
 #[cfg(feature = "peers")]
-pub use peers::{peers, ring_again};
-pub use probe::Probe;
-pub use workload::{KEY, Workload};
+pub(crate) use peers::{peers, ring_again};
+pub(crate) use probe::Probe;
+pub(crate) use workload::{KEY, Workload};

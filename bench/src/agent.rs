@@ -21,9 +21,9 @@ mod client;
 mod server;
 mod token;
 
-pub use client::{Agent, AgentError, Remote};
+pub(crate) use client::Agent;
 pub(crate) use server::serve;
-pub use token::Token;
+pub(crate) use token::Token;
 
 /// What the campaign asks the agent.
 #[derive(Debug, Deserialize, Serialize)]
@@ -69,10 +69,8 @@ struct Hello {
     subjects: Vec<Subject>,
 }
 
-type Reason = Box<dyn core::error::Error + Send + Sync>;
-
 /// The port at which agents listen unless told otherwise.
-pub const PORT: u16 = 16_580;
+pub(crate) const PORT: u16 = 16_580;
 /// An answer to [`Request::Hear`] takes no longer.
 const HEARING: Duration = Duration::from_secs(1);
 

@@ -11,45 +11,44 @@ use crate::statistics::{
 };
 
 /// Differences below this share of the base are of no consequence to an experiment; fixed before any data were seen.
-pub const EQUIVALENCE_MARGIN: f64 = 0.05;
+pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
 
 /// One subject against another, by one metric in one cell.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The cell's name.
-    pub cell: String,
+    pub(crate) cell: String,
     /// What is compared.
-    pub metric: Metric,
+    pub(crate) metric: Metric,
     /// Whose figure it is.
-    pub subject: Role,
+    pub(crate) subject: Role,
     /// What it is divided by.
-    pub base: Role,
+    pub(crate) base: Role,
     /// Pairs.
-    pub pairs: usize,
+    pub(crate) pairs: usize,
     /// The median of the subject's runs.
-    pub value: f64,
+    pub(crate) value: f64,
     /// The median of the base's runs.
-    pub base_value: f64,
+    pub(crate) base_value: f64,
     /// Their ratio, and whether it is beyond what equals differ by here.
-    pub ratio: Ratio,
+    pub(crate) ratio: Ratio,
     /// Of `subject - base`, in the metric's unit.
-    pub t: Option<PairedT>,
+    pub(crate) t: Option<PairedT>,
     /// Wilcoxon's p.
-    pub p_ranks: Option<f64>,
+    pub(crate) p_ranks: Option<f64>,
     /// [`PairedT::p`], corrected for all comparisons of the same metric and roles in the suite.
-    pub p_holm: Option<f64>,
+    pub(crate) p_holm: Option<f64>,
     /// Effect size for pairs.
-    pub d_paired: f64,
+    pub(crate) d_paired: f64,
     /// p of the test that both are equal within [`EQUIVALENCE_MARGIN`].
-    pub p_equal: Option<f64>,
+    pub(crate) p_equal: Option<f64>,
     /// Pairs with which an effect of this size is found four times out of five.
-    pub pairs_needed: Option<u32>,
+    pub(crate) pairs_needed: Option<u32>,
 }
 
 impl Comparison {
     /// The ratio that the project wants to reach here, if it has such a goal.
-    #[must_use]
-    pub fn goal(&self) -> Option<f64> {
+    pub(crate) fn goal(&self) -> Option<f64> {
         match (self.subject, self.base) {
             (Role::Schwann, Role::Opponent) => self.metric.goal,
             (Role::Schwann, Role::Raw) => self.metric.goal_raw,
@@ -58,14 +57,12 @@ impl Comparison {
     }
 
     /// Whether it does, if there is a goal.
-    #[must_use]
-    pub fn reaches_goal(&self) -> Option<bool> {
+    pub(crate) fn reaches_goal(&self) -> Option<bool> {
         self.goal().map(|goal| self.metric.better.reaches(self.ratio.median, goal))
     }
 
     /// What may be said.
-    #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(&self) -> Outcome {
         let is_better = (self.ratio.median > 1.0) == (self.metric.better == Better::Higher);
         if self.ratio.resolved {
             if is_better { Outcome::Better } else { Outcome::Worse }
@@ -84,7 +81,7 @@ impl Comparison {
 
 /// What a comparison permits to say of its subject.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Better than the base, by more than equals differ here.
     Better,
     /// Equal within the margin.
@@ -97,8 +94,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// The sign that stands beside the number.
-    #[must_use]
-    pub fn sign(self) -> &'static str {
+    pub(crate) fn sign(self) -> &'static str {
         match self {
             Self::Better => "▲",
             Self::Equal => "=",
@@ -110,8 +106,7 @@ impl Outcome {
 
 /// Compares, in every cell and metric: ours with each other subject, sealed with plain, and the
 /// opponent with itself.
-#[must_use]
-pub fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
+pub(crate) fn compare(records: &Records, cells: &[Cell]) -> Vec<Comparison> {
     let mut all = compare_those(records, cells, |_, _| true);
     correct(&mut all);
     all
@@ -221,8 +216,7 @@ fn correct(all: &mut [Comparison]) {
 
 /// Returns, for one cell and metric, the values per subject in pairs: the same index is the same pass of the same block.
 /// Passes that are not complete are left out.
-#[must_use]
-pub fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<String, Vec<f64>> {
+pub(crate) fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<String, Vec<f64>> {
     let mut passes: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
     let believed = |reading: &&crate::record::Reading| reading.fault.is_none();
     for reading in records.readings.iter().filter(|r| r.step == cell && r.name == metric).filter(believed) {
@@ -240,13 +234,13 @@ pub fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<St
 
 /// A ratio between paired runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ratio {
+pub(crate) struct Ratio {
     /// The median of the pairs' ratios.
-    pub median: f64,
+    pub(crate) median: f64,
     /// Its 95 % interval; the range of the pairs when they are too few for one.
-    pub spread: Interval,
+    pub(crate) spread: Interval,
     /// Whether it is different from 1 by more than equals differ here.
-    pub resolved: bool,
+    pub(crate) resolved: bool,
 }
 
 impl fmt::Display for Ratio {
@@ -257,8 +251,7 @@ impl fmt::Display for Ratio {
 
 /// Returns the ratio of `subject` to `base`, with `null`, two series of equals, as the measure of what equals
 /// differ by.
-#[must_use]
-pub fn ratio(subject: &[f64], base: &[f64], null: Option<(&[f64], &[f64])>) -> Option<Ratio> {
+pub(crate) fn ratio(subject: &[f64], base: &[f64], null: Option<(&[f64], &[f64])>) -> Option<Ratio> {
     let ratios = ratios(subject, base)?;
     let spread = spread(&ratios);
     // How far from 1, in either direction, the opponent is from itself.

@@ -10,14 +10,14 @@ use std::time::Instant;
 use crate::agent::Agent;
 use crate::line::{Carried, Line};
 use crate::record::{Manifest, Reading, Records, Role, Subject, load, unix_time};
-use crate::scenario::{Cell, CheckFailure, NullRuns, RawBaseline, Route, check, check_drift};
+use crate::scenario::drift::check_drift;
+use crate::scenario::{Cell, CheckFailure, Route, check};
 use crate::statistics::Resampler;
 use crate::transfer::{Ends, Outcome, TransferError, interrupted, transfer};
 
 /// Why a campaign ended early.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CampaignError {
+pub(crate) enum CampaignError {
     /// The user stopped it; the same command continues it.
     #[error("interrupted; the same command continues")]
     Interrupted,
@@ -35,7 +35,7 @@ pub enum CampaignError {
 /// # Errors
 ///
 /// [`CampaignError`]; what is done is in the records.
-pub fn run(
+pub(crate) fn run(
     cells: &[Cell],
     records: &mut Records,
     mut agent: Option<&mut Agent>,
@@ -97,13 +97,12 @@ fn plan<'a>(cells: &'a [Cell], manifest: &'a Manifest) -> Vec<Run<'a>> {
 }
 
 /// Says whether a cell measures subjects of this role.
-#[must_use]
-pub fn takes_part(role: Role, cell: &Cell) -> bool {
+pub(crate) fn takes_part(role: Role, cell: &Cell) -> bool {
     match role {
-        Role::Raw | Role::ZeroMq | Role::Zenoh => cell.raw_baseline == RawBaseline::Measured,
-        Role::Null => cell.null == NullRuns::Measured,
+        Role::Raw | Role::ZeroMq | Role::Zenoh => cell.is_raw_measured,
+        Role::Null => cell.is_null_measured,
         // In shared memory there is no way to another computer.
-        Role::Iceoryx2 => cell.raw_baseline == RawBaseline::Measured && cell.route == Route::Loopback,
+        Role::Iceoryx2 => cell.is_raw_measured && cell.route == Route::Loopback,
         // A push would wait for a receiver that pulls slowly on purpose.
         Role::ZeroCopy => !cell.workload.pauses(),
         Role::Schwann | Role::Sealed | Role::Opponent => true,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory as _, Parser as _};
 
+use crate::Reason;
 use crate::agent;
 use crate::measure::{measure, measure_all, subjects};
 use crate::record::{Records, unix_time};
@@ -15,7 +16,7 @@ use crate::suite::{AGENT, Depth, Kind, MCU, SUITES, Suite, find};
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
 /// The caller must have called [`crate::run_if_worker`] first: the measuring processes are this program.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = [OsString::from("schwann-bench")].into_iter().chain(arguments);
     match execute(Options::parse_from(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -117,8 +118,6 @@ impl Options {
         self.out.clone().unwrap_or_else(default)
     }
 }
-
-pub(crate) type Reason = Box<dyn core::error::Error + Send + Sync>;
 
 fn execute(mut options: Options) -> Result<(), Reason> {
     let words = core::mem::take(&mut options.words);

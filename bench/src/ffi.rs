@@ -32,23 +32,23 @@ macro_rules! functions {
 pub(crate) use functions;
 
 pub(crate) mod slices;
-pub mod tap;
-pub mod zmq;
+pub(crate) mod tap;
+pub(crate) mod zmq;
 
 /// A loaded library.
 #[derive(Clone)]
-pub struct Lsl(Arc<Functions>);
+pub(crate) struct Lsl(Arc<Functions>);
 
 impl Lsl {
     /// The version that brought [`Pushes::Write`].
-    pub const FIRST_WITH_ZERO_COPY: i32 = 118;
+    pub(crate) const FIRST_WITH_ZERO_COPY: i32 = 118;
 
     /// Loads the library at `path` and looks up every function that the scenarios use.
     ///
     /// # Errors
     ///
     /// [`LoadError`] when the file cannot be loaded or a symbol is missing: name another library.
-    pub fn load(path: &Path) -> Result<Self, LoadError> {
+    pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
         let fail = |error: libloading::Error| LoadError(format!("{}: {error}", path.display()));
         // SAFETY: loading runs the library's initialisers; the user named this file as a liblsl, which is
         // the trust that every program places in its libraries.
@@ -57,15 +57,13 @@ impl Lsl {
     }
 
     /// Returns `major * 100 + minor` of the library. Source: `lsl_library_version`.
-    #[must_use]
-    pub fn version(&self) -> i32 {
+    pub(crate) fn version(&self) -> i32 {
         // SAFETY: takes nothing, and the symbol has this type in every liblsl.
         unsafe { (self.0.library_version)() }
     }
 
     /// Returns the library's description of its build. Source: `lsl_library_info`.
-    #[must_use]
-    pub fn info(&self) -> String {
+    pub(crate) fn info(&self) -> String {
         // SAFETY: takes nothing and returns a static string or null.
         text(unsafe { (self.0.library_info)() })
     }
@@ -73,20 +71,20 @@ impl Lsl {
 
 /// What a stream announces about itself.
 #[derive(Clone, Copy, Debug)]
-pub struct StreamShape<'a> {
+pub(crate) struct StreamShape<'a> {
     /// What it is called.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// Channels per sample.
-    pub channel_count: usize,
+    pub(crate) channel_count: usize,
     /// The announced rate, Hz; 0 for an irregular stream.
-    pub nominal_rate: f64,
+    pub(crate) nominal_rate: f64,
     /// Unique on this machine: the receiver looks the stream up by it.
-    pub source_id: &'a str,
+    pub(crate) source_id: &'a str,
 }
 
 /// What a push does before it returns, as in `lsl_transport_options_t`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Pushes {
+pub(crate) enum Pushes {
     /// It may leave the sample to a thread of the library: `transp_default`.
     #[default]
     Queue = 0,
@@ -102,11 +100,10 @@ impl Pushes {
 }
 
 /// The element types that the scenarios send, with the C functions for each.
-pub trait Element: bytemuck::NoUninit + bytemuck::AnyBitPattern + Default + PartialEq {
+pub(crate) trait Element: bytemuck::NoUninit + bytemuck::AnyBitPattern + Default + PartialEq {
     /// The channel format's number in `lsl_channel_format_t`.
     const FORMAT: c_int;
     /// Returns this element's functions.
-    #[doc(hidden)]
     fn functions(all: &Functions) -> &ElementFunctions<Self>;
 }
 
@@ -125,7 +122,7 @@ impl Element for i16 {
 }
 
 /// A stream that this process sends.
-pub struct Outlet {
+pub(crate) struct Outlet {
     handle: *mut c_void,
     channel_count: usize,
     library: Lsl,
@@ -137,7 +134,7 @@ impl Outlet {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason: the configuration of the run is wrong.
-    pub fn create<T: Element>(
+    pub(crate) fn create<T: Element>(
         library: &Lsl,
         shape: &StreamShape<'_>,
         buffer: i32,
@@ -172,8 +169,7 @@ impl Outlet {
     }
 
     /// Waits up to `timeout` seconds until a consumer is connected, and says whether one is.
-    #[must_use]
-    pub fn wait_for_consumers(&self, timeout: f64) -> bool {
+    pub(crate) fn wait_for_consumers(&self, timeout: f64) -> bool {
         // SAFETY: the handle is live until drop.
         unsafe { (self.library.0.wait_for_consumers)(self.handle, timeout) != 0 }
     }
@@ -183,7 +179,7 @@ impl Outlet {
     /// # Errors
     ///
     /// [`CallError`] with the code that the library returned.
-    pub fn push_sample<T: Element>(&mut self, sample: &[T]) -> Result<(), CallError> {
+    pub(crate) fn push_sample<T: Element>(&mut self, sample: &[T]) -> Result<(), CallError> {
         assert_eq!(sample.len(), self.channel_count, "one value per channel");
         // SAFETY: the library reads `channel_count` values, which the assertion guarantees.
         let code =
@@ -196,7 +192,7 @@ impl Outlet {
     /// # Errors
     ///
     /// [`CallError`] with the code that the library returned.
-    pub fn push_chunk<T: Element>(&mut self, values: &[T]) -> Result<(), CallError> {
+    pub(crate) fn push_chunk<T: Element>(&mut self, values: &[T]) -> Result<(), CallError> {
         let count = c_ulong::try_from(values.len()).map_err(|_| CallError::new("chunk too long"))?;
         // SAFETY: the library reads `count` values of the slice.
         let code = unsafe {
@@ -214,7 +210,7 @@ impl Drop for Outlet {
 }
 
 /// A stream that this process receives.
-pub struct Inlet {
+pub(crate) struct Inlet {
     handle: *mut c_void,
     channel_count: usize,
     library: Lsl,
@@ -226,7 +222,7 @@ impl Inlet {
     /// # Errors
     ///
     /// [`CallError`] when it is not found or not reached within `timeout` seconds.
-    pub fn open(
+    pub(crate) fn open(
         library: &Lsl,
         shape: &StreamShape<'_>,
         buffer: i32,
@@ -263,7 +259,7 @@ impl Inlet {
     /// # Errors
     ///
     /// [`CallError`] with the code that the library returned.
-    pub fn pull_sample<T: Element>(&mut self, out: &mut [T], timeout: f64) -> Result<bool, CallError> {
+    pub(crate) fn pull_sample<T: Element>(&mut self, out: &mut [T], timeout: f64) -> Result<bool, CallError> {
         assert_eq!(out.len(), self.channel_count, "one value per channel");
         let count = c_int::try_from(out.len()).map_err(|_| CallError::new("too many channels"))?;
         let mut code = 0;
@@ -280,7 +276,7 @@ impl Inlet {
     /// # Errors
     ///
     /// [`CallError`] with the code that the library returned.
-    pub fn pull_chunk<T: Element>(
+    pub(crate) fn pull_chunk<T: Element>(
         &mut self,
         out: &mut [T],
         stamps: &mut [f64],
@@ -310,12 +306,12 @@ impl Drop for Inlet {
 /// A library that cannot be used: its path and why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct LoadError(String);
+pub(crate) struct LoadError(String);
 
 /// A call that the library refused: the function and its reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct CallError(String);
+pub(crate) struct CallError(String);
 
 impl CallError {
     fn new(reason: &str) -> Self {
@@ -351,8 +347,7 @@ type PullChunk<T> =
     unsafe extern "C" fn(Handle, *mut T, *mut f64, c_ulong, c_ulong, f64, *mut c_int) -> c_ulong;
 
 /// The typed functions of one element type.
-#[doc(hidden)]
-pub struct ElementFunctions<T> {
+pub(crate) struct ElementFunctions<T> {
     push_sample: PushSample<T>,
     push_chunk: PushChunk<T>,
     pull_sample: PullSample<T>,
@@ -360,8 +355,7 @@ pub struct ElementFunctions<T> {
 }
 
 /// The functions of one library, which stays loaded as long as they are reachable.
-#[doc(hidden)]
-pub struct Functions {
+pub(crate) struct Functions {
     library_version: unsafe extern "C" fn() -> c_int,
     library_info: unsafe extern "C" fn() -> *const c_char,
     last_error: unsafe extern "C" fn() -> *const c_char,

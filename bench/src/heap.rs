@@ -6,10 +6,10 @@ use core::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 use std::alloc::System;
 
 /// The allocator of the program `schwann-bench`.
-pub struct Counting;
+pub(crate) struct Counting;
 
 /// Makes something, and returns it with the bytes that this process holds more than before.
-pub fn held_by<T>(make: impl FnOnce() -> T) -> (T, f64) {
+pub(crate) fn held_by<T>(make: impl FnOnce() -> T) -> (T, f64) {
     HELD.store(0, Ordering::SeqCst);
     IS_COUNTING.store(true, Ordering::SeqCst);
     let made = make();

@@ -15,11 +15,11 @@ use crate::ffi::functions;
 
 /// A loaded libcrypto of OpenSSL 3, with the provider that holds its broken ciphers if there is one.
 #[derive(Clone)]
-pub struct Libcrypto(Arc<Functions>);
+pub(crate) struct Libcrypto(Arc<Functions>);
 
 /// A cipher that makes as many bytes as it is given.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum StreamCipher {
+pub(crate) enum StreamCipher {
     /// AES-128 in counter mode.
     Aes128Ctr,
     /// AES-256 in counter mode.
@@ -44,7 +44,7 @@ impl Libcrypto {
     /// # Errors
     ///
     /// The loader's reason, when there is none of OpenSSL 3 (Debian: libssl3).
-    pub fn load() -> Result<Self, libloading::Error> {
+    pub(crate) fn load() -> Result<Self, libloading::Error> {
         // SAFETY: loading runs the initialisers of the system's own OpenSSL.
         let library = unsafe { Library::new(FILE) }?;
         let functions = Functions::look_up(library)?;
@@ -58,8 +58,7 @@ impl Libcrypto {
     }
 
     /// Returns the library's version, for the record. Source: `OpenSSL_version`.
-    #[must_use]
-    pub fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         // SAFETY: takes a number and returns a static NUL-terminated string.
         let text = unsafe { (self.0.version)(0) };
         // SAFETY: as above; never null.
@@ -67,8 +66,7 @@ impl Libcrypto {
     }
 
     /// Starts a cipher with an arbitrary key and counter: for its speed. `None` if the library has no such cipher.
-    #[must_use]
-    pub fn encrypter(&self, wanted: StreamCipher) -> Option<Encrypter> {
+    pub(crate) fn encrypter(&self, wanted: StreamCipher) -> Option<Encrypter> {
         // SAFETY: the default context, a NUL-terminated name, no properties.
         let cipher = unsafe { (self.0.cipher_fetch)(ptr::null_mut(), wanted.name().as_ptr(), ptr::null()) };
         if cipher.is_null() {
@@ -87,7 +85,7 @@ impl Libcrypto {
 }
 
 /// One running cipher.
-pub struct Encrypter {
+pub(crate) struct Encrypter {
     context: *mut c_void,
     cipher: *mut c_void,
     library: Libcrypto,
@@ -95,7 +93,7 @@ pub struct Encrypter {
 
 impl Encrypter {
     /// Encrypts in place.
-    pub fn apply(&mut self, data: &mut [u8]) {
+    pub(crate) fn apply(&mut self, data: &mut [u8]) {
         let len = c_int::try_from(data.len()).expect("a buffer of less than 2 GiB");
         let mut written = 0;
         let bytes = data.as_mut_ptr();

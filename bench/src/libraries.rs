@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Finds this project's library: beside the program, or in the work tree's build folder.
-#[must_use]
-pub fn ours() -> Option<PathBuf> {
+pub(crate) fn ours() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(shared("lsl"))));
     let built = Path::new("target/release").join(shared("lsl"));
     beside.into_iter().chain([built]).find(|path| path.is_file())
@@ -14,8 +13,7 @@ pub fn ours() -> Option<PathBuf> {
 
 /// Finds the real liblsl, which the Python package `pylsl` brings: in the environment of this project's checks, or
 /// in that of the `python3` on the path.
-#[must_use]
-pub fn opponent() -> Option<PathBuf> {
+pub(crate) fn opponent() -> Option<PathBuf> {
     let state = std::env::var_os("SCHWANN_STATE").map(PathBuf::from);
     let environments = state.into_iter().chain(["target/checks".into()]);
     environments
@@ -25,8 +23,7 @@ pub fn opponent() -> Option<PathBuf> {
 }
 
 /// Finds the microcontroller's image for QEMU in the work tree's build folders.
-#[must_use]
-pub fn image() -> Option<PathBuf> {
+pub(crate) fn image() -> Option<PathBuf> {
     let folders = ["target/qemu", "firmware/qemu-riscv32/target"].map(PathBuf::from);
     let image = "riscv32imac-unknown-none-elf/release/schwann-qemu-riscv32";
     folders.into_iter().map(|folder| folder.join(image)).find(|path| path.is_file())
@@ -38,7 +35,7 @@ pub fn image() -> Option<PathBuf> {
 /// # Errors
 ///
 /// In words, with the command that failed.
-pub fn zero_mq() -> Result<PathBuf, String> {
+pub(crate) fn zero_mq() -> Result<PathBuf, String> {
     let cache = cache().join(PYZMQ);
     let in_cache = || library_in(&cache.join("pyzmq.libs"), is_zero_mq);
     let found = of_python("zmq").and_then(|packages| library_in(&packages.join("pyzmq.libs"), is_zero_mq));
@@ -62,7 +59,7 @@ const PYZMQ: &str = "pyzmq==27.1.0";
 /// # Errors
 ///
 /// In words, with the command that failed.
-pub fn built_opponent(name: &str) -> Result<PathBuf, String> {
+pub(crate) fn built_opponent(name: &str) -> Result<PathBuf, String> {
     let manifest = Path::new("bench/opponents/Cargo.toml");
     if !manifest.is_file() {
         return Err(format!("{name} is built from bench/opponents: call this in the folder of the sources"));
@@ -88,10 +85,10 @@ fn cache() -> PathBuf {
 }
 
 /// What to do when there is none of ours.
-pub const NO_OURS: &str = "name the library to judge with --ours";
+pub(crate) const NO_OURS: &str = "name the library to judge with --ours";
 
 /// What to do when there is none to compare with.
-pub const NO_OPPONENT: &str = "there is no liblsl to compare with: `python3 -m pip install pylsl` brings one, or \
+pub(crate) const NO_OPPONENT: &str = "there is no liblsl to compare with: `python3 -m pip install pylsl` brings one, or \
                                name one with --vs LIBRARY";
 
 fn site_packages(environment: &Path) -> Vec<PathBuf> {

@@ -22,31 +22,31 @@ mod relay;
 mod weather;
 
 use namespace::Namespace;
-pub use relay::Carried;
+pub(crate) use relay::Carried;
 use relay::Relay;
 
 /// What a line is like, either way.
 #[derive(Debug, PartialEq)]
-pub struct Profile {
+pub(crate) struct Profile {
     /// Part of the names of cells.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// For the reader of the table.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// The least and the greatest delay of a frame.
-    pub delay: (Duration, Duration),
+    pub(crate) delay: (Duration, Duration),
     /// How the delay changes between them.
-    pub jitter: Jitter,
+    pub(crate) jitter: Jitter,
     /// The share of frames that never arrive.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// Bits per second.
-    pub rate: u64,
+    pub(crate) rate: u64,
     /// Frames that would wait longer for those before them are dropped, as a full switch does.
-    pub queue: Duration,
+    pub(crate) queue: Duration,
 }
 
 /// How a delay changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Jitter {
+pub(crate) enum Jitter {
     /// Every frame has its own delay.
     EachFrame,
     /// The delay moves from one drawn value to the next in this time, as it does where others share the medium.
@@ -54,7 +54,7 @@ pub enum Jitter {
 }
 
 /// A cable to a switch: 1 Gbit/s, 0.4 to 1.2 ms each way.
-pub const ETHERNET: Profile = Profile {
+pub(crate) const ETHERNET: Profile = Profile {
     name: "ethernet",
     about: "direct Ethernet (1 Gbit/s, 0.4 to 1.2 ms each way)",
     delay: (Duration::from_micros(400), Duration::from_micros(1200)),
@@ -65,7 +65,7 @@ pub const ETHERNET: Profile = Profile {
 };
 
 /// A radio that others use, too: 100 Mbit/s, 5 to 20 ms each way, one frame in a thousand lost.
-pub const WIFI: Profile = Profile {
+pub(crate) const WIFI: Profile = Profile {
     name: "wifi",
     about: "Wi-Fi (100 Mbit/s, 5 to 20 ms each way, 0.1 % of the frames lost)",
     delay: (Duration::from_millis(5), Duration::from_millis(20)),
@@ -76,7 +76,7 @@ pub const WIFI: Profile = Profile {
 };
 
 /// Two namespaces joined by a line; gone when dropped.
-pub struct Line {
+pub(crate) struct Line {
     near: Namespace,
     far: Namespace,
     relay: Relay,
@@ -88,7 +88,7 @@ impl Line {
     /// # Errors
     ///
     /// [`LineError`] says what this computer lacks.
-    pub fn lay(profile: &'static Profile, seed: u64) -> Result<Self, LineError> {
+    pub(crate) fn lay(profile: &'static Profile, seed: u64) -> Result<Self, LineError> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         namespace::remove_abandoned();
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -106,33 +106,29 @@ impl Line {
     }
 
     /// The words before a command that make it run where samples are sent from.
-    #[must_use]
-    pub fn near(&self) -> Vec<OsString> {
+    pub(crate) fn near(&self) -> Vec<OsString> {
         self.near.enter()
     }
 
     /// The words before a command that make it run where samples are received.
-    #[must_use]
-    pub fn far(&self) -> Vec<OsString> {
+    pub(crate) fn far(&self) -> Vec<OsString> {
         self.far.enter()
     }
 
     /// Takes the line away and says what it carried.
-    #[must_use]
-    pub fn end(self) -> Carried {
+    pub(crate) fn end(self) -> Carried {
         self.relay.end()
     }
 }
 
 /// The address of the sender's namespace.
-pub const NEAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 1);
+pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 1);
 /// The address of the receivers' namespace.
-pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 2);
+pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 2);
 
 /// Why there is no line.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum LineError {
+pub(crate) enum LineError {
     /// The program `ip` could not be run.
     NoIp(io::Error),
     /// `ip` refused: what it was asked, and its words.

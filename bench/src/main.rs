@@ -1,14 +1,56 @@
-//! Measures Schwann against others: see `schwann-bench --help`.
+//! Scenarios, statistics and records that measure Schwann against its peers.
+//!
+//! A [`suite`] is a list of cells, each a [`scenario`] with a [`workload`]. A [`campaign`] runs every cell for
+//! every subject (a library with liblsl's C ABI, or a raw socket) in fresh sender and receiver processes
+//! ([`transfer`], [`worker`]), alternating between subjects, and keeps what each run gave as lines ([`record`]).
+//! [`analysis`] turns records into ratios with their spread, using [`statistics`] that are tested against scipy; [`report`]
+//! writes the tables, [`page`] the published page.
+//!
+//! Rules that the code enforces: one clock for both ends; latency from the time when a sample was due; a
+//! sequence number and a pattern in every sample decide what was delivered; the unit of replication is a process
+//! restart; the opponent is also measured against itself, and no smaller effect is called one.
+#![deny(unsafe_code)]
 
 use std::process::ExitCode;
 
-use schwann_bench::heap::Counting;
+mod aead;
+mod agent;
+mod analysis;
+mod campaign;
+mod clock;
+mod command;
+mod ffi;
+mod fieldtrip;
+mod heap;
+mod libcrypto;
+mod libraries;
+mod line;
+mod mcu;
+mod measure;
+mod mse;
+mod page;
+mod payload;
+mod reading;
+mod record;
+mod report;
+mod scenario;
+mod sealed;
+mod sensitivity;
+mod statistics;
+mod step;
+mod suite;
+mod transfer;
+mod worker;
+mod workload;
+
+/// Why something could not be done, in words.
+type Reason = Box<dyn core::error::Error + Send + Sync>;
 
 /// Counts where the size of a session or of a connection is measured.
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: heap::Counting = heap::Counting;
 
 fn main() -> ExitCode {
-    schwann_bench::run_if_worker();
-    schwann_bench::command::run(std::env::args_os().skip(1))
+    worker::run_if_worker();
+    command::run(std::env::args_os().skip(1))
 }

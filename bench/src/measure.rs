@@ -3,9 +3,10 @@
 use std::io::stderr;
 use std::path::{Path, PathBuf};
 
+use crate::Reason;
 use crate::agent::{Agent, Token};
 use crate::campaign::{self, takes_part};
-use crate::command::{Options, Reason};
+use crate::command::Options;
 use crate::libraries;
 use crate::line::{Line, LineError};
 use crate::record::{BUILT_FROM, KEYS, Machine, Manifest, Records, Role, Subject, Tree, tree, unix_time};

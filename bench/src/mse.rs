@@ -13,6 +13,7 @@ mod success;
 mod transfer;
 mod worker;
 
+use crate::Reason;
 use crate::record::Reading;
 use crate::step::Step;
 use crate::suite::{Asked, Effort, Missing};
@@ -21,11 +22,10 @@ pub(crate) use shaped::inside as inside_the_shaped_link;
 pub(crate) use worker::{Task, work};
 
 /// Why a measurement does not exist.
-pub(crate) type Error = Box<dyn core::error::Error + Send + Sync>;
 
 /// A step per scenario.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
-    type Scenario = fn(Effort) -> Result<Vec<Reading>, Error>;
+    type Scenario = fn(Effort) -> Result<Vec<Reading>, Reason>;
     const SCENARIOS: [(&str, Scenario); 6] = [
         ("cipher", cipher::run),
         ("handshake", handshake::run),

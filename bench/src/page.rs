@@ -11,7 +11,7 @@ use crate::report::{date, number, ran};
 /// # Errors
 ///
 /// When a figure of the page is in no record.
-pub fn page(all: &[Records]) -> io::Result<String> {
+pub(crate) fn page(all: &[Records]) -> io::Result<String> {
     let mut out = String::from(HEAD);
     HEADLINES.iter().try_for_each(|headline| headline.write(all, &mut out))?;
     out += BEHIND;

@@ -3,7 +3,7 @@
 use crate::ffi::Element;
 
 /// An element type that can carry a sequence number in a sample's first channels.
-pub trait Payload: Element {
+pub(crate) trait Payload: Element {
     /// Channels that hold the sequence number; a stream must have at least as many.
     const SEQUENCE_CHANNELS: usize;
     /// Sequence numbers repeat after this many samples.
@@ -53,7 +53,7 @@ impl Payload for i16 {
 }
 
 /// The samples to send: a fixed pattern of `PERIOD` rows, over which only the sequence numbers change.
-pub struct Chunk<T> {
+pub(crate) struct Chunk<T> {
     values: Vec<T>,
     channel_count: usize,
     rows: usize,
@@ -61,14 +61,13 @@ pub struct Chunk<T> {
 
 impl<T: Payload> Chunk<T> {
     /// Makes a source of chunks with `rows` samples of `channel_count` channels.
-    #[must_use]
-    pub fn new(channel_count: usize, rows: usize) -> Self {
+    pub(crate) fn new(channel_count: usize, rows: usize) -> Self {
         assert!(channel_count >= T::SEQUENCE_CHANNELS, "no room for the sequence number");
         Self { values: pattern(channel_count, PERIOD + rows), channel_count, rows }
     }
 
     /// Returns the chunk whose first sample is number `first`.
-    pub fn at(&mut self, first: u64) -> &[T] {
+    pub(crate) fn at(&mut self, first: u64) -> &[T] {
         let offset = row_of(first) * self.channel_count;
         let values = &mut self.values[offset..offset + self.rows * self.channel_count];
         for (sequence, sample) in (first..).zip(values.chunks_exact_mut(self.channel_count)) {
@@ -79,36 +78,35 @@ impl<T: Payload> Chunk<T> {
 }
 
 /// Checks every received sample: its place in the sequence and all of its values.
-pub struct Verifier<T> {
+pub(crate) struct Verifier<T> {
     expected: Vec<T>,
     channel_count: usize,
     next: u64,
     /// What was found so far.
-    pub tally: Tally,
+    pub(crate) tally: Tally,
 }
 
 /// What a receiver found.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Samples that arrived.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Samples skipped in the sequence.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// Samples that came again or too late.
-    pub disordered: u64,
+    pub(crate) disordered: u64,
     /// Samples with a wrong value.
-    pub corrupt: u64,
+    pub(crate) corrupt: u64,
 }
 
 impl<T: Payload> Verifier<T> {
     /// Expects samples of `channel_count` channels, from number 0.
-    #[must_use]
-    pub fn new(channel_count: usize) -> Self {
+    pub(crate) fn new(channel_count: usize) -> Self {
         Self { expected: pattern(channel_count, PERIOD), channel_count, next: 0, tally: Tally::default() }
     }
 
     /// Takes the next sample and returns its number.
-    pub fn take(&mut self, sample: &[T]) -> u64 {
+    pub(crate) fn take(&mut self, sample: &[T]) -> u64 {
         self.tally.received += 1;
         let ahead = T::read_sequence(sample).wrapping_sub(self.next) % T::SEQUENCE_MODULUS;
         if ahead > T::SEQUENCE_MODULUS / 2 {
@@ -130,8 +128,7 @@ impl<T: Payload> Verifier<T> {
     }
 
     /// Returns the number of the sample that must come next.
-    #[must_use]
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.next
     }
 }

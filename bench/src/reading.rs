@@ -4,42 +4,42 @@ use crate::statistics::median;
 
 /// One figure of a step, or of a cell by the runs of one subject, with its spread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// The step or the cell that gave it.
-    pub step: String,
+    pub(crate) step: String,
     /// Whose it is.
-    pub subject: String,
+    pub(crate) subject: String,
     /// What it is.
-    pub name: String,
+    pub(crate) name: String,
     /// Its unit.
-    pub unit: String,
+    pub(crate) unit: String,
     /// Where on the step's axis, if it has one.
-    pub at: Option<f64>,
+    pub(crate) at: Option<f64>,
     /// The middle of the samples.
-    pub median: f64,
+    pub(crate) median: f64,
     /// The least, or the lower end of an interval.
-    pub low: f64,
+    pub(crate) low: f64,
     /// The greatest, or the upper end of an interval.
-    pub high: f64,
+    pub(crate) high: f64,
     /// How many samples.
-    pub samples: u64,
+    pub(crate) samples: u64,
     /// What it is held against.
-    pub criterion: Option<String>,
+    pub(crate) criterion: Option<String>,
     /// Whether it holds; nothing where it is held against something and the machine was too restless to tell.
-    pub met: Option<bool>,
+    pub(crate) met: Option<bool>,
     /// The samples themselves, where they are few. Of a cell: one for each pass, NaN where there is none.
-    pub values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Seconds since 1970, UTC.
-    pub done_at: u64,
+    pub(crate) done_at: u64,
     /// Load average of the last minute, all processes of the machine.
-    pub load: f64,
+    pub(crate) load: f64,
     /// Why it is not believed, if it is not; it then takes no part in comparisons.
-    pub fault: Option<String>,
+    pub(crate) fault: Option<String>,
 }
 
 /// Whether a limit is kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It is.
     Met,
     /// It is not.
@@ -50,8 +50,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// In a word or two.
-    #[must_use]
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Met => "met",
             Self::Missed => "**missed**",
@@ -62,8 +61,7 @@ impl Verdict {
 
 impl Reading {
     /// The median and the range of some samples, to be given a name.
-    #[must_use]
-    pub fn of(step: &str, values: Vec<f64>) -> Self {
+    pub(crate) fn of(step: &str, values: Vec<f64>) -> Self {
         let (median, low, high, samples) = middle(&values);
         Self {
             step: step.to_owned(),
@@ -85,29 +83,25 @@ impl Reading {
     }
 
     /// [`Reading::of`] with its names.
-    #[must_use]
-    pub fn named(step: &str, subject: &str, name: &str, unit: &str, values: Vec<f64>) -> Self {
+    pub(crate) fn named(step: &str, subject: &str, name: &str, unit: &str, values: Vec<f64>) -> Self {
         let (subject, name, unit) = (subject.to_owned(), name.to_owned(), unit.to_owned());
         Self { subject, name, unit, ..Self::of(step, values) }
     }
 
     /// What one run of a cell gave in its pass.
-    #[must_use]
-    pub fn of_pass(step: &str, subject: &str, name: &str, (pass, value): (u32, f64)) -> Self {
+    pub(crate) fn of_pass(step: &str, subject: &str, name: &str, (pass, value): (u32, f64)) -> Self {
         let mut values = vec![f64::NAN; pass as usize];
         values.push(value);
         Self { values, ..Self::named(step, subject, name, unit_of(name), vec![value]) }
     }
 
     /// The same, held against a limit.
-    #[must_use]
-    pub fn held_against(self, criterion: impl Into<String>, met: Option<bool>) -> Self {
+    pub(crate) fn held_against(self, criterion: impl Into<String>, met: Option<bool>) -> Self {
         Self { criterion: Some(criterion.into()), met, ..self }
     }
 
     /// In a word: whether what it is held against holds; nothing if it is held against nothing.
-    #[must_use]
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
         self.criterion.as_ref().map(|_| match self.met {
             Some(true) => Verdict::Met,
             Some(false) => Verdict::Missed,

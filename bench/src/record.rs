@@ -15,42 +15,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::ffi::zmq::ZeroMq;
 use crate::ffi::{Lsl, Pushes};
-pub use crate::reading::{Reading, Verdict};
+pub(crate) use crate::reading::{Reading, Verdict};
 use crate::scenario::Cell;
 use crate::workload::Transport;
 
 /// The circumstances of a campaign.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// The suite's name.
-    pub suite: String,
+    pub(crate) suite: String,
     /// Whether it was the quick form.
-    pub quick: bool,
+    pub(crate) quick: bool,
     /// The share of its full time that a run takes.
     #[serde(default = "whole")]
-    pub scale: f64,
+    pub(crate) scale: f64,
     /// What was compared, in no order.
-    pub subjects: Vec<Subject>,
+    pub(crate) subjects: Vec<Subject>,
     /// From which the order of all runs follows.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Blocks per cell.
-    pub blocks: u32,
+    pub(crate) blocks: u32,
     /// Seconds since 1970, UTC.
-    pub started_at: u64,
+    pub(crate) started_at: u64,
     /// Where it ran.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// The other computer and its agent's program, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other: Option<(Machine, String)>,
+    pub(crate) other: Option<(Machine, String)>,
     /// The commit of the tree that it was made of, as `git` names it.
-    pub commit: String,
+    pub(crate) commit: String,
     /// Whether that commit is all of the tree.
-    pub tree: Tree,
+    pub(crate) tree: Tree,
 }
 
 /// What a record was made of.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Tree {
+pub(crate) enum Tree {
     /// Its commit, and nothing else.
     Committed,
     /// A commit that is not in this repository.
@@ -65,23 +65,23 @@ fn whole() -> f64 {
 
 /// One thing that is measured.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// What the tables call it.
-    pub label: String,
+    pub(crate) label: String,
     /// Its part in comparisons.
-    pub role: Role,
+    pub(crate) role: Role,
     /// What carries its samples.
-    pub transport: Transport,
+    pub(crate) transport: Transport,
     /// What it says about itself.
-    pub version: String,
+    pub(crate) version: String,
     /// Environment variables of its processes: whether it seals, and with which keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub environment: BTreeMap<String, String>,
+    pub(crate) environment: BTreeMap<String, String>,
 }
 
 /// A subject's part in comparisons.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-pub enum Role {
+pub(crate) enum Role {
     /// Ours, in the clear.
     Schwann,
     /// Ours, sealed.
@@ -108,7 +108,7 @@ impl Subject {
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn library(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
+    pub(crate) fn library(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
         let library = Lsl::load(path)?;
         Ok(Self {
             label: label.to_owned(),
@@ -124,7 +124,7 @@ impl Subject {
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn zero_copy(path: &Path) -> Result<Option<Self>, crate::ffi::LoadError> {
+    pub(crate) fn zero_copy(path: &Path) -> Result<Option<Self>, crate::ffi::LoadError> {
         let transport = Transport::Lsl { library: path.to_owned(), pushes: Pushes::Write };
         let subject = Self { transport, ..Self::library("liblsl-zero-copy", Role::ZeroCopy, path)? };
         Ok((Lsl::load(path)?.version() >= Lsl::FIRST_WITH_ZERO_COPY).then_some(subject))
@@ -135,7 +135,7 @@ impl Subject {
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn plain(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+    pub(crate) fn plain(path: &Path) -> Result<Self, crate::ffi::LoadError> {
         let environment =
             [("SCHWANN_SECURITY", "off")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(Self { environment: environment.into(), ..Self::library("schwann", Role::Schwann, path)? })
@@ -146,7 +146,7 @@ impl Subject {
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn sealed(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+    pub(crate) fn sealed(path: &Path) -> Result<Self, crate::ffi::LoadError> {
         let environment = [("SCHWANN_SECURITY", "require"), ("SCHWANN_KEYS", KEYS)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let clear = Self::library("schwann-sealed", Role::Sealed, path)?;
@@ -161,7 +161,7 @@ impl Subject {
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn zero_mq(path: &Path) -> Result<Self, crate::ffi::LoadError> {
+    pub(crate) fn zero_mq(path: &Path) -> Result<Self, crate::ffi::LoadError> {
         Ok(Self {
             label: "zeromq".to_owned(),
             role: Role::ZeroMq,
@@ -176,13 +176,12 @@ impl Subject {
     /// # Errors
     ///
     /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub fn like_zero_mq(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
+    pub(crate) fn like_zero_mq(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
         Ok(Self { label: label.to_owned(), role, ..Self::zero_mq(path)? })
     }
 
     /// The raw socket.
-    #[must_use]
-    pub fn raw() -> Self {
+    pub(crate) fn raw() -> Self {
         Self {
             label: "raw-tcp".to_owned(),
             role: Role::Raw,
@@ -195,23 +194,22 @@ impl Subject {
 
 /// What the figures depend on besides the code.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// Processor's name.
-    pub processor: String,
+    pub(crate) processor: String,
     /// Cores that this process may use.
-    pub cores: usize,
+    pub(crate) cores: usize,
     /// Frequency governor of the first core, if the kernel tells.
-    pub governor: String,
+    pub(crate) governor: String,
     /// Kernel name and release.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// Total memory.
-    pub memory: String,
+    pub(crate) memory: String,
 }
 
 impl Machine {
     /// Asks the running machine.
-    #[must_use]
-    pub fn here() -> Self {
+    pub(crate) fn here() -> Self {
         let system = rustix::system::uname();
         Self {
             processor: field("/proc/cpuinfo", "model name"),
@@ -225,12 +223,12 @@ impl Machine {
 }
 
 /// A record on disk.
-pub struct Records {
+pub(crate) struct Records {
     path: PathBuf,
     /// The circumstances.
-    pub manifest: Manifest,
+    pub(crate) manifest: Manifest,
     /// The figures so far.
-    pub readings: Vec<Reading>,
+    pub(crate) readings: Vec<Reading>,
 }
 
 impl Records {
@@ -239,7 +237,7 @@ impl Records {
     /// # Errors
     ///
     /// When the folder cannot be written, holds something unreadable, or belongs to another campaign.
-    pub fn begin_or_continue(folder: &Path, manifest: Manifest) -> io::Result<Self> {
+    pub(crate) fn begin_or_continue(folder: &Path, manifest: Manifest) -> io::Result<Self> {
         let path = folder.join(RECORD);
         if path.exists() {
             let records = Self::open(&path)?;
@@ -264,7 +262,7 @@ impl Records {
     /// # Errors
     ///
     /// When it is missing or unreadable.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(path)?;
         let mut lines = text.lines();
         let manifest = serde_json::from_str(lines.next().unwrap_or_default())?;
@@ -282,7 +280,7 @@ impl Records {
     /// # Errors
     ///
     /// When there is none, or one cannot be read.
-    pub fn all_at(path: &Path) -> io::Result<Vec<Self>> {
+    pub(crate) fn all_at(path: &Path) -> io::Result<Vec<Self>> {
         let paths = if path.is_file() {
             vec![path.to_owned()]
         } else if path.join(RECORD).exists() {
@@ -305,7 +303,7 @@ impl Records {
     /// # Errors
     ///
     /// When they cannot be written.
-    pub fn add(&mut self, readings: Vec<Reading>) -> io::Result<()> {
+    pub(crate) fn add(&mut self, readings: Vec<Reading>) -> io::Result<()> {
         let text: String = readings.iter().map(|reading| reading.line() + "\n").collect();
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         file.write_all(text.as_bytes())?;
@@ -319,7 +317,7 @@ impl Records {
     /// # Errors
     ///
     /// When it is a trial, or the file cannot be written.
-    pub fn publish(mut self, cells: &[Cell], path: &Path) -> io::Result<()> {
+    pub(crate) fn publish(mut self, cells: &[Cell], path: &Path) -> io::Result<()> {
         if self.manifest.tree == Tree::Uncommitted {
             return Err(io::Error::other(
                 "a trial is not published: commit what was changed, build, and measure again",
@@ -365,8 +363,7 @@ impl Records {
     }
 
     /// Says whether a subject has had this pass of a cell.
-    #[must_use]
-    pub fn has(&self, step: &str, subject: &str, pass: u32) -> bool {
+    pub(crate) fn has(&self, step: &str, subject: &str, pass: u32) -> bool {
         let is_pass =
             |reading: &&Reading| reading.values.get(pass as usize).is_some_and(|value| !value.is_nan());
         let of_both = |reading: &&Reading| reading.step == step && reading.subject == subject;
@@ -374,28 +371,24 @@ impl Records {
     }
 
     /// The folder of a record that is being made.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
 }
 
 /// Seconds since 1970, UTC.
-#[must_use]
-pub fn unix_time() -> u64 {
+pub(crate) fn unix_time() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// The load average of the last minute.
-#[must_use]
-pub fn load() -> f64 {
+pub(crate) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)
 }
 
 /// The commit of the tree around, and whether it is all of the tree.
-#[must_use]
-pub fn tree() -> (String, Tree) {
+pub(crate) fn tree() -> (String, Tree) {
     let git = |words: &[&str]| {
         let output =
             Command::new("git").args(words).output().ok().filter(|output| output.status.success())?;
@@ -414,7 +407,7 @@ fn field(file: &str, name: &str) -> String {
 }
 
 /// The commit that this program was built from.
-pub const BUILT_FROM: &str = env!("SCHWANN_BUILT_FROM");
+pub(crate) const BUILT_FROM: &str = env!("SCHWANN_BUILT_FROM");
 /// Where measuring processes find the keys of a lab that lives for one campaign.
-pub const KEYS: &str = "keys";
+pub(crate) const KEYS: &str = "keys";
 const RECORD: &str = "record.tsv";

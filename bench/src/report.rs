@@ -18,7 +18,7 @@ use crate::suite::{Suite, find};
 /// # Errors
 ///
 /// When a record is of a suite that there is not.
-pub fn tables(all: &[Records]) -> io::Result<String> {
+pub(crate) fn tables(all: &[Records]) -> io::Result<String> {
     let mut out = String::from(
         "# Measurements\n\n▲ better, ▼ worse, = equal within 5 %, · not resolved: smaller than the difference between equals \
          here. Ratios are medians over pairs of runs with their 95 % interval (bootstrap, BCa), or the range below six \

@@ -8,5 +8,3 @@ pub(crate) mod session;
 pub(crate) mod state;
 pub(crate) mod suite;
 pub(crate) mod timing;
-
-pub(crate) type Reason = Box<dyn core::error::Error + Send + Sync>;

@@ -8,6 +8,7 @@
 use core::time::Duration;
 use std::path::Path;
 
+use crate::Reason;
 use crate::analysis::{Ratio, ratio};
 use crate::campaign::{ATTEMPTS, CampaignError};
 use crate::record::{Reading, Role, Subject};
@@ -17,8 +18,6 @@ use crate::step::Step;
 use crate::suite::{Asked, Effort, Missing};
 use crate::transfer::{Ends, Outcome, TransferError, interrupted, transfer};
 use crate::workload::{Pacing, Pull, Turns, Workload};
-
-type Reason = Box<dyn core::error::Error + Send + Sync>;
 
 /// One step: so many restarts, and what they say together.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
@@ -82,7 +81,6 @@ fn readings(step: &str, restarts: &[Restart]) -> Vec<Reading> {
 pub(crate) const HANDICAP: f64 = 0.05;
 
 /// Chunks of 100 samples of 64 channels on a schedule that leaves the processor room.
-#[must_use]
 pub(crate) fn pushes(duration: Duration, seed: u64) -> Workload {
     let rate = PUSHES_PER_SECOND * CHUNK as f64;
     Workload {
@@ -107,7 +105,6 @@ pub(crate) struct Restart {
 
 impl Restart {
     /// Compares the rounds of a restart; the first are left out.
-    #[must_use]
     pub(crate) fn of(workload: &Workload, outcome: &Outcome) -> Self {
         let pushes = &outcome.sender.pushes;
         let took: Vec<f64> = pushes.iter().map(|push| (push.done - push.begun) as f64 / 1e3).collect();

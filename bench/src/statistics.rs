@@ -11,39 +11,39 @@ mod power;
 mod quantile;
 mod wilcoxon;
 
-pub use bootstrap::{Resampler, bca_interval};
-pub use many::holm;
-pub use paired::{Equivalence, PairedT, cohens_d_paired, cohens_d_pooled, equivalence, paired_t};
-pub use power::{needed_pairs, noncentral_t_cdf, paired_power};
-pub use quantile::{median, quantile_interval, quantile_of_sorted};
-pub use wilcoxon::{SignedRank, signed_rank};
+pub(crate) use bootstrap::{Resampler, bca_interval};
+pub(crate) use many::holm;
+pub(crate) use paired::{PairedT, cohens_d_paired, equivalence, paired_t};
+pub(crate) use power::needed_pairs;
+pub(crate) use quantile::{median, quantile_interval, quantile_of_sorted};
+pub(crate) use wilcoxon::signed_rank;
 
 /// A range that holds the true value with the confidence that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub(crate) struct Interval {
     /// Lower end.
-    pub low: f64,
+    pub(crate) low: f64,
     /// Upper end.
-    pub high: f64,
+    pub(crate) high: f64,
 }
 
 impl Interval {
     /// Says whether `value` lies inside.
-    #[must_use]
-    pub fn contains(&self, value: f64) -> bool {
+    pub(crate) fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
 /// Returns the arithmetic mean; NaN of nothing.
-#[must_use]
-pub fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Returns the sample variance (divisor n - 1); NaN below two values.
-#[must_use]
-pub fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     let centre = mean(values);
     values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,26 +3,27 @@
 use std::io::Write;
 use std::time::Instant;
 
+use crate::Reason;
 use crate::campaign::CampaignError;
 use crate::record::{Reading, Records, load, unix_time};
 use crate::transfer::interrupted;
 
 /// A part of a suite that is done as a whole or not at all.
-pub struct Step {
+pub(crate) struct Step {
     /// Unique within the suite; part of the records.
-    pub name: String,
+    pub(crate) name: String,
     /// Measures. Says what went wrong in words.
-    pub run: Box<Measure>,
+    pub(crate) run: Box<Measure>,
 }
 
 /// Takes the step's name and gives its figures.
-pub type Measure = dyn Fn(&str) -> Result<Vec<Reading>, Box<dyn core::error::Error + Send + Sync>>;
+pub(crate) type Measure = dyn Fn(&str) -> Result<Vec<Reading>, Reason>;
 
 impl Step {
     /// A step of this name.
     pub(crate) fn new(
         name: impl Into<String>,
-        run: impl Fn(&str) -> Result<Vec<Reading>, Box<dyn core::error::Error + Send + Sync>> + 'static,
+        run: impl Fn(&str) -> Result<Vec<Reading>, Reason> + 'static,
     ) -> Self {
         Self { name: name.into(), run: Box::new(run) }
     }
@@ -33,7 +34,11 @@ impl Step {
 /// # Errors
 ///
 /// [`CampaignError`], of the first step that failed; what is done is in the records.
-pub fn run(steps: &[Step], records: &mut Records, progress: &mut dyn Write) -> Result<(), CampaignError> {
+pub(crate) fn run(
+    steps: &[Step],
+    records: &mut Records,
+    progress: &mut dyn Write,
+) -> Result<(), CampaignError> {
     let done = |records: &Records, step: &Step| records.readings.iter().any(|r| r.step == step.name);
     let todo: Vec<&Step> = steps.iter().filter(|step| !done(records, step)).collect();
     let started = Instant::now();

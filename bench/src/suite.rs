@@ -5,26 +5,25 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Cell, agent, latency, memory, network, throughput};
+use crate::scenario::{Cell, latency, network, throughput};
 use crate::step::Step;
 use crate::{aead, fieldtrip, libraries, mcu, mse, sealed, sensitivity};
 
 /// A named set of measurements.
-pub struct Suite {
+pub(crate) struct Suite {
     /// What the user types, with a dash for the space.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// One line for the list of suites.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// What it does.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Its share of the time when all suites run.
-    pub weight: f64,
+    pub(crate) weight: f64,
 }
 
 impl Suite {
     /// Its cells; none of a suite of steps.
-    #[must_use]
-    pub fn cells(&self, effort: Effort) -> Vec<Cell> {
+    pub(crate) fn cells(&self, effort: Effort) -> Vec<Cell> {
         match &self.kind {
             Kind::Remote(cells) | Kind::Transfers(cells) => cells(effort),
             Kind::Steps(..) => Vec::new(),
@@ -33,7 +32,7 @@ impl Suite {
 }
 
 /// How a suite measures.
-pub enum Kind {
+pub(crate) enum Kind {
     /// As [`Kind::Transfers`], with another computer on which an agent runs.
     Remote(fn(Effort) -> Vec<Cell>),
     /// Every subject carries the same samples, in processes of its own.
@@ -44,19 +43,19 @@ pub enum Kind {
 
 /// What steps are given.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// How thorough they are to be.
-    pub effort: Effort,
+    pub(crate) effort: Effort,
     /// The library to judge, if there is one; an absolute path.
-    pub ours: Option<PathBuf>,
+    pub(crate) ours: Option<PathBuf>,
     /// The library to compare with, if there is one; an absolute path.
-    pub opponent: Option<PathBuf>,
+    pub(crate) opponent: Option<PathBuf>,
     /// The microcontroller's image for QEMU, if there is one.
-    pub image: Option<PathBuf>,
+    pub(crate) image: Option<PathBuf>,
     /// The address of a FieldTrip server that runs already, if it is to be measured, too.
-    pub against: Option<String>,
+    pub(crate) against: Option<String>,
     /// An existing folder for files of measuring processes; an absolute path.
-    pub scratch: PathBuf,
+    pub(crate) scratch: PathBuf,
 }
 
 impl Asked {
@@ -65,7 +64,7 @@ impl Asked {
     /// # Errors
     ///
     /// [`Missing`] if there is none.
-    pub fn ours(&self) -> Result<PathBuf, Missing> {
+    pub(crate) fn ours(&self) -> Result<PathBuf, Missing> {
         self.ours.clone().ok_or(Missing(libraries::NO_OURS.to_owned()))
     }
 
@@ -74,7 +73,7 @@ impl Asked {
     /// # Errors
     ///
     /// [`Missing`] if there is none.
-    pub fn opponent(&self) -> Result<PathBuf, Missing> {
+    pub(crate) fn opponent(&self) -> Result<PathBuf, Missing> {
         self.opponent.clone().ok_or(Missing(libraries::NO_OPPONENT.to_owned()))
     }
 }
@@ -82,20 +81,20 @@ impl Asked {
 /// What a suite lacks on this computer, in words: no failure of the others.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct Missing(pub String);
+pub(crate) struct Missing(pub String);
 
 /// How thoroughly a suite runs.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Effort {
+pub(crate) struct Effort {
     /// How many cells there are, and how long their runs.
-    pub depth: Depth,
+    pub(crate) depth: Depth,
     /// The share of its full time that a run takes, not below the quick form's.
-    pub scale: f64,
+    pub(crate) scale: f64,
 }
 
 /// Whether the machine's time or the answer is worth more.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// Long enough to decide.
     Full,
     /// Short enough for every change: it proves that everything works and what the order of magnitude is.
@@ -103,12 +102,8 @@ pub enum Depth {
 }
 
 impl Effort {
-    /// Short enough for every change.
-    pub const QUICK: Self = Self { depth: Depth::Quick, scale: 1.0 };
-
     /// Blocks per cell unless the user says otherwise; every subject runs twice per block.
-    #[must_use]
-    pub fn blocks(self) -> u32 {
+    pub(crate) fn blocks(self) -> u32 {
         match self.depth {
             Depth::Full => 3,
             Depth::Quick => 1,
@@ -142,41 +137,41 @@ impl Effort {
 }
 
 /// Every suite.
-pub const SUITES: &[Suite] = &[
+pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "lsl",
         about: "the project's goals against liblsl: latency, push cost, throughput, processor time, memory",
-        kind: Kind::Transfers(goals),
+        kind: Kind::Transfers(latency::goals),
         weight: 3.0,
     },
     Suite {
         name: "lsl-latency",
         about: "64 channels at 1 kHz, and sweeps over channels, rate and inlets: latency, push, jitter, delivery",
-        kind: Kind::Transfers(latencies),
+        kind: Kind::Transfers(latency::sweep),
         weight: 5.0,
     },
     Suite {
         name: "lsl-throughput",
         about: "samples and bytes per second by chunk size and channel count, and streams of 30 kHz",
-        kind: Kind::Transfers(throughputs),
+        kind: Kind::Transfers(throughput::sweep),
         weight: 4.0,
     },
     Suite {
         name: "lsl-fanout",
         about: "one outlet to several processes of this computer, 384 and 5,000 channels; --iceoryx2 adds shared memory",
-        kind: Kind::Transfers(fan_outs),
+        kind: Kind::Transfers(latency::fan_out),
         weight: 2.0,
     },
     Suite {
         name: "lsl-network",
         about: "between two computers, which are network namespaces here: direct Ethernet and Wi-Fi; needs root",
-        kind: Kind::Transfers(networks),
+        kind: Kind::Transfers(network::cells),
         weight: 3.0,
     },
     Suite {
         name: AGENT,
         about: "lsl network --agent: to another real computer, on which `schwann-bench agent` runs, and back",
-        kind: Kind::Remote(agents),
+        kind: Kind::Remote(network::agent_cells),
         weight: 1.0,
     },
     Suite {
@@ -220,72 +215,17 @@ pub const SUITES: &[Suite] = &[
 ];
 
 /// The form of `lsl network` that `--agent` asks for.
-pub const AGENT: &str = "lsl-agent";
+pub(crate) const AGENT: &str = "lsl-agent";
 /// Whether this machine finds a small effect.
-pub const SENSITIVITY: &str = "sensitivity";
+pub(crate) const SENSITIVITY: &str = "sensitivity";
 /// What sealing adds.
-pub const SEALED: &str = "sealed";
+pub(crate) const SEALED: &str = "sealed";
 /// What the microcontroller counts.
-pub const MCU: &str = "mcu";
+pub(crate) const MCU: &str = "mcu";
 
 /// Finds a suite by name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Suite> {
+pub(crate) fn find(name: &str) -> Option<&'static Suite> {
     SUITES.iter().find(|suite| suite.name == name)
-}
-
-fn goals(effort: Effort) -> Vec<Cell> {
-    let timed = effort.time(10.0, 2.0);
-    let flat_out = effort.time(3.0, 0.4);
-    let filling = effort.time(8.0, 2.0);
-    let mut cells = vec![latency::one_kilohertz(timed)];
-    cells.extend(throughput::goals(flat_out));
-    cells.extend(memory::cells(filling));
-    cells
-}
-
-fn latencies(effort: Effort) -> Vec<Cell> {
-    latency::sweep(
-        &effort.points(&[8, 32, 64, 128, 256], &[8, 64]),
-        &effort.points(&[250.0, 500.0, 1000.0, 2000.0], &[250.0, 1000.0]),
-        &effort.points(&[1, 2, 4, 16, 64], &[1, 4]),
-        effort.time(30.0, 2.0),
-        effort.time(10.0, 1.5),
-    )
-}
-
-fn throughputs(effort: Effort) -> Vec<Cell> {
-    let mut cells = throughput::sweep(
-        &effort.points(&[1, 4, 16, 64, 256, 1024, 4096], &[1, 256]),
-        &effort.points(&[1, 8, 64, 256, 1000, 5000], &[1, 64, 1000]),
-        effort.time(2.0, 0.3),
-    );
-    for channel_count in effort.points(&[64, 384, 1000], &[384]) {
-        cells.push(throughput::thirty_kilohertz(channel_count, effort.time(4.0, 1.0)));
-    }
-    cells
-}
-
-fn fan_outs(effort: Effort) -> Vec<Cell> {
-    let inlets = effort.points(&[1, 4, 16], &[4]);
-    latency::fan_out(&[(384, 1000.0), (5000, 500.0)], &inlets, effort.time(10.0, 1.0))
-}
-
-fn networks(effort: Effort) -> Vec<Cell> {
-    network::cells(
-        &effort.points(&[(8, 1000.0), (256, 1000.0), (64, 250.0)], &[]),
-        effort.time(30.0, 1.5),
-        effort.time(10.0, 1.5),
-        effort.time(4.0, 0.5),
-    )
-}
-
-fn agents(effort: Effort) -> Vec<Cell> {
-    agent::cells(
-        &effort.points(&[(64, 1000.0), (8, 1000.0), (256, 1000.0), (64, 250.0)], &[(64, 1000.0)]),
-        effort.time(30.0, 1.5),
-        effort.time(4.0, 0.5),
-    )
 }
 
 #[cfg(test)]

@@ -21,17 +21,16 @@ pub(crate) use process::{Place, Process};
 
 /// What both ends of a transfer measured.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The sending process.
-    pub sender: SenderReport,
+    pub(crate) sender: SenderReport,
     /// The receiving processes.
-    pub receivers: Vec<ReceiverReport>,
+    pub(crate) receivers: Vec<ReceiverReport>,
 }
 
 /// Why a transfer gave no result.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TransferError {
+pub(crate) enum TransferError {
     /// The agent on the other computer does not do its part; its own words, or the network's.
     #[error("the agent: {0}")]
     Agent(String),
@@ -53,7 +52,7 @@ pub enum TransferError {
 }
 
 /// Where the two ends of a transfer run.
-pub enum Ends<'a> {
+pub(crate) enum Ends<'a> {
     /// The sender here; what it sends goes to the agent's computer.
     Agent(&'a mut Agent),
     /// Both on this computer, over loopback.
@@ -75,7 +74,7 @@ pub(crate) trait End {
 /// # Errors
 ///
 /// [`TransferError`]; the processes are gone in any case.
-pub fn transfer(
+pub(crate) fn transfer(
     workload: &Workload,
     subject: &Subject,
     scratch: &Path,
@@ -174,14 +173,13 @@ fn conduct(sender: &mut Process, receivers: &mut [&mut dyn End]) -> Result<Outco
 }
 
 /// Stops every transfer of this process at the next signal from the terminal; what is done stays.
-pub fn stop_on_interrupt() {
+pub(crate) fn stop_on_interrupt() {
     // Fails only when another handler is installed, which then decides.
     let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
 }
 
 /// Says whether the user asked to stop.
-#[must_use]
-pub fn interrupted() -> bool {
+pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, mpsc};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Reason;
 use crate::payload::Tally;
 use crate::sealed::paired;
 use crate::suite::Effort;
@@ -26,7 +27,7 @@ mod sender;
 /// Turns this process into a worker if it was started as one, and then does not return.
 ///
 /// Call it first in `main`: the measuring processes are the same program.
-pub fn run_if_worker() {
+pub(crate) fn run_if_worker() {
     if std::env::var_os(MARK).is_none() {
         return;
     }
@@ -39,7 +40,7 @@ pub fn run_if_worker() {
 }
 
 /// The environment variable that makes a process a worker.
-pub const MARK: &str = "SCHWANN_BENCH_WORKER";
+pub(crate) const MARK: &str = "SCHWANN_BENCH_WORKER";
 
 /// What a worker is there for.
 #[derive(Debug, Deserialize, Serialize)]
@@ -58,26 +59,26 @@ pub(crate) enum Job {
 
 /// What an end of a transfer is to do.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Task {
+pub(crate) struct Task {
     /// Which end it is.
-    pub side: Side,
+    pub(crate) side: Side,
     /// What carries the samples.
-    pub transport: Transport,
+    pub(crate) transport: Transport,
     /// What both ends do.
-    pub workload: Workload,
+    pub(crate) workload: Workload,
     /// Identifies the stream on this machine.
-    pub source_id: String,
+    pub(crate) source_id: String,
     /// Where the sender is.
-    pub sender: Ipv4Addr,
+    pub(crate) sender: Ipv4Addr,
     /// Where this end listens, if it does.
-    pub listen: Ipv4Addr,
+    pub(crate) listen: Ipv4Addr,
     /// The library must say that it seals its streams.
-    pub sealed: bool,
+    pub(crate) sealed: bool,
 }
 
 /// The end of the transfer.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Side {
+pub(crate) enum Side {
     /// Takes samples and sends each on at once.
     Echo {
         /// Where the sender listens.
@@ -99,16 +100,16 @@ pub enum Side {
 
 /// Ports on which the sender listens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Ports {
+pub(crate) struct Ports {
     /// For data, when the transport is a raw socket.
-    pub data: Option<u16>,
+    pub(crate) data: Option<u16>,
     /// For acknowledgements, when the sender keeps a window.
-    pub window: Option<u16>,
+    pub(crate) window: Option<u16>,
 }
 
 /// What a worker reports.
 #[derive(Debug, Deserialize, Serialize)]
-pub enum Event {
+pub(crate) enum Event {
     /// The stream of each inlet, and when each of its samples had been pulled, ns.
     Arrived(Vec<(usize, Vec<u64>)>),
     /// The worker cannot go on.
@@ -144,52 +145,52 @@ pub enum Event {
 
 /// What the sender measured.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct SenderReport {
+pub(crate) struct SenderReport {
     /// Samples pushed.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// From the first push to the last, ns.
-    pub active_ns: u64,
+    pub(crate) active_ns: u64,
     /// Processor time of the whole transfer, ns.
-    pub cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Peak resident memory, bytes.
-    pub peak_bytes: u64,
+    pub(crate) peak_bytes: u64,
     /// Per push, if timed.
-    pub pushes: Vec<Push>,
+    pub(crate) pushes: Vec<Push>,
 }
 
 /// One push on the monotonic clock, ns.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Push {
+pub(crate) struct Push {
     /// When it was due.
-    pub due: u64,
+    pub(crate) due: u64,
     /// When the call began.
-    pub begun: u64,
+    pub(crate) begun: u64,
     /// When the call returned.
-    pub done: u64,
+    pub(crate) done: u64,
 }
 
 /// What a receiver measured.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct ReceiverReport {
+pub(crate) struct ReceiverReport {
     /// Counts of samples.
-    pub tally: Tally,
+    pub(crate) tally: Tally,
     /// From the first pull that gave samples to the last that gave a full measure, ns.
-    pub active_ns: u64,
+    pub(crate) active_ns: u64,
     /// Samples in that time, without those of its first pull.
-    pub active_samples: u64,
+    pub(crate) active_samples: u64,
     /// Processor time of the whole transfer, ns.
-    pub cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Peak resident memory before the library was loaded, bytes.
-    pub baseline_bytes: u64,
+    pub(crate) baseline_bytes: u64,
     /// Peak resident memory, bytes.
-    pub peak_bytes: u64,
+    pub(crate) peak_bytes: u64,
     /// Sample number and time of return of the pull that gave it, ns, if timed.
-    pub arrivals: Vec<(u64, u64)>,
+    pub(crate) arrivals: Vec<(u64, u64)>,
 }
 
 /// What the coordinating process says to a worker.
 #[derive(Debug, Deserialize, Serialize)]
-pub enum Order {
+pub(crate) enum Order {
     /// Sender: begin.
     Go,
     /// Receiver: this many samples were sent in all.
@@ -201,9 +202,7 @@ pub enum Order {
     Finish,
 }
 
-type Failure = Box<dyn core::error::Error + Send + Sync>;
-
-fn run() -> Result<(), Failure> {
+fn run() -> Result<(), Reason> {
     let mut first = String::new();
     std::io::stdin().lock().read_line(&mut first)?;
     let job = serde_json::from_str(&first)?;
@@ -225,7 +224,7 @@ fn run() -> Result<(), Failure> {
     }
 }
 
-fn transfer(task: &Task, orders: &Orders) -> Result<(), Failure> {
+fn transfer(task: &Task, orders: &Orders) -> Result<(), Reason> {
     match (task.side, task.workload.format) {
         (Side::Sender, Format::Float32) => sender::run::<f32>(task, orders),
         (Side::Sender, Format::Int16) => sender::run::<i16>(task, orders),
@@ -257,7 +256,7 @@ pub(crate) struct Orders {
 
 impl Orders {
     /// Waits for the order to end; what comes before it is known.
-    fn wait_for_finish(&self) -> Result<(), Failure> {
+    fn wait_for_finish(&self) -> Result<(), Reason> {
         while !matches!(self.wait()?, Order::Finish) {}
         Ok(())
     }
@@ -289,7 +288,7 @@ impl Orders {
     }
 
     /// Waits for the next.
-    pub(crate) fn wait(&self) -> Result<Order, Failure> {
+    pub(crate) fn wait(&self) -> Result<Order, Reason> {
         Ok(self.queue.recv()?)
     }
 }

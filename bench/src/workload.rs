@@ -10,38 +10,37 @@ use crate::statistics::Resampler;
 
 /// One measured transfer: what is sent, when, and how it is taken.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Workload {
+pub(crate) struct Workload {
     /// Type of the values.
-    pub format: Format,
+    pub(crate) format: Format,
     /// Channels per sample.
-    pub channel_count: usize,
+    pub(crate) channel_count: usize,
     /// The rate that the stream announces, Hz.
-    pub nominal_rate: f64,
+    pub(crate) nominal_rate: f64,
     /// Samples per push; 1 pushes single samples.
-    pub chunk: usize,
+    pub(crate) chunk: usize,
     /// When pushes happen.
-    pub pacing: Pacing,
+    pub(crate) pacing: Pacing,
     /// How long the sender sends.
-    pub duration: Duration,
+    pub(crate) duration: Duration,
     /// Results of this first part are not counted.
-    pub warmup: Duration,
+    pub(crate) warmup: Duration,
     /// Seconds of data that either end may buffer, as given to the library.
-    pub buffer: i32,
+    pub(crate) buffer: i32,
     /// Receiving processes.
-    pub consumers: usize,
+    pub(crate) consumers: usize,
     /// How the receiver takes samples.
-    pub pull: Pull,
+    pub(crate) pull: Pull,
     /// Keep the time of every push and every arrival.
-    pub timed: bool,
+    pub(crate) timed: bool,
     /// Which pushes on a schedule are made longer on purpose.
     #[serde(default)]
-    pub turns: Turns,
+    pub(crate) turns: Turns,
 }
 
 impl Workload {
     /// Bytes of one sample's values.
-    #[must_use]
-    pub fn sample_bytes(&self) -> usize {
+    pub(crate) fn sample_bytes(&self) -> usize {
         self.channel_count
             * match self.format {
                 Format::Float32 => 4,
@@ -50,28 +49,26 @@ impl Workload {
     }
 
     /// Says whether the receiver pulls slowly on purpose.
-    #[must_use]
-    pub fn pauses(&self) -> bool {
+    pub(crate) fn pauses(&self) -> bool {
         matches!(self.pull, Pull::Chunk { pause, .. } if !pause.is_zero())
     }
 }
 
 /// Pushes that take turns in being made longer on purpose: an effect of known size.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Turns {
+pub(crate) struct Turns {
     /// By which share of itself a push is made longer, in a spin; as many pushes of each in every round.
-    pub shares: Vec<f64>,
+    pub(crate) shares: Vec<f64>,
     /// From which the order within each round follows.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Turns {
     /// Pushes of each share in a round: so few that the machine is the same for all of them.
-    pub const EACH: usize = 8;
+    pub(crate) const EACH: usize = 8;
 
     /// For each of the first `count` pushes, the place of its share; empty if there are none.
-    #[must_use]
-    pub fn order(&self, count: usize) -> Vec<usize> {
+    pub(crate) fn order(&self, count: usize) -> Vec<usize> {
         let mut random = Resampler::new(self.seed);
         let mut round: Vec<usize> = (0..self.shares.len()).flat_map(|place| [place; Self::EACH]).collect();
         let mut order = Vec::with_capacity(count + round.len());
@@ -84,15 +81,14 @@ impl Turns {
     }
 
     /// The share of each of the first `count` pushes; empty if there are none.
-    #[must_use]
-    pub fn handicaps(&self, count: usize) -> Vec<f64> {
+    pub(crate) fn handicaps(&self, count: usize) -> Vec<f64> {
         self.order(count).into_iter().map(|place| self.shares[place]).collect()
     }
 }
 
 /// The element types that the scenarios use.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Format {
+pub(crate) enum Format {
     /// IEEE single precision.
     Float32,
     /// 16-bit signed.
@@ -101,7 +97,7 @@ pub enum Format {
 
 /// When the sender pushes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub enum Pacing {
+pub(crate) enum Pacing {
     /// At fixed times that do not wait for anyone: push `n` is due at `start + n * chunk / rate`.
     Schedule {
         /// Samples per second.
@@ -118,7 +114,7 @@ pub enum Pacing {
 
 /// How the receiver takes samples.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Pull {
+pub(crate) enum Pull {
     /// One by one, waiting for each.
     Sample,
     /// In chunks of up to `samples`, waiting until the chunk is full, with a pause after each.
@@ -132,7 +128,7 @@ pub enum Pull {
 
 /// What carries the samples.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub enum Transport {
+pub(crate) enum Transport {
     /// A library with liblsl's C ABI.
     Lsl {
         /// The shared library.

@@ -10,7 +10,7 @@ use super::{Contender, Workload};
 /// # Errors
 ///
 /// A sentence that names the contender and the lengths, if one disagrees with the first.
-pub fn agree(contenders: &mut [Box<dyn Contender>], cases: usize, seed: u64) -> Result<usize, String> {
+pub(crate) fn agree(contenders: &mut [Box<dyn Contender>], cases: usize, seed: u64) -> Result<usize, String> {
     let mut random = Random(seed | 1);
     let mut done = 0;
     while done < cases {

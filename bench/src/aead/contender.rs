@@ -6,7 +6,7 @@ use schwann_aead::{Kernel, Key, Message, Nonce, Tag};
 use super::workload::{KEY, Workload};
 
 /// A library, or one way of using it.
-pub trait Contender {
+pub(crate) trait Contender {
     /// Name in the tables.
     fn name(&self) -> String;
     /// Does what can be done before the messages are there, if anything can.
@@ -18,7 +18,7 @@ pub trait Contender {
 }
 
 /// This project's engine, with one kernel and one batch size.
-pub struct Engine {
+pub(crate) struct Engine {
     kernel: Kernel,
     key: Key,
     batch: usize,
@@ -28,14 +28,12 @@ pub struct Engine {
 
 impl Engine {
     /// An engine that is handed `batch` messages at a time; 1 means the calls for one message.
-    #[must_use]
-    pub fn new(kernel: Kernel, batch: usize) -> Self {
+    pub(crate) fn new(kernel: Kernel, batch: usize) -> Self {
         Self { kernel, key: Key::new(&KEY), batch, shape: None }
     }
 
     /// The same, but that the kernel does not choose how it works on a batch.
-    #[must_use]
-    pub fn in_shape(kernel: Kernel, batch: usize, shape: Shape) -> Self {
+    pub(crate) fn in_shape(kernel: Kernel, batch: usize, shape: Shape) -> Self {
         Self { shape: Some(shape), ..Self::new(kernel, batch) }
     }
 

@@ -4,30 +4,28 @@ use super::Figure;
 
 /// One ratio and what it is held against.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Goal {
+pub(crate) struct Goal {
     /// Whose ratio.
-    pub subject: String,
+    pub(crate) subject: String,
     /// What is compared with what.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How many times as fast as the other.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// The least it must be.
-    pub at_least: f64,
+    pub(crate) at_least: f64,
     /// By how much either side's samples spread, as shares summed: half an interquartile range each.
-    pub spread: f64,
+    pub(crate) spread: f64,
 }
 
 impl Goal {
     /// Says whether the ratio reaches its goal.
-    #[must_use]
-    pub fn is_met(&self) -> bool {
+    pub(crate) fn is_met(&self) -> bool {
         self.ratio >= self.at_least
     }
 }
 
 /// The goals of every engine among the figures of one size; none without other libraries to hold them against.
-#[must_use]
-pub fn goals(size: usize, figures: &[Figure]) -> Vec<Goal> {
+pub(crate) fn goals(size: usize, figures: &[Figure]) -> Vec<Goal> {
     let peers =
         || figures.iter().filter(|figure| !figure.name.starts_with(ENGINE) && figure.name != RING_AGAIN);
     let best = |time: fn(&Figure) -> f64| peers().min_by(|a, b| time(a).total_cmp(&time(b)));
@@ -107,10 +105,10 @@ const NEVER_BELOW: f64 = 0.97;
 const ENGINE: &str = "schwann";
 
 /// Ring a second time, which no engine is held against.
-pub const RING_AGAIN: &str = "ring, again";
+pub(crate) const RING_AGAIN: &str = "ring, again";
 
 /// RustCrypto's name where it was compiled without vector code.
-pub const RUSTCRYPTO_PORTABLE: &str = "rustcrypto portable";
+pub(crate) const RUSTCRYPTO_PORTABLE: &str = "rustcrypto portable";
 
 #[cfg(test)]
 mod tests {

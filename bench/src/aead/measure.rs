@@ -6,26 +6,26 @@ use super::{Contender, Probe, Workload};
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Turns each contender gets.
-    pub rounds: usize,
+    pub(crate) rounds: usize,
     /// Timed passes of sealing, and of opening, in a turn.
-    pub passes: usize,
+    pub(crate) passes: usize,
 }
 
 /// What one contender needed, in nanoseconds per message.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// Name of the contender.
-    pub name: String,
+    pub(crate) name: String,
     /// Median over the accepted passes of sealing.
-    pub seal: f64,
+    pub(crate) seal: f64,
     /// Median over the accepted passes of opening.
-    pub open: f64,
+    pub(crate) open: f64,
     /// Half the interquartile range of sealing, as a share of its median.
-    pub spread: f64,
+    pub(crate) spread: f64,
     /// Accepted passes, and all passes.
-    pub accepted: (usize, usize),
+    pub(crate) accepted: (usize, usize),
 }
 
 /// The machine was never left to us for long enough: there is no figure.
@@ -35,11 +35,11 @@ pub struct Figure {
      more rounds",
     accepted.0, accepted.1
 )]
-pub struct Restless {
+pub(crate) struct Restless {
     /// What could not be measured.
-    pub subject: String,
+    pub(crate) subject: String,
     /// Undisturbed passes, or rounds, and all of them.
-    pub accepted: (usize, usize),
+    pub(crate) accepted: (usize, usize),
 }
 
 /// Measures all contenders on one workload, in turns.
@@ -51,7 +51,7 @@ pub struct Restless {
 /// # Panics
 ///
 /// If a contender's result is wrong: its time would mean nothing.
-pub fn measure(
+pub(crate) fn measure(
     contenders: &mut [Box<dyn Contender>],
     work: &mut Workload,
     plan: Plan,

@@ -6,21 +6,20 @@ use super::{Contender, Engine, Plan, Probe, Restless, Workload, measure};
 
 /// How fast mixed lengths are, as a share of the speed of equal ones with as many bytes and no header.
 #[derive(Clone, Debug)]
-pub struct Mixed {
+pub(crate) struct Mixed {
     /// Name of the engine.
-    pub subject: String,
+    pub(crate) subject: String,
     /// Bytes of header per message.
-    pub aad: usize,
+    pub(crate) aad: usize,
     /// Shares of sealing, a round each, in ascending order.
-    pub seal: Vec<f64>,
+    pub(crate) seal: Vec<f64>,
     /// Shares of opening, a round each, in ascending order.
-    pub open: Vec<f64>,
+    pub(crate) open: Vec<f64>,
 }
 
 impl Mixed {
     /// Says whether this is what the goal is for, and was measured well enough.
-    #[must_use]
-    pub fn is_judged(&self) -> bool {
+    pub(crate) fn is_judged(&self) -> bool {
         self.aad > 0 && self.seal.len() >= FEWEST
     }
 }
@@ -29,11 +28,10 @@ impl Mixed {
 const FEWEST: usize = 3;
 
 /// The least that mixed lengths with a header must reach.
-pub const AT_LEAST: f64 = 0.85;
+pub(crate) const AT_LEAST: f64 = 0.85;
 
 /// 192 lengths from 64 to 1,500 bytes, in no order; any 16 of them differ.
-#[must_use]
-pub fn lengths() -> Vec<usize> {
+pub(crate) fn lengths() -> Vec<usize> {
     (0..192).map(|i| 64 + i * 911 % 1437).collect()
 }
 
@@ -42,7 +40,7 @@ pub fn lengths() -> Vec<usize> {
 /// # Errors
 ///
 /// [`Restless`] if the machine does not let it.
-pub fn shares(kernel: Kernel, rounds: usize) -> Result<Vec<Mixed>, Restless> {
+pub(crate) fn shares(kernel: Kernel, rounds: usize) -> Result<Vec<Mixed>, Restless> {
     let mut engines: Vec<Box<dyn Contender>> = vec![Box::new(Engine::new(kernel, 16))];
     let subject = engines[0].name();
     let lengths = lengths();

@@ -11,8 +11,7 @@ use super::goals::{RING_AGAIN, RUSTCRYPTO_PORTABLE};
 use super::workload::{KEY, Workload};
 
 /// Every peer that was compiled in.
-#[must_use]
-pub fn peers() -> Vec<Box<dyn Contender>> {
+pub(crate) fn peers() -> Vec<Box<dyn Contender>> {
     let mut peers: Vec<Box<dyn Contender>> = vec![
         Box::new(AwsLc::new()),
         Box::new(Ring::new()),
@@ -30,8 +29,7 @@ pub fn peers() -> Vec<Box<dyn Contender>> {
 }
 
 /// Ring once more, under another name.
-#[must_use]
-pub fn ring_again() -> Box<dyn Contender> {
+pub(crate) fn ring_again() -> Box<dyn Contender> {
     Box::new(Ring { name: RING_AGAIN, ..Ring::new() })
 }
 

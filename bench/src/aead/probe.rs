@@ -7,20 +7,19 @@ use std::time::Instant;
 ///
 /// Four independent chains fill the integer units: a busy sibling thread, a lower clock or a preemption
 /// all show.
-pub struct Probe {
+pub(crate) struct Probe {
     best: f64,
 }
 
 impl Probe {
     /// Learns the undisturbed time from the fastest of many runs.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let best = (0..20_000).map(|_| run()).fold(f64::MAX, f64::min);
         Self { best }
     }
 
     /// Runs the loop once; says whether it was disturbed by less than `TOLERANCE`.
-    pub fn quiet(&mut self) -> bool {
+    pub(crate) fn quiet(&mut self) -> bool {
         let time = run();
         self.best = self.best.min(time);
         time < self.best * TOLERANCE

@@ -6,15 +6,15 @@ use schwann_aead::kernel::Row;
 use super::{Contender, Engine, Figure, Plan, Probe, Restless, Workload, measure};
 
 /// One comparison.
-pub struct Gain {
+pub(crate) struct Gain {
     /// The kernel, and both shapes.
-    pub subject: String,
+    pub(crate) subject: String,
     /// Bytes of a message.
-    pub size: usize,
+    pub(crate) size: usize,
     /// By how much longer the more general shape takes, as shares: sealing and opening.
-    pub gain: [f64; 2],
+    pub(crate) gain: [f64; 2],
     /// The same of the shape against itself.
-    pub control: [f64; 2],
+    pub(crate) control: [f64; 2],
 }
 
 /// Compares at every length that the tables name.
@@ -22,7 +22,7 @@ pub struct Gain {
 /// # Errors
 ///
 /// [`Restless`] if the machine does not let it.
-pub fn gains(rounds: usize) -> Result<Vec<Gain>, Restless> {
+pub(crate) fn gains(rounds: usize) -> Result<Vec<Gain>, Restless> {
     let mut probe = Probe::new();
     let mut gains = Vec::new();
     for kernel in Kernel::available() {

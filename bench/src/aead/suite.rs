@@ -3,11 +3,12 @@
 use schwann_aead::Kernel;
 
 use super::{Contender, Engine, Plan, Probe, Workload, agree, goals, measure, mixed, shapes, sweep, workers};
+use crate::Reason;
 use crate::record::Reading;
 use crate::step::Step;
 use crate::suite::{Asked, Missing};
 
-type Figures = Result<Vec<Reading>, Box<dyn core::error::Error + Send + Sync>>;
+type Figures = Result<Vec<Reading>, Reason>;
 
 /// Whether all make the same bytes; sealing and opening, a step per message size; then shapes, mixed lengths, one block in
 /// chunks, workers, and allocation.

@@ -6,23 +6,22 @@ use super::{Contender, Engine, Figure, Plan, Probe, Restless, Workload, measure}
 
 /// One contender's sweep.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub(crate) struct Line {
     /// Name of the contender.
-    pub name: String,
+    pub(crate) name: String,
     /// MB/s by size of chunk in bytes; the last is the whole block.
-    pub speeds: Vec<(usize, f64)>,
+    pub(crate) speeds: Vec<(usize, f64)>,
     /// The whole block's speed of the best other library, in MB/s, if others were built in.
-    pub best_peer: Option<f64>,
+    pub(crate) best_peer: Option<f64>,
     /// Fixed cost of a call in nanoseconds, by a linear fit over the sizes.
-    pub call_ns: f64,
+    pub(crate) call_ns: f64,
     /// What a byte costs besides, in nanoseconds.
-    pub byte_ns: f64,
+    pub(crate) byte_ns: f64,
 }
 
 impl Line {
     /// The contender's own speed on the whole block, in MB/s.
-    #[must_use]
-    pub fn peak(&self) -> f64 {
+    pub(crate) fn peak(&self) -> f64 {
         self.speeds.last().map_or(f64::NAN, |&(_, speed)| speed)
     }
 }
@@ -32,7 +31,7 @@ impl Line {
 /// # Errors
 ///
 /// [`Restless`] if the machine does not let it.
-pub fn lines(rounds: usize) -> Result<Vec<Line>, Restless> {
+pub(crate) fn lines(rounds: usize) -> Result<Vec<Line>, Restless> {
     let mut probe = Probe::new();
     let mut contenders = contenders();
     let columns: Vec<(usize, Vec<Figure>)> = SIZES

@@ -15,40 +15,38 @@ use crate::worker::{Event, Job};
 
 /// One strategy with one number of workers, each with its own 128 KiB block in 512-byte chunks.
 #[derive(Clone, Debug)]
-pub struct Scaling {
+pub(crate) struct Scaling {
     /// Name of the strategy.
-    pub strategy: &'static str,
+    pub(crate) strategy: &'static str,
     /// How many workers.
-    pub workers: usize,
+    pub(crate) workers: usize,
     /// MB/s of all workers together, sealing and opening.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// Time of one worker alone, as a share of the time of so many at once.
-    pub efficiency: f64,
+    pub(crate) efficiency: f64,
     /// How much longer a worker takes for its work than one that is alone, by its own clock.
-    pub slowdown: f64,
+    pub(crate) slowdown: f64,
     /// The same by the processor time it was given: what others took from it does not count.
-    pub slowdown_of_processor: f64,
+    pub(crate) slowdown_of_processor: f64,
     /// Rounds in which no worker was interrupted, and all rounds. If there was none, the figures are of all.
-    pub accepted: (usize, usize),
+    pub(crate) accepted: (usize, usize),
 }
 
 impl Scaling {
     /// Says whether this is what goals are for, and was measured well enough: two workers, each with a processor.
-    #[must_use]
-    pub fn is_judged(&self) -> bool {
+    pub(crate) fn is_judged(&self) -> bool {
         self.workers == 2 && processors() >= 2 && self.accepted.0 >= FEWEST
     }
 }
 
 /// The least efficiency of two workers on two processors, and the greatest slowdown.
-pub const GOALS: (f64, f64) = (0.97, 1.03);
+pub(crate) const GOALS: (f64, f64) = (0.97, 1.03);
 
 /// Measures every strategy with 1, 2, 4 and 8 workers.
 ///
 /// One worker and many take turns, and every ratio is between neighbours in time. Rounds in which a worker had
 /// to wait for a processor do not count, as long as there are others.
-#[must_use]
-pub fn scaling(rounds: usize) -> Vec<Scaling> {
+pub(crate) fn scaling(rounds: usize) -> Vec<Scaling> {
     STRATEGIES.iter().flat_map(|&(name, run)| scaling_of(name, run, rounds)).collect()
 }
 
@@ -227,8 +225,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Nanoseconds per message of 512 bytes, one by one: in place, and through an interface that returns a new vector
 /// for each.
-#[must_use]
-pub fn allocating() -> (f64, f64) {
+pub(crate) fn allocating() -> (f64, f64) {
     let plain = vec![7_u8; 512];
     let engine = Kernel::best();
     let key = Key::new(&KEY);

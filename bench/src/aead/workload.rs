@@ -3,23 +3,22 @@
 use core::ops::Range;
 
 /// The key of every message.
-pub const KEY: [u8; 32] = *b"schwann measures with this key..";
+pub(crate) const KEY: [u8; 32] = *b"schwann measures with this key..";
 
 /// Messages laid out one after another, each followed by room for its tag.
-pub struct Workload {
+pub(crate) struct Workload {
     /// All messages and tags.
-    pub data: Vec<u8>,
+    pub(crate) data: Vec<u8>,
     /// Where each message lies in `data`; its tag is the 16 bytes after.
-    pub places: Vec<Range<usize>>,
+    pub(crate) places: Vec<Range<usize>>,
     /// What every tag covers besides its message.
-    pub aad: Vec<u8>,
+    pub(crate) aad: Vec<u8>,
     plain: Vec<u8>,
 }
 
 impl Workload {
     /// Lays out one message per length.
-    #[must_use]
-    pub fn new(lengths: impl IntoIterator<Item = usize>, aad_len: usize) -> Self {
+    pub(crate) fn new(lengths: impl IntoIterator<Item = usize>, aad_len: usize) -> Self {
         let mut places = Vec::new();
         let mut end = 0;
         for length in lengths {
@@ -31,22 +30,19 @@ impl Workload {
     }
 
     /// Sum of the messages' lengths, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.places.iter().map(Range::len).sum()
     }
 
     /// Nonce of message `index`.
-    #[must_use]
-    pub fn nonce(index: usize) -> [u8; 12] {
+    pub(crate) fn nonce(index: usize) -> [u8; 12] {
         let mut nonce = [0; 12];
         nonce[4..].copy_from_slice(&(index as u64).to_le_bytes());
         nonce
     }
 
     /// Tells whether every message is as it was before it was sealed.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.places.iter().all(|place| self.data[place.clone()] == self.plain[place.clone()])
     }
 }

@@ -8,7 +8,7 @@ use schwann_session::{Opened, Secure, Suite};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Reason;
+use crate::Reason;
 use crate::sealed::lab::Lab;
 use crate::sealed::session::{initiate, respond, seal};
 

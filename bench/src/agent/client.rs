@@ -9,14 +9,15 @@ use std::time::Instant;
 
 use super::channel::Channel;
 use super::token::Token;
-use super::{Answer, Hello, Reason, Request};
+use super::{Answer, Hello, Request};
+use crate::Reason;
 use crate::record::{Machine, Subject};
 use crate::sealed::lab::{self, Lab};
 use crate::transfer::{End, TransferError, interrupted};
 use crate::worker::{Event, Order, Task};
 
 /// An agent on another computer, connected.
-pub struct Agent {
+pub(crate) struct Agent {
     channel: Channel,
     /// What it said of itself.
     hello: Hello,
@@ -28,7 +29,7 @@ pub struct Agent {
 /// Why there is no agent to measure with.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct AgentError(String);
+pub(crate) struct AgentError(String);
 
 impl Agent {
     /// Connects to the agent at `address` (host and port), which printed `token`.
@@ -36,7 +37,7 @@ impl Agent {
     /// # Errors
     ///
     /// [`AgentError`] says what to do.
-    pub fn connect(address: &str, token: Token) -> Result<Self, AgentError> {
+    pub(crate) fn connect(address: &str, token: Token) -> Result<Self, AgentError> {
         let fail = |error: &dyn fmt::Display| {
             AgentError(format!(
                 "no agent at {address}: {error}; start `schwann-bench agent` there and copy the line that it prints"
@@ -59,14 +60,12 @@ impl Agent {
     }
 
     /// The other computer, and the commit of the agent's tree.
-    #[must_use]
-    pub fn machine(&self) -> (&Machine, &str) {
+    pub(crate) fn machine(&self) -> (&Machine, &str) {
         (&self.hello.machine, &self.hello.commit)
     }
 
     /// This computer's address as the agent's computer knows it, and the agent's.
-    #[must_use]
-    pub fn addresses(&self) -> (Ipv4Addr, Ipv4Addr) {
+    pub(crate) fn addresses(&self) -> (Ipv4Addr, Ipv4Addr) {
         (self.here, self.there)
     }
 
@@ -75,7 +74,7 @@ impl Agent {
     /// # Errors
     ///
     /// [`AgentError`] names the first that differs.
-    pub fn check(&self, subjects: &[Subject]) -> Result<(), AgentError> {
+    pub(crate) fn check(&self, subjects: &[Subject]) -> Result<(), AgentError> {
         for subject in subjects {
             let theirs = self.hello.subjects.iter().find(|other| other.label == subject.label);
             match theirs {
@@ -102,7 +101,7 @@ impl Agent {
     /// # Errors
     ///
     /// When they cannot be written.
-    pub fn install_keys(&self, folder: &Path) -> Result<(), Reason> {
+    pub(crate) fn install_keys(&self, folder: &Path) -> Result<(), Reason> {
         lab::install_keys_of(&self.token.authority(), folder)
     }
 
@@ -133,7 +132,7 @@ impl Agent {
 }
 
 /// A measuring process on the agent's computer; ended when dropped.
-pub struct Remote<'a> {
+pub(crate) struct Remote<'a> {
     agent: &'a mut Agent,
     patience: Duration,
 }

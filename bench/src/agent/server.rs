@@ -8,7 +8,8 @@ use schwann_session::SystemEntropy;
 
 use super::channel::Channel;
 use super::token::Token;
-use super::{Answer, HEARING, Hello, Reason, Request};
+use super::{Answer, HEARING, Hello, Request};
+use crate::Reason;
 use crate::record::{BUILT_FROM, KEYS, Machine, Subject};
 use crate::sealed::lab::{self, Lab};
 use crate::transfer::{End, Place, Process, discovery};

@@ -8,6 +8,7 @@ use schwann_session::SystemEntropy;
 
 use super::channel::Channel;
 use super::*;
+use crate::Reason;
 use crate::sealed::lab::Lab;
 
 fn token() -> Token {

@@ -4,7 +4,7 @@ use schwann_session::{AuthorityKey, Entropy, NoEntropy};
 use zeroize::Zeroizing;
 
 /// 256 random bits; their holder is the authority of the agent's lab.
-pub struct Token(Zeroizing<[u8; 32]>);
+pub(crate) struct Token(Zeroizing<[u8; 32]>);
 
 impl Token {
     /// Draws a new one.
@@ -12,15 +12,14 @@ impl Token {
     /// # Errors
     ///
     /// [`NoEntropy`].
-    pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
+    pub(crate) fn generate(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
         let mut bytes = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bytes)?;
         Ok(Self(bytes))
     }
 
     /// Reads what [`Token::words`] wrote, with or without its dashes; `None` if it is not one.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut bytes = Zeroizing::new([0; 32]);
         let (mut bits, mut held, mut filled) = (0_u32, 0_u32, 0_usize);
         for letter in text.bytes().filter(|letter| *letter != b'-') {
@@ -38,8 +37,7 @@ impl Token {
     }
 
     /// The token as a person copies it: 52 letters and digits in four groups. Source: RFC 4648 §6, in lower case.
-    #[must_use]
-    pub fn words(&self) -> Zeroizing<String> {
+    pub(crate) fn words(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(64));
         for number in 0..LENGTH {
             if number > 0 && number % (LENGTH / 4) == 0 {

@@ -9,7 +9,7 @@ use rustix::io::ioctl_fionbio;
 use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 
 /// A tap device. The kernel removes it when this is dropped.
-pub struct Tap(File);
+pub(crate) struct Tap(File);
 
 impl Tap {
     /// Makes a device called `name` in the network namespace of this thread. It stays ours wherever it is moved.
@@ -17,7 +17,7 @@ impl Tap {
     /// # Errors
     ///
     /// Without `/dev/net/tun`, or without the right to make devices.
-    pub fn create(name: &str) -> io::Result<Self> {
+    pub(crate) fn create(name: &str) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open("/dev/net/tun")?;
         let mut request = Request { name: [0; 16], flags: IFF_TAP | IFF_NO_PI, padding: [0; 22] };
         // The last byte stays 0, as C strings end.
@@ -37,7 +37,7 @@ impl Tap {
     /// # Errors
     ///
     /// [`io::ErrorKind::WouldBlock`] when there is none.
-    pub fn read(&self, out: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read(&self, out: &mut [u8]) -> io::Result<usize> {
         (&self.0).read(out)
     }
 
@@ -46,7 +46,7 @@ impl Tap {
     /// # Errors
     ///
     /// When the device is down.
-    pub fn write(&self, frame: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, frame: &[u8]) -> io::Result<()> {
         (&self.0).write(frame).map(drop)
     }
 }

@@ -13,7 +13,7 @@ use super::{CallError, LoadError, text};
 
 /// A loaded library with a context.
 #[derive(Clone)]
-pub struct ZeroMq(Arc<Functions>);
+pub(crate) struct ZeroMq(Arc<Functions>);
 
 impl ZeroMq {
     /// Loads the library at `path`.
@@ -21,7 +21,7 @@ impl ZeroMq {
     /// # Errors
     ///
     /// [`LoadError`] when the file cannot be loaded or a symbol is missing: name another library.
-    pub fn load(path: &Path) -> Result<Self, LoadError> {
+    pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
         let fail = |error: libloading::Error| LoadError(format!("{}: {error}", path.display()));
         // SAFETY: loading runs the library's initialisers; the user named this file as a libzmq, which is the trust that
         // every program places in its libraries.
@@ -30,8 +30,7 @@ impl ZeroMq {
     }
 
     /// Returns the library's version, as in `4.3.5`.
-    #[must_use]
-    pub fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         let [mut major, mut minor, mut patch] = [0; 3];
         // SAFETY: three valid places for numbers.
         unsafe { (self.0.version)(&raw mut major, &raw mut minor, &raw mut patch) };
@@ -66,7 +65,7 @@ impl ZeroMq {
 }
 
 /// A socket of ZeroMQ.
-pub struct Socket {
+pub(crate) struct Socket {
     handle: *mut c_void,
     library: ZeroMq,
 }
@@ -77,7 +76,7 @@ impl Socket {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason.
-    pub fn publisher(library: &ZeroMq, host: &str, queue: c_int) -> Result<Self, CallError> {
+    pub(crate) fn publisher(library: &ZeroMq, host: &str, queue: c_int) -> Result<Self, CallError> {
         let socket = library.socket(XPUB, queue)?;
         // Otherwise only the first of equal subscriptions would be told.
         socket.set(XPUB_VERBOSE, 1)?;
@@ -94,7 +93,12 @@ impl Socket {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason.
-    pub fn subscriber(library: &ZeroMq, host: &str, port: u16, queue: c_int) -> Result<Self, CallError> {
+    pub(crate) fn subscriber(
+        library: &ZeroMq,
+        host: &str,
+        port: u16,
+        queue: c_int,
+    ) -> Result<Self, CallError> {
         let socket = library.socket(SUB, queue)?;
         // SAFETY: a live socket and an empty value.
         let code = unsafe { (library.0.setsockopt)(socket.handle, SUBSCRIBE, [].as_ptr(), 0) };
@@ -112,7 +116,7 @@ impl Socket {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason.
-    pub fn port(&self) -> Result<u16, CallError> {
+    pub(crate) fn port(&self) -> Result<u16, CallError> {
         let mut address = [0_u8; 128];
         let mut length = address.len();
         let get = self.library.0.getsockopt;
@@ -129,7 +133,7 @@ impl Socket {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason.
-    pub fn set_patience(&self, seconds: f64) -> Result<(), CallError> {
+    pub(crate) fn set_patience(&self, seconds: f64) -> Result<(), CallError> {
         self.set(RECEIVE_TIMEOUT, (seconds * 1e3) as c_int)
     }
 
@@ -138,7 +142,7 @@ impl Socket {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason.
-    pub fn send(&mut self, message: &[u8]) -> Result<(), CallError> {
+    pub(crate) fn send(&mut self, message: &[u8]) -> Result<(), CallError> {
         // SAFETY: the library reads `len` bytes of the slice and keeps a copy.
         let sent = unsafe { (self.library.0.send)(self.handle, message.as_ptr().cast(), message.len(), 0) };
         self.check("zmq_send", sent.min(0))
@@ -149,7 +153,7 @@ impl Socket {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason, also for a message that is longer than `out`.
-    pub fn receive(&mut self, out: &mut [u8]) -> Result<Option<usize>, CallError> {
+    pub(crate) fn receive(&mut self, out: &mut [u8]) -> Result<Option<usize>, CallError> {
         // SAFETY: `out` has room for as many bytes as are named.
         let length = unsafe { (self.library.0.recv)(self.handle, out.as_mut_ptr().cast(), out.len(), 0) };
         match usize::try_from(length) {

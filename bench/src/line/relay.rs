@@ -18,15 +18,15 @@ use crate::ffi::tap::Tap;
 
 /// What a line has carried, both ways together.
 #[derive(Clone, Debug)]
-pub struct Carried {
+pub(crate) struct Carried {
     /// Frames that arrived.
-    pub frames: u64,
+    pub(crate) frames: u64,
     /// Frames that the medium lost.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// Frames that found the line busy for too long.
-    pub dropped: u64,
+    pub(crate) dropped: u64,
     /// By how much frames arrived later than they were due: the line's own fault, ns.
-    pub late: Histogram<u64>,
+    pub(crate) late: Histogram<u64>,
 }
 
 /// Two threads, one a direction.
@@ -84,8 +84,7 @@ impl Drop for Relay {
 
 impl Carried {
     /// How late the line was itself is a limit of all latencies.
-    #[must_use]
-    pub fn figures(&self) -> [(String, f64); 5] {
+    pub(crate) fn figures(&self) -> [(String, f64); 5] {
         [
             ("line_frames", self.frames as f64),
             ("line_lost_frames", self.lost as f64),

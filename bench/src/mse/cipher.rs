@@ -6,7 +6,8 @@ use schwann_mse::{
     Accept, Cipher, Draw, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer, Responder, Status,
 };
 
-use super::{Error, count, figure, judged};
+use super::{count, figure, judged};
+use crate::Reason;
 use crate::clock;
 use crate::libcrypto::{Encrypter, Libcrypto, StreamCipher};
 use crate::record::Reading;
@@ -35,7 +36,7 @@ impl Contender for Ours {
     }
 }
 
-pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let library = Libcrypto::load();
     match &library {
         Ok(library) => eprintln!("{}", library.version()),
@@ -52,7 +53,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
 }
 
 /// The cipher of an agreed connection, as a real handshake makes it.
-pub(super) fn cipher(method: Method) -> Result<Cipher, Error> {
+pub(super) fn cipher(method: Method) -> Result<Cipher, Reason> {
     let torrent = InfoHash([1; 20]);
     let methods = Methods::of(&[method]);
     let draw = || Draw::system(Group::Mse768);
@@ -67,7 +68,7 @@ pub(super) fn cipher(method: Method) -> Result<Cipher, Error> {
 }
 
 /// Carries everything that `from` has to send to `to`.
-pub(super) fn carry(from: &mut dyn Handshake, to: &mut dyn Handshake) -> Result<Status, Error> {
+pub(super) fn carry(from: &mut dyn Handshake, to: &mut dyn Handshake) -> Result<Status, Reason> {
     let step = from.poll_output().unwrap_or_default();
     let mut input = step.as_slice();
     let mut status = to.handle_input(&mut input)?;

@@ -9,7 +9,8 @@ use schwann_mse::policy::Attempt;
 use schwann_mse::{Accept, BtHandshake, Draw, Group, Handshake, Initiator, Method, Offer, Responder, Status};
 
 use super::worker::{TORRENT, Task, Variant, Worker, bt_handshake};
-use super::{Error, count, figure, judged};
+use super::{count, figure, judged};
+use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::{median, quantile_of_sorted};
 use crate::suite::Effort;
@@ -17,14 +18,14 @@ use crate::suite::Effort;
 const GROUPS: [(Group, &str, f64); 2] =
     [(Group::Mse768, "768 bit", 0.25), (Group::Oakley1024, "1,024 bit", 0.5)];
 
-pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let mut outcomes = processor_time(count(effort, 2_000))?;
     outcomes.extend(wall_time(count(effort, 1_000))?);
     Ok(outcomes)
 }
 
 /// Everything a side computes: drawing its key, agreeing, hashing, making ciphers.
-fn processor_time(count: usize) -> Result<Vec<Reading>, Error> {
+fn processor_time(count: usize) -> Result<Vec<Reading>, Reason> {
     let mut outcomes = Vec::new();
     for (group, name, limit) in GROUPS {
         let (mut initiators, mut responders) = (Vec::new(), Vec::new());
@@ -41,7 +42,7 @@ fn processor_time(count: usize) -> Result<Vec<Reading>, Error> {
     Ok(outcomes)
 }
 
-fn one_in_memory(group: Group) -> Result<(Duration, Duration), Error> {
+fn one_in_memory(group: Group) -> Result<(Duration, Duration), Reason> {
     let mut spent = [Duration::ZERO; 2];
     let mut timed = |side: usize, began: Instant| spent[side] += began.elapsed();
     let began = Instant::now();
@@ -80,7 +81,7 @@ fn one_in_memory(group: Group) -> Result<(Duration, Duration), Error> {
 }
 
 /// From `connect` to the peer's BitTorrent handshake, decoded.
-fn wall_time(count: usize) -> Result<Vec<Reading>, Error> {
+fn wall_time(count: usize) -> Result<Vec<Reading>, Reason> {
     let variants = [
         Variant::Plain,
         Variant::Mse(Group::Mse768, Method::Rc4),
@@ -117,7 +118,7 @@ fn wall_time(count: usize) -> Result<Vec<Reading>, Error> {
     Ok(outcomes)
 }
 
-fn one_over_tcp(variant: Variant, worker: &Worker) -> Result<Duration, Error> {
+fn one_over_tcp(variant: Variant, worker: &Worker) -> Result<Duration, Reason> {
     let mut dialler = Dialler::new(variant.policy());
     dialler.group = variant.group();
     dialler.methods = variant.methods();

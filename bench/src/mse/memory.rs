@@ -6,7 +6,8 @@ use schwann_mse::stream::Stream;
 use schwann_mse::{Accept, Draw, Group, InfoHash, Initiator, Method, Methods, Offer, Responder, Status};
 
 use super::cipher::carry;
-use super::{Error, figure, judged};
+use super::{figure, judged};
+use crate::Reason;
 use crate::heap::held_by;
 use crate::record::Reading;
 use crate::suite::Effort;
@@ -14,7 +15,7 @@ use crate::suite::Effort;
 const CONNECTIONS: usize = 100;
 const LIMIT_KIB: f64 = 256.0;
 
-pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Error> {
+pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Reason> {
     let mut outcomes = Vec::new();
     for method in [Method::Rc4, Method::Aes128Ctr, Method::Aes256Ctr] {
         let all = || (0..CONNECTIONS).map(|_| connection(method)).collect::<Result<Vec<_>, _>>();
@@ -28,7 +29,7 @@ pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Error> {
 }
 
 /// The responder's end of a connection that has been used.
-fn connection(method: Method) -> Result<Stream<std::io::Empty>, Error> {
+fn connection(method: Method) -> Result<Stream<std::io::Empty>, Reason> {
     let torrent = InfoHash([2; 20]);
     let methods = Methods::of(&[method]);
     let draw = || Draw::system(Group::Mse768);

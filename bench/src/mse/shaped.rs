@@ -9,7 +9,8 @@ use std::ffi::OsString;
 
 use super::transfer::{Pace, VARIANTS, median, rounds};
 use super::worker::Variant;
-use super::{Error, count, figure, judged};
+use super::{count, figure, judged};
+use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
 use crate::transfer::{End, Place, Process};
@@ -23,7 +24,7 @@ const SCRIPT: &str = "ip link set lo up mtu 1500 \
 const TRANSFERS_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Starts this program again in a network namespace whose loopback interface is shaped.
-pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let enter = ["unshare", "-n", "sh", "-c", SCRIPT].map(OsString::from);
     let place = Place { enter: &enter, ..Place::default() };
     let said = Process::start(&Job::Shaped(effort), &place, TRANSFERS_TIMEOUT)
@@ -38,11 +39,11 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
 }
 
 /// What is measured in there.
-pub(crate) fn inside(effort: Effort) -> Result<Vec<Reading>, Error> {
+pub(crate) fn inside(effort: Effort) -> Result<Vec<Reading>, Reason> {
     measure(effort, "1 Gbit/s link", Pace::Free)
 }
 
-fn measure(effort: Effort, link: &str, pace: Pace) -> Result<Vec<Reading>, Error> {
+fn measure(effort: Effort, link: &str, pace: Pace) -> Result<Vec<Reading>, Reason> {
     let figures = rounds(count(effort, 5).max(3), count(effort, 256 << 20) as u64, pace)?;
     let plain = median(&figures[0], |figures| figures.mib_per_second);
     let mut outcomes = Vec::new();

@@ -8,13 +8,14 @@ use schwann_mse::{
 };
 
 use super::worker::{TORRENT, Task, Worker};
-use super::{Error, count as share_of, figure, judged};
+use super::{count as share_of, figure, judged};
+use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
 
 const PAYLOAD: usize = 500;
 
-pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let count = share_of(effort, 10_000);
     let worker = Worker::start(Task::Shake)?;
     let mut succeeded = 0;
@@ -37,7 +38,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
 }
 
 /// The worker's part of one connection.
-pub(super) fn respond(mut socket: &TcpStream) -> Result<(), Error> {
+pub(super) fn respond(mut socket: &TcpStream) -> Result<(), Reason> {
     let mut seed = [0; 8];
     socket.read_exact(&mut seed)?;
     let seed = u64::from_le_bytes(seed);
@@ -47,7 +48,7 @@ pub(super) fn respond(mut socket: &TcpStream) -> Result<(), Error> {
 }
 
 /// Shakes hands and exchanges payload, all in pieces.
-fn take_part(socket: &TcpStream, seed: u64, initiates: bool) -> Result<(), Error> {
+fn take_part(socket: &TcpStream, seed: u64, initiates: bool) -> Result<(), Reason> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(core::time::Duration::from_secs(10)))?;
     let method = Method::ALL[seed as usize / 2 % 4];
@@ -91,7 +92,7 @@ struct Ends {
     rest: Vec<u8>,
 }
 
-fn shake(mut socket: &TcpStream, machine: &mut dyn Handshake, pieces: &mut Pieces) -> Result<Ends, Error> {
+fn shake(mut socket: &TcpStream, machine: &mut dyn Handshake, pieces: &mut Pieces) -> Result<Ends, Reason> {
     let mut buffer = [0; 700];
     let mut input: &[u8] = &[];
     loop {
@@ -128,7 +129,7 @@ impl Pieces {
         1 + (self.0 >> 33) as usize % limit
     }
 
-    fn write(&mut self, mut socket: &TcpStream, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, mut socket: &TcpStream, bytes: &[u8]) -> Result<(), Reason> {
         let mut left = bytes;
         while !left.is_empty() {
             let (piece, rest) = left.split_at(self.next(200).min(left.len()));

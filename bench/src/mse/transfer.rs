@@ -12,7 +12,8 @@ use schwann_mse::{BtHandshake, Cipher, Group, Method};
 
 use super::cipher::cipher;
 use super::worker::{Task, Variant, Worker, bt_handshake};
-use super::{Error, count, figure, judged};
+use super::{count, figure, judged};
+use crate::Reason;
 use crate::clock;
 use crate::record::Reading;
 use crate::statistics;
@@ -46,7 +47,7 @@ pub(super) enum Pace {
 }
 
 /// Over loopback the processor is the limit, so its time is what counts.
-pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
+pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let mut ciphers = VARIANTS.into_iter().map(cipher_of).collect::<Result<Vec<_>, _>>()?;
     let mut figures = vec![Vec::new(); VARIANTS.len()];
     let mut alone = vec![Vec::new(); VARIANTS.len()];
@@ -76,7 +77,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Error> {
     Ok(outcomes)
 }
 
-fn cipher_of(variant: Variant) -> Result<Option<Cipher>, Error> {
+fn cipher_of(variant: Variant) -> Result<Option<Cipher>, Reason> {
     match variant {
         Variant::Mse(_, method) => cipher(method).map(Some),
         Variant::Plain => Ok(None),
@@ -104,7 +105,7 @@ pub(super) fn median(figures: &[Figures], pick: fn(&Figures) -> f64) -> f64 {
 }
 
 /// Every variant once a round.
-pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figures>>, Error> {
+pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figures>>, Reason> {
     let mut figures = vec![Vec::with_capacity(count); VARIANTS.len()];
     for _ in 0..count {
         for (variant, figures) in VARIANTS.into_iter().zip(&mut figures) {
@@ -114,7 +115,7 @@ pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figur
     Ok(figures)
 }
 
-fn transfer(variant: Variant, len: u64, pace: Pace) -> Result<Figures, Error> {
+fn transfer(variant: Variant, len: u64, pace: Pace) -> Result<Figures, Reason> {
     let worker = Worker::start(Task::sink(variant))?;
     let mut dialler = Dialler::new(variant.policy());
     dialler.methods = variant.methods();
@@ -144,7 +145,7 @@ fn pattern() -> Vec<u8> {
     words.collect()
 }
 
-fn send(stream: &mut Stream<TcpStream>, len: u64, pace: Pace) -> Result<(), Error> {
+fn send(stream: &mut Stream<TcpStream>, len: u64, pace: Pace) -> Result<(), Reason> {
     let began = Instant::now();
     let mut pattern = pattern();
     let mut block = vec![0; BLOCK];
@@ -161,7 +162,7 @@ fn send(stream: &mut Stream<TcpStream>, len: u64, pace: Pace) -> Result<(), Erro
 }
 
 /// Receives what [`send`] sends, and refuses a changed byte.
-pub(super) fn receive(stream: &mut impl Read, len: u64) -> Result<(), Error> {
+pub(super) fn receive(stream: &mut impl Read, len: u64) -> Result<(), Reason> {
     let mut pattern = pattern();
     let mut block = vec![0; BLOCK];
     for n in 0..len / BLOCK as u64 {

@@ -9,7 +9,8 @@ use schwann_mse::net::{Acceptor, Gate};
 use schwann_mse::policy::Policy;
 use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
 
-use super::{Error, success, transfer};
+use super::{success, transfer};
+use crate::Reason;
 use crate::clock;
 use crate::transfer::{End, Place, Process};
 use crate::worker::{Event, Job, emit};
@@ -108,7 +109,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(task: Task) -> Result<Self, Error> {
+    pub(super) fn start(task: Task) -> Result<Self, Reason> {
         let mut process = Process::start(&Job::Mse(task), &Place::default(), Duration::from_secs(20))?;
         let Event::Listening(address) = process.hear()? else { return Err("it spoke out of turn".into()) };
         Ok(Self { _process: process, address })
@@ -116,7 +117,7 @@ impl Worker {
 }
 
 /// The worker's part: serves one connection after the other until it is ended.
-pub(crate) fn work(task: &Task) -> Result<(), Error> {
+pub(crate) fn work(task: &Task) -> Result<(), Reason> {
     let word = match task {
         Task::Answer(word) | Task::Sink(word) => word,
         Task::Shake => "plain",
@@ -138,7 +139,7 @@ pub(super) fn bt_handshake(name: u8) -> BtHandshake {
     BtHandshake { reserved: [0; 8], info_hash: TORRENT, peer_id: [name; 20] }
 }
 
-fn answer(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Error> {
+fn answer(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Reason> {
     socket.set_nodelay(true)?;
     let mut stream = acceptor.accept(socket)?.stream;
     let mut theirs = [0; BtHandshake::LEN];
@@ -152,7 +153,7 @@ fn answer(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Error>
     Ok(())
 }
 
-fn sink(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Error> {
+fn sink(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Reason> {
     socket.set_nodelay(true)?;
     let mut stream = acceptor.accept(socket)?.stream;
     stream.read_exact(&mut [0; BtHandshake::LEN])?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::record::{Machine, Subject};
-use crate::suite::Effort;
+use crate::suite::{Depth, Effort};
 use crate::workload::Transport;
 
 fn manifest(tree: Tree) -> Manifest {
@@ -75,7 +75,7 @@ fn the_tables_say_what_the_record_says_and_so_does_what_is_published_of_it() {
     let published = folder.join("published.tsv");
     let whole = Records::all_at(&folder).expect("it is there").remove(0);
     let suite = find("lsl-latency").expect("a suite");
-    whole.publish(&suite.cells(Effort::QUICK), &published).expect("written");
+    whole.publish(&suite.cells(Effort { depth: Depth::Quick, scale: 1.0 }), &published).expect("written");
     let summary = Records::open(&published).expect("readable");
     assert_eq!(summary.readings.len(), 8, "a line for each subject and metric");
     assert_eq!(tables(&[summary]).expect("tables"), all);

@@ -1,92 +1,75 @@
 //! Whether latency stood still while it was measured.
 
-use crate::statistics::median;
+use super::{CheckFailure, Figures, figures};
+use crate::statistics::{mean, median};
 
-/// The least-squares line through a run's stretches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
-    /// Its slope.
-    pub us_per_minute: f64,
-    /// Its rise from the first stretch to the last, per cent of the median.
-    pub percent: f64,
-    /// Its slope in standard errors.
-    pub t: f64,
-}
-
-impl Drift {
-    /// Fits the line to a series of seconds and microseconds; `None` below four stretches.
-    #[must_use]
-    pub fn of(series: &[(f64, f64)]) -> Option<Self> {
-        let n = series.len() as f64;
-        let [(first, _), .., (last, _)] = series else { return None };
-        let mean = |pick: fn(&(f64, f64)) -> f64| series.iter().map(pick).sum::<f64>() / n;
-        let (x_mean, y_mean) = (mean(|point| point.0), mean(|point| point.1));
-        let sum =
-            |f: &dyn Fn(f64, f64) -> f64| series.iter().map(|&(x, y)| f(x - x_mean, y - y_mean)).sum::<f64>();
-        let (xx, xy) = (sum(&|x, _| x * x), sum(&|x, y| x * y));
-        let slope = xy / xx;
-        let rest = sum(&|x, y| (y - slope * x).powi(2));
-        let error = (rest / (n - 2.0) / xx).sqrt();
-        let typical = median(&series.iter().map(|point| point.1).collect::<Vec<_>>());
-        // A line without any scatter is as sure as can be.
-        let t = if slope == 0.0 { 0.0 } else { slope / error.max(slope.abs() * 1e-9) };
-        (series.len() >= 4).then_some(Self {
-            us_per_minute: slope * 60.0,
-            percent: 100.0 * slope * (last - first) / typical,
-            t,
-        })
+/// Checks that the latency of a run stood still: what changes while one looks has no one value.
+///
+/// # Errors
+///
+/// [`CheckFailure::Drifted`]: the run is made again.
+pub(crate) fn check_drift(figures: &Figures) -> Result<(), CheckFailure> {
+    let value = |name| figures.get(name).copied().unwrap_or(0.0_f64);
+    let (percent, t) = (value("drift_percent"), value("drift_t"));
+    if percent.abs() > LIMIT_PERCENT && t.abs() > LIMIT_T {
+        return Err(CheckFailure::Drifted(percent as i64));
     }
+    Ok(())
 }
 
-/// Cuts latencies (us), which came `rate` times a second, into twenty stretches and takes their medians: a single
-/// hold-up, which is no drift, moves none of them.
-#[must_use]
-pub fn stretches(latencies: &[f64], rate: f64) -> Vec<(f64, f64)> {
+/// The least-squares line through the medians of twenty stretches of latencies (us), which came `rate` times a second: its slope,
+/// its rise from the first stretch to the last in per cent of the median, and its slope in standard errors. A single hold-up,
+/// which is no drift, moves no median. Nothing below four stretches.
+pub(super) fn steadiness(latencies: &[f64], rate: f64) -> Figures {
     let length = latencies.len().div_ceil(STRETCHES).max(1);
-    latencies
-        .chunks(length)
-        .enumerate()
-        .map(|(index, stretch)| {
-            let at = (index * length) as f64 + stretch.len() as f64 / 2.0;
-            (round(at / rate, 1e3), round(median(stretch), 1e2))
-        })
-        .collect()
-}
-
-/// Records are read by people and kept in version control: no digits that mean nothing.
-fn round(value: f64, per_unit: f64) -> f64 {
-    (value * per_unit).round() / per_unit
+    let y: Vec<f64> = latencies.chunks(length).map(median).collect();
+    if y.len() < 4 {
+        return Figures::new();
+    }
+    let middle = |(index, stretch): (usize, &[f64])| (index * length) as f64 + stretch.len() as f64 / 2.0;
+    let x: Vec<f64> = latencies.chunks(length).enumerate().map(|place| middle(place) / rate).collect();
+    let (x_mean, y_mean) = (mean(&x), mean(&y));
+    let sum = |term: &dyn Fn(f64, f64) -> f64| {
+        x.iter().zip(&y).map(|(x, y)| term(x - x_mean, y - y_mean)).sum::<f64>()
+    };
+    let xx = sum(&|x, _| x * x);
+    let slope = sum(&|x, y| x * y) / xx;
+    let error = (sum(&|x, y| (y - slope * x).powi(2)) / (x.len() as f64 - 2.0) / xx).sqrt();
+    let rise = slope * (x[x.len() - 1] - x[0]);
+    figures([
+        ("drift_us_per_minute", slope * 60.0),
+        ("drift_percent", 100.0 * rise / median(&y)),
+        // A line without any scatter is as sure as can be.
+        ("drift_t", if slope == 0.0 { 0.0 } else { slope / error.max(slope.abs() * 1e-9) }),
+    ])
 }
 
 const STRETCHES: usize = 20;
+/// More than this between a run's beginning and its end, of the run's median, is drift.
+const LIMIT_PERCENT: f64 = 25.0;
+/// The slope must be beyond chance, too: p < 0.001 at 18 degrees of freedom.
+const LIMIT_T: f64 = 3.92;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{CheckFailure, Figures, check_drift};
 
-    fn drift(latencies: &[f64]) -> Drift {
-        Drift::of(&stretches(latencies, 1000.0)).expect("twenty stretches")
-    }
-
-    fn checked(drift: Drift) -> Result<(), CheckFailure> {
-        let mut figures = Figures::default();
-        figures.insert("drift_percent".to_owned(), drift.percent);
-        figures.insert("drift_t".to_owned(), drift.t);
-        check_drift(&figures)
+    fn drift(latencies: &[f64]) -> Figures {
+        steadiness(latencies, 1000.0)
     }
 
     #[test]
     fn a_latency_that_grows_by_a_microsecond_per_second_drifts_by_sixty_per_minute() {
         let growing: Vec<f64> = (0..10_000).map(|index| 50.0 + f64::from(index) * 1e-3).collect();
-        assert!((drift(&growing).us_per_minute - 60.0).abs() < 0.5, "{:?}", drift(&growing));
+        let drift = drift(&growing)["drift_us_per_minute"];
+        assert!((drift - 60.0).abs() < 0.5, "{drift}");
     }
 
     #[test]
     fn a_run_whose_latency_rises_by_half_is_thrown_away() {
         let rising: Vec<f64> =
             (0..10_000).map(|index| 50.0 + f64::from(index) * 25e-4 + f64::from(index % 7)).collect();
-        assert!(matches!(checked(drift(&rising)), Err(CheckFailure::Drifted(35..=50))));
+        assert!(matches!(check_drift(&drift(&rising)), Err(CheckFailure::Drifted(35..=50))));
     }
 
     #[test]
@@ -94,6 +77,6 @@ mod tests {
         let held_up = |index: u32| if index.is_multiple_of(977) { 5000.0 } else { 0.0 };
         let steady: Vec<f64> =
             (0..10_000).map(|index| 50.0 + f64::from(index % 13) + held_up(index)).collect();
-        assert_eq!(checked(drift(&steady)), Ok(()));
+        assert_eq!(check_drift(&drift(&steady)), Ok(()));
     }
 }

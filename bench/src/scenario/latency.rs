@@ -6,80 +6,58 @@
 
 use core::time::Duration;
 
-use super::drift::{Drift, stretches};
-use super::{Axis, Cell, Figures, Metric, Point, borrow_nulls, cpu_seconds_per_million, figures_of, largest};
+use super::drift::steadiness;
+use super::{Cell, Figures, Metric, delivered_percent, expense, figures, higher, lower, throughput};
 use crate::statistics::quantile_of_sorted;
+use crate::suite::Effort;
 use crate::transfer::Outcome;
 use crate::worker::Push;
 use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
-/// Single samples of 64 channels at 1 kHz for `duration`.
-#[must_use]
-pub fn one_kilohertz(duration: Duration) -> Cell {
-    let about = "one-way latency and push cost, single samples at 1 kHz, 64 channels float32";
-    Cell::new("latency-1khz", about, single_samples(64, 1000.0, 1, duration), figures, METRICS)
-}
-
-/// A point of a sweep: single samples of `channel_count` channels at `rate` Hz to `consumers` processes.
-#[must_use]
-pub fn point(
-    channel_count: usize,
-    rate: f64,
-    consumers: usize,
-    points: Vec<Point>,
-    duration: Duration,
-) -> Cell {
-    let receivers = if consumers == 1 { "one inlet".to_owned() } else { format!("{consumers} inlets") };
-    let name = format!("latency-{channel_count}ch-{rate}hz-{consumers}in");
-    let about = format!("{channel_count} channels float32 at {rate} Hz to {receivers}, single samples");
-    let workload = single_samples(channel_count, rate, consumers, duration);
-    Cell { points, ..Cell::new(name, about, workload, figures, POINT_METRICS) }
-}
-
-/// The published table's cell for `headline`, and sweeps over channels, rates and inlets around it.
-#[must_use]
-pub fn sweep(
-    channels: &[usize],
-    rates: &[f64],
-    inlets: &[usize],
-    headline: Duration,
-    duration: Duration,
-) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    let mut add = |channel_count: usize, rate: f64, consumers: usize, axis: Axis, at: f64| {
-        let here = Point { axis, at };
-        let cell = match (channel_count, rate, consumers) {
-            CENTRE => {
-                Cell { metrics: METRICS, ..point(channel_count, rate, consumers, vec![here], headline) }
-            }
-            _ => point(channel_count, rate, consumers, vec![here], duration),
-        };
-        Cell::join(&mut cells, cell);
-    };
-    channels.iter().for_each(|&count| add(count, 1000.0, 1, Axis::Channels, count as f64));
-    rates.iter().for_each(|&rate| add(64, rate, 1, Axis::Rate, rate));
-    inlets.iter().for_each(|&count| add(64, 1000.0, count, Axis::Inlets, count as f64));
-    // The headline comes first.
-    if let Some(at) = cells.iter().position(|cell| cell.metrics == METRICS) {
-        cells[..=at].rotate_right(1);
-    }
-    borrow_nulls(&mut cells);
+/// The project's goals: 64 channels at 1 kHz, and what [`throughput`] adds.
+pub(crate) fn goals(effort: Effort) -> Vec<Cell> {
+    let workload = single_samples(64, 1000.0, 1, effort.time(10.0, 2.0));
+    let mut cells = vec![Cell::new("latency-1khz", workload, take, METRICS)];
+    cells.extend(throughput::goals(effort));
     cells
 }
 
-/// Each stream, of so many channels at a rate, to each number of inlets.
-#[must_use]
-pub fn fan_out(streams: &[(usize, f64)], inlets: &[usize], duration: Duration) -> Vec<Cell> {
-    let cell = |(channel_count, rate): (usize, f64), consumers: usize| Cell {
-        metrics: FAN_OUT_METRICS,
-        ..point(channel_count, rate, consumers, Vec::new(), duration)
-    };
-    streams.iter().flat_map(|&stream| inlets.iter().map(move |&consumers| cell(stream, consumers))).collect()
+/// A point of a sweep: single samples of `channel_count` channels at `rate` Hz to `consumers` processes.
+pub(super) fn point(channel_count: usize, rate: f64, consumers: usize, duration: Duration) -> Cell {
+    let name = format!("latency-{channel_count}ch-{rate}hz-{consumers}in");
+    let workload = single_samples(channel_count, rate, consumers, duration);
+    Cell::new(name, workload, take, POINT_METRICS)
+}
+
+/// The published table's cell, and sweeps over channels, rates and inlets around it.
+pub(crate) fn sweep(effort: Effort) -> Vec<Cell> {
+    let channels = effort.points(&[8, 32, 64, 128, 256], &[8, 64]);
+    let rates = effort.points(&[250.0, 500.0, 1000.0, 2000.0], &[250.0, 1000.0]);
+    let inlets = effort.points(&[1, 2, 4, 16, 64], &[1, 4]);
+    let duration = effort.time(10.0, 1.5);
+    // The headline comes first.
+    let mut cells = vec![Cell { metrics: METRICS, ..point(64, 1000.0, 1, effort.time(30.0, 2.0)) }];
+    Cell::sweep(&mut cells, channels.into_iter().map(|count| point(count, 1000.0, 1, duration)));
+    Cell::sweep(&mut cells, rates.into_iter().map(|rate| point(64, rate, 1, duration)));
+    Cell::sweep(&mut cells, inlets.into_iter().map(|count| point(64, 1000.0, count, duration)));
+    cells
+}
+
+/// Streams of many channels to each number of inlets.
+pub(crate) fn fan_out(effort: Effort) -> Vec<Cell> {
+    let inlets = effort.points(&[1, 4, 16], &[4]);
+    let cell = |(count, rate), inlets| point(count, rate, inlets, effort.time(10.0, 1.0));
+    let streams = [(384, 1000.0), (5000, 500.0)].into_iter();
+    streams.flat_map(|stream| inlets.iter().map(move |&inlets| cell(stream, inlets))).collect()
 }
 
 /// Single samples of `channel_count` channels at `rate` Hz to `consumers` processes.
-#[must_use]
-pub fn single_samples(channel_count: usize, rate: f64, consumers: usize, duration: Duration) -> Workload {
+pub(crate) fn single_samples(
+    channel_count: usize,
+    rate: f64,
+    consumers: usize,
+    duration: Duration,
+) -> Workload {
     Workload {
         format: Format::Float32,
         channel_count,
@@ -97,38 +75,44 @@ pub fn single_samples(channel_count: usize, rate: f64, consumers: usize, duratio
 }
 
 /// Takes latencies, push costs, jitter, delivery, memory and processor time.
-#[must_use]
-pub fn figures(workload: &Workload, outcome: &Outcome) -> Figures {
+pub(super) fn take(workload: &Workload, outcome: &Outcome) -> Figures {
     let pushes = &outcome.sender.pushes;
     let rate = match workload.pacing {
         Pacing::Schedule { rate } => rate / workload.chunk as f64,
         Pacing::Unpaced | Pacing::Window { .. } => 0.0,
     };
     let skipped = (workload.warmup.as_secs_f64() * rate) as u64;
-    let mut figures = Figures::default();
-    let arrivals =
-        || outcome.receivers.iter().flat_map(|r| &r.arrivals).filter(|(sequence, _)| *sequence >= skipped);
+    // Each receiver's samples after the warm-up: number, push and time of arrival.
+    let arrivals: Vec<Vec<(u64, &Push, u64)>> = outcome
+        .receivers
+        .iter()
+        .map(|receiver| {
+            let counted = receiver.arrivals.iter().filter(|(sequence, _)| *sequence >= skipped);
+            counted.filter_map(|&(number, at)| Some((number, pushes.get(number as usize)?, at))).collect()
+        })
+        .collect();
     let since = |from: fn(&Push) -> u64| {
-        arrivals()
-            .filter_map(|&(sequence, at)| {
-                pushes.get(sequence as usize).map(|push| at.saturating_sub(from(push)))
-            })
-            .collect::<Vec<_>>()
+        let all = arrivals.iter().flatten();
+        all.map(|(_, push, at)| at.saturating_sub(from(push))).collect::<Vec<_>>()
     };
     let measured = pushes.get(skipped as usize..).unwrap_or_default();
-    distribution(&mut figures, "latency_due", since(|push| push.due));
-    distribution(&mut figures, "latency_push", since(|push| push.begun));
-    distribution(&mut figures, "push", measured.iter().map(|push| push.done - push.begun).collect());
-    distribution(&mut figures, "late", measured.iter().map(|push| push.begun - push.due).collect());
-    distribution(&mut figures, "jitter", jitter(outcome, skipped, 1e9 / rate));
-    steadiness(&mut figures, outcome, skipped, rate);
-    figures.extend(figures_of([
-        ("delivered_percent", delivered_percent(outcome)),
-        ("cpu_s_per_million", cpu_seconds_per_million(outcome)),
-        ("receiver_peak_mb", largest(outcome.receivers.iter().map(|r| r.peak_bytes)) / 1e6),
-        ("sender_peak_mb", outcome.sender.peak_bytes as f64 / 1e6),
-    ]));
-    figures
+    // By how much the time between two arrivals differs from the schedule's period.
+    let jitter = arrivals.iter().flat_map(|receiver| receiver.windows(2)).map(|pair| {
+        let steps = pair[1].0.saturating_sub(pair[0].0) as f64;
+        (pair[1].2.saturating_sub(pair[0].2) as f64 - steps * 1e9 / rate).abs() as u64
+    });
+    let mut taken = expense(outcome);
+    taken.extend(figures([("delivered_percent", delivered_percent(outcome))]));
+    distribution(&mut taken, "latency_due", since(|push| push.due));
+    distribution(&mut taken, "latency_push", since(|push| push.begun));
+    distribution(&mut taken, "push", measured.iter().map(|push| push.done - push.begun).collect());
+    distribution(&mut taken, "late", measured.iter().map(|push| push.begun - push.due).collect());
+    distribution(&mut taken, "jitter", jitter.collect());
+    // Of the first receiver: all share the sender's time.
+    let first = arrivals.first().into_iter().flatten();
+    let latencies: Vec<f64> = first.map(|(_, push, at)| at.saturating_sub(push.begun) as f64 / 1e3).collect();
+    taken.extend(steadiness(&latencies, rate));
+    taken
 }
 
 /// Stores p10 to maximum and the mean of `values` (ns) as microseconds.
@@ -143,87 +127,41 @@ fn distribution(figures: &mut Figures, name: &str, mut values: Vec<u64>) {
     figures.insert(format!("{name}_mean_us"), as_us.iter().sum::<f64>() / as_us.len() as f64);
 }
 
-/// By how much the time between two arrivals differs from the schedule's period, ns.
-fn jitter(outcome: &Outcome, skipped: u64, period_ns: f64) -> Vec<u64> {
-    let mut jitter = Vec::new();
-    for receiver in &outcome.receivers {
-        let counted: Vec<_> = receiver.arrivals.iter().filter(|(sequence, _)| *sequence >= skipped).collect();
-        jitter.extend(counted.windows(2).map(|pair| {
-            let steps = pair[1].0.saturating_sub(pair[0].0) as f64;
-            (pair[1].1.saturating_sub(pair[0].1) as f64 - steps * period_ns).abs() as u64
-        }));
-    }
-    jitter
-}
-
-/// Regresses latency on time, over the stretches of the first receiver: all share the sender's time.
-fn steadiness(figures: &mut Figures, outcome: &Outcome, skipped: u64, rate: f64) {
-    let Some(receiver) = outcome.receivers.first() else { return };
-    let latencies: Vec<f64> = receiver
-        .arrivals
-        .iter()
-        .filter(|(sequence, _)| *sequence >= skipped)
-        .filter_map(|&(sequence, at)| outcome.sender.pushes.get(sequence as usize).map(|push| (push, at)))
-        .map(|(push, at)| at.saturating_sub(push.begun) as f64 / 1e3)
-        .collect();
-    if let Some(drift) = Drift::of(&stretches(&latencies, rate)) {
-        figures.insert("drift_us_per_minute".to_owned(), drift.us_per_minute);
-        figures.insert("drift_percent".to_owned(), drift.percent);
-        figures.insert("drift_t".to_owned(), drift.t);
-    }
-}
-
-fn delivered_percent(outcome: &Outcome) -> f64 {
-    let received: u64 = outcome.receivers.iter().map(|r| r.tally.received).sum();
-    100.0 * received as f64 / (outcome.sender.sent * outcome.receivers.len() as u64) as f64
-}
-
 const METRICS: &[Metric] = &[
-    Metric::lower("latency_push_p50_us").goal(0.5).goal_raw(1.3),
-    Metric::lower("latency_push_p90_us"),
-    Metric::lower("latency_push_p99_us").goal(0.6),
-    Metric::lower("latency_push_p999_us"),
-    Metric::lower("latency_push_max_us"),
-    Metric::lower("latency_due_p50_us").goal(0.5).goal_raw(1.3),
-    Metric::lower("latency_due_p90_us"),
-    Metric::lower("latency_due_p99_us").goal(0.6),
-    Metric::lower("latency_due_p999_us"),
-    Metric::lower("latency_due_max_us"),
-    Metric::lower("push_p50_us").goal(0.5),
-    Metric::lower("push_mean_us"),
-    Metric::lower("push_p99_us"),
-    Metric::lower("jitter_p50_us"),
-    Metric::lower("jitter_p99_us"),
-    Metric::lower("cpu_s_per_million").goal(0.4),
-    Metric::lower("receiver_peak_mb"),
-    Metric::lower("sender_peak_mb"),
-    Metric::higher("delivered_percent"),
+    lower("latency_push_p50_us").goal(0.5).goal_raw(1.3),
+    lower("latency_push_p90_us"),
+    lower("latency_push_p99_us").goal(0.6),
+    lower("latency_push_p999_us"),
+    lower("latency_push_max_us"),
+    lower("latency_due_p50_us").goal(0.5).goal_raw(1.3),
+    lower("latency_due_p90_us"),
+    lower("latency_due_p99_us").goal(0.6),
+    lower("latency_due_p999_us"),
+    lower("latency_due_max_us"),
+    lower("push_p50_us").goal(0.5),
+    lower("push_mean_us"),
+    lower("push_p99_us"),
+    lower("jitter_p50_us"),
+    lower("jitter_p99_us"),
+    lower("cpu_s_per_million").goal(0.4),
+    lower("receiver_peak_mb"),
+    lower("sender_peak_mb"),
+    higher("delivered_percent"),
 ];
 
 const POINT_METRICS: &[Metric] = &[
-    Metric::lower("latency_push_p50_us"),
-    Metric::lower("latency_push_p99_us"),
-    Metric::lower("latency_due_p50_us"),
-    Metric::lower("push_p50_us"),
-    Metric::lower("push_mean_us"),
-    Metric::lower("jitter_p99_us"),
-    Metric::lower("cpu_s_per_million"),
-    Metric::lower("receiver_peak_mb"),
-    Metric::lower("sender_peak_mb"),
-    Metric::higher("delivered_percent"),
+    lower("latency_push_p50_us"),
+    lower("latency_push_p99_us"),
+    lower("latency_due_p50_us"),
+    lower("push_p50_us"),
+    lower("push_mean_us"),
+    lower("jitter_p99_us"),
+    lower("cpu_s_per_million"),
+    lower("receiver_peak_mb"),
+    lower("sender_peak_mb"),
+    higher("delivered_percent"),
 ];
 
-const FAN_OUT_METRICS: &[Metric] = &[
-    Metric::lower("latency_push_p50_us"),
-    Metric::lower("latency_push_p99_us"),
-    Metric::lower("latency_due_p50_us"),
-    Metric::lower("push_p50_us"),
-    Metric::lower("cpu_s_per_million"),
-    Metric::lower("receiver_peak_mb"),
-];
-
-/// Channels, rate and inlets of the headline.
-const CENTRE: (usize, f64, usize) = (64, 1000.0, 1);
 /// Connections, caches and the scheduler settle in this time.
 const WARMUP: Duration = Duration::from_millis(500);
 
@@ -248,7 +186,7 @@ mod tests {
                 ..Default::default()
             }],
         };
-        let figures = figures(&workload, &outcome);
+        let figures = take(&workload, &outcome);
         assert_eq!(figures["latency_due_p50_us"], 9.0);
         assert_eq!(figures["latency_push_max_us"], 4.0, "the first is warm-up");
         assert_eq!(figures["push_p50_us"], 2.0);

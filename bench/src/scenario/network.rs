@@ -1,56 +1,58 @@
-//! The same transfers between two computers: over a line with a rate, a delay, jitter and loss.
+//! The same transfers between two computers: over a line with a rate, a delay, jitter and loss, or to a real one, on which an
+//! agent runs, and back.
 
-use core::time::Duration;
-
-use super::{Cell, Metric, RawBaseline, Route, latency, throughput};
-use crate::line::{ETHERNET, Profile, WIFI};
-use crate::workload::Pacing;
+use super::{Cell, Figures, Metric, Route, higher, latency, lower, throughput};
+use crate::line::{ETHERNET, WIFI};
+use crate::suite::Effort;
+use crate::transfer::Outcome;
+use crate::workload::{Pacing, Workload};
 
 /// The cells of both lines: 64 channels at 1 kHz, the other shapes, and as much as the line carries.
-#[must_use]
-pub fn cells(
-    shapes: &[(usize, f64)],
-    headline: Duration,
-    duration: Duration,
-    flat_out: Duration,
-) -> Vec<Cell> {
+pub(crate) fn cells(effort: Effort) -> Vec<Cell> {
+    let shapes = effort.points(&[(8, 1000.0), (256, 1000.0), (64, 250.0)], &[]);
+    let (headline, duration) = (effort.time(30.0, 1.5), effort.time(10.0, 1.5));
     let mut cells = Vec::new();
     for profile in [&ETHERNET, &WIFI] {
-        cells.push(single_samples(profile, (64, 1000.0), headline));
-        cells.extend(shapes.iter().map(|&shape| single_samples(profile, shape, duration)));
-        cells.push(flow(profile, flat_out));
+        let single_samples = |(channel_count, rate), duration| Cell {
+            name: format!("{}-{channel_count}ch-{rate}hz", profile.name),
+            route: Route::Line(profile),
+            metrics: METRICS,
+            ..latency::point(channel_count, rate, 1, duration)
+        };
+        cells.push(single_samples((64, 1000.0), headline));
+        cells.extend(shapes.iter().map(|&shape| single_samples(shape, duration)));
+        cells.push(flow(format!("{}-flow", profile.name), Route::Line(profile), effort));
     }
     cells
 }
 
-fn single_samples(
-    profile: &'static Profile,
-    (channel_count, rate): (usize, f64),
-    duration: Duration,
-) -> Cell {
-    Cell {
-        name: format!("{}-{channel_count}ch-{rate}hz", profile.name),
-        about: format!(
-            "{channel_count} channels float32 at {rate} Hz, single samples, over {}",
-            profile.about
-        ),
-        route: Route::Line(profile),
+/// To another computer: single samples there and back, and chunks there flat out.
+pub(crate) fn agent_cells(effort: Effort) -> Vec<Cell> {
+    let shapes = effort.points(&[(64, 1000.0), (8, 1000.0), (256, 1000.0), (64, 250.0)], &[(64, 1000.0)]);
+    let there_and_back = |&(channel_count, rate): &(usize, f64)| Cell {
+        name: format!("there-and-back-{channel_count}ch-{rate}hz"),
+        route: Route::Agent,
+        take: round_trip,
         metrics: METRICS,
-        raw_baseline: RawBaseline::Measured,
-        ..latency::point(channel_count, rate, 1, Vec::new(), duration)
-    }
+        ..latency::point(channel_count, rate, 1, effort.time(30.0, 1.5))
+    };
+    let cells = shapes.iter().map(there_and_back);
+    cells.chain([flow("there-flow".to_owned(), Route::Agent, effort)]).collect()
+}
+
+/// What [`latency::take`] takes, of the way there and back. Processor time and memory are left out: half of both is spent on the
+/// other computer.
+fn round_trip(workload: &Workload, outcome: &Outcome) -> Figures {
+    let mut figures = latency::take(workload, outcome);
+    figures.retain(|name, _| !name.starts_with("cpu_") && !name.ends_with("_mb"));
+    figures
 }
 
 /// Chunks as fast as the line carries them. The sender stays within a window, so nothing may be lost.
-fn flow(profile: &'static Profile, duration: Duration) -> Cell {
+fn flow(name: String, route: Route, effort: Effort) -> Cell {
+    let duration = effort.time(4.0, 0.5);
     let workload = throughput::chunks(64, CHUNK, Pacing::Window { ahead: AHEAD }, duration);
-    Cell {
-        name: format!("{}-flow", profile.name),
-        about: format!("64 channels float32 in chunks of {CHUNK}, flat out over {}", profile.about),
-        route: Route::Line(profile),
-        workload,
-        ..throughput::point(64, CHUNK, Vec::new(), duration)
-    }
+    Cell { name, route, workload, ..throughput::point(64, CHUNK, duration) }
 }
 
 const CHUNK: usize = 256;
@@ -58,16 +60,16 @@ const CHUNK: usize = 256;
 const AHEAD: u64 = 4096;
 
 const METRICS: &[Metric] = &[
-    Metric::lower("latency_push_p50_us"),
-    Metric::lower("latency_push_p90_us"),
-    Metric::lower("latency_push_p99_us"),
-    Metric::lower("latency_push_max_us"),
-    Metric::lower("latency_due_p50_us"),
-    Metric::lower("latency_due_p99_us"),
-    Metric::lower("push_p50_us"),
-    Metric::lower("push_mean_us"),
-    Metric::lower("jitter_p50_us"),
-    Metric::lower("jitter_p99_us"),
-    Metric::lower("cpu_s_per_million"),
-    Metric::higher("delivered_percent"),
+    lower("latency_push_p50_us"),
+    lower("latency_push_p90_us"),
+    lower("latency_push_p99_us"),
+    lower("latency_push_max_us"),
+    lower("latency_due_p50_us"),
+    lower("latency_due_p99_us"),
+    lower("push_p50_us"),
+    lower("push_mean_us"),
+    lower("jitter_p50_us"),
+    lower("jitter_p99_us"),
+    lower("cpu_s_per_million"),
+    higher("delivered_percent"),
 ];

@@ -1,93 +1,70 @@
-//! How many samples per second arrive, in chunks and one by one, with and without a sender that outruns.
+//! How many samples per second arrive, in chunks and one by one, with and without a sender that outruns; and what a fast, wide
+//! stream costs.
 
 use core::time::Duration;
 
-use super::{Axis, Cell, Figures, Metric, Point, borrow_nulls, cpu_seconds_per_million, figures_of, largest};
+use super::{Cell, Figures, Metric, delivered_percent, expense, figures, higher, lower};
+use crate::suite::Effort;
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
-/// Chunks of 1000 samples and single ones; the sender stays within a window, so nothing may be lost, or pushes as fast as the
-/// library takes them.
-#[must_use]
-pub fn goals(duration: Duration) -> Vec<Cell> {
-    let window = Pacing::Window { ahead: 64 * CHUNK as u64 };
+/// `push_chunk` of 1000 samples to `pull_chunk` and `push_sample` to `pull_sample`, 64 channels of float32: the sender stays
+/// within a window, so nothing may be lost, or pushes as fast as the library takes samples, and the receiver may lose some. Then
+/// peak memory at 30 kHz, 384 channels of 16 bits (a Neuropixels probe), where the receiver pulls as data comes, or takes a fifth
+/// of it so that the rest piles up.
+pub(super) fn goals(effort: Effort) -> Vec<Cell> {
+    let duration = effort.time(3.0, 0.4);
+    let window = |ahead| Pacing::Window { ahead };
+    let in_chunks = |name, pacing| Cell::new(name, chunks(64, 1000, pacing, duration), take, CHUNK_METRICS);
+    let one_by_one = |name, pacing| {
+        // A smaller buffer than the default's 360 s, so that the receiver soon has what is left of it.
+        let workload = Workload { buffer: 36, pull: Pull::Sample, ..chunks(64, 1, pacing, duration) };
+        Cell::new(name, workload, take, SINGLE_METRICS)
+    };
+    let probe = |name, pause| {
+        let stream = thirty_kilohertz(384, effort.time(8.0, 2.0));
+        let workload = Workload { pull: Pull::Chunk { samples: 300, pause }, ..stream };
+        Cell { is_raw_measured: false, ..Cell::new(name, workload, take, MEMORY_METRICS) }
+    };
     vec![
-        Cell::new(
-            "chunks-window",
-            "push_chunk(1000) to pull_chunk(1000), sender at most 64 chunks ahead, 64 channels float32",
-            chunks(64, CHUNK, window, duration),
-            figures,
-            CHUNK_METRICS,
-        ),
-        Cell::new(
-            "chunks-unpaced",
-            "the same, sender without pause (what the receiver cannot take is dropped)",
-            chunks(64, CHUNK, Pacing::Unpaced, duration),
-            figures,
-            CHUNK_METRICS,
-        ),
-        Cell::new(
-            "singles-window",
-            "the same, sender at most 16,000 samples ahead",
-            singles(Pacing::Window { ahead: 16_000 }, duration),
-            figures,
-            SINGLE_METRICS,
-        ),
-        Cell::new(
-            "singles-unpaced",
-            "push_sample to pull_sample, sender without pause, 64 channels float32",
-            singles(Pacing::Unpaced, duration),
-            figures,
-            SINGLE_METRICS,
-        ),
+        in_chunks("chunks-window", window(64_000)),
+        in_chunks("chunks-unpaced", Pacing::Unpaced),
+        one_by_one("singles-window", window(16_000)),
+        one_by_one("singles-unpaced", Pacing::Unpaced),
+        probe("memory-prompt", Duration::ZERO),
+        probe("memory-slow", Duration::from_millis(50)),
     ]
 }
 
+/// Chunk sizes at 64 channels, channel counts at chunks of about 64 KB, and streams of 30 kHz at their own pace, in chunks of
+/// 10 ms: can they be kept up, and what do they cost?
+pub(crate) fn sweep(effort: Effort) -> Vec<Cell> {
+    let duration = effort.time(2.0, 0.3);
+    let chunks = effort.points(&[1, 4, 16, 64, 256, 1024, 4096], &[1, 256]);
+    let channels = effort.points(&[1, 8, 64, 256, 1000, 5000], &[1, 64, 1000]);
+    let mut cells = Vec::new();
+    Cell::sweep(&mut cells, chunks.into_iter().map(|chunk| point(64, chunk, duration)));
+    let at_64_kb = |count: usize| point(count, (16_384 / count).clamp(1, 4096), duration);
+    Cell::sweep(&mut cells, channels.into_iter().map(at_64_kb));
+    cells.extend(effort.points(&[64, 384, 1000], &[384]).into_iter().map(|count| {
+        let workload = thirty_kilohertz(count, effort.time(4.0, 1.0));
+        Cell::new(format!("30khz-{count}ch"), workload, take, PACED_METRICS)
+    }));
+    cells
+}
+
 /// Chunks of `chunk` samples, the sender within a window of 8 MB but two chunks at least: a point of a sweep.
-#[must_use]
-pub fn point(channel_count: usize, chunk: usize, points: Vec<Point>, duration: Duration) -> Cell {
+pub(super) fn point(channel_count: usize, chunk: usize, duration: Duration) -> Cell {
     let ahead = (WINDOW_BYTES / (channel_count * 4)).max(2 * chunk).max(8);
     let mut workload = chunks(channel_count, chunk, Pacing::Window { ahead: ahead as u64 }, duration);
     if chunk == 1 {
         workload.pull = Pull::Sample;
     }
-    let name = format!("flow-{channel_count}ch-{chunk}");
-    let about =
-        format!("{channel_count} channels float32 in chunks of {chunk}, as fast as the receiver takes them");
-    Cell { points, ..Cell::new(name, about, workload, figures, POINT_METRICS) }
-}
-
-/// Chunk sizes at 64 channels, and channel counts at chunks of about 64 KB.
-#[must_use]
-pub fn sweep(chunks: &[usize], channels: &[usize], duration: Duration) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = chunks
-        .iter()
-        .map(|&chunk| point(64, chunk, vec![Point { axis: Axis::Chunk, at: chunk as f64 }], duration))
-        .collect();
-    for &channel_count in channels {
-        let here = Point { axis: Axis::Channels, at: channel_count as f64 };
-        let chunk = (16_384 / channel_count).clamp(1, 4096);
-        Cell::join(&mut cells, point(channel_count, chunk, vec![here], duration));
-    }
-    borrow_nulls(&mut cells);
-    cells
-}
-
-/// A stream of 30 kHz at its own pace, in chunks of 10 ms: can it be kept up, and what does it cost?
-#[must_use]
-pub fn thirty_kilohertz(channel_count: usize, duration: Duration) -> Cell {
-    let workload = Workload {
-        format: Format::Int16,
-        nominal_rate: 30_000.0,
-        ..chunks(channel_count, 300, Pacing::Schedule { rate: 30_000.0 }, duration)
-    };
-    let about = format!("30 kHz x {channel_count} int16 in chunks of 10 ms, on schedule");
-    Cell::new(format!("30khz-{channel_count}ch"), about, workload, figures, PACED_METRICS)
+    Cell::new(format!("flow-{channel_count}ch-{chunk}"), workload, take, POINT_METRICS)
 }
 
 /// Chunks of `chunk` samples of `channel_count` channels.
-#[must_use]
-pub fn chunks(channel_count: usize, chunk: usize, pacing: Pacing, duration: Duration) -> Workload {
+pub(super) fn chunks(channel_count: usize, chunk: usize, pacing: Pacing, duration: Duration) -> Workload {
     Workload {
         format: Format::Float32,
         channel_count,
@@ -105,57 +82,56 @@ pub fn chunks(channel_count: usize, chunk: usize, pacing: Pacing, duration: Dura
     }
 }
 
-fn singles(pacing: Pacing, duration: Duration) -> Workload {
-    // A smaller buffer than the default's 360 s, so that the receiver soon has what is left of it.
-    Workload { chunk: 1, buffer: 36, pull: Pull::Sample, ..chunks(64, 1, pacing, duration) }
+fn thirty_kilohertz(channel_count: usize, duration: Duration) -> Workload {
+    let rate = 30_000.0;
+    let paced = chunks(channel_count, 300, Pacing::Schedule { rate }, duration);
+    Workload { format: Format::Int16, nominal_rate: rate, buffer: 360, ..paced }
 }
 
-/// Takes the delivered rate, the loss and processor time.
-#[must_use]
-pub fn figures(workload: &Workload, outcome: &Outcome) -> Figures {
-    let receivers = &outcome.receivers;
+/// Takes the delivered rate, the loss, processor time and memory.
+fn take(workload: &Workload, outcome: &Outcome) -> Figures {
+    let Outcome { sender, receivers } = outcome;
     let rate: f64 = receivers.iter().map(|r| r.active_samples as f64 / (r.active_ns as f64 * 1e-9)).sum();
-    let received: u64 = receivers.iter().map(|r| r.tally.received).sum();
-    let due = outcome.sender.sent * receivers.len() as u64;
-    figures_of([
+    let mut taken = expense(outcome);
+    taken.extend(figures([
         ("delivered_samples_per_s", rate),
         ("delivered_mb_per_s", rate * workload.sample_bytes() as f64 / 1e6),
-        ("pushed_samples_per_s", outcome.sender.sent as f64 / (outcome.sender.active_ns as f64 * 1e-9)),
-        ("lost_percent", 100.0 * (1.0 - received as f64 / due as f64)),
-        ("cpu_s_per_million", cpu_seconds_per_million(outcome)),
-        ("receiver_peak_mb", largest(receivers.iter().map(|r| r.peak_bytes)) / 1e6),
-        ("sender_peak_mb", outcome.sender.peak_bytes as f64 / 1e6),
-    ])
+        ("pushed_samples_per_s", sender.sent as f64 / (sender.active_ns as f64 * 1e-9)),
+        ("lost_percent", 100.0 - delivered_percent(outcome)),
+    ]));
+    taken
 }
 
-const CHUNK: usize = 1000;
 /// What a sender may be ahead by in a sweep, bytes: enough to keep both ends busy, too little to be a queue.
 const WINDOW_BYTES: usize = 8 << 20;
 
 const POINT_METRICS: &[Metric] = &[
-    Metric::higher("delivered_samples_per_s"),
-    Metric::higher("delivered_mb_per_s"),
-    Metric::lower("cpu_s_per_million"),
-    Metric::lower("lost_percent"),
+    higher("delivered_samples_per_s"),
+    higher("delivered_mb_per_s"),
+    lower("cpu_s_per_million"),
+    lower("lost_percent"),
 ];
 
-const PACED_METRICS: &[Metric] = &[
-    Metric::lower("cpu_s_per_million"),
-    Metric::lower("lost_percent"),
-    Metric::lower("receiver_peak_mb"),
-    Metric::lower("sender_peak_mb"),
-];
+const PACED_METRICS: &[Metric] =
+    &[lower("cpu_s_per_million"), lower("lost_percent"), lower("receiver_peak_mb"), lower("sender_peak_mb")];
 
 const CHUNK_METRICS: &[Metric] = &[
-    Metric::higher("delivered_samples_per_s").goal(3.0).goal_raw(0.6),
-    Metric::higher("delivered_mb_per_s"),
-    Metric::lower("lost_percent"),
-    Metric::lower("cpu_s_per_million").goal(0.4),
+    higher("delivered_samples_per_s").goal(3.0).goal_raw(0.6),
+    higher("delivered_mb_per_s"),
+    lower("lost_percent"),
+    lower("cpu_s_per_million").goal(0.4),
 ];
 
 const SINGLE_METRICS: &[Metric] = &[
-    Metric::higher("delivered_samples_per_s").goal(10.0),
-    Metric::higher("pushed_samples_per_s"),
-    Metric::lower("lost_percent"),
-    Metric::lower("cpu_s_per_million").goal(0.4),
+    higher("delivered_samples_per_s").goal(10.0),
+    higher("pushed_samples_per_s"),
+    lower("lost_percent"),
+    lower("cpu_s_per_million").goal(0.4),
+];
+
+const MEMORY_METRICS: &[Metric] = &[
+    lower("receiver_peak_mb").goal(0.3),
+    lower("receiver_growth_mb"),
+    lower("sender_peak_mb"),
+    lower("cpu_s_per_million"),
 ];

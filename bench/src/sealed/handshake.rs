@@ -8,9 +8,9 @@ use std::thread;
 use rustix::time::{ClockId, clock_gettime};
 use schwann_session::{Initiator, Responder, Suite};
 
-use super::Reason;
 use super::lab::{End, Lab};
 use super::link;
+use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::quantile_interval;
 

@@ -10,7 +10,7 @@ use schwann_session::{
 };
 use zeroize::Zeroizing;
 
-use super::Reason;
+use crate::Reason;
 
 /// The lab, and what each of its devices proves itself with.
 pub(crate) struct Lab {

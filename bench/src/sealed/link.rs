@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use schwann_session::{Opened, Secure, Suite};
 
-use super::Reason;
 use super::lab::Lab;
 use super::session::{initiate, respond, seal};
+use crate::Reason;
 
 /// What an inlet says first once it may.
 const REQUEST: &[u8] = b"LSL:streamfeed/110 uid\r\n\r\n";

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Reason;
+use crate::Reason;
 use crate::campaign::CampaignError;
 use crate::record::Reading;
 use crate::statistics::{equivalence, mean, paired_t};

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use schwann_session::{Initiator, Progress, Responder, Secure, Suite};
 
-use super::Reason;
 use super::lab::{End, Lab};
+use crate::Reason;
 
 /// The inlet's side: the session, bytes that came early, and the last message, which is not sent yet, so that a first
 /// request can go with it.

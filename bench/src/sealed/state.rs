@@ -2,8 +2,8 @@
 
 use schwann_session::{Initiator, Opened, Responder, Secure, Suite};
 
-use super::Reason;
 use super::lab::{End, Lab};
+use crate::Reason;
 use crate::heap::held_by;
 use crate::record::Reading;
 

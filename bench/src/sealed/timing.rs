@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use schwann_aead::{Key, Nonce, Tag, ct, open_in_place, seal_in_place};
 
-use super::Reason;
+use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::{Resampler, mean, quantile_of_sorted, variance};
 

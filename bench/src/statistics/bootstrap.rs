@@ -5,17 +5,16 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::{Interval, mean, quantile_of_sorted};
 
 /// Draws samples with replacement. The same seed draws the same, so a report can be made again.
-pub struct Resampler(u64);
+pub(crate) struct Resampler(u64);
 
 impl Resampler {
     /// Starts from `seed`.
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns `statistic` of `count` resamples of `values`.
-    pub fn distribution(
+    pub(crate) fn distribution(
         &mut self,
         values: &[f64],
         statistic: impl Fn(&[f64]) -> f64,
@@ -33,7 +32,7 @@ impl Resampler {
     }
 
     /// Shuffles in place (Fisher and Yates).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
@@ -58,8 +57,7 @@ impl Resampler {
 /// `None` below three values, where there is nothing to resample.
 ///
 /// *Source*: Efron and Tibshirani, An Introduction to the Bootstrap §14.3; `scipy.stats.bootstrap`.
-#[must_use]
-pub fn bca_interval(
+pub(crate) fn bca_interval(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> f64,
     distribution: &[f64],

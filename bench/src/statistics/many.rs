@@ -3,8 +3,7 @@
 /// Returns Holm's adjusted p-values, in the order given.
 ///
 /// *Source*: Holm 1979; R's `p.adjust(method = "holm")`.
-#[must_use]
-pub fn holm(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
     let mut adjusted = vec![0.0; p_values.len()];

@@ -6,23 +6,22 @@ use super::{Interval, mean, variance};
 
 /// The result of a paired t-test of `second - first`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairedT {
+pub(crate) struct PairedT {
     /// The mean difference.
-    pub difference: f64,
+    pub(crate) difference: f64,
     /// The statistic.
-    pub t: f64,
+    pub(crate) t: f64,
     /// Two-sided.
-    pub p: f64,
+    pub(crate) p: f64,
     /// Of the mean difference.
-    pub interval: Interval,
+    pub(crate) interval: Interval,
 }
 
 /// Tests whether pairs differ in the mean; `None` below two pairs, with unequal lengths, or when all
 /// differences are equal.
 ///
 /// *Source*: `scipy.stats.ttest_rel`.
-#[must_use]
-pub fn paired_t(first: &[f64], second: &[f64], level: f64) -> Option<PairedT> {
+pub(crate) fn paired_t(first: &[f64], second: &[f64], level: f64) -> Option<PairedT> {
     let standard = Standard::of(first, second)?;
     let t = standard.difference / standard.error;
     let reach = standard.error * standard.students_t.inverse_cdf(f64::midpoint(1.0, level));
@@ -35,31 +34,23 @@ pub fn paired_t(first: &[f64], second: &[f64], level: f64) -> Option<PairedT> {
 }
 
 /// The mean difference in units of the standard deviation of the differences: the one for pairs.
-#[must_use]
-pub fn cohens_d_paired(first: &[f64], second: &[f64]) -> f64 {
+pub(crate) fn cohens_d_paired(first: &[f64], second: &[f64]) -> f64 {
     let differences = differences(first, second);
     mean(&differences) / variance(&differences).sqrt()
 }
 
-/// The mean difference in units of the pooled standard deviation, as if the values were not paired.
-#[must_use]
-pub fn cohens_d_pooled(first: &[f64], second: &[f64]) -> f64 {
-    (mean(second) - mean(first)) / f64::midpoint(variance(first), variance(second)).sqrt()
-}
-
 /// The result of two one-sided tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Equivalence {
+pub(crate) struct Equivalence {
     /// Against "the difference is below minus the margin".
-    pub p_low: f64,
+    pub(crate) p_low: f64,
     /// Against "the difference is above the margin".
-    pub p_high: f64,
+    pub(crate) p_high: f64,
 }
 
 impl Equivalence {
     /// The p-value of the whole test.
-    #[must_use]
-    pub fn p(&self) -> f64 {
+    pub(crate) fn p(&self) -> f64 {
         self.p_low.max(self.p_high)
     }
 }
@@ -67,8 +58,7 @@ impl Equivalence {
 /// Tests whether pairs differ by less than `margin`, which must have been fixed before the data were seen.
 ///
 /// *Source*: Schuirmann 1987.
-#[must_use]
-pub fn equivalence(first: &[f64], second: &[f64], margin: f64) -> Option<Equivalence> {
+pub(crate) fn equivalence(first: &[f64], second: &[f64], margin: f64) -> Option<Equivalence> {
     let Standard { difference, error, students_t } = Standard::of(first, second)?;
     Some(Equivalence {
         p_low: students_t.cdf(-(difference + margin) / error),

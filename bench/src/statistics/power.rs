@@ -6,8 +6,7 @@ use statrs::function::gamma::ln_gamma;
 
 /// Returns the smallest number of pairs with which a two-sided paired t-test at `alpha` finds a standardised
 /// difference `d` with probability `power`; `None` if a million do not suffice.
-#[must_use]
-pub fn needed_pairs(d: f64, alpha: f64, power: f64) -> Option<u32> {
+pub(crate) fn needed_pairs(d: f64, alpha: f64, power: f64) -> Option<u32> {
     let enough = |pairs: u32| paired_power(d, alpha, pairs) >= power;
     let mut high = 2;
     while !enough(high) {
@@ -25,8 +24,7 @@ pub fn needed_pairs(d: f64, alpha: f64, power: f64) -> Option<u32> {
 }
 
 /// Returns the probability that a two-sided paired t-test at `alpha` finds a standardised difference `d`.
-#[must_use]
-pub fn paired_power(d: f64, alpha: f64, pairs: u32) -> f64 {
+pub(crate) fn paired_power(d: f64, alpha: f64, pairs: u32) -> f64 {
     let freedom = f64::from(pairs) - 1.0;
     let Ok(students_t) = StudentsT::new(0.0, 1.0, freedom) else { return 0.0 };
     let critical = students_t.inverse_cdf(1.0 - alpha / 2.0);
@@ -41,8 +39,7 @@ pub fn paired_power(d: f64, alpha: f64, pairs: u32) -> f64 {
 /// Returns the cumulative probability of the noncentral t distribution, for `shift` up to 36 in size.
 ///
 /// *Source*: Lenth 1989, Algorithm AS 243.
-#[must_use]
-pub fn noncentral_t_cdf(t: f64, freedom: f64, shift: f64) -> f64 {
+pub(crate) fn noncentral_t_cdf(t: f64, freedom: f64, shift: f64) -> f64 {
     if t < 0.0 {
         return 1.0 - noncentral_t_cdf(-t, freedom, -shift);
     }

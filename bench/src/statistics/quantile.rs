@@ -5,8 +5,7 @@ use statrs::function::beta::beta_reg;
 use super::Interval;
 
 /// Returns the median of values in any order; NaN of nothing.
-#[must_use]
-pub fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     quantile_of_sorted(&sorted, 0.5)
@@ -14,8 +13,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 /// Returns the `p` quantile of ascending values, between neighbours by linear interpolation (Hyndman and Fan's
 /// type 7, what numpy does); NaN of nothing.
-#[must_use]
-pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
+pub(crate) fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = p.clamp(0.0, 1.0) * last as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
@@ -26,8 +24,7 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
 /// distribution; `None` when there are too few values to say.
 ///
 /// *Source*: Conover, Practical Nonparametric Statistics §3.2; `scipy.stats.quantile_test`.
-#[must_use]
-pub fn quantile_interval(sorted: &[f64], p: f64, level: f64) -> Option<Interval> {
+pub(crate) fn quantile_interval(sorted: &[f64], p: f64, level: f64) -> Option<Interval> {
     let tail = (1.0 - level) / 2.0;
     let count = sorted.len() as u64;
     let low = binomial_quantile(tail, count, p).checked_sub(1)?;

@@ -6,18 +6,17 @@ use super::paired::differences;
 
 /// The result of a signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SignedRank {
+pub(crate) struct SignedRank {
     /// The smaller of the two rank sums.
-    pub w: f64,
+    pub(crate) w: f64,
     /// Two-sided; exact up to fifty pairs.
-    pub p: f64,
+    pub(crate) p: f64,
 }
 
 /// Tests whether pairs differ. Equal pairs say nothing and are left out; `None` when no others remain.
 ///
 /// *Source*: `scipy.stats.wilcoxon`, exact also with ties (there: its permutation method).
-#[must_use]
-pub fn signed_rank(first: &[f64], second: &[f64]) -> Option<SignedRank> {
+pub(crate) fn signed_rank(first: &[f64], second: &[f64]) -> Option<SignedRank> {
     let mut differences = differences(first, second);
     differences.retain(|difference| *difference != 0.0);
     if differences.is_empty() {

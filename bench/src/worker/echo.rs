@@ -3,11 +3,12 @@
 use core::num::NonZeroU64;
 
 use super::link::{Listening, Pulled, Receiving, Sending};
-use super::{Event, Failure, Order, Orders, Ports, SenderReport, Task, emit, peak_bytes};
+use super::{Event, Order, Orders, Ports, SenderReport, Task, emit, peak_bytes};
+use crate::Reason;
 use crate::clock::{cpu_ns, now_ns};
 use crate::payload::Payload;
 
-pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Failure> {
+pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
     let mut receiving = Receiving::open(task, ports)?;
     let listening = Listening::start::<T>(task)?;
     emit(&Event::Ready { ports: Ports { data: listening.port()?, window: None } });
@@ -30,7 +31,7 @@ fn forward<T: Payload>(
     receiving: &mut Receiving,
     sending: &mut Sending,
     orders: &Orders,
-) -> Result<u64, Failure> {
+) -> Result<u64, Reason> {
     let mut sample = vec![T::default(); task.workload.channel_count];
     let mut sent = 0;
     while orders.total().is_none_or(|total| sent < total) {

@@ -4,7 +4,8 @@ use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
-use super::{Failure, Ports, Side, Task};
+use super::{Ports, Side, Task};
+use crate::Reason;
 use crate::ffi::zmq::{Socket, ZeroMq};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
 use crate::payload::Payload;
@@ -18,7 +19,7 @@ pub(super) enum Listening {
 }
 
 impl Listening {
-    pub(super) fn start<T: Payload>(task: &Task) -> Result<Self, Failure> {
+    pub(super) fn start<T: Payload>(task: &Task) -> Result<Self, Reason> {
         Ok(match &task.transport {
             Transport::Lsl { library, pushes } => {
                 let (library, source_id) = (load(task, library)?, outgoing(task));
@@ -33,7 +34,7 @@ impl Listening {
         })
     }
 
-    pub(super) fn port(&self) -> Result<Option<u16>, Failure> {
+    pub(super) fn port(&self) -> Result<Option<u16>, Reason> {
         Ok(match self {
             Self::Lsl(_) => None,
             Self::Tcp(listener) => Some(listener.local_addr()?.port()),
@@ -42,7 +43,7 @@ impl Listening {
     }
 
     /// Waits until the receivers, who say that they are connected, are.
-    pub(super) fn connected(self, workload: &Workload) -> Result<Sending, Failure> {
+    pub(super) fn connected(self, workload: &Workload) -> Result<Sending, Reason> {
         match self {
             Self::Lsl(outlet) if outlet.wait_for_consumers(CONNECT_SECONDS) => Ok(Sending::Lsl(outlet)),
             Self::Lsl(_) => Err("no consumer connected".into()),
@@ -83,7 +84,7 @@ pub(super) enum Sending {
 }
 
 impl Sending {
-    pub(super) fn push_sample<T: Payload>(&mut self, sample: &[T]) -> Result<(), Failure> {
+    pub(super) fn push_sample<T: Payload>(&mut self, sample: &[T]) -> Result<(), Reason> {
         match self {
             Self::Lsl(outlet) => Ok(outlet.push_sample(sample)?),
             Self::Tcp { streams, message } => {
@@ -97,7 +98,7 @@ impl Sending {
         }
     }
 
-    pub(super) fn push_chunk<T: Payload>(&mut self, values: &[T], samples: usize) -> Result<(), Failure> {
+    pub(super) fn push_chunk<T: Payload>(&mut self, values: &[T], samples: usize) -> Result<(), Reason> {
         match self {
             Self::Lsl(outlet) => Ok(outlet.push_chunk(values)?),
             Self::Tcp { streams, message } => {
@@ -113,7 +114,7 @@ impl Sending {
     }
 
     /// Tells receivers that nothing more comes, where the transport can.
-    pub(super) fn end(&self) -> Result<(), Failure> {
+    pub(super) fn end(&self) -> Result<(), Reason> {
         if let Self::Tcp { streams, .. } = self {
             for stream in streams {
                 stream.shutdown(std::net::Shutdown::Write)?;
@@ -129,7 +130,7 @@ fn publish<T: Payload>(
     message: &mut Vec<u8>,
     values: &[T],
     samples: usize,
-) -> Result<(), Failure> {
+) -> Result<(), Reason> {
     message.clear();
     message.resize(overhead(samples), 0);
     message.extend_from_slice(bytemuck::cast_slice(values));
@@ -164,7 +165,7 @@ pub(super) enum Receiving {
 }
 
 impl Receiving {
-    pub(super) fn open(task: &Task, ports: Ports) -> Result<Self, Failure> {
+    pub(super) fn open(task: &Task, ports: Ports) -> Result<Self, Reason> {
         Ok(match &task.transport {
             Transport::Lsl { library, .. } => {
                 let library = load(task, library)?;
@@ -199,7 +200,7 @@ impl Receiving {
     }
 
     /// Pulls one sample, or waits a while.
-    pub(super) fn pull_sample<T: Payload>(&mut self, out: &mut [T]) -> Result<Pulled, Failure> {
+    pub(super) fn pull_sample<T: Payload>(&mut self, out: &mut [T]) -> Result<Pulled, Reason> {
         match self {
             Self::Lsl(inlet) => Ok(Pulled::Samples(usize::from(inlet.pull_sample(out, PULL_SECONDS)?))),
             Self::Tcp { stream, overhead, .. } => {
@@ -214,7 +215,7 @@ impl Receiving {
         &mut self,
         out: &mut [T],
         stamps: &mut [f64],
-    ) -> Result<Pulled, Failure> {
+    ) -> Result<Pulled, Reason> {
         match self {
             Self::Lsl(inlet) => Ok(Pulled::Samples(inlet.pull_chunk(out, stamps, PULL_SECONDS)?)),
             Self::Tcp { stream, overhead, chunk } => {
@@ -248,7 +249,7 @@ fn read_message<T: Payload>(
     stream: &mut impl Read,
     overhead: &mut [u8],
     out: &mut [T],
-) -> Result<More, Failure> {
+) -> Result<More, Reason> {
     match stream.read_exact(overhead) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(More::No),
         other => other?,
@@ -263,7 +264,7 @@ fn receive<T: Payload>(
     message: &mut [u8],
     out: &mut [T],
     samples: usize,
-) -> Result<Pulled, Failure> {
+) -> Result<Pulled, Reason> {
     let Some(length) = socket.receive(message)? else { return Ok(Pulled::Samples(0)) };
     let values = message.get(overhead(samples)..length).filter(|values| values.len() == size_of_val(out));
     bytemuck::cast_slice_mut(out).copy_from_slice(values.ok_or("a message of another length")?);
@@ -282,7 +283,7 @@ fn overhead(samples: usize) -> usize {
 }
 
 /// Loads the library. One that is to seal and does not would give the figures of something else.
-fn load(task: &Task, path: &Path) -> Result<Lsl, Failure> {
+fn load(task: &Task, path: &Path) -> Result<Lsl, Reason> {
     let library = Lsl::load(path)?;
     let info = library.info();
     let seals = info.contains("security:") && !info.contains("security:off");

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use super::link::{Pulled, Receiving};
-use super::{Event, Failure, Orders, Ports, ReceiverReport, Task, emit, peak_bytes};
+use super::{Event, Orders, Ports, ReceiverReport, Task, emit, peak_bytes};
+use crate::Reason;
 use crate::clock::{cpu_ns, now_ns};
 use crate::payload::{Payload, Verifier};
 use crate::workload::{Pacing, Pull, Workload};
 
-pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Failure> {
+pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
     let baseline_bytes = peak_bytes();
     let mut receiving = Receiving::open(task, ports)?;
     let acknowledge = Acknowledge::connect(task, ports)?;
@@ -33,7 +34,7 @@ fn pull_samples<T: Payload>(
     receiving: &mut Receiving,
     progress: &mut Progress<'_, T>,
     orders: &Orders,
-) -> Result<(), Failure> {
+) -> Result<(), Reason> {
     let mut sample = vec![T::default(); progress.workload.channel_count];
     loop {
         match receiving.pull_sample(&mut sample)? {
@@ -54,7 +55,7 @@ fn pull_chunks<T: Payload>(
     orders: &Orders,
     samples: usize,
     pause: Duration,
-) -> Result<(), Failure> {
+) -> Result<(), Reason> {
     let mut values = vec![T::default(); samples * progress.workload.channel_count];
     let mut stamps = vec![0.0; samples];
     loop {
@@ -111,7 +112,7 @@ impl<'a, T: Payload> Progress<'a, T> {
         }
     }
 
-    fn take(&mut self, values: &[T], measure: Measure) -> Result<(), Failure> {
+    fn take(&mut self, values: &[T], measure: Measure) -> Result<(), Reason> {
         let now = now_ns();
         for sample in values.chunks_exact(self.workload.channel_count) {
             let sequence = self.verifier.take(sample);
@@ -157,7 +158,7 @@ struct Acknowledge {
 }
 
 impl Acknowledge {
-    fn connect(task: &Task, ports: Ports) -> Result<Option<Self>, Failure> {
+    fn connect(task: &Task, ports: Ports) -> Result<Option<Self>, Reason> {
         let Pacing::Window { ahead } = task.workload.pacing else { return Ok(None) };
         let port = ports.window.ok_or("the sender named no port for its window")?;
         let stream = TcpStream::connect((task.sender, port))?;
@@ -165,7 +166,7 @@ impl Acknowledge {
         Ok(Some(Self { stream, step: ahead / 8, said: 0 }))
     }
 
-    fn progress(&mut self, samples: u64) -> Result<(), Failure> {
+    fn progress(&mut self, samples: u64) -> Result<(), Reason> {
         if samples - self.said < self.step {
             return Ok(());
         }

@@ -5,12 +5,13 @@ use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 
 use super::link::{Listening, Sending};
-use super::{Event, Failure, Order, Orders, Ports, Push, SenderReport, Task, emit, peak_bytes};
+use super::{Event, Order, Orders, Ports, Push, SenderReport, Task, emit, peak_bytes};
+use crate::Reason;
 use crate::clock::{cpu_ns, now_ns, ns, sleep_until};
 use crate::payload::{Chunk, Payload};
 use crate::workload::{Pacing, Workload};
 
-pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Failure> {
+pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Reason> {
     let listening = Listening::start::<T>(task)?;
     let window = match task.workload.pacing {
         Pacing::Window { .. } => Some(TcpListener::bind((task.listen, 0))?),
@@ -43,7 +44,7 @@ pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Failur
 }
 
 /// Pushes on an open-loop schedule: a late push does not move those after it.
-fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Result<SenderReport, Failure> {
+fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Result<SenderReport, Reason> {
     let workload = &task.workload;
     let period_ns = workload.chunk as f64 * 1e9 / rate;
     let count = (ns(workload.duration) as f64 / period_ns) as u64;
@@ -74,8 +75,8 @@ fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Resul
 fn flat_out<T: Payload>(
     task: &Task,
     sending: &mut Sending,
-    mut admit: impl FnMut(u64) -> Result<(), Failure>,
-) -> Result<SenderReport, Failure> {
+    mut admit: impl FnMut(u64) -> Result<(), Reason>,
+) -> Result<SenderReport, Reason> {
     let workload = &task.workload;
     let mut source = Chunk::<T>::new(workload.channel_count, workload.chunk);
     let mut sent = 0;
@@ -89,7 +90,7 @@ fn flat_out<T: Payload>(
     Ok(SenderReport { sent, active_ns: now_ns() - start, ..Default::default() })
 }
 
-fn push<T: Payload>(sending: &mut Sending, workload: &Workload, values: &[T]) -> Result<(), Failure> {
+fn push<T: Payload>(sending: &mut Sending, workload: &Workload, values: &[T]) -> Result<(), Reason> {
     if workload.chunk == 1 { sending.push_sample(values) } else { sending.push_chunk(values, workload.chunk) }
 }
 
@@ -111,12 +112,12 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    fn accept(listener: &TcpListener) -> Result<Self, Failure> {
+    fn accept(listener: &TcpListener) -> Result<Self, Reason> {
         Ok(Self { stream: listener.accept()?.0, samples: 0 })
     }
 
     /// Waits until at most `ahead` of the `sent` samples are not acknowledged.
-    fn wait_until_within(&mut self, ahead: u64, sent: u64) -> Result<(), Failure> {
+    fn wait_until_within(&mut self, ahead: u64, sent: u64) -> Result<(), Reason> {
         while sent - self.samples > ahead {
             let mut message = [0; 8];
             self.stream.read_exact(&mut message)?;

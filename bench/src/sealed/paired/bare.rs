@@ -10,9 +10,9 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use schwann_aead::Kernel;
 
-use super::super::Reason;
 use super::Cell;
 use super::ends::{Feed, Pull, SEALED_STREAM};
+use crate::Reason;
 use crate::aead::{Contender, Engine, Workload};
 use crate::ffi::slices;
 

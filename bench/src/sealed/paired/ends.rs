@@ -3,8 +3,8 @@
 use core::num::NonZeroU64;
 use std::sync::{Barrier, Mutex, PoisonError};
 
-use super::super::Reason;
 use super::{Cell, Subject, bare};
+use crate::Reason;
 use crate::clock::{now_ns, sleep_until};
 use crate::ffi::{Inlet, Lsl, Outlet, Pushes, StreamShape};
 use crate::payload::{Chunk, Tally, Verifier};

@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::super::Reason;
 use super::ends::{ENDS, End, NAMES, Task};
 use super::{Cell, Subject};
+use crate::Reason;
 use crate::clock::now_ns;
 use crate::record::KEYS;
 use crate::statistics::median;
