@@ -88,6 +88,11 @@ impl Reading {
         Self { subject, name, unit, ..Self::of(step, values) }
     }
 
+    /// A figure that is one value.
+    pub(crate) fn one(step: &str, subject: &str, name: &str, unit: &str, value: f64) -> Self {
+        Self::named(step, subject, name, unit, vec![value])
+    }
+
     /// What one run of a cell gave in its pass.
     pub(crate) fn of_pass(step: &str, subject: &str, name: &str, (pass, value): (u32, f64)) -> Self {
         let mut values = vec![f64::NAN; pass as usize];

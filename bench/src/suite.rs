@@ -183,7 +183,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "aead",
         about: "sealing and opening by message size, every kernel, against the other libraries that are built in",
-        kind: Kind::Steps(aead::suite::steps, 2.0),
+        kind: Kind::Steps(aead::steps, 2.0),
         weight: 1.0,
     },
     Suite {

@@ -17,8 +17,68 @@ pub(crate) trait Contender {
     fn open(&mut self, work: &mut Workload) -> bool;
 }
 
-/// This project's engine, with one kernel and one batch size.
-pub(crate) struct Engine {
+/// A library that takes one message at a time, with room for a tag, or with its tag, after it.
+pub(super) trait OneByOne {
+    fn name(&self) -> String;
+    fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]);
+    fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool;
+}
+
+impl<C: OneByOne> Contender for C {
+    fn name(&self) -> String {
+        OneByOne::name(self)
+    }
+
+    fn seal(&mut self, work: &mut Workload) {
+        let Workload { data, places, aad, .. } = work;
+        for (index, place) in places.iter().enumerate() {
+            OneByOne::seal(self, Workload::nonce(index), aad, &mut data[place.start..place.end + 16]);
+        }
+    }
+
+    fn open(&mut self, work: &mut Workload) -> bool {
+        let Workload { data, places, aad, .. } = work;
+        places.iter().enumerate().all(|(index, place)| {
+            OneByOne::open(self, Workload::nonce(index), aad, &mut data[place.start..place.end + 16])
+        })
+    }
+}
+
+/// A message's text and its tag.
+pub(super) fn text_and_tag(message: &mut [u8]) -> (&mut [u8], &mut [u8; 16]) {
+    message.split_last_chunk_mut().expect("room for a tag follows every message")
+}
+
+/// This project's engine, with one kernel, that is handed `batch` messages at a time; 1 means the calls for one message.
+pub(crate) fn engine(kernel: Kernel, batch: usize) -> Box<dyn Contender> {
+    let key = Key::new(&KEY);
+    if batch == 1 { Box::new(Single { kernel, key }) } else { Box::new(Engine::new(kernel, batch)) }
+}
+
+struct Single {
+    kernel: Kernel,
+    key: Key,
+}
+
+impl OneByOne for Single {
+    fn name(&self) -> String {
+        format!("schwann {} x1", self.kernel.name())
+    }
+
+    fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
+        let (text, tag) = text_and_tag(message);
+        let sealed = self.kernel.seal_in_place(&self.key, &Nonce(nonce), aad, text);
+        *tag = sealed.expect("a workload's messages are short").0;
+    }
+
+    fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool {
+        let (text, tag) = text_and_tag(message);
+        self.kernel.open_in_place(&self.key, &Nonce(nonce), aad, text, &Tag(*tag)).is_ok()
+    }
+}
+
+/// The calls for a batch of messages.
+pub(super) struct Engine {
     kernel: Kernel,
     key: Key,
     batch: usize,
@@ -27,68 +87,29 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// An engine that is handed `batch` messages at a time; 1 means the calls for one message.
-    pub(crate) fn new(kernel: Kernel, batch: usize) -> Self {
+    pub(super) fn new(kernel: Kernel, batch: usize) -> Self {
         Self { kernel, key: Key::new(&KEY), batch, shape: None }
     }
 
     /// The same, but that the kernel does not choose how it works on a batch.
-    pub(crate) fn in_shape(kernel: Kernel, batch: usize, shape: Shape) -> Self {
+    pub(super) fn in_shape(kernel: Kernel, batch: usize, shape: Shape) -> Self {
         Self { shape: Some(shape), ..Self::new(kernel, batch) }
     }
 
-    fn seal_batch(&self, batch: &mut [Message<'_>]) -> bool {
-        match self.shape {
-            Some(shape) => self.kernel.seal_in_shape(shape, batch),
-            None => self.kernel.seal_batch(batch).is_ok(),
-        }
-    }
-
-    fn open_batch(&self, batch: &mut [Message<'_>]) -> bool {
-        match self.shape {
-            Some(shape) => {
-                self.kernel.open_in_shape(shape, batch) && batch.iter().all(|message| message.outcome.is_ok())
-            }
-            None => self.kernel.open_batch(batch).is_ok(),
-        }
-    }
-
-    /// Calls `each` on every message, its index and its tag.
-    fn for_each(
-        &self,
-        work: &mut Workload,
-        mut each: impl FnMut(&Self, &[u8], usize, &mut [u8], &mut [u8; 16]),
-    ) {
-        let mut rest = work.data.as_mut_slice();
-        for (index, place) in work.places.iter().enumerate() {
-            let (buffer, after) = rest.split_at_mut(place.len());
-            let (tag, after) = after.split_first_chunk_mut().expect("room for a tag follows every message");
-            each(self, &work.aad, index, buffer, tag);
-            rest = after;
-        }
-    }
-
     /// Calls `each` on every batch, with its tags in their messages before and after.
-    fn for_each_batch(&self, work: &mut Workload, mut each: impl FnMut(&Self, &mut [Message<'_>])) {
+    fn for_each_batch(&self, work: &mut Workload, mut each: impl FnMut(&mut [Message<'_>])) {
         let mut messages = Vec::with_capacity(work.places.len());
         let mut tags = Vec::with_capacity(work.places.len());
         let mut rest = work.data.as_mut_slice();
         for (index, place) in work.places.iter().enumerate() {
-            let (buffer, after) = rest.split_at_mut(place.len());
-            let (tag, after) = after.split_first_chunk_mut().expect("room for a tag follows every message");
-            messages.push(Message::sealed(
-                &self.key,
-                Nonce(Workload::nonce(index)),
-                &work.aad,
-                buffer,
-                Tag(*tag),
-            ));
+            let (message, after) = rest.split_at_mut(place.len() + 16);
+            let (text, tag) = text_and_tag(message);
+            let nonce = Nonce(Workload::nonce(index));
+            messages.push(Message::sealed(&self.key, nonce, &work.aad, text, Tag(*tag)));
             tags.push(tag);
             rest = after;
         }
-        for batch in messages.chunks_mut(self.batch) {
-            each(self, batch);
-        }
+        messages.chunks_mut(self.batch).for_each(&mut each);
         for (tag, message) in tags.into_iter().zip(&messages) {
             *tag = message.tag.0;
         }
@@ -102,30 +123,24 @@ impl Contender for Engine {
     }
 
     fn seal(&mut self, work: &mut Workload) {
-        if self.batch == 1 && self.shape.is_none() {
-            self.for_each(work, |engine, aad, index, buffer, tag| {
-                let nonce = Nonce(Workload::nonce(index));
-                let sealed = engine.kernel.seal_in_place(&engine.key, &nonce, aad, buffer);
-                *tag = sealed.expect("a workload's messages are short").0;
-            });
-        } else {
-            self.for_each_batch(work, |engine, batch| {
-                assert!(engine.seal_batch(batch), "a workload's messages fit");
-            });
-        }
+        self.for_each_batch(work, |batch| {
+            let is_sealed = match self.shape {
+                Some(shape) => self.kernel.seal_in_shape(shape, batch),
+                None => self.kernel.seal_batch(batch).is_ok(),
+            };
+            assert!(is_sealed, "a workload's messages fit");
+        });
     }
 
     fn open(&mut self, work: &mut Workload) -> bool {
         let mut verified = true;
-        if self.batch == 1 && self.shape.is_none() {
-            self.for_each(work, |engine, aad, index, buffer, tag| {
-                let nonce = Nonce(Workload::nonce(index));
-                let opened = engine.kernel.open_in_place(&engine.key, &nonce, aad, buffer, &Tag(*tag));
-                verified &= opened.is_ok();
-            });
-        } else {
-            self.for_each_batch(work, |engine, batch| verified &= engine.open_batch(batch));
-        }
+        self.for_each_batch(work, |batch| {
+            verified &= match self.shape {
+                Some(shape) => self.kernel.open_in_shape(shape, batch),
+                None => self.kernel.open_batch(batch).is_ok(),
+            };
+            verified &= batch.iter().all(|message| message.outcome.is_ok());
+        });
         verified
     }
 }

@@ -1,60 +1,30 @@
 //! What sealing and opening must reach, as ratios to the best other library in the same run.
 
-use super::Figure;
-
-/// One ratio and what it is held against.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Goal {
-    /// Whose ratio.
-    pub(crate) subject: String,
-    /// What is compared with what.
-    pub(crate) name: &'static str,
-    /// How many times as fast as the other.
-    pub(crate) ratio: f64,
-    /// The least it must be.
-    pub(crate) at_least: f64,
-    /// By how much either side's samples spread, as shares summed: half an interquartile range each.
-    pub(crate) spread: f64,
-}
-
-impl Goal {
-    /// Says whether the ratio reaches its goal.
-    pub(crate) fn is_met(&self) -> bool {
-        self.ratio >= self.at_least
-    }
-}
+use super::measure::{DIRECTIONS, Figure};
+use crate::record::Reading;
 
 /// The goals of every engine among the figures of one size; none without other libraries to hold them against.
-pub(crate) fn goals(size: usize, figures: &[Figure]) -> Vec<Goal> {
-    let peers =
-        || figures.iter().filter(|figure| !figure.name.starts_with(ENGINE) && figure.name != RING_AGAIN);
-    let best = |time: fn(&Figure) -> f64| peers().min_by(|a, b| time(a).total_cmp(&time(b)));
-    let (Some(seal), Some(open)) = (best(|peer| peer.seal), best(|peer| peer.open)) else {
-        return Vec::new();
-    };
+pub(super) fn goals(step: &str, size: usize, figures: &[Figure]) -> Vec<Reading> {
+    let is_peer = |figure: &&Figure| !figure.name.starts_with(ENGINE) && figure.name != RING_AGAIN;
+    let peers = || figures.iter().filter(is_peer);
+    let best = [0, 1].map(|direction| peers().min_by(|a, b| a.ns[direction].total_cmp(&b.ns[direction])));
     let portable = peers().find(|figure| figure.name == RUSTCRYPTO_PORTABLE);
     let mut goals = Vec::new();
     for figure in figures {
         let Some((kernel, batch)) = engine(&figure.name) else { continue };
-        let against = |name, ratio, at_least, peer: &Figure| Goal {
-            subject: figure.name.clone(),
-            name,
-            ratio,
-            at_least,
-            spread: figure.spread + peer.spread,
-        };
-        if kernel == "portable" {
-            goals.extend(portable.into_iter().flat_map(|peer| {
-                let (seal, open) = (peer.seal / figure.seal, peer.open / figure.open);
-                [
-                    against("seal, against RustCrypto's portable code", seal, 1.0, peer),
-                    against("open, against RustCrypto's portable code", open, 1.0, peer),
-                ]
-            }));
-        } else {
-            let least = at_least(kernel, size, batch);
-            goals.push(against("seal, against the best peer", seal.seal / figure.seal, least, seal));
-            goals.push(against("open, against the best peer", open.open / figure.open, least, open));
+        for (direction, verb) in DIRECTIONS.into_iter().enumerate() {
+            let (peer, whose, least) = match kernel {
+                "portable" => (portable, "RustCrypto's portable code", 1.0),
+                _ => (best[direction], "the best peer", at_least(kernel, size, batch)),
+            };
+            let Some(peer) = peer else { continue };
+            let ratio = peer.ns[direction] / figure.ns[direction];
+            // Half an interquartile range each.
+            let spread = figure.spread + peer.spread;
+            let name = format!("goal: {verb}, against {whose}");
+            let reading = Reading::one(step, &figure.name, &name, "times", ratio);
+            let reading = Reading { low: ratio * (1.0 - spread), high: ratio * (1.0 + spread), ..reading };
+            goals.push(reading.held_against(format!(">= {least}"), Some(ratio >= least)));
         }
     }
     goals
@@ -100,22 +70,23 @@ const ROWS: &[Row] = &[
 
 /// Nothing may be slower than this, whatever its size and shape.
 const NEVER_BELOW: f64 = 0.97;
-
 /// What an engine's name begins with.
 const ENGINE: &str = "schwann";
-
 /// Ring a second time, which no engine is held against.
-pub(crate) const RING_AGAIN: &str = "ring, again";
-
+pub(super) const RING_AGAIN: &str = "ring, again";
 /// RustCrypto's name where it was compiled without vector code.
-pub(crate) const RUSTCRYPTO_PORTABLE: &str = "rustcrypto portable";
+pub(super) const RUSTCRYPTO_PORTABLE: &str = "rustcrypto portable";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn figure(name: &str, seal: f64, open: f64) -> Figure {
-        Figure { name: name.into(), seal, open, spread: 0.01, accepted: (6, 6) }
+        Figure { name: name.into(), ns: [seal, open], spread: 0.01, accepted: 6 }
+    }
+
+    fn met(figures: &[Figure]) -> Vec<(f64, Option<bool>)> {
+        goals("64 B", 64, figures).iter().map(|goal| (goal.median, goal.met)).collect()
     }
 
     #[test]
@@ -126,22 +97,21 @@ mod tests {
             figure("schwann avx2 x8", 40.0, 50.0),
             figure("schwann avx2 x1", 104.0, 100.0),
         ];
-        let goals = goals(64, &figures);
-        let ratios: Vec<f64> = goals.iter().map(|goal| goal.ratio).collect();
-        assert_eq!(ratios, [2.5, 2.2, 100.0 / 104.0, 1.1]);
-        assert_eq!(goals.iter().map(Goal::is_met).collect::<Vec<_>>(), [true, false, false, true]);
+        let expected =
+            [(2.5, Some(true)), (2.2, Some(false)), (100.0 / 104.0, Some(false)), (1.1, Some(true))];
+        assert_eq!(met(&figures), expected);
     }
 
     #[test]
     fn without_peers_nothing_is_judged() {
-        assert!(goals(64, &[figure("schwann avx2 x8", 40.0, 50.0)]).is_empty());
+        assert!(met(&[figure("schwann avx2 x8", 40.0, 50.0)]).is_empty());
     }
 
     #[test]
     fn the_portable_kernel_is_held_against_portable_code_only() {
-        let ours = figure("schwann portable x1", 90.0, 90.0);
-        assert!(goals(64, &[figure("rustcrypto", 80.0, 80.0), ours.clone()]).is_empty());
-        let judged = goals(64, &[figure(RUSTCRYPTO_PORTABLE, 99.0, 81.0), ours]);
-        assert_eq!(judged.iter().map(Goal::is_met).collect::<Vec<_>>(), [true, false]);
+        let ours = || figure("schwann portable x1", 90.0, 90.0);
+        assert!(met(&[figure("rustcrypto", 80.0, 80.0), ours()]).is_empty());
+        let judged = met(&[figure(RUSTCRYPTO_PORTABLE, 99.0, 81.0), ours()]);
+        assert_eq!(judged, [(1.1, Some(true)), (0.9, Some(false))]);
     }
 }

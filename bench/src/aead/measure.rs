@@ -1,31 +1,25 @@
 //! Turns, gates and medians.
 
+use core::hint::black_box;
 use std::time::Instant;
 
-use super::{Contender, Probe, Workload};
+use super::{Contender, Workload};
+use crate::statistics::quantile_of_sorted;
 
-/// How long to measure.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    /// Turns each contender gets.
-    pub(crate) rounds: usize,
-    /// Timed passes of sealing, and of opening, in a turn.
-    pub(crate) passes: usize,
-}
+/// The two ways, in the order of [`Figure::ns`].
+pub(super) const DIRECTIONS: [&str; 2] = ["seal", "open"];
 
-/// What one contender needed, in nanoseconds per message.
+/// What one contender needed.
 #[derive(Clone, Debug)]
-pub(crate) struct Figure {
+pub(super) struct Figure {
     /// Name of the contender.
-    pub(crate) name: String,
-    /// Median over the accepted passes of sealing.
-    pub(crate) seal: f64,
-    /// Median over the accepted passes of opening.
-    pub(crate) open: f64,
+    pub(super) name: String,
+    /// Nanoseconds per message: medians over the accepted passes of sealing and of opening.
+    pub(super) ns: [f64; 2],
     /// Half the interquartile range of sealing, as a share of its median.
-    pub(crate) spread: f64,
-    /// Accepted passes, and all passes.
-    pub(crate) accepted: (usize, usize),
+    pub(super) spread: f64,
+    /// Accepted passes of either, in the mean.
+    pub(super) accepted: usize,
 }
 
 /// The machine was never left to us for long enough: there is no figure.
@@ -35,14 +29,14 @@ pub(crate) struct Figure {
      more rounds",
     accepted.0, accepted.1
 )]
-pub(crate) struct Restless {
+pub(super) struct Restless {
     /// What could not be measured.
-    pub(crate) subject: String,
+    pub(super) subject: String,
     /// Undisturbed passes, or rounds, and all of them.
-    pub(crate) accepted: (usize, usize),
+    pub(super) accepted: (usize, usize),
 }
 
-/// Measures all contenders on one workload, in turns.
+/// Measures all contenders on one workload, in so many turns each.
 ///
 /// # Errors
 ///
@@ -51,89 +45,116 @@ pub(crate) struct Restless {
 /// # Panics
 ///
 /// If a contender's result is wrong: its time would mean nothing.
-pub(crate) fn measure(
+pub(super) fn measure(
     contenders: &mut [Box<dyn Contender>],
     work: &mut Workload,
-    plan: Plan,
+    rounds: usize,
     probe: &mut Probe,
 ) -> Result<Vec<Figure>, Restless> {
     let mut samples = vec![Samples::default(); contenders.len()];
-    for round in 0..plan.rounds {
+    for round in 0..rounds {
         for turn in 0..contenders.len() {
             let index = (turn + round) % contenders.len();
-            samples[index].turn(contenders[index].as_mut(), work, plan, probe);
+            samples[index].turn(contenders[index].as_mut(), work, probe);
         }
     }
     let count = work.places.len() as f64;
-    contenders
-        .iter()
-        .zip(samples)
-        .map(|(contender, samples)| samples.figure(contender.name(), count))
-        .collect()
+    let all = contenders.iter().zip(samples);
+    all.map(|(contender, samples)| samples.figure(contender.name(), count)).collect()
 }
 
-/// Accepted times of one contender, in seconds per pass.
+/// Seconds of one contender's passes that were not disturbed, of sealing and of opening.
 #[derive(Clone, Default)]
 struct Samples {
-    seal: Vec<f64>,
-    open: Vec<f64>,
+    quiet: [Vec<f64>; 2],
     all: usize,
 }
 
 impl Samples {
     /// Warms up, then times sealing and opening pass by pass.
-    fn turn(&mut self, contender: &mut dyn Contender, work: &mut Workload, plan: Plan, probe: &mut Probe) {
+    fn turn(&mut self, contender: &mut dyn Contender, work: &mut Workload, probe: &mut Probe) {
         let warm_up = Instant::now();
         while warm_up.elapsed().as_micros() < WARM_UP_US {
             contender.seal(work);
             assert!(contender.open(work), "{} did not open what it sealed", contender.name());
         }
-        for _ in 0..plan.passes {
-            let before = probe.quiet();
+        let mut was_quiet = probe.is_quiet();
+        for pass in 0..2 * PASSES {
             let start = Instant::now();
-            contender.seal(work);
-            let sealed = start.elapsed();
-            let between = probe.quiet();
-            let start = Instant::now();
-            let verified = contender.open(work);
-            let opened = start.elapsed();
-            let after = probe.quiet();
+            let verified = if pass % 2 == 0 {
+                contender.seal(work);
+                true
+            } else {
+                contender.open(work)
+            };
+            let took = start.elapsed().as_secs_f64();
+            let is_quiet = probe.is_quiet();
             assert!(verified, "{} did not open what it sealed", contender.name());
-            if before && between {
-                self.seal.push(sealed.as_secs_f64());
+            if was_quiet && is_quiet {
+                self.quiet[pass % 2].push(took);
             }
-            if between && after {
-                self.open.push(opened.as_secs_f64());
-            }
-            self.all += 2;
+            was_quiet = is_quiet;
         }
+        self.all += 2 * PASSES;
         assert!(work.is_plain(), "{} does not give back the plaintext", contender.name());
     }
 
     fn figure(mut self, name: String, count: f64) -> Result<Figure, Restless> {
-        let accepted = (self.seal.len() + self.open.len(), self.all);
-        if self.seal.len().min(self.open.len()) < FEWEST {
-            return Err(Restless { subject: name, accepted });
+        let [seal, open] = self.quiet.each_ref().map(Vec::len);
+        if seal.min(open) < FEWEST {
+            return Err(Restless { subject: name, accepted: (seal + open, self.all) });
         }
-        self.seal.sort_by(f64::total_cmp);
-        self.open.sort_by(f64::total_cmp);
-        let seal = quantile(&self.seal, 0.5);
-        let spread = (quantile(&self.seal, 0.75) - quantile(&self.seal, 0.25)) / 2.0 / seal;
-        let open = quantile(&self.open, 0.5);
-        Ok(Figure { name, seal: seal * 1e9 / count, open: open * 1e9 / count, spread, accepted })
+        self.quiet.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+        let ns = self.quiet.each_ref().map(|times| quantile_of_sorted(times, 0.5) * 1e9 / count);
+        let quarter = |part| quantile_of_sorted(&self.quiet[0], part) * 1e9 / count;
+        let spread = (quarter(0.75) - quarter(0.25)) / 2.0 / ns[0];
+        Ok(Figure { name, ns, spread, accepted: (seal + open) / 2 })
     }
 }
 
-/// The value below which `share` of the sorted samples lie, of which there is one at least.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    sorted[(sorted.len() as f64 * share) as usize]
+/// A short loop whose time is known on an undisturbed core.
+///
+/// Four independent chains fill the integer units: a busy sibling thread, a lower clock or a preemption
+/// all show.
+pub(super) struct Probe {
+    best: f64,
 }
 
-/// Of fewer passes a median says nothing.
-const FEWEST: usize = 3;
+impl Probe {
+    /// Learns the undisturbed time from the fastest of many runs.
+    pub(super) fn new() -> Self {
+        Self { best: (0..20_000).map(|_| Self::run()).fold(f64::MAX, f64::min) }
+    }
 
+    /// Runs the loop once; says whether it was disturbed by less than [`TOLERANCE`].
+    fn is_quiet(&mut self) -> bool {
+        let time = Self::run();
+        self.best = self.best.min(time);
+        time < self.best * TOLERANCE
+    }
+
+    /// Seconds for about 2 µs of work.
+    fn run() -> f64 {
+        let start = Instant::now();
+        let mut chains = black_box([1_u64, 2, 3, 4]);
+        for _ in 0..2_000 {
+            for chain in &mut chains {
+                *chain = chain.rotate_left(7) ^ 0x9e37_79b9;
+            }
+        }
+        black_box(chains);
+        start.elapsed().as_secs_f64()
+    }
+}
+
+/// Timed passes of sealing, and of opening, in a turn.
+const PASSES: usize = 8;
+/// Of fewer passes a median says nothing.
+pub(super) const FEWEST: usize = 3;
 /// Wide vector units change the clock for about this long after their first use.
 const WARM_UP_US: u128 = 300;
+/// How much slower than the fastest probe still counts as undisturbed.
+const TOLERANCE: f64 = 1.10;
 
 #[cfg(test)]
 mod tests {
@@ -145,8 +166,8 @@ mod tests {
         let restless = disturbed.figure("ring".into(), 1.0).unwrap_err();
         assert_eq!(restless.accepted, (0, 48));
         assert!(restless.to_string().contains("too restless to measure ring"), "{restless}");
-        let enough = Samples { seal: vec![3e-9, 1e-9, 2e-9], open: vec![4e-9; 3], all: 6 };
+        let enough = Samples { quiet: [vec![3e-9, 1e-9, 2e-9], vec![4e-9; 3]], all: 6 };
         let figure = enough.figure("ring".into(), 1.0).unwrap();
-        assert!((figure.seal - 2.0).abs() < 1e-9 && (figure.open - 4.0).abs() < 1e-9);
+        assert!((figure.ns[0] - 2.0).abs() < 1e-9 && (figure.ns[1] - 4.0).abs() < 1e-9);
     }
 }

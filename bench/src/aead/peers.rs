@@ -6,37 +6,25 @@ use chacha20poly1305::{AeadInOut as _, KeyInit as _};
 use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
 
-use super::Contender;
+use super::contender::{Contender, OneByOne, text_and_tag};
 use super::goals::{RING_AGAIN, RUSTCRYPTO_PORTABLE};
-use super::workload::{KEY, Workload};
+use super::workload::KEY;
 
 /// Every peer that was compiled in.
 pub(crate) fn peers() -> Vec<Box<dyn Contender>> {
-    let mut peers: Vec<Box<dyn Contender>> = vec![
+    vec![
         Box::new(AwsLc::new()),
         Box::new(Ring::new()),
         Box::new(OpenSsl::new()),
         Box::new(Sodium::new()),
-        Box::new(RustCrypto::new()),
+        Box::new(RustCrypto(chacha20poly1305::ChaCha20Poly1305::new(&KEY.into()))),
         Box::new(Graviola(graviola::aead::ChaCha20Poly1305::new(KEY))),
-    ];
-    #[cfg(all(target_arch = "x86_64", unix))]
-    match super::ipsec::IpsecMb::load() {
-        Ok(peer) => peers.push(Box::new(peer)),
-        Err(reason) => eprintln!("without ipsec-mb: {reason}"),
-    }
-    peers
+    ]
 }
 
 /// Ring once more, under another name.
 pub(crate) fn ring_again() -> Box<dyn Contender> {
     Box::new(Ring { name: RING_AGAIN, ..Ring::new() })
-}
-
-/// Compares as a user must.
-#[cfg(all(target_arch = "x86_64", unix))]
-pub(super) fn ct_equal(a: &[u8; 16], b: &[u8]) -> bool {
-    openssl::memcmp::eq(a, b)
 }
 
 /// Stamps a contender around a library with ring's interface.
@@ -55,28 +43,21 @@ macro_rules! like_ring {
             }
         }
 
-        impl Contender for $type {
+        impl OneByOne for $type {
             fn name(&self) -> String {
                 self.name.into()
             }
 
-            fn seal(&mut self, work: &mut Workload) {
-                let Workload { data, places, aad, .. } = work;
-                for (index, place) in places.iter().enumerate() {
-                    let nonce = $krate::aead::Nonce::assume_unique_for_key(Workload::nonce(index));
-                    let aad = $krate::aead::Aad::from(&*aad);
-                    let tag = self.key.seal_in_place_separate_tag(nonce, aad, &mut data[place.clone()]);
-                    data[place.end..place.end + 16].copy_from_slice(tag.expect("short").as_ref());
-                }
+            fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
+                let nonce = $krate::aead::Nonce::assume_unique_for_key(nonce);
+                let (text, tag) = text_and_tag(message);
+                let made = self.key.seal_in_place_separate_tag(nonce, $krate::aead::Aad::from(aad), text);
+                tag.copy_from_slice(made.expect("short").as_ref());
             }
 
-            fn open(&mut self, work: &mut Workload) -> bool {
-                let Workload { data, places, aad, .. } = work;
-                places.iter().enumerate().all(|(index, place)| {
-                    let nonce = $krate::aead::Nonce::assume_unique_for_key(Workload::nonce(index));
-                    let aad = $krate::aead::Aad::from(&*aad);
-                    self.key.open_in_place(nonce, aad, &mut data[place.start..place.end + 16]).is_ok()
-                })
+            fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool {
+                let nonce = $krate::aead::Nonce::assume_unique_for_key(nonce);
+                self.key.open_in_place(nonce, $krate::aead::Aad::from(aad), message).is_ok()
             }
         }
     };
@@ -102,35 +83,31 @@ impl OpenSsl {
     }
 }
 
-impl Contender for OpenSsl {
+impl OneByOne for OpenSsl {
     fn name(&self) -> String {
         format!("openssl {}", openssl::version::version().split(' ').nth(1).unwrap_or_default())
     }
 
-    fn seal(&mut self, work: &mut Workload) {
-        let Workload { data, places, aad, .. } = work;
-        for (index, place) in places.iter().enumerate() {
-            self.seal.encrypt_init(None, None, Some(&Workload::nonce(index))).expect("12 bytes");
-            if !aad.is_empty() {
-                self.seal.cipher_update(aad, None).expect("started");
-            }
-            self.seal.cipher_update_inplace(&mut data[place.clone()], place.len()).expect("started");
-            self.seal.cipher_final(&mut []).expect("started");
-            self.seal.tag(&mut data[place.end..place.end + 16]).expect("finished");
+    fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
+        let (text, tag) = text_and_tag(message);
+        self.seal.encrypt_init(None, None, Some(&nonce)).expect("12 bytes");
+        if !aad.is_empty() {
+            self.seal.cipher_update(aad, None).expect("started");
         }
+        self.seal.cipher_update_inplace(text, text.len()).expect("started");
+        self.seal.cipher_final(&mut []).expect("started");
+        self.seal.tag(tag).expect("finished");
     }
 
-    fn open(&mut self, work: &mut Workload) -> bool {
-        let Workload { data, places, aad, .. } = work;
-        places.iter().enumerate().all(|(index, place)| {
-            self.open.decrypt_init(None, None, Some(&Workload::nonce(index))).expect("12 bytes");
-            self.open.set_tag(&data[place.end..place.end + 16]).expect("16 bytes");
-            if !aad.is_empty() {
-                self.open.cipher_update(aad, None).expect("started");
-            }
-            self.open.cipher_update_inplace(&mut data[place.clone()], place.len()).expect("started");
-            self.open.cipher_final(&mut []).is_ok()
-        })
+    fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool {
+        let (text, tag) = text_and_tag(message);
+        self.open.decrypt_init(None, None, Some(&nonce)).expect("12 bytes");
+        self.open.set_tag(tag).expect("16 bytes");
+        if !aad.is_empty() {
+            self.open.cipher_update(aad, None).expect("started");
+        }
+        self.open.cipher_update_inplace(text, text.len()).expect("started");
+        self.open.cipher_final(&mut []).is_ok()
     }
 }
 
@@ -146,52 +123,49 @@ impl Sodium {
     }
 }
 
-impl Contender for Sodium {
+impl OneByOne for Sodium {
     fn name(&self) -> String {
         "libsodium".into()
     }
 
-    fn seal(&mut self, work: &mut Workload) {
-        for (index, place) in work.places.iter().enumerate() {
-            let message = work.data[place.start..place.end + 16].as_mut_ptr();
-            // SAFETY: `message` is `place.len()` bytes and 16 more, all in `data`; the key has 32 bytes, the
-            // nonce 12; libsodium permits encryption in place.
-            unsafe {
-                crypto_aead_chacha20poly1305_ietf_encrypt_detached(
-                    message,
-                    message.wrapping_add(place.len()),
-                    core::ptr::null_mut(),
-                    message,
-                    place.len() as u64,
-                    work.aad.as_ptr(),
-                    work.aad.len() as u64,
-                    core::ptr::null(),
-                    Workload::nonce(index).as_ptr(),
-                    KEY.as_ptr(),
-                );
-            }
+    fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
+        let (text, tag) = text_and_tag(message);
+        let (to, len) = (text.as_mut_ptr(), text.len() as u64);
+        // SAFETY: text and tag are as long as is said; the key has 32 bytes, the nonce 12; libsodium permits encryption in place.
+        unsafe {
+            crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+                to,
+                tag.as_mut_ptr(),
+                core::ptr::null_mut(),
+                to,
+                len,
+                aad.as_ptr(),
+                aad.len() as u64,
+                core::ptr::null(),
+                nonce.as_ptr(),
+                KEY.as_ptr(),
+            );
         }
     }
 
-    fn open(&mut self, work: &mut Workload) -> bool {
-        work.places.iter().enumerate().all(|(index, place)| {
-            let message = work.data[place.start..place.end + 16].as_mut_ptr();
-            // SAFETY: as for sealing.
-            let code = unsafe {
-                crypto_aead_chacha20poly1305_ietf_decrypt_detached(
-                    message,
-                    core::ptr::null_mut(),
-                    message,
-                    place.len() as u64,
-                    message.wrapping_add(place.len()),
-                    work.aad.as_ptr(),
-                    work.aad.len() as u64,
-                    Workload::nonce(index).as_ptr(),
-                    KEY.as_ptr(),
-                )
-            };
-            code == 0
-        })
+    fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool {
+        let (text, tag) = text_and_tag(message);
+        let (to, len) = (text.as_mut_ptr(), text.len() as u64);
+        // SAFETY: as for sealing.
+        let code = unsafe {
+            crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+                to,
+                core::ptr::null_mut(),
+                to,
+                len,
+                tag.as_ptr(),
+                aad.as_ptr(),
+                aad.len() as u64,
+                nonce.as_ptr(),
+                KEY.as_ptr(),
+            )
+        };
+        code == 0
     }
 }
 
@@ -232,60 +206,38 @@ fn is_portable() -> bool {
 /// RustCrypto's crate.
 struct RustCrypto(chacha20poly1305::ChaCha20Poly1305);
 
-impl RustCrypto {
-    fn new() -> Self {
-        Self(chacha20poly1305::ChaCha20Poly1305::new(&KEY.into()))
-    }
-}
-
-impl Contender for RustCrypto {
+impl OneByOne for RustCrypto {
     fn name(&self) -> String {
         if is_portable() { RUSTCRYPTO_PORTABLE.into() } else { "rustcrypto".into() }
     }
 
-    fn seal(&mut self, work: &mut Workload) {
-        let Workload { data, places, aad, .. } = work;
-        for (index, place) in places.iter().enumerate() {
-            let nonce = Workload::nonce(index).into();
-            let message = (&mut data[place.clone()]).into();
-            let tag = self.0.encrypt_inout_detached(&nonce, aad, message).expect("short");
-            data[place.end..place.end + 16].copy_from_slice(&tag);
-        }
+    fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
+        let (text, tag) = text_and_tag(message);
+        let made = self.0.encrypt_inout_detached(&nonce.into(), aad, text.into());
+        tag.copy_from_slice(&made.expect("short"));
     }
 
-    fn open(&mut self, work: &mut Workload) -> bool {
-        let Workload { data, places, aad, .. } = work;
-        places.iter().enumerate().all(|(index, place)| {
-            let nonce = Workload::nonce(index).into();
-            let (message, rest) = data[place.start..].split_at_mut(place.len());
-            let tag = rest[..16].try_into().expect("16 bytes");
-            self.0.decrypt_inout_detached(&nonce, aad, message.into(), tag).is_ok()
-        })
+    fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool {
+        let (text, tag) = text_and_tag(message);
+        self.0.decrypt_inout_detached(&nonce.into(), aad, text.into(), (&*tag).into()).is_ok()
     }
 }
 
 /// The crate graviola.
 struct Graviola(graviola::aead::ChaCha20Poly1305);
 
-impl Contender for Graviola {
+impl OneByOne for Graviola {
     fn name(&self) -> String {
         "graviola".into()
     }
 
-    fn seal(&mut self, work: &mut Workload) {
-        let Workload { data, places, aad, .. } = work;
-        for (index, place) in places.iter().enumerate() {
-            let (message, rest) = data[place.start..].split_at_mut(place.len());
-            let tag = rest.first_chunk_mut().expect("room for a tag");
-            self.0.encrypt(&Workload::nonce(index), aad, message, tag);
-        }
+    fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
+        let (text, tag) = text_and_tag(message);
+        self.0.encrypt(&nonce, aad, text, tag);
     }
 
-    fn open(&mut self, work: &mut Workload) -> bool {
-        let Workload { data, places, aad, .. } = work;
-        places.iter().enumerate().all(|(index, place)| {
-            let (message, rest) = data[place.start..].split_at_mut(place.len());
-            self.0.decrypt(&Workload::nonce(index), aad, message, &rest[..16]).is_ok()
-        })
+    fn open(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) -> bool {
+        let (text, tag) = text_and_tag(message);
+        self.0.decrypt(&nonce, aad, text, &tag[..]).is_ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Several workers, each with its own block in 512-byte chunks, and one block shared by all.
+//! Several workers, each with its own block in 512-byte chunks, and what an interface that allocates costs.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -6,79 +6,65 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use schwann_aead::{Kernel, Key};
+use schwann_aead::{Kernel, Key, Nonce};
 
-use super::{Contender, Engine, KEY, Workload};
-use crate::statistics;
+use super::contender::{Contender, Engine};
+use super::measure::FEWEST;
+use super::{KEY, Workload};
+use crate::record::Reading;
+use crate::statistics::median;
 use crate::transfer::{End, Place, Process};
 use crate::worker::{Event, Job};
-
-/// One strategy with one number of workers, each with its own 128 KiB block in 512-byte chunks.
-#[derive(Clone, Debug)]
-pub(crate) struct Scaling {
-    /// Name of the strategy.
-    pub(crate) strategy: &'static str,
-    /// How many workers.
-    pub(crate) workers: usize,
-    /// MB/s of all workers together, sealing and opening.
-    pub(crate) rate: f64,
-    /// Time of one worker alone, as a share of the time of so many at once.
-    pub(crate) efficiency: f64,
-    /// How much longer a worker takes for its work than one that is alone, by its own clock.
-    pub(crate) slowdown: f64,
-    /// The same by the processor time it was given: what others took from it does not count.
-    pub(crate) slowdown_of_processor: f64,
-    /// Rounds in which no worker was interrupted, and all rounds. If there was none, the figures are of all.
-    pub(crate) accepted: (usize, usize),
-}
-
-impl Scaling {
-    /// Says whether this is what goals are for, and was measured well enough: two workers, each with a processor.
-    pub(crate) fn is_judged(&self) -> bool {
-        self.workers == 2 && processors() >= 2 && self.accepted.0 >= FEWEST
-    }
-}
-
-/// The least efficiency of two workers on two processors, and the greatest slowdown.
-pub(crate) const GOALS: (f64, f64) = (0.97, 1.03);
 
 /// Measures every strategy with 1, 2, 4 and 8 workers.
 ///
 /// One worker and many take turns, and every ratio is between neighbours in time. Rounds in which a worker had
 /// to wait for a processor do not count, as long as there are others.
-pub(crate) fn scaling(rounds: usize) -> Vec<Scaling> {
-    STRATEGIES.iter().flat_map(|&(name, run)| scaling_of(name, run, rounds)).collect()
+pub(super) fn scaling(step: &str, rounds: usize) -> Vec<Reading> {
+    STRATEGIES.iter().flat_map(|&(name, run)| scaling_of(step, name, run, rounds)).collect()
 }
 
-fn scaling_of(strategy: &'static str, run: Run, rounds: usize) -> Vec<Scaling> {
+fn scaling_of(step: &str, strategy: &str, run: Run, rounds: usize) -> Vec<Reading> {
     let counts = [1, 2, 4, 8];
     let samples: Vec<[Sample; 4]> = (0..rounds).map(|_| counts.map(run)).collect();
-    let each = counts.into_iter().enumerate().map(|(column, workers)| {
+    let mut readings = Vec::new();
+    for (column, workers) in counts.into_iter().enumerate() {
         // More workers than processors must wait for each other.
-        let quiet = |row: &&[Sample; 4]| {
+        let is_quiet = |row: &&[Sample; 4]| {
             row[0].is_undisturbed() && (row[column].is_undisturbed() || workers > processors())
         };
-        let accepted: Vec<&[Sample; 4]> = samples.iter().filter(quiet).collect();
-        let count = accepted.len();
-        let rows = if count == 0 { samples.iter().collect() } else { accepted };
-        let ratio = |of: fn(&Sample) -> f64| median(rows.iter().map(|row| of(&row[column]) / of(&row[0])));
-        Scaling {
-            strategy,
-            workers,
-            rate: workers as f64 * 2.0 * BLOCK as f64 / median(rows.iter().map(|row| row[column].wall)) / 1e6,
-            efficiency: 1.0 / ratio(|sample| sample.wall),
-            slowdown: ratio(|sample| sample.own),
-            slowdown_of_processor: ratio(|sample| sample.processor),
-            accepted: (count, rounds),
+        let mut rows: Vec<&[Sample; 4]> = samples.iter().filter(is_quiet).collect();
+        let accepted = rows.len();
+        let disturbed = if accepted == 0 { ", of disturbed rounds" } else { "" };
+        if accepted == 0 {
+            rows = samples.iter().collect();
         }
-    });
-    each.collect()
-}
-
-/// The work of one process: time and processor time.
-pub(crate) fn spend(passes: usize) -> (Duration, Duration) {
-    let Spent { own, processor } = Worker::new().work(passes);
-    (own, processor)
+        let all =
+            |of: &dyn Fn(&[Sample; 4]) -> f64| median(&rows.iter().map(|row| of(row)).collect::<Vec<_>>());
+        let ratio = |of: fn(&Sample) -> f64| all(&|row| of(&row[column]) / of(&row[0]));
+        let rate = workers as f64 * 2.0 * BLOCK as f64 / all(&|row| row[column].wall) / 1e6;
+        let (efficiency, slowdown) = (100.0 / ratio(|sample| sample.wall), ratio(|sample| sample.own));
+        // Judged is what goals are for and was measured well enough: two workers, each with a processor.
+        let is_judged = workers == 2 && processors() >= 2 && accepted >= FEWEST;
+        let reading = |name: &str, unit: &str, value: f64, goal: Option<(String, bool)>| {
+            let name = format!("{workers} workers: {name}{disturbed}");
+            let reading = Reading::one(step, strategy, &name, unit, value);
+            let reading = Reading { samples: accepted as u64, ..reading };
+            match goal.filter(|_| is_judged) {
+                Some((criterion, met)) => reading.held_against(criterion, Some(met)),
+                None => reading,
+            }
+        };
+        let is_efficient = Some((format!(">= {EFFICIENCY}"), efficiency >= EFFICIENCY));
+        let is_fast = Some((format!("<= {SLOWDOWN}"), slowdown <= SLOWDOWN));
+        readings.extend([
+            reading("seal and open", "MB/s", rate, None),
+            reading("efficiency", "%", efficiency, is_efficient),
+            reading("slowdown", "times", slowdown, is_fast),
+            reading("slowdown of processor time", "times", ratio(|sample| sample.processor), None),
+        ]);
+    }
+    readings
 }
 
 /// A way to run workers: takes their number.
@@ -91,11 +77,20 @@ struct Sample {
     wall: f64,
     /// A worker's mean time.
     own: f64,
-    /// A worker's mean processor time.
+    /// A worker's mean processor time: what others took from it does not count.
     processor: f64,
 }
 
 impl Sample {
+    fn of(wall: Duration, spent: &[Spent], passes: usize) -> Self {
+        let mean = |of: fn(&Spent) -> Duration| {
+            let sum: Duration = spent.iter().map(of).sum();
+            sum.as_secs_f64() / spent.len() as f64 / passes as f64
+        };
+        let wall = wall.as_secs_f64() / passes as f64;
+        Self { wall, own: mean(|spent| spent.0), processor: mean(|spent| spent.1) }
+    }
+
     /// Whether the workers had a processor nearly all the time.
     fn is_undisturbed(&self) -> bool {
         self.wall < 1.02 * self.processor
@@ -110,17 +105,18 @@ const STRATEGIES: &[(&str, Run)] = &[
     ("processes", processes),
 ];
 
+/// What a worker took for all its passes: time and processor time.
+type Spent = (Duration, Duration);
+
+/// The work of one process.
+pub(crate) fn spend(passes: usize) -> Spent {
+    Worker::new().work(passes)
+}
+
 /// A worker's own block.
 struct Worker {
     engine: Engine,
     block: Workload,
-}
-
-/// What a worker took for all its passes.
-#[derive(Clone, Copy, Default)]
-struct Spent {
-    own: Duration,
-    processor: Duration,
 }
 
 impl Worker {
@@ -135,7 +131,7 @@ impl Worker {
             self.engine.seal(&mut self.block);
             assert!(self.engine.open(&mut self.block), "what was sealed opens");
         }
-        Spent { own: start.elapsed(), processor: processor_time() - processor }
+        (start.elapsed(), processor_time() - processor)
     }
 }
 
@@ -153,7 +149,7 @@ fn threads(count: usize) -> Sample {
         let handles: Vec<_> = workers.iter_mut().map(|worker| scope.spawn(|| worker.work(PASSES))).collect();
         handles.into_iter().map(|handle| handle.join().expect("no worker panics")).collect()
     });
-    sample(start.elapsed(), &spent, PASSES)
+    Sample::of(start.elapsed(), &spent, PASSES)
 }
 
 /// Threads that wait at a barrier, awake before the clock starts.
@@ -173,9 +169,8 @@ fn pool(count: usize) -> Sample {
         let start = Instant::now();
         barrier.wait();
         let wall = start.elapsed();
-        let spent: Vec<Spent> =
-            handles.into_iter().map(|handle| handle.join().expect("no worker panics")).collect();
-        sample(wall, &spent, PASSES)
+        let spent = handles.into_iter().map(|handle| handle.join().expect("no worker panics"));
+        Sample::of(wall, &spent.collect::<Vec<_>>(), PASSES)
     })
 }
 
@@ -191,7 +186,7 @@ fn rayon_scope(count: usize) -> Sample {
             scope.spawn(move |_| *spent = worker.work(PASSES));
         }
     });
-    sample(start.elapsed(), &spent, PASSES)
+    Sample::of(start.elapsed(), &spent, PASSES)
 }
 
 /// This program again, as often as there are workers; their own clocks count, not their start.
@@ -200,69 +195,57 @@ fn processes(count: usize) -> Sample {
         |_| Process::start(&Job::Aead(CHILD_PASSES), &Place::default(), PROCESS_TIMEOUT).expect("a process");
     let children: Vec<Process> = (0..count).map(start).collect();
     let spent = |mut child: Process| match child.hear() {
-        Ok(Event::Spent(own, processor)) => Spent { own, processor },
+        Ok(Event::Spent(own, processor)) => (own, processor),
         other => panic!("a process measures, but here: {other:?}"),
     };
     let spent: Vec<Spent> = children.into_iter().map(spent).collect();
-    let slowest = spent.iter().map(|spent| spent.own).max().unwrap_or_default();
-    sample(slowest, &spent, CHILD_PASSES)
+    let slowest = spent.iter().map(|spent| spent.0).max().unwrap_or_default();
+    Sample::of(slowest, &spent, CHILD_PASSES)
 }
 
-fn sample(wall: Duration, spent: &[Spent], passes: usize) -> Sample {
-    let mean = |of: fn(&Spent) -> Duration| {
-        spent.iter().map(|spent| of(spent).as_secs_f64()).sum::<f64>() / spent.len() as f64 / passes as f64
-    };
-    Sample {
-        wall: wall.as_secs_f64() / passes as f64,
-        own: mean(|spent| spent.own),
-        processor: mean(|spent| spent.processor),
-    }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    statistics::median(&values.collect::<Vec<_>>())
-}
-
-/// Nanoseconds per message of 512 bytes, one by one: in place, and through an interface that returns a new vector
-/// for each.
-pub(crate) fn allocating() -> (f64, f64) {
+/// Messages of 512 bytes, one by one: in place, and through an interface that returns a new vector for each.
+pub(super) fn allocating(step: &str) -> Vec<Reading> {
     let plain = vec![7_u8; 512];
-    let engine = Kernel::best();
-    let key = Key::new(&KEY);
+    let (kernel, key) = (Kernel::best(), Key::new(&KEY));
+    let seal = |index: usize, text: &mut [u8]| {
+        kernel.seal_in_place(&key, &Nonce(Workload::nonce(index)), &[], text).expect("short")
+    };
     let mut buffer = plain.clone();
-    let direct = time_per_call(|index| {
-        let nonce = schwann_aead::Nonce(Workload::nonce(index));
-        black_box(engine.seal_in_place(&key, &nonce, &[], black_box(&mut buffer)).expect("short"));
+    let in_place = ns_per_call(|index| {
+        black_box(seal(index, black_box(&mut buffer)));
     });
-    let fresh = time_per_call(|index| {
-        let nonce = schwann_aead::Nonce(Workload::nonce(index));
+    let fresh = ns_per_call(|index| {
         let mut sealed = Vec::with_capacity(plain.len() + 16);
         sealed.extend_from_slice(&plain);
-        let tag = engine.seal_in_place(&key, &nonce, &[], &mut sealed).expect("short");
+        let tag = seal(index, &mut sealed);
         sealed.extend_from_slice(tag.as_ref());
         black_box(sealed);
     });
-    (direct, fresh)
+    [("in place", in_place), ("new vector per message", fresh)]
+        .map(|(subject, ns)| Reading::one(step, subject, "seal 512 B", "ns", ns))
+        .into()
 }
 
-/// Median nanoseconds per call.
-fn time_per_call(mut call: impl FnMut(usize)) -> f64 {
-    median((0..101).map(|_| {
+/// The median over a hundred rounds.
+fn ns_per_call(mut call: impl FnMut(usize)) -> f64 {
+    let rounds = (0..101).map(|_| {
         let start = Instant::now();
         (0..200).for_each(&mut call);
         start.elapsed().as_secs_f64() * 1e9 / 200.0
-    }))
+    });
+    median(&rounds.collect::<Vec<_>>())
 }
 
 fn processors() -> usize {
     thread::available_parallelism().map_or(1, core::num::NonZero::get)
 }
 
+/// The least efficiency of two workers on two processors, percent, and the greatest slowdown.
+const EFFICIENCY: f64 = 97.0;
+const SLOWDOWN: f64 = 1.03;
 const BLOCK: usize = 131_072;
 /// Some 10 ms: short enough to find rounds without interruption on a busy machine.
 const PASSES: usize = 60;
 const CHILD_PASSES: usize = 400;
-/// Fewer undisturbed rounds are not judged.
-const FEWEST: usize = 3;
 /// A process has done its passes in this time.
 const PROCESS_TIMEOUT: Duration = Duration::from_secs(60);

@@ -29,6 +29,11 @@ impl Workload {
         Self { data: plain.clone(), places, aad: vec![0xa5; aad_len], plain }
     }
 
+    /// Lays out a batch of equal messages, some 128 KiB of them.
+    pub(crate) fn of(size: usize) -> Self {
+        Self::new((0..(131_072 / size).clamp(16, 256)).map(|_| size), 0)
+    }
+
     /// Sum of the messages' lengths, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.places.iter().map(Range::len).sum()

@@ -13,7 +13,7 @@ use schwann_aead::Kernel;
 use super::Cell;
 use super::ends::{Feed, Pull, SEALED_STREAM};
 use crate::Reason;
-use crate::aead::{Contender, Engine, Workload};
+use crate::aead::{Contender, Workload, engine};
 use crate::ffi::slices;
 
 mod ahead;
@@ -37,7 +37,7 @@ fn contenders() -> impl Iterator<Item = Box<dyn Contender>> {
 }
 
 fn ours() -> [Box<dyn Contender>; 2] {
-    [Box::<MadeAhead>::default(), Box::new(Engine::new(Kernel::best(), 1))]
+    [Box::<MadeAhead>::default(), engine(Kernel::best(), 1)]
 }
 
 /// One sample as it goes through a socket, and the cipher that seals it there, if one does.
