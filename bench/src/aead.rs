@@ -16,8 +16,8 @@ mod workload;
 use schwann_aead::Kernel;
 use schwann_aead::kernel::Row;
 
-pub(crate) use contender::{Contender, engine};
 use contender::Engine;
+pub(crate) use contender::{Contender, engine};
 use measure::{DIRECTIONS, FEWEST, Figure, Probe, Restless, measure};
 #[cfg(feature = "peers")]
 pub(crate) use peers::peers;

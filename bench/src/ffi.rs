@@ -1,7 +1,6 @@
 //! Any library with liblsl's C ABI, loaded by path: what the measuring processes call.
 //!
-//! With `slices`, [`tap`], [`zmq`], [`crate::libcrypto`], [`crate::heap`] and two peers of [`crate::aead`] the only unsafe
-//! code of this crate. It turns the C functions that the scenarios need into safe calls on values that own their handle; all
+//! With `slices`, [`tap`], [`zmq`], [`crate::heap`] and one peer of [`crate::aead`] the only unsafe code of this crate. It turns the C functions that the scenarios need into safe calls on values that own their handle; all
 //! symbols are looked up when the library is loaded, so a missing one is an error at the start, not in the middle of a run.
 //! It does not wrap the rest of the ABI; `tests/tools/lsl.py` does.
 #![allow(unsafe_code, reason = "calls into a C library that the user names")]
@@ -29,7 +28,6 @@ macro_rules! functions {
         }
     };
 }
-pub(crate) use functions;
 
 pub(crate) mod slices;
 pub(crate) mod tap;

@@ -22,7 +22,6 @@ mod command;
 mod ffi;
 mod fieldtrip;
 mod heap;
-mod libcrypto;
 mod libraries;
 mod line;
 mod mcu;

@@ -1,8 +1,8 @@
 //! MSE: handshakes, ciphers, transfers, memory and success, each against a stated criterion.
 //!
 //! Both ends of a connection are processes of their own on real sockets, every byte is verified, variants are interleaved
-//! within one run, and the medians come with their spread. The system's OpenSSL is measured in the same process, round by
-//! round. What libtorrent does on the same machine, and the criteria against it, are measured by
+//! within one run, and the medians come with their spread. OpenSSL is measured in the same process, round by
+//! round, where it is built in (`--features peers`). What libtorrent does on the same machine, and the criteria against it, are measured by
 //! `bench/src/mse/against_libtorrent.py`.
 
 mod cipher;
@@ -20,8 +20,6 @@ use crate::suite::{Asked, Effort, Missing};
 
 pub(crate) use shaped::inside as inside_the_shaped_link;
 pub(crate) use worker::{Task, work};
-
-/// Why a measurement does not exist.
 
 /// A step per scenario.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {

@@ -1,5 +1,6 @@
 //! The secret that an agent prints and a campaign must know.
 
+use data_encoding::BASE32_NOPAD;
 use schwann_session::{AuthorityKey, Entropy, NoEntropy};
 use zeroize::Zeroizing;
 
@@ -20,33 +21,20 @@ impl Token {
 
     /// Reads what [`Token::words`] wrote, with or without its dashes; `None` if it is not one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut bytes = Zeroizing::new([0; 32]);
-        let (mut bits, mut held, mut filled) = (0_u32, 0_u32, 0_usize);
-        for letter in text.bytes().filter(|letter| *letter != b'-') {
-            let value = LETTERS.iter().position(|known| *known == letter.to_ascii_lowercase())?;
-            bits = (bits << 5) | u32::try_from(value).ok()?;
-            held += 5;
-            if held >= 8 {
-                held -= 8;
-                *bytes.get_mut(filled)? = (bits >> held) as u8;
-                bits &= (1 << held) - 1;
-                filled += 1;
-            }
-        }
-        (filled == bytes.len() && held == 4 && bits == 0).then_some(Self(bytes))
+        let letters = Zeroizing::new(text.replace('-', "").to_ascii_uppercase());
+        let bytes = Zeroizing::new(BASE32_NOPAD.decode(letters.as_bytes()).ok()?);
+        Some(Self(Zeroizing::new(bytes.as_slice().try_into().ok()?)))
     }
 
     /// The token as a person copies it: 52 letters and digits in four groups. Source: RFC 4648 §6, in lower case.
     pub(crate) fn words(&self) -> Zeroizing<String> {
+        let letters = Zeroizing::new(BASE32_NOPAD.encode(&*self.0).to_ascii_lowercase());
         let mut text = Zeroizing::new(String::with_capacity(64));
-        for number in 0..LENGTH {
-            if number > 0 && number % (LENGTH / 4) == 0 {
+        for (number, letter) in letters.chars().enumerate() {
+            if number > 0 && number % 13 == 0 {
                 text.push('-');
             }
-            let first = number * 5;
-            let bit = |at: usize| self.0.get(at / 8).map_or(0, |byte| (byte >> (7 - at % 8)) & 1);
-            let value = (first..first + 5).fold(0, |value, at| (value << 1) | usize::from(bit(at)));
-            text.push(char::from(LETTERS[value]));
+            text.push(letter);
         }
         text
     }
@@ -56,7 +44,3 @@ impl Token {
         AuthorityKey::from_seed(&self.0)
     }
 }
-
-const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// Letters of a token: 256 bits, five each, rounded up.
-const LENGTH: usize = 52;

@@ -1,7 +1,9 @@
-//! Ciphers alone, next to OpenSSL's in the same process.
+//! Ciphers alone, next to OpenSSL's in the same process where it is built in (`--features peers`).
 
 use core::hint::black_box;
 
+#[cfg(feature = "peers")]
+use openssl::{cipher_ctx::CipherCtx, provider::Provider};
 use schwann_mse::{
     Accept, Cipher, Draw, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer, Responder, Status,
 };
@@ -9,7 +11,6 @@ use schwann_mse::{
 use super::{count, figure, judged};
 use crate::Reason;
 use crate::clock;
-use crate::libcrypto::{Encrypter, Libcrypto, StreamCipher};
 use crate::record::Reading;
 use crate::suite::Effort;
 
@@ -24,29 +25,21 @@ trait Contender {
     fn apply(&mut self, data: &mut [u8]);
 }
 
-struct Ours(Cipher);
-
-impl Contender for Ours {
+impl Contender for Cipher {
     fn name(&self) -> String {
-        format!("schwann {}", self.0.method())
+        format!("schwann {}", self.method())
     }
 
     fn apply(&mut self, data: &mut [u8]) {
-        self.0.apply(data);
+        Self::apply(self, data);
     }
 }
 
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
-    let library = Libcrypto::load();
-    match &library {
-        Ok(library) => eprintln!("{}", library.version()),
-        Err(error) => eprintln!("no OpenSSL 3 here, so no comparison: {error}"),
-    }
     let mut outcomes = Vec::new();
     for method in [Method::Rc4, Method::Aes128Ctr, Method::Aes256Ctr] {
-        let ours = Box::new(Ours(cipher(method)?));
-        let mut contenders: Vec<Box<dyn Contender>> = vec![ours];
-        contenders.extend(library.as_ref().ok().and_then(|library| openssl(library, method)));
+        let mut contenders: Vec<Box<dyn Contender>> = vec![Box::new(cipher(method)?)];
+        contenders.extend(openssl(method));
         outcomes.extend(race(&mut contenders, method, count(effort, 400)));
     }
     Ok(outcomes)
@@ -114,32 +107,44 @@ fn speed(contender: &mut dyn Contender, data: &mut [u8]) -> f64 {
     (BLOCK * BLOCKS) as f64 / f64::from(1 << 20) / ((clock::cpu_ns() - began) as f64 / 1e9)
 }
 
-struct OpenSsl {
-    encrypter: Encrypter,
-    method: Method,
+/// OpenSSL's form of a method, if it is built in.
+#[cfg(not(feature = "peers"))]
+fn openssl(_: Method) -> Option<Box<dyn Contender>> {
+    None
 }
 
+/// OpenSSL's form of a method, where the library has it: RC4 is in a provider that some systems leave out.
+#[cfg(feature = "peers")]
+fn openssl(method: Method) -> Option<Box<dyn Contender>> {
+    // The default provider is loaded by itself only while no other is.
+    let providers = ["legacy", "default"].map(|name| Provider::try_load(None, name, true));
+    let (name, key_len) = match method {
+        Method::Rc4 => ("RC4", 16),
+        Method::Aes128Ctr => ("AES-128-CTR", 16),
+        Method::Aes256Ctr => ("AES-256-CTR", 32),
+        _ => return None,
+    };
+    let cipher = openssl::cipher::Cipher::fetch(None, name, None).ok()?;
+    let mut context = CipherCtx::new().ok()?;
+    let counter = (method != Method::Rc4).then_some(&[0x5b; 16][..]);
+    context.encrypt_init(Some(&cipher), Some(&[0x5a; 32][..key_len]), counter).ok()?;
+    Some(Box::new(OpenSsl { context, method, _providers: providers.into_iter().flatten().collect() }))
+}
+
+#[cfg(feature = "peers")]
+struct OpenSsl {
+    context: CipherCtx,
+    method: Method,
+    _providers: Vec<Provider>,
+}
+
+#[cfg(feature = "peers")]
 impl Contender for OpenSsl {
     fn name(&self) -> String {
         format!("openssl {}", self.method)
     }
 
     fn apply(&mut self, data: &mut [u8]) {
-        self.encrypter.apply(data);
+        self.context.cipher_update_inplace(data, data.len()).expect("a stream cipher cannot fail");
     }
-}
-
-/// OpenSSL's form of a method, where the library has it: RC4 is in a provider that some systems leave out.
-fn openssl(library: &Libcrypto, method: Method) -> Option<Box<dyn Contender>> {
-    let wanted = match method {
-        Method::Rc4 => StreamCipher::Rc4,
-        Method::Aes128Ctr => StreamCipher::Aes128Ctr,
-        Method::Aes256Ctr => StreamCipher::Aes256Ctr,
-        _ => return None,
-    };
-    let Some(encrypter) = library.encrypter(wanted) else {
-        eprintln!("{} has no {method} here (its legacy provider?): no comparison", library.version());
-        return None;
-    };
-    Some(Box::new(OpenSsl { encrypter, method }))
 }
