@@ -20,8 +20,8 @@ mod frame;
 mod receiver;
 mod sender;
 
-pub(crate) use frame::{Header, RecordType};
-pub(crate) use receiver::Receiver;
+pub(crate) use frame::RecordType;
+pub(crate) use receiver::{Plain as OpenedRecord, Receiver};
 pub(crate) use sender::Sender;
 
 /// Most bytes of plaintext in a record.

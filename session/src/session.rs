@@ -1,6 +1,6 @@
 //! An established session: what seals and opens a byte stream.
 
-use core::{mem::offset_of, ops::Range, time::Duration};
+use core::{mem::offset_of, time::Duration};
 
 use schwann_aead::{Ahead, Key};
 
@@ -9,7 +9,7 @@ use crate::{
     control::{Greeting, Welcome, refused},
     datagram::{Datagrams, Handout},
     handshake::ALERT,
-    record::{Header, MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
+    record::{MAX_RECORD, OpenedRecord, RECORD_HEAD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
 };
 
 /// Both directions of a session: the layer that lies under a protocol's bytes.
@@ -245,13 +245,7 @@ impl Secure {
     /// - Errors: [`LayerError::Forged`] and others end the connection; no plaintext is left in `wire`.
     #[inline]
     pub fn open(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
-        let is_open = self.incoming == Incoming::Open;
-        // One record alone, as the last was, takes a way of few lines.
-        let ready = is_open.then(|| self.receiver.open_ready(wire, &mut self.ahead)).flatten();
-        let opened = match ready {
-            Some(plain) => plain.map(|plain| Opened::Data { consumed: wire.len(), plain }),
-            None => self.open_record(wire),
-        };
+        let opened = self.open_next(wire);
         if opened.is_err() {
             self.fail();
         }
@@ -343,50 +337,57 @@ impl Secure {
     }
 
     #[inline]
-    fn open_record(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+    fn open_next(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
+        if self.incoming != Incoming::Open && !self.expects_more(wire)? {
+            return Ok(Opened::Incomplete);
+        }
+        let records_before = self.receiver.opened();
+        match self.receiver.open(wire, &mut self.ahead)? {
+            None => Ok(Opened::Incomplete),
+            Some(OpenedRecord { kind: RecordType::Data, consumed, place })
+                if self.incoming == Incoming::Open =>
+            {
+                self.data = Direction::In;
+                Ok(Opened::Data { consumed, plain: place })
+            }
+            Some(record) => self.open_special(record, records_before, wire),
+        }
+    }
+
+    /// Whether a record may come, though the session is not open: before the greeting, but neither behind the end nor after a
+    /// failure.
+    #[cold]
+    fn expects_more(&mut self, wire: &[u8]) -> Result<bool, LayerError> {
         match self.incoming {
             Incoming::AwaitsGreeting if wire.first() == Some(&ALERT) => {
                 self.refusal = Some(Refusal::RefusedByPeer);
-                return Err(LayerError::Refused);
+                Err(LayerError::Refused)
             }
-            Incoming::Ended if wire.is_empty() => return Ok(Opened::Incomplete),
-            Incoming::Ended => return Err(LayerError::Malformed),
-            Incoming::Failed => return Err(LayerError::Closed),
-            Incoming::AwaitsGreeting | Incoming::Open => {}
+            Incoming::Ended if wire.is_empty() => Ok(false),
+            Incoming::Ended => Err(LayerError::Malformed),
+            Incoming::Failed => Err(LayerError::Closed),
+            Incoming::AwaitsGreeting | Incoming::Open => Ok(true),
         }
-        let Some(header) = Header::parse(wire)? else { return Ok(Opened::Incomplete) };
-        if wire.len() < header.record_len() {
-            return Ok(Opened::Incomplete);
-        }
-        if header.kind == RecordType::Data && self.incoming == Incoming::Open {
-            self.data = Direction::In;
-            let (consumed, plain) = self.receiver.open_data(header, wire, &mut self.ahead)?;
-            return Ok(Opened::Data { consumed, plain });
-        }
-        let records_before = self.receiver.opened();
-        let text = self.receiver.open(header, wire, &mut self.ahead)?;
-        self.open_special(header, text, records_before, wire)
     }
 
     /// Acts on a record that is not data; it has been opened.
     #[cold]
     fn open_special(
         &mut self,
-        header: Header,
-        text: Range<usize>,
+        record: OpenedRecord,
         records_before: u64,
         wire: &[u8],
     ) -> Result<Opened, LayerError> {
-        let consumed = header.record_len();
-        let message = wire.get(text.clone()).unwrap_or_default();
-        match (header.kind, self.incoming) {
+        let OpenedRecord { kind, consumed, place } = record;
+        let message = wire.get(place.clone()).unwrap_or_default();
+        match (kind, self.incoming) {
             (RecordType::Control, Incoming::AwaitsGreeting) => self.greet(message)?,
             (_, Incoming::AwaitsGreeting) => return Err(LayerError::Malformed),
             (RecordType::Control, _) => {
                 if let Some(Greeting::Refused(refusal)) = Greeting::parse(message) {
                     self.refusal = Some(refusal);
                 }
-                return Ok(Opened::Control { consumed, message: text });
+                return Ok(Opened::Control { consumed, message: place });
             }
             (RecordType::Rekey, _) if message.is_empty() => {
                 self.receiver.rekey()?;

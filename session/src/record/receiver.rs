@@ -31,14 +31,37 @@ impl Receiver {
         }
     }
 
-    /// Opens `wire` in place if it is one data record as long as the last, for which the key stream was made ahead; nothing was
-    /// done otherwise.
+    /// Opens, in place, the record at the front of `wire`, or all whole data records there, up to [`BATCH`], whose plaintexts
+    /// it moves together. Nothing if not even one is whole.
+    ///
+    /// - Errors: if any record fails, all are wiped: what stood before a forged one is not worth a stream with a hole.
     #[inline]
-    pub(crate) fn open_ready(
-        &mut self,
-        wire: &mut [u8],
-        ahead: &mut Ahead,
-    ) -> Option<Result<Range<usize>, LayerError>> {
+    pub(crate) fn open(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Result<Option<Plain>, LayerError> {
+        // What comes sample by sample takes a way of few lines: they are to be fetched for each.
+        if let Some(opened) = self.open_ready(wire, ahead) {
+            return opened.map(Some);
+        }
+        let Some(header) = Header::parse(wire)? else { return Ok(None) };
+        if wire.len() < header.record_len() {
+            return Ok(None);
+        }
+        if header.kind == RecordType::Data {
+            // Almost always one is there and nothing else, and no others need be looked for. The first of all is opened alone:
+            // an inlet's must be the greeting.
+            if self.counter > 0 && wire.len() > header.record_len() {
+                let lengths = data_run(wire);
+                if lengths.len() > 1 {
+                    return self.open_group(&lengths, wire).map(Some);
+                }
+            }
+            self.last = LastData::Alone(header.length);
+        }
+        self.open_one(header, wire, ahead).map(Some)
+    }
+
+    /// Opens `wire` if it is one data record as long as the last, and its key stream was made ahead; nothing was done otherwise.
+    #[inline]
+    fn open_ready(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Option<Result<Plain, LayerError>> {
         let LastData::Alone(length) = self.last else { return None };
         let key = self.key.as_ref().filter(|_| wire.len() == length.saturating_add(RECORD_OVERHEAD))?;
         let after = advance(self.counter, 1).ok()?;
@@ -54,17 +77,11 @@ impl Receiver {
             return Some(Err(LayerError::Forged));
         }
         self.counter = after;
-        Some(Ok(RECORD_HEAD..RECORD_HEAD.saturating_add(length)))
+        Some(Ok(Plain::of(Header { kind: RecordType::Data, length })))
     }
 
-    /// Opens the record that `header` announced, in place, and tells where its plaintext lies.
     #[inline]
-    pub(crate) fn open(
-        &mut self,
-        header: Header,
-        wire: &mut [u8],
-        ahead: &mut Ahead,
-    ) -> Result<Range<usize>, LayerError> {
+    fn open_one(&mut self, header: Header, wire: &mut [u8], ahead: &mut Ahead) -> Result<Plain, LayerError> {
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let after = advance(self.counter, 1)?;
         let (head, body, tag) = split(wire, header.length).ok_or(LayerError::NoSpace)?;
@@ -77,39 +94,11 @@ impl Receiver {
         };
         opened.map_err(|_| LayerError::Forged)?;
         self.counter = after;
-        Ok(RECORD_HEAD..RECORD_HEAD.saturating_add(header.length))
-    }
-
-    /// Opens the whole data records at the front of `wire`, up to [`BATCH`] of them in one call, and moves
-    /// their plaintexts together. Returns how many bytes they took and where the plaintext lies.
-    ///
-    /// If any fails, all are wiped: what stood before a forged record is not worth a stream with a hole.
-    /// `header` is that of the first.
-    #[inline]
-    pub(crate) fn open_data(
-        &mut self,
-        header: Header,
-        wire: &mut [u8],
-        ahead: &mut Ahead,
-    ) -> Result<(usize, Range<usize>), LayerError> {
-        // Almost always one is there and nothing else, and no others need be looked for.
-        if wire.len() > header.record_len() {
-            let lengths = data_run(wire);
-            if lengths.len() > 1 {
-                return self.open_group(&lengths, wire);
-            }
-        }
-        self.last = LastData::Alone(header.length);
-        let plain = self.open(header, wire, ahead)?;
-        Ok((header.record_len(), plain))
+        Ok(Plain::of(header))
     }
 
     #[inline(never)]
-    fn open_group(
-        &mut self,
-        lengths: &[usize],
-        wire: &mut [u8],
-    ) -> Result<(usize, Range<usize>), LayerError> {
+    fn open_group(&mut self, lengths: &[usize], wire: &mut [u8]) -> Result<Plain, LayerError> {
         self.last = LastData::Several;
         let key = self.key.as_ref().ok_or(LayerError::Closed)?;
         let mut messages = ArrayVec::<Message<'_>, BATCH>::new();
@@ -129,7 +118,8 @@ impl Receiver {
         }
         self.counter = counter;
         drop(messages);
-        Ok(gather(lengths, wire))
+        let (consumed, place) = gather(lengths, wire);
+        Ok(Plain { kind: RecordType::Data, consumed, place })
     }
 
     /// Follows the sender to its new key.
@@ -146,6 +136,23 @@ impl Receiver {
     /// How many records have been opened.
     pub(crate) fn opened(&self) -> u64 {
         self.counter
+    }
+}
+
+/// What was opened, and where it lies.
+pub(crate) struct Plain {
+    pub(crate) kind: RecordType,
+    /// Bytes of the records, from the front of the wire.
+    pub(crate) consumed: usize,
+    /// Where their text lies.
+    pub(crate) place: Range<usize>,
+}
+
+impl Plain {
+    #[inline]
+    fn of(header: Header) -> Self {
+        let place = RECORD_HEAD..RECORD_HEAD.saturating_add(header.length);
+        Self { kind: header.kind, consumed: header.record_len(), place }
     }
 }
 
