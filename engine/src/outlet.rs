@@ -21,8 +21,10 @@ use schwann_session::HANDSHAKE_PREFIX;
 
 pub use self::fanout::ConsumerStatus;
 use self::fanout::{Fanout, Route, Sending};
-use self::pending::{Numbers, Pending, Raw, Stamps, Strings, Values, first_stamp};
-use crate::codec::{Encoding, SampleCodec, outlet_codecs};
+use self::pending::{Numbers, Pending, Raw, Strings, Values};
+use self::producer::{Producer, StampArgument};
+use crate::Error;
+use crate::codec::{Encoding, outlet_codecs};
 use crate::config::Config;
 use crate::context::Context;
 use crate::net::advertisement::Advertisement;
@@ -31,7 +33,6 @@ use crate::net::probes::ProbeSessions;
 use crate::process::Maker;
 use crate::security::policy::Terms;
 use crate::security::{Policy, Watcher};
-use crate::{Error, local_clock};
 
 /// When pushed samples are handed to the network.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -136,22 +137,6 @@ impl Watcher for Shared {
         self.fanout.call_server();
     }
 }
-
-/// The pushing side; one thread at a time.
-struct Producer {
-    codecs: [SampleCodec; Encoding::COUNT],
-    sending: Sending,
-    pending: Pending,
-    /// Samples after which pending ones are flushed in any case.
-    chunk_samples: u64,
-    last_flush: f64,
-}
-
-/// Pushes that follow each other faster than this, in seconds, are sent by the server thread, many at a
-/// time: a system call for each would cost more than it saves.
-const DIRECT_INTERVAL: f64 = 50e-6;
-/// Pending samples are flushed when they reach this many bytes, whatever the caller says.
-const PENDING_LIMIT: usize = 1 << 20;
 
 impl Outlet {
     /// Makes a stream known and starts to serve it, in the process's context.
@@ -367,74 +352,8 @@ enum Shape {
     Chunk,
 }
 
-/// The stamps as the caller gave them.
-#[derive(Clone, Copy, Debug)]
-enum StampArgument<'a> {
-    /// Of the last sample.
-    Last(f64),
-    /// Of each sample.
-    Each(&'a [f64]),
-}
-
-impl Producer {
-    fn push(
-        &mut self,
-        shared: &Shared,
-        values: &impl Values,
-        stamps: StampArgument<'_>,
-        count: usize,
-        flush: Flush,
-    ) -> Result<(), Error> {
-        if self.sending.is_stale(&shared.fanout) {
-            // What is pending was pushed before the newcomers came.
-            self.flush(shared, Route::Direct);
-            self.sending.renew(&shared.fanout);
-        }
-        if self.sending.encodings.is_empty() {
-            return Ok(());
-        }
-        let now = local_clock();
-        let rate = shared.advertisement.info().nominal_rate();
-        let own_clock = shared.config.tuning.force_default_timestamps;
-        // A stamp of 0.0 asks for the time of the push (lsl-wire §15.1).
-        let or_now = |stamp| if own_clock || stamp == 0.0 { now } else { stamp };
-        let spelt_out: Vec<f64>;
-        let stamps = match stamps {
-            StampArgument::Last(last) => Stamps::First(first_stamp(or_now(last), count, rate)),
-            StampArgument::Each(stamps) if own_clock || stamps.contains(&0.0) => {
-                spelt_out = stamps.iter().copied().map(or_now).collect();
-                Stamps::Each(&spelt_out)
-            }
-            StampArgument::Each(stamps) => Stamps::Each(stamps),
-        };
-        self.pending.add(&self.codecs, self.sending.encodings, values, &stamps, count)?;
-        let wanted = self.sending.chunk_samples.unwrap_or(self.chunk_samples).min(self.chunk_samples);
-        // A synchronous push returns when the samples are with the kernels, whatever the flag says (lsl-wire §15.6).
-        let now_or_sync = flush == Flush::Now || shared.delivery == Delivery::Synchronous;
-        if now_or_sync || self.pending.samples() >= wanted || self.pending.len() > PENDING_LIMIT {
-            let direct = now - self.last_flush >= DIRECT_INTERVAL;
-            self.last_flush = now;
-            self.flush(shared, if direct { Route::Direct } else { Route::Server });
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, shared: &Shared, route: Route) {
-        if self.pending.samples() == 0 {
-            return;
-        }
-        match shared.delivery {
-            Delivery::Queued => shared.fanout.flush(&mut self.sending, &mut self.pending, route),
-            Delivery::Synchronous => shared.fanout.flush_blocking(
-                &mut self.sending,
-                &mut self.pending,
-                shared.config.tuning.sync_send_timeout,
-            ),
-        }
-    }
-}
-
 mod fanout;
 mod log;
 mod pending;
+mod producer;
 mod server;

@@ -6,11 +6,14 @@ use schwann_aead::{Ahead, Key};
 
 use crate::{
     LayerError, Opened, Plain, Refusal, Truncated,
-    control::{Greeting, Welcome, refused},
+    control::{Welcome, refused},
     datagram::{Datagrams, Handout},
-    handshake::ALERT,
-    record::{MAX_RECORD, OpenedRecord, RECORD_HEAD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
+    record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD, Receiver, RecordType, Sender},
 };
+
+mod incoming;
+
+use self::incoming::Incoming;
 
 /// Both directions of a session: the layer that lies under a protocol's bytes.
 ///
@@ -55,17 +58,6 @@ impl Default for RekeyLimits {
     fn default() -> Self {
         Self { lifetime: Duration::from_secs(3600), records: 1 << 32 }
     }
-}
-
-/// Where the peer's direction stands.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Incoming {
-    /// The outlet has not said its first word yet.
-    AwaitsGreeting,
-    Open,
-    /// The peer proved the end.
-    Ended,
-    Failed,
 }
 
 /// Which way the last data went: those to come go the same way.
@@ -334,86 +326,6 @@ impl Secure {
         self.receiver.wipe();
         self.sender.wipe();
         self.ahead = Ahead::new();
-    }
-
-    #[inline]
-    fn open_next(&mut self, wire: &mut [u8]) -> Result<Opened, LayerError> {
-        if self.incoming != Incoming::Open && !self.expects_more(wire)? {
-            return Ok(Opened::Incomplete);
-        }
-        let records_before = self.receiver.opened();
-        match self.receiver.open(wire, &mut self.ahead)? {
-            None => Ok(Opened::Incomplete),
-            Some(OpenedRecord { kind: RecordType::Data, consumed, place })
-                if self.incoming == Incoming::Open =>
-            {
-                self.data = Direction::In;
-                Ok(Opened::Data { consumed, plain: place })
-            }
-            Some(record) => self.open_special(record, records_before, wire),
-        }
-    }
-
-    /// Whether a record may come, though the session is not open: before the greeting, but neither behind the end nor after a
-    /// failure.
-    #[cold]
-    fn expects_more(&mut self, wire: &[u8]) -> Result<bool, LayerError> {
-        match self.incoming {
-            Incoming::AwaitsGreeting if wire.first() == Some(&ALERT) => {
-                self.refusal = Some(Refusal::RefusedByPeer);
-                Err(LayerError::Refused)
-            }
-            Incoming::Ended if wire.is_empty() => Ok(false),
-            Incoming::Ended => Err(LayerError::Malformed),
-            Incoming::Failed => Err(LayerError::Closed),
-            Incoming::AwaitsGreeting | Incoming::Open => Ok(true),
-        }
-    }
-
-    /// Acts on a record that is not data; it has been opened.
-    #[cold]
-    fn open_special(
-        &mut self,
-        record: OpenedRecord,
-        records_before: u64,
-        wire: &[u8],
-    ) -> Result<Opened, LayerError> {
-        let OpenedRecord { kind, consumed, place } = record;
-        let message = wire.get(place.clone()).unwrap_or_default();
-        match (kind, self.incoming) {
-            (RecordType::Control, Incoming::AwaitsGreeting) => self.greet(message)?,
-            (_, Incoming::AwaitsGreeting) => return Err(LayerError::Malformed),
-            (RecordType::Control, _) => {
-                if let Some(Greeting::Refused(refusal)) = Greeting::parse(message) {
-                    self.refusal = Some(refusal);
-                }
-                return Ok(Opened::Control { consumed, message: place });
-            }
-            (RecordType::Rekey, _) if message.is_empty() => {
-                self.receiver.rekey()?;
-                self.ahead = Ahead::new();
-            }
-            (RecordType::Close, _) if message == records_before.to_le_bytes() => {
-                self.incoming = Incoming::Ended;
-                self.receiver.wipe();
-                self.ahead = Ahead::new();
-                return Ok(Opened::End { consumed });
-            }
-            _ => return Err(LayerError::Malformed),
-        }
-        Ok(Opened::Data { consumed, plain: consumed..consumed })
-    }
-
-    fn greet(&mut self, message: &[u8]) -> Result<(), LayerError> {
-        match Greeting::parse(message).ok_or(LayerError::Malformed)? {
-            Greeting::Welcome(welcome) => self.datagrams = Handout::of(Datagrams::inlet(&welcome)),
-            Greeting::Refused(refusal) => {
-                self.refusal = Some(refusal);
-                return Err(LayerError::Refused);
-            }
-        }
-        self.incoming = Incoming::Open;
-        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{vec, vec::Vec};
 
 use super::*;
+use crate::handshake::ALERT;
 
 mod attacker;
 

@@ -7,12 +7,7 @@ use std::net::Shutdown;
 use std::time::Instant;
 
 use mio::Interest;
-use schwann_proto::wire::archive::Archive;
-use schwann_proto::wire::feed::{
-    Agreement, Command, DataProtocol, FeedRequest, Offer, REQUEST_LIMIT, RequestReader,
-};
-use schwann_proto::wire::sample::ByteOrder;
-use schwann_proto::wire::test_pattern;
+use schwann_proto::wire::feed::{Agreement, REQUEST_LIMIT, RequestReader};
 use schwann_session::{HANDSHAKE_LIMIT, Refusal, SessionId};
 
 use crate::codec::Encoding;
@@ -20,10 +15,15 @@ use crate::config::Config;
 use crate::log;
 use crate::net::link::{Carrier, Link};
 use crate::outlet::fanout::Joining;
-use crate::outlet::{Delivery, Greeting, Shared};
+use crate::outlet::{Greeting, Shared};
 use crate::security::journal::{self, Side};
-use crate::security::link::{Flow, Handshake, Opener, Step};
+use crate::security::link::{Flow, Handshake, Opener};
 use crate::sys::sockets::{self, Watched};
+
+mod reply;
+mod securing;
+
+use self::reply::{Reply, reply_to};
 
 /// How long a client may take to say what it wants, or to take a short answer.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -317,95 +317,6 @@ impl Conversation {
         Next::Keep
     }
 
-    /// Keeps what a client says before its turn.
-    fn wait_for_turn(&mut self) -> Next {
-        let Role::Waiting { received, .. } = &mut self.role else { return Next::Keep };
-        let mut so_far = core::mem::take(received);
-        let heard = self.hear(&mut so_far);
-        if let Role::Waiting { received, .. } = &mut self.role {
-            *received = so_far;
-        }
-        match heard {
-            Heard::Nothing => Next::Keep,
-            Heard::Enough | Heard::End => Next::Part,
-        }
-    }
-
-    /// Gives the client its turn: begins to answer its handshake.
-    pub(super) fn begin_securing(&mut self, shared: &Shared) -> Next {
-        let Role::Waiting { received, deadline } = &mut self.role else { return Next::Keep };
-        let (received, deadline) = (core::mem::take(received), *deadline);
-        let Some(member) = &shared.terms.sealing else { return Next::Part };
-        self.role = Role::Securing { handshake: Handshake::outlet(member), deadline };
-        self.shake_hands(shared, &received)
-    }
-
-    /// Goes on with a handshake.
-    fn secure(&mut self, shared: &Shared) -> Next {
-        loop {
-            let mut received = Vec::new();
-            let heard = self.hear(&mut received);
-            let next = self.shake_hands(shared, &received);
-            match heard {
-                Heard::End if next == Next::Keep => return Next::Part,
-                // The poller tells of bytes once, and not of those that were left.
-                Heard::Enough if next == Next::Keep && matches!(self.role, Role::Securing { .. }) => {}
-                // A member that knows of a newer lab sends the update right behind its handshake: that may be more than is
-                // read at a time, and a link after its handshake reads on.
-                _ => return next,
-            }
-        }
-    }
-
-    fn shake_hands(&mut self, shared: &Shared, received: &[u8]) -> Next {
-        let Role::Securing { handshake, .. } = &mut self.role else { return Next::Keep };
-        // A handshake's messages are far smaller than a socket's buffer: what does not go out now will not.
-        let link = &self.link;
-        let step = handshake.step(received, |output| {
-            let taken = link.send(core::iter::once(output)).taken;
-            if taken == output.len() { Ok(()) } else { Err(()) }
-        });
-        match step {
-            Ok(Step::NeedsMore) => Next::Keep,
-            Ok(Step::Done { consumed }) => {
-                self.begin_sealed(shared, received.get(consumed..).unwrap_or_default())
-            }
-            Ok(Step::Refused(refusal)) => {
-                self.note_refused(shared, refusal);
-                Next::Part
-            }
-            Err(()) => Next::Part,
-        }
-    }
-
-    /// From here on everything is sealed; what the client wants comes next.
-    fn begin_sealed(&mut self, shared: &Shared, received: &[u8]) -> Next {
-        let asking = Role::Asking {
-            reader: RequestReader::new(),
-            received: Vec::new(),
-            deadline: Instant::now() + CLIENT_TIMEOUT,
-        };
-        let Role::Securing { handshake, .. } = core::mem::replace(&mut self.role, asking) else {
-            return Next::Part;
-        };
-        let Some((mut session, peer)) = handshake.finish() else { return Next::Part };
-        let datagrams = session.take_datagrams();
-        self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
-        let address = self.link.peer_address();
-        journal::connected(shared.advertisement.info(), address, peer.identity(), Side::Outlet);
-        self.link.layer().begin(session, Some(peer));
-        let mut plain = Vec::new();
-        match self.opener.open(self.link.layer(), received, &mut plain) {
-            Ok(Flow::Goes) => {}
-            Ok(Flow::Ended) | Err(_) => return Next::Part,
-        }
-        if self.link.has_unsent() {
-            self.link.send(core::iter::empty());
-        }
-        self.keep(plain);
-        self.listen(shared)
-    }
-
     fn answer(&mut self) -> Next {
         let Role::Answering { answer, sent, deadline } = &mut self.role else { return Next::Keep };
         let progress = self.link.send(core::iter::once(answer.get(*sent..).unwrap_or_default()));
@@ -443,67 +354,4 @@ enum Heard {
     Enough,
     /// Nothing more for now.
     Nothing,
-}
-
-/// What a request gets.
-enum Reply {
-    /// These bytes, then the end.
-    Short(Vec<u8>),
-    /// These bytes, then samples.
-    Feed { answer: Vec<u8>, encoding: Encoding, agreement: Agreement },
-}
-
-fn reply_to(command: &Command<'_>, shared: &Shared) -> Reply {
-    match command {
-        Command::FullInfo => Reply::Short(shared.advertisement.fullinfo().to_vec()),
-        Command::ShortInfo { query } if shared.advertisement.matches(query) => {
-            Reply::Short(shared.advertisement.shortinfo().to_vec())
-        }
-        Command::Feed(request) => reply_to_feed(request, shared),
-        _ => Reply::Short(Vec::new()),
-    }
-}
-
-fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
-    let uid = shared.advertisement.info().uid().to_string();
-    let offer = Offer {
-        version: shared.config.tuning.protocol_version,
-        uid: &uid,
-        format: shared.advertisement.info().channel_format(),
-        // Turning bytes around costs less than waiting for it to be done by a device.
-        swap_performance: f64::INFINITY,
-        synchronous: shared.delivery == Delivery::Synchronous,
-    };
-    let mut answer = Vec::new();
-    // A vector takes whatever it is given.
-    match offer.negotiate(request) {
-        Err(refusal) => {
-            let _ = refusal.encode(&offer, &mut answer);
-            Reply::Short(answer)
-        }
-        Ok(agreement) => {
-            let _ = agreement.encode_response(&offer, &mut answer);
-            let encoding = begin_feed(&agreement, shared, &mut answer);
-            if agreement.max_buffer_length > 0 {
-                Reply::Feed { answer, encoding, agreement }
-            } else {
-                Reply::Short(answer)
-            }
-        }
-    }
-}
-
-/// Appends what precedes the first sample, and says in which encoding samples follow.
-fn begin_feed(agreement: &Agreement, shared: &Shared, answer: &mut Vec<u8>) -> Encoding {
-    let (format, channel_count) = (shared.layout.format, shared.layout.channel_count);
-    // A vector takes whatever it is given, and the layouts are the stream's own.
-    if agreement.data_protocol == DataProtocol::Archive {
-        let archive = Archive::new(format, channel_count);
-        let description = String::from_utf8_lossy(shared.advertisement.shortinfo());
-        let _ = Archive::encode_header(&description, answer);
-        let _ = test_pattern::encode_archive(&archive, answer);
-        return Encoding::Archive;
-    }
-    let _ = test_pattern::encode(&agreement.layout(format, channel_count), answer);
-    if agreement.byte_order == ByteOrder::NATIVE { Encoding::Native } else { Encoding::Swapped }
 }

@@ -1,0 +1,73 @@
+//! What an outlet answers to a request.
+
+use schwann_proto::wire::archive::Archive;
+use schwann_proto::wire::feed::{Agreement, Command, DataProtocol, FeedRequest, Offer};
+use schwann_proto::wire::sample::ByteOrder;
+use schwann_proto::wire::test_pattern;
+
+use crate::codec::Encoding;
+use crate::outlet::{Delivery, Shared};
+
+/// What a request gets.
+pub(super) enum Reply {
+    /// These bytes, then the end.
+    Short(Vec<u8>),
+    /// These bytes, then samples.
+    Feed { answer: Vec<u8>, encoding: Encoding, agreement: Agreement },
+}
+
+/// What a command of a client gets.
+pub(super) fn reply_to(command: &Command<'_>, shared: &Shared) -> Reply {
+    match command {
+        Command::FullInfo => Reply::Short(shared.advertisement.fullinfo().to_vec()),
+        Command::ShortInfo { query } if shared.advertisement.matches(query) => {
+            Reply::Short(shared.advertisement.shortinfo().to_vec())
+        }
+        Command::Feed(request) => reply_to_feed(request, shared),
+        _ => Reply::Short(Vec::new()),
+    }
+}
+
+fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
+    let uid = shared.advertisement.info().uid().to_string();
+    let offer = Offer {
+        version: shared.config.tuning.protocol_version,
+        uid: &uid,
+        format: shared.advertisement.info().channel_format(),
+        // Turning bytes around costs less than waiting for it to be done by a device.
+        swap_performance: f64::INFINITY,
+        synchronous: shared.delivery == Delivery::Synchronous,
+    };
+    let mut answer = Vec::new();
+    // A vector takes whatever it is given.
+    match offer.negotiate(request) {
+        Err(refusal) => {
+            let _ = refusal.encode(&offer, &mut answer);
+            Reply::Short(answer)
+        }
+        Ok(agreement) => {
+            let _ = agreement.encode_response(&offer, &mut answer);
+            let encoding = begin_feed(&agreement, shared, &mut answer);
+            if agreement.max_buffer_length > 0 {
+                Reply::Feed { answer, encoding, agreement }
+            } else {
+                Reply::Short(answer)
+            }
+        }
+    }
+}
+
+/// Appends what precedes the first sample, and says in which encoding samples follow.
+fn begin_feed(agreement: &Agreement, shared: &Shared, answer: &mut Vec<u8>) -> Encoding {
+    let (format, channel_count) = (shared.layout.format, shared.layout.channel_count);
+    // A vector takes whatever it is given, and the layouts are the stream's own.
+    if agreement.data_protocol == DataProtocol::Archive {
+        let archive = Archive::new(format, channel_count);
+        let description = String::from_utf8_lossy(shared.advertisement.shortinfo());
+        let _ = Archive::encode_header(&description, answer);
+        let _ = test_pattern::encode_archive(&archive, answer);
+        return Encoding::Archive;
+    }
+    let _ = test_pattern::encode(&agreement.layout(format, channel_count), answer);
+    if agreement.byte_order == ByteOrder::NATIVE { Encoding::Native } else { Encoding::Swapped }
+}
