@@ -83,12 +83,13 @@ fn both_ends_say_why_there_is_no_session_and_what_mends_it() {
     // Valid when its program starts, and not when it connects.
     let brief = |serial| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-        lab.member(serial, |statement| statement.not_after = UnixSeconds(now + 2))
+        lab.member(serial, |statement| statement.not_after = UnixSeconds(now + 5))
     };
     let knowing = lab.with_revoked(9);
     let good = || require(lab.member(1, |_| {}));
     let plain = || (Policy::Off, None);
-    let expiry = Duration::from_secs(3);
+    // Long enough that even a busy machine starts both programs before.
+    let expiry = Duration::from_secs(6);
     let none = Duration::ZERO;
     use Refusal::{Expired, MembersOnly, NoKeys, PlainPeer, RefusedByPeer, Revoked, WrongLab};
     type Ends<'a> = &'a dyn Fn() -> (End, End);
