@@ -5,11 +5,12 @@
 # target: x86_64-pc-windows-gnu
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-need wine x86_64-w64-mingw32-gcc
+need x86_64-w64-mingw32-gcc
+cargo build --locked --quiet -p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi --target x86_64-pc-windows-gnu
+need wine
 libraries
 build -p schwann-cli
 original_for_windows
-cargo build --locked --quiet -p schwann-cli -p schwann-capi --target x86_64-pc-windows-gnu
 windows="$target/x86_64-pc-windows-gnu/debug"
 
 # Drive C: of a Windows of our own. Its programs keep their keys there, too.

@@ -5,5 +5,5 @@ python_packages
 for seed in "$(date +%j)" "$RANDOM"; do
   echo "seed $seed"
   python3 proto/tests/xpath_cases.py "$seed" 5000 > "$SCHWANN_STATE/xpath_cases.tsv"
-  SCHWANN_XPATH_CASES="$SCHWANN_STATE/xpath_cases.tsv" cargo test --quiet --locked -p schwann-proto --test xpath
+  SCHWANN_XPATH_CASES="$SCHWANN_STATE/xpath_cases.tsv" built_tests 'package(schwann-proto) and binary(xpath)'
 done

@@ -7,27 +7,25 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
 need valgrind qemu-aarch64 aarch64-linux-gnu-gcc
+python_packages
 export RUSTFLAGS="${RUSTFLAGS--D warnings}"
 
-# Prints the path of one test program: package options, then its name.
+# Prints the path of a test program of this crate; options of nextest follow.
 program() {
-  cargo test --locked -p schwann-aead "$@" --no-run --message-format=json 2>/dev/null |
-    python3 -c 'import json, sys
-for line in sys.stdin:
-    message = json.loads(line)
-    if message.get("executable") and message["profile"]["test"]: print(message["executable"])'
+  cargo nextest list --locked --cargo-quiet --list-type binaries-only --message-format json "${@:2}" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["rust-binaries"][sys.argv[1]]["binary-path"])' "$1"
 }
 
 echo "--- random batches, every kernel against the portable one"
 SCHWANN_AEAD_CASES=${SCHWANN_AEAD_CASES:-100000} SCHWANN_AEAD_SEED=$RANDOM \
-  cargo test --locked -p schwann-aead --test kernels
+  built_tests 'package(schwann-aead) and binary(kernels)'
 
 echo "--- nothing stays on the stack, in an optimised build whose frames are larger, too"
 cargo test --locked --release -p schwann-aead --lib residue
 
 if [ "$(uname -m)" = x86_64 ]; then
-  kernels=$(program --test kernels)
-  vectors=$(program --test rfc8439)
+  kernels=$(program schwann-aead::kernels --workspace)
+  vectors=$(program schwann-aead::rfc8439 --workspace)
   echo "--- without AVX-512"
   SCHWANN_AEAD_CASES=2000 SCHWANN_AEAD_EXPECT=portable,avx2 qemu-x86_64 -cpu max "$kernels" random expected
   qemu-x86_64 -cpu max "$vectors"
@@ -38,7 +36,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   echo "--- secrets must not steer: valgrind"
   # Overflow checks would branch on every sum.
   export CARGO_PROFILE_DEV_OVERFLOW_CHECKS=false CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false
-  taint=$(CARGO_TARGET_DIR=target/taint program --lib)
+  taint=$(CARGO_TARGET_DIR=target/taint program schwann-aead -p schwann-aead --lib)
   unset CARGO_PROFILE_DEV_OVERFLOW_CHECKS CARGO_PROFILE_DEV_DEBUG_ASSERTIONS
   valgrind -q --error-exitcode=9 "$taint" kernel::tests::taint::secrets_steer_nothing
   if valgrind -q --error-exitcode=9 "$taint" --ignored --exact \

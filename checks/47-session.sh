@@ -1,11 +1,10 @@
 # The secure session at full strength: a million mutated streams of records, none of which may pass for the
-# original; every vector; the symbolic models, if Verifpal is installed.
+# original; the symbolic models, if Verifpal is installed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+python_packages
 
-SCHWANN_MUTATIONS=1000000 cargo test --locked --quiet --package schwann-session --lib -- --nocapture \
-  no_mutated_record_is_ever_delivered nothing_from_the_attacked_record_on_is_ever_delivered
-cargo test --locked --quiet --package schwann-session --test vectors
+SCHWANN_MUTATIONS=1000000 built_tests 'package(schwann-session) and test(/no_mutated_record_is_ever|nothing_from_the_attacked_record_on_is_ever/)'
 
 if command -v verifpal >/dev/null; then
   work=$(mktemp -d)

@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$SCHWANN_ROOT/target}"
 command -v gcc > /dev/null || { echo "needs gcc"; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cargo build --locked --quiet -p schwann-node-capi
+build -p schwann-node-capi
 gcc -std=c11 -Wall -Wextra -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all -Ifirmware/capi/include \
   firmware/capi/tests/node.c "$CARGO_TARGET_DIR/debug/libschwann_node.a" -lm -o "$scratch/node"
 "$scratch/node"

@@ -12,6 +12,14 @@ build() {
   [ -n "${SCHWANN_BUILT:-}" ] || cargo build --locked --quiet "$@"
 }
 
+# Runs Rust tests that a filter of nextest chooses, as they are built for all checks: a package by itself has other features, so
+# that it and what it stands on would be built again.
+built_tests() {
+  local filter=$1
+  shift
+  cargo nextest run --locked --cargo-quiet --workspace --status-level fail --hide-progress-bar -E "$filter" "$@"
+}
+
 # Ends a check that cannot do without these programs.
 need() {
   local program
