@@ -22,9 +22,11 @@ use tungstenite::{
 };
 
 use super::{
+    analysis::{Analyse, channel_quality},
     history::{HISTORY_SECONDS, ROOM_BYTES},
     lab::Lab,
     list,
+    outlets::{Outlets, Reason, check_time},
     view::View,
     wish::{Request, Wish},
 };
@@ -37,8 +39,17 @@ pub(super) fn attend(stream: TcpStream, rest: Vec<u8>, lab: &Lab, stopping: &Ato
     let config =
         WebSocketConfig::default().max_message_size(Some(WISH_LIMIT)).max_frame_size(Some(WISH_LIMIT));
     let socket = WebSocket::from_partially_read(stream, rest, Role::Server, Some(config));
-    let mut browser =
-        Browser { socket, lab, views: BTreeMap::new(), seen_markers: 0, next_list: Instant::now() };
+    let mut browser = Browser {
+        socket,
+        lab,
+        views: BTreeMap::new(),
+        outlets: Outlets::default(),
+        seen_markers: 0,
+        next_list: Instant::now(),
+        analyse: None,
+        next_analysis: Instant::now(),
+        next_quality: Instant::now(),
+    };
     match browser.run(stopping) {
         Err(Error::Io(error)) => Err(error),
         _ => Ok(()),
@@ -49,8 +60,13 @@ struct Browser<'a> {
     socket: WebSocket<TcpStream>,
     lab: &'a Lab,
     views: BTreeMap<u32, View>,
+    outlets: Outlets,
     seen_markers: u64,
     next_list: Instant,
+    /// What is computed again and again.
+    analyse: Option<Analyse>,
+    next_analysis: Instant,
+    next_quality: Instant,
 }
 
 impl Browser<'_> {
@@ -72,19 +88,29 @@ impl Browser<'_> {
             }
             self.send_traces()?;
             self.send_markers()?;
-            if Instant::now() >= self.next_list {
+            if is_due(&mut self.next_list, LIST_INTERVAL) {
                 self.send_list()?;
-                self.next_list = Instant::now() + LIST_INTERVAL;
+            }
+            if is_due(&mut self.next_quality, QUALITY_INTERVAL) {
+                self.send_quality()?;
+            }
+            if is_due(&mut self.next_analysis, ANALYSIS_INTERVAL) {
+                self.send_analysis()?;
             }
         }
         self.socket.close(None)?;
         self.socket.flush()
     }
 
-    /// Does what the page asks for. What makes no sense is answered by nothing.
+    /// Does what the page asks for, or says why not.
     fn take_request(&mut self, text: &str) -> Result<(), Error> {
         let arrival = local_clock();
         match serde_json::from_str(text) {
+            Ok(Request::Analyse(analyse)) => {
+                self.analyse = Some(analyse);
+                self.next_analysis = Instant::now();
+                Ok(())
+            }
             Ok(Request::Clock { sent }) => {
                 self.send(json!({ "type": "clock", "sent": sent, "received": arrival, "now": local_clock() }))
             }
@@ -93,12 +119,48 @@ impl Browser<'_> {
                 self.views.retain(|view, _| !views.contains(view));
                 Ok(())
             }
+            Ok(Request::Mark { text, time, request }) => {
+                let time = time.unwrap_or(arrival);
+                let written = self.mark(&text, time);
+                self.reply(request, written, json!({ "type": "marked", "text": text, "time": time }))
+            }
+            Ok(Request::Outlet { description, request }) => {
+                let opened = self.outlets.open(&description, self.lab.context());
+                self.reply(request, opened, json!({ "type": "opened", "outlet": description.outlet }))
+            }
+            Ok(Request::Push(samples)) => match self.outlets.push(&samples) {
+                Ok(()) => Ok(()),
+                Err(reason) => self.reply(None, Err(reason), Value::Null),
+            },
+            Ok(Request::Close { outlet }) => {
+                self.outlets.close(outlet);
+                Ok(())
+            }
             Ok(Request::Dismiss { streams }) => {
                 self.lab.dismiss(&streams);
                 self.send_list()
             }
-            Err(_) => Ok(()),
+            Err(error) => {
+                self.reply(None, Err(format!("This is no message that is known: {error}")), Value::Null)
+            }
         }
+    }
+
+    fn mark(&self, text: &str, time: f64) -> Result<(), Reason> {
+        check_time(time)?;
+        self.lab.pen().write(text, time)
+    }
+
+    /// Answers a request: by what it asked for, or why there is none.
+    fn reply(&mut self, request: Option<u32>, outcome: Result<(), Reason>, done: Value) -> Result<(), Error> {
+        let mut answer = match outcome {
+            Ok(()) => done,
+            Err(reason) => json!({ "type": "refused", "reason": reason }),
+        };
+        if let (Some(request), Some(fields)) = (request, answer.as_object_mut()) {
+            fields.insert("request".to_owned(), request.into());
+        }
+        self.send(answer)
     }
 
     fn show(&mut self, wish: &Wish) -> Result<(), Error> {
@@ -142,9 +204,39 @@ impl Browser<'_> {
         }))
     }
 
+    fn send_quality(&mut self) -> Result<(), Error> {
+        let views = self.views.iter();
+        let found: Vec<_> = views
+            .filter_map(|(&id, view)| {
+                channel_quality(&view.monitor, &view.selection.processing, id, view.edge())
+            })
+            .collect();
+        found.into_iter().try_for_each(|found| self.send(found))
+    }
+
+    fn send_analysis(&mut self) -> Result<(), Error> {
+        let Some(analyse) = &self.analyse else { return Ok(()) };
+        let Some(view) = self.views.get(&analyse.view) else { return Ok(()) };
+        let selection = &view.selection;
+        match analyse.run(&view.monitor, &selection.processing, selection.window(), view.edge()) {
+            Some(found) => self.send(found),
+            None => Ok(()),
+        }
+    }
+
     fn send(&mut self, value: Value) -> Result<(), Error> {
         self.socket.send(Message::text(value.to_string()))
     }
+}
+
+/// Whether something is due; then it is due again after the interval.
+fn is_due(next: &mut Instant, interval: Duration) -> bool {
+    let now = Instant::now();
+    let is_due = now >= *next;
+    if is_due {
+        *next = now + interval;
+    }
+    is_due
 }
 
 /// Whether nothing has come within a tick, which is the usual case.
@@ -152,9 +244,11 @@ fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
+const ANALYSIS_INTERVAL: Duration = Duration::from_secs(1);
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
 /// Streams that one page shows at a time.
 const MAX_VIEWS: usize = 8;
+const QUALITY_INTERVAL: Duration = Duration::from_secs(2);
 /// Shorter than a frame of the screen twice over, so that traces scroll and do not hop.
 const TICK: Duration = Duration::from_millis(25);
 const WISH_LIMIT: usize = 128 << 10;

@@ -14,7 +14,7 @@ use schwann::{
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
-use super::{follow::Seats, history::Room, marker::Markers, monitor::Monitor, reading::Health};
+use super::{follow::Seats, history::Room, marker::Markers, monitor::Monitor, pen::Pen, reading::Health};
 
 /// The streams that were seen since the start.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ struct Inside {
     context: Arc<Context>,
     rows: Mutex<Rows>,
     markers: Arc<Markers>,
+    pen: Pen,
     seats: Seats,
     /// What all rows remember with.
     room: Arc<Room>,
@@ -53,6 +54,7 @@ impl Lab {
             context: Arc::clone(context),
             rows: Mutex::default(),
             markers: Arc::default(),
+            pen: Pen::new(Arc::clone(context), source()),
             seats: Seats::default(),
             room: Arc::default(),
             stopping: AtomicBool::new(false),
@@ -79,6 +81,16 @@ impl Lab {
         let is_over = |row: &Arc<Monitor>| ids.contains(&row.id) && row.health() == Health::Stopped;
         let over: Vec<_> = self.inside.lock().monitors.extract_if(.., |row| is_over(row)).collect();
         over.iter().for_each(|row| row.stop());
+    }
+
+    /// What writes markers of the dashboard's own.
+    pub(super) fn pen(&self) -> &Pen {
+        &self.inside.pen
+    }
+
+    /// Where streams are looked for.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.inside.context
     }
 
     /// What happened, from all marker streams.
@@ -130,6 +142,7 @@ impl Inside {
                     RowMatch::Row(_) | RowMatch::Known => {}
                 }
             }
+            self.pen.tick();
             thread::sleep(LOOK);
         }
     }
@@ -251,6 +264,11 @@ fn is_same(one: &StreamInfo, other: &StreamInfo) -> bool {
         )
     };
     key(one) == key(other)
+}
+
+/// What tells the markers of this dashboard from those of others.
+fn source() -> String {
+    format!("schwann-dash-{}", std::process::id())
 }
 
 /// Sessions are matched by XPath, which has no escape for quotes; names with both kinds match nothing.

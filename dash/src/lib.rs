@@ -6,17 +6,22 @@
 //! ```text
 //!  lab ── one ── monitor ── follow     an inlet, while there is a sender
 //!   │     per       ├─ gauge     rate, lag, gaps
-//!   │     row       ├─ history   the last seconds, for a view that was just chosen
-//!   │               └─ decimate  minimum and maximum per pixel column of the chosen channels; filter
+//!   │     row       ├─ history   the last ten minutes, in one bound of memory for all rows
+//!   │               └─ decimate  minimum and maximum per pixel column, after chain: montage and filters
 //!   │                     ▲ asked for what is new
-//!  server ── one ───── browser ── list, markers, columns
+//!  server ── one ───── browser ── list, markers; view: columns of one stream
+//!   │     per             └─ analysis: spectrum and bands of a stretch of the history; quality of channels
+//!   │     page
 //!   └─ request, guard
 //! ```
 //!
-//! It does not record, and it never sends to a stream's sender anything but what every inlet sends.
+//! It never sends to a stream's sender anything but what every inlet sends. What pages send are streams of their own:
+//! the markers of `pen`, and `outlets`. The protocol is in `docs/web.md`.
 
 #![forbid(unsafe_code)]
 
+mod analysis;
+mod api;
 mod batch;
 mod browser;
 mod chain;
@@ -32,10 +37,15 @@ mod list;
 mod marker;
 mod monitor;
 mod open;
+mod outlets;
 mod past;
+mod pen;
+mod quality;
 mod reading;
 mod request;
 mod server;
+mod spectrum;
+mod stretch;
 mod sys;
 mod view;
 mod wish;

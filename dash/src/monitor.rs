@@ -19,11 +19,11 @@ use schwann_recorder::{Gap, Reach, Trouble, Verdict, judge};
 
 use super::{
     batch::Batch,
-    chain,
+    chain::{self, Chain, Processing},
     decimate::{Column, Decimator, Selection},
     follow::{Follower, Seats},
     gauge::{Continuity, Gauge},
-    history::{History, Room},
+    history::{Block, History, Room},
     labels::{Labels, labels},
     marker::{Marker, Markers},
     past::Past,
@@ -182,6 +182,16 @@ impl Monitor {
         let mut past = Past::new(self.decimator(selection), from, until);
         past.add_blocks(&blocks);
         past.into_decimator().finish_all()
+    }
+
+    /// What is remembered, oldest first.
+    pub(super) fn blocks(&self) -> Vec<Arc<Block>> {
+        self.lock().history.blocks()
+    }
+
+    /// What processes its samples.
+    pub(super) fn chain(&self, processing: Processing) -> Chain {
+        Chain::new(self.format, self.nominal_rate, processing)
     }
 
     fn decimator(&self, selection: Selection) -> Decimator {

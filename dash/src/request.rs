@@ -12,6 +12,8 @@ use std::{
 /// What a browser asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Request {
+    /// Whether it asks to change something; such a request has no body either.
+    pub(super) is_post: bool,
     /// Path without the query.
     pub(super) path: String,
     /// What follows the question mark.
@@ -85,10 +87,12 @@ fn parse(head: &[u8]) -> Result<Parsed, Refusal> {
         Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLarge),
         Err(_) => return Err(Refusal::BadRequest),
     };
-    if !matches!(parsed.method, Some("GET" | "HEAD")) {
+    let is_post = parsed.method == Some("POST");
+    if !is_post && !matches!(parsed.method, Some("GET" | "HEAD")) {
         return Err(Refusal::Method);
     }
-    let mut request = Request { rest: head.get(length..).unwrap_or_default().to_vec(), ..Request::default() };
+    let mut request =
+        Request { is_post, rest: head.get(length..).unwrap_or_default().to_vec(), ..Request::default() };
     let target = parsed.path.unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     (request.path, request.query) = (path.to_owned(), query.to_owned());
@@ -102,12 +106,16 @@ fn parse(head: &[u8]) -> Result<Parsed, Refusal> {
             "upgrade" => upgrade = value()?.eq_ignore_ascii_case("websocket"),
             "sec-websocket-key" => request.web_socket_key = Some(value()?),
             // Nothing that we answer has a body.
+            "content-length" if header.value == b"0" => {}
             "content-length" | "transfer-encoding" => return Err(Refusal::BadRequest),
             _ => {}
         }
     }
     if !upgrade {
         request.web_socket_key = None;
+    }
+    if request.is_post && !request.path.starts_with("/api/") {
+        return Err(Refusal::Method);
     }
     if hosts == 1 { Ok(Parsed::Complete(Box::new(request))) } else { Err(Refusal::BadRequest) }
 }
@@ -205,6 +213,7 @@ mod tests {
             origin: Some("http://localhost:16570".to_owned()),
             cookie: "x=y".to_owned(),
             web_socket_key: Some("abc".to_owned()),
+            is_post: false,
             rest: b"more".to_vec(),
         };
         assert_eq!(request, expected);

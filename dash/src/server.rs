@@ -16,7 +16,7 @@ use schwann_fieldtrip::door::{self, Stranger};
 use tungstenite::handshake::derive_accept_key;
 
 use super::{
-    browser,
+    api, browser,
     guard::{Admission, Guard},
     lab::Lab,
     request::{self, Refusal, Request},
@@ -129,6 +129,9 @@ impl Service {
             )?;
             return browser::attend(stream, request.rest, &self.lab, &self.stopping);
         }
+        if let Some(asked) = request.path.strip_prefix("/api/") {
+            return api::answer(&mut stream, asked, &request, &self.lab);
+        }
         match PARTS.iter().find(|(path, _, _)| *path == request.path) {
             Some((_, content_type, body)) => {
                 request::respond(&mut stream, "200 OK", content_type, "", body.as_bytes())
@@ -149,7 +152,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 19] = [
+const PARTS: [(&str, &str, &str); 26] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -159,15 +162,22 @@ const PARTS: [(&str, &str, &str); 19] = [
     ("/colors.js", SCRIPT, include_str!("page/colors.js")),
     ("/details.js", SCRIPT, include_str!("page/details.js")),
     ("/events.js", SCRIPT, include_str!("page/events.js")),
+    ("/filters.js", SCRIPT, include_str!("page/filters.js")),
     ("/format.js", SCRIPT, include_str!("page/format.js")),
     ("/hands.js", SCRIPT, include_str!("page/hands.js")),
     ("/health.js", SCRIPT, include_str!("page/health.js")),
-    ("/link.js", SCRIPT, include_str!("page/link.js")),
+    ("/layouts.js", SCRIPT, include_str!("page/layouts.js")),
+    ("/marks.js", SCRIPT, include_str!("page/marks.js")),
+    ("/menu.js", SCRIPT, include_str!("page/menu.js")),
     ("/panel.js", SCRIPT, include_str!("page/panel.js")),
     ("/plot.js", SCRIPT, include_str!("page/plot.js")),
+    ("/positions.js", SCRIPT, include_str!("page/positions.js")),
     ("/rail.js", SCRIPT, include_str!("page/rail.js")),
     ("/ring.js", SCRIPT, include_str!("page/ring.js")),
+    ("/schwann.js", SCRIPT, include_str!("../npm/schwann.js")),
+    ("/signal.js", SCRIPT, include_str!("page/signal.js")),
     ("/status.js", SCRIPT, include_str!("page/status.js")),
+    ("/topography.js", SCRIPT, include_str!("page/topography.js")),
     ("/views.js", SCRIPT, include_str!("page/views.js")),
 ];
 

@@ -22,6 +22,7 @@ pub(super) struct View {
     pub(super) selection: Selection,
     /// The page's own number for it, so that it knows frames of an older one.
     generation: u32,
+    until: Option<f64>,
     source: Source,
     /// What the page was told, so that thousands of names are sent once.
     told: Option<Arc<Labels>>,
@@ -43,7 +44,12 @@ impl View {
             Some(until) => Source::Past(Some(monitor.look_back(selection.clone(), until))),
         };
         let told = before.filter(|before| before.monitor.id == monitor.id).and_then(|before| before.told);
-        Some(Self { monitor, selection, generation: wish.generation, source, told })
+        Some(Self { monitor, selection, generation: wish.generation, until: wish.until, source, told })
+    }
+
+    /// The right edge of what is shown, on the local clock.
+    pub(super) fn edge(&self) -> f64 {
+        self.until.unwrap_or_else(local_clock)
     }
 
     /// What is shown, in words.

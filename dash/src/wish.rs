@@ -3,26 +3,51 @@
 use serde::Deserialize;
 
 use super::{
+    analysis::Analyse,
     chain::{Minus, Processing, Row},
     decimate::Selection,
     filter::Filters,
     labels::Labels,
     monitor::{Kind, Monitor},
+    outlets::{Description, Samples},
 };
 
 /// What a page asks for.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Request {
+    /// To have something computed of a view.
+    Analyse(Analyse),
     /// What the clock of the lab says.
     Clock {
         /// Comes back as it is.
         sent: f64,
     },
+    /// To end a stream that the page sends.
+    Close { outlet: u32 },
     /// To forget streams that have stopped.
     Dismiss { streams: Vec<u32> },
     /// To see no more of these views.
     Hide { views: Vec<u32> },
+    /// To write a marker.
+    Mark {
+        text: String,
+        /// On the lab's clock; none for now.
+        #[serde(default)]
+        time: Option<f64>,
+        /// Comes back with the answer.
+        #[serde(default)]
+        request: Option<u32>,
+    },
+    /// To open a stream that the page sends.
+    Outlet {
+        #[serde(flatten)]
+        description: Description,
+        #[serde(default)]
+        request: Option<u32>,
+    },
+    /// To send samples.
+    Push(Samples),
     /// To see one.
     Show(Wish),
 }

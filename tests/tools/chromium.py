@@ -61,7 +61,7 @@ class Page:
         return outcome["result"].get("value")
 
     def press(self, key: str, code: str = "", text: str = "") -> None:
-        named = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, " ": 32}
+        named = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36}
         number = named.get(key, ord(key.upper()[0]))
         text = text or ("\r" if key == "Enter" else key if len(key) == 1 else "")
         common = {"key": key, "code": code, "windowsVirtualKeyCode": number}

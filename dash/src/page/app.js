@@ -5,11 +5,16 @@ import { forgetColors } from "./colors.js";
 import { Details } from "./details.js";
 import { EventList } from "./events.js";
 import { duration, plural } from "./format.js";
+import { Filters } from "./filters.js";
 import { Hands, WINDOWS } from "./hands.js";
 import { sentenceOf } from "./health.js";
-import { Link } from "./link.js";
+import { Layouts } from "./layouts.js";
+import { Marks } from "./marks.js";
+import { LabelMenu } from "./menu.js";
 import { Plot } from "./plot.js";
 import { Rail } from "./rail.js";
+import { Schwann } from "./schwann.js";
+import { SignalPanel } from "./signal.js";
 import { tellNoContact, tellStatus, tellTime } from "./status.js";
 import { Views, firstOf } from "./views.js";
 
@@ -18,26 +23,40 @@ const announce = text => { element("announcer").textContent = text; };
 const EVENTS_KEPT = 400;
 
 const state = { streams: [], selected: null };
-const link = new Link({
+const link = new Schwann(location.origin, {
   open() { plot.events = []; views.ask(); },
-  closed() { cutOff("The program that serves this page has ended or cannot be reached. Trying again …"); },
+  closed(wasOpen) {
+    cutOff("The program that serves this page has ended or cannot be reached. Trying again …");
+    if (!wasOpen) leaveIfLocked();
+  },
   silent() { cutOff("No contact: the program that serves this page says nothing. What is below is not of now."); },
   hello(message) {
-    plot.synchronize(message.now);
     element("kept-note").textContent = `The last ${duration(message.kept_seconds)} are kept, and at most ${message.kept_bytes / 2 ** 20} MB of all streams together.`;
   },
-  frame(frame) { plot.synchronize(frame.now); plot.add(frame); },
+  frame(frame) { plot.add(frame); },
   markers: takeMarkers,
   streams: takeStreams,
+  analysis(message) { signal.take(message); },
+  quality: takeQuality,
   view: takeView,
 });
-const plot = new Plot(element("plot"));
+const plot = new Plot(element("plot"), () => link.now);
+const marks = new Marks(link);
 const views = new Views(plot, link, describe);
 const rail = new Rail(element("streams"), { choose, beside, announce, dismiss });
 const details = new Details(dismiss);
 const dialog = new ChannelDialog();
 const events = new EventList(element("event-list"), time => hands.goTo(time));
-const hands = new Hands(element("plot"), plot, views, { moved, label() {} });
+const hands = new Hands(element("plot"), plot, views, { moved, label: (panel, row, event) => menu.open(panel, row, event) });
+const filters = new Filters(panel => views.askFor(panel));
+const signal = new SignalPanel(link, time => plot.wallOf(time));
+const menu = new LabelMenu({ changed: describe, asked: panel => views.askFor(panel), spectrum(panel, row) { views.activate(panel); showSignal(true); signal.choose(row); } });
+
+/** The program was started anew and has another token: the page that says so is better than trying for ever. */
+async function leaveIfLocked() {
+  const answer = await fetch("/", { cache: "no-store" }).catch(() => null);
+  if (answer?.status === 403) location.reload();
+}
 
 /** Nothing is known of any stream now, and nothing may look as if it were. */
 function cutOff(text) {
@@ -49,7 +68,7 @@ function cutOff(text) {
 }
 
 function takeStreams(message) {
-  plot.synchronize(message.now, message.wall);
+  plot.setWall(message.wall - message.now);
   element("offline").hidden = true;
   document.body.classList.remove("cut-off");
   state.streams = message.streams;
@@ -61,6 +80,7 @@ function takeStreams(message) {
     if (panel) panel.gaps = shown.gaps;
   }
   takeRows(message.streams);
+  layouts.look();
 }
 
 function takeRows(streams) {
@@ -122,6 +142,39 @@ function takeMarkers(message) {
   events.update(plot.events, id => names.get(id) ?? "", time => plot.wallOf(time));
 }
 
+function takeQuality(message) {
+  const panel = plot.panels.find(panel => panel.id === message.stream && panel.slot === message.view);
+  if (panel) signal.takeQuality(panel, message);
+}
+
+function showSignal(open) {
+  if (open !== signal.isOpen) signal.toggle();
+  element("analyse").setAttribute("aria-pressed", open);
+}
+
+/** Opens the menu of the channel under the pointer, or of the first one in sight. */
+function openMenu() {
+  const panel = views.active, { left, top } = element("plot").getBoundingClientRect();
+  if (!panel?.view) return;
+  const reading = plot.reading(), row = reading?.row ?? panel.rows[panel.first] ?? 0;
+  menu.open(reading?.panel ?? panel, row, { x: left + 40, y: top + ((plot.cursor?.y ?? panel.box.top) / (devicePixelRatio || 1)) });
+}
+
+const layouts = new Layouts({ now: () => ({ window: plot.window, panels: views.saved }), apply: applyLayout });
+
+/** Shows a saved layout once all of its streams are there; says whether they are. */
+function applyLayout({ window, panels }) {
+  const pairs = panels.map(saved => [saved, state.streams.find(stream => stream.kind === "signal" && stream.name === saved.name && stream.content === saved.content)]);
+  if (!pairs.length || pairs.some(([, stream]) => !stream)) return false;
+  if (WINDOWS.includes(window)) plot.window = window;
+  plot.until = null;
+  state.selected = pairs[0][1].id;
+  element("view").hidden = false;
+  views.restore(pairs);
+  moved();
+  return true;
+}
+
 /** Says over the traces why they do not move. */
 function tell() {
   const note = element("plot-note"), panel = views.active, stream = state.streams.find(stream => stream.id === panel?.id);
@@ -153,7 +206,8 @@ function describe() {
     title.append(Object.assign(document.createElement("small"), { textContent: panel.content }));
   }
   element("scale").textContent = panel.scaleText;
-  element("high-pass").value = String(panel.wish.filters.high_pass);
+  filters.show(panel);
+  signal.show(panel);
   document.querySelector(`input[name="layout"][value="${panel.layout}"]`).checked = true;
   const { view } = panel;
   if (!view || !stream) return;
@@ -202,6 +256,7 @@ function setTheme(theme) {
 function recolor() {
   forgetColors();
   plot.redraw();
+  signal.redraw();
   rail.drawAll();
 }
 
@@ -212,6 +267,7 @@ function page(way) { change(panel => panel.scroll(way * Math.max(1, panel.lanes(
 const KEYS = {
   "+": () => change(panel => panel.zoom(1)), "=": () => change(panel => panel.zoom(1)), "-": () => change(panel => panel.zoom(-1)),
   f: () => change(panel => panel.fit(plot.edge)), b: () => setLayout("butterfly"), s: () => setLayout("stacked"), c: pickChannels,
+  a: () => showSignal(!signal.isOpen), l: openMenu,
   "[": () => hands.zoomTime(-1), "]": () => hands.zoomTime(1), "?": () => element("help-dialog").showModal(),
   ArrowLeft: () => hands.pan(-plot.window / 4), ArrowRight: () => hands.pan(plot.window / 4), End: () => setPaused(false),
   PageUp: () => page(-1), PageDown: () => page(1), "/": () => element("search").focus(),
@@ -220,10 +276,11 @@ const KEYS = {
 
 document.addEventListener("keydown", event => {
   const target = event.target;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog, [role=menu]")) return;
   // A space belongs to the button or field that has the focus, and arrows to a choice.
   if (target.matches("input[type=search], select") || (event.key === " " && target.matches("button, summary, input, a")) ||
     (event.key.startsWith("Arrow") && target.matches("input"))) return;
+  if (marks.has(event.key.toLowerCase()) && !event.repeat) { event.preventDefault(); return void marks.mark(event.key.toLowerCase(), event.timeStamp); }
   const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (action) { event.preventDefault(); action(); }
 });
@@ -236,7 +293,7 @@ element("help").addEventListener("click", KEYS["?"]);
 element("theme").addEventListener("click", () => setTheme({ auto: "light", light: "dark", dark: "auto" }[themeNow()]));
 element("window").append(...WINDOWS.map(seconds => new Option(duration(seconds).replace(/\.0+(?= )/, ""), seconds, false, seconds === plot.window)));
 element("window").addEventListener("change", event => { plot.window = Number(event.target.value); moved(); });
-element("high-pass").addEventListener("change", event => change(panel => { panel.wish.filters.high_pass = Number(event.target.value); views.ask(); }));
+element("analyse").addEventListener("click", () => showSignal(!signal.isOpen));
 element("summary").addEventListener("click", () => document.querySelector("#streams .stream.wrong .row")?.click());
 for (const radio of document.querySelectorAll('input[name="layout"]')) radio.addEventListener("change", () => setLayout(radio.value));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);

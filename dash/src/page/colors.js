@@ -33,3 +33,11 @@ export function inkOf(content, dark) {
   if (hue === undefined) return dark ? "hsl(205 18% 74%)" : "hsl(205 22% 32%)";
   return `hsl(${hue} ${dark ? 52 : 62}% ${dark ? 66 : 33}%)`;
 }
+
+const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+
+/** From dark to bright; equal steps look equal, also to colour-blind eyes. */
+export function heat(part) {
+  const at = Math.min(Math.max(part, 0), 1) * (STOPS.length - 1), first = Math.min(Math.floor(at), STOPS.length - 2);
+  return STOPS[first].map((from, place) => Math.round(from + (STOPS[first + 1][place] - from) * (at - first)));
+}

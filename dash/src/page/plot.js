@@ -15,10 +15,11 @@ export class Plot {
   until = null;            // the right edge on the lab's clock; null to follow
   cursor = null;           // where the pointer is, in pixels of the canvas
 
-  #canvas; #pen; #size = null; #ratio = 1; #theme = null; #clock = null; #wall = null; #edge = 0; #stale = true; #still;
+  #canvas; #pen; #size = null; #ratio = 1; #theme = null; #clock; #wall = null; #edge = 0; #stale = true; #still; #now = 0;
 
-  constructor(canvas) {
-    this.#canvas = canvas;
+  /** `clock` gives the time of the lab, or null. */
+  constructor(canvas, clock) {
+    [this.#canvas, this.#clock] = [canvas, clock];
     this.#pen = canvas.getContext("2d");
     this.#still = matchMedia("(prefers-reduced-motion: reduce)");
     // Asking the canvas for its size in every frame would make the browser lay out the whole page each time.
@@ -35,20 +36,15 @@ export class Plot {
   }
 
   /** Seconds on the lab's clock, as far as the messages tell. */
-  get now() { return this.#clock === null ? 0 : this.#clock + performance.now() / 1000; }
+  get now() { return this.#now = Math.max(this.#clock() ?? this.#now, this.#now); }
 
   /** The right edge. */
   get edge() { return this.#edge; }
 
   get following() { return this.until === null; }
 
-  /** A message has come that was sent at `now`: the quickest one tells the time best. */
-  synchronize(now, wall) {
-    const offset = now - performance.now() / 1000;
-    this.#clock = this.#clock === null || Math.abs(offset - this.#clock) > 1 ? offset
-      : offset > this.#clock ? offset : this.#clock + (offset - this.#clock) * 0.01;
-    if (wall !== undefined) this.#wall = wall - now;
-  }
+  /** The time of day is so many seconds ahead of the lab's clock; what is less than a hair's breadth is noise. */
+  setWall(offset) { if (this.#wall === null || Math.abs(offset - this.#wall) > 0.0005) this.#wall = offset; }
 
   /** Time of day of a time on the lab's clock, in seconds since 1970; null while it is not known. */
   wallOf(time) { return this.#wall === null ? null : time + this.#wall; }

@@ -5,7 +5,7 @@ import { count, rate } from "./format.js";
 import { fillState, isWrong, stateOf, wordOf } from "./health.js";
 
 const FOLD = 20;         // seconds after which a stream that is gone is folded away
-const SPARK = { width: 48, height: 22 };   // as in the style sheet: asking the page would make it lay itself out
+const SPARK = { width: 44, height: 22 };   // as in the style sheet: asking the page would make it lay itself out
 const LINE = `<button class="row" type="button"><span class="health"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span class="unseen"></span></span>
   <span class="name"></span><canvas class="spark" aria-hidden="true"></canvas><span class="rate"></span></button>
   <button class="beside" type="button" title="Show in one picture with the others"></button>`;

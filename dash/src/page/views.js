@@ -44,6 +44,26 @@ export class Views {
     this.ask();
   }
 
+  /** What is shown, so that it can be shown again. */
+  get saved() {
+    return this.#plot.panels.map(({ name, content, layout, montage, muted, wish }) =>
+      ({ name, content, layout, montage, muted: [...muted], wish: { ...wish, bad: [...wish.bad] } }));
+  }
+
+  /** Shows streams as they were saved, in place of all others. */
+  restore(pairs) {
+    this.#hide(this.#plot.panels);
+    this.#plot.panels = [];
+    for (const [{ layout, montage, muted, wish }, stream] of pairs.slice(0, MOST)) {
+      const panel = this.#panel(stream);
+      Object.assign(panel, { layout: layout === "butterfly" ? layout : "stacked", montage, muted: new Set(muted) });
+      Object.assign(panel.wish, { ...wish, bad: new Set(wish.bad) });
+      this.#plot.panels.push(panel);
+    }
+    this.activate(this.#plot.panels[0]);
+    this.ask();
+  }
+
   activate(panel) {
     this.active = panel;
     this.#changed();

@@ -1,0 +1,80 @@
+//! A stretch of a stream's last seconds at its full rate, as analyses need it.
+
+use super::{
+    chain::{Chain, Processing},
+    monitor::Monitor,
+};
+
+/// Values of some rows, without a gap.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stretch {
+    /// Hz.
+    pub(super) rate: f64,
+    /// Stamp of the last value, on the local clock; none if there is no value.
+    pub(super) end: Option<f64>,
+    /// Shape: rows × samples.
+    pub(super) rows: Vec<Vec<f64>>,
+}
+
+impl Stretch {
+    /// The last values of the rows before `until`, at most of so many seconds, since the last gap, and no more of them
+    /// than a moment's work.
+    pub(super) fn take(monitor: &Monitor, processing: Processing, seconds: f64, until: f64) -> Self {
+        let rate = monitor.info().nominal_rate();
+        let mut stretch = Self { rate, end: None, rows: vec![Vec::new(); processing.rows.len()] };
+        if rate <= 0.0 || processing.rows.is_empty() {
+            return stretch;
+        }
+        let filters = processing.filters;
+        let most = VALUES_MOST / rate / processing.rows.len() as f64;
+        let begin = until - seconds.min(most.max(LEAST_SECONDS));
+        let from = begin - if filters == Default::default() { 0.0 } else { filters.settling_seconds() };
+        let mut chain = monitor.chain(processing);
+        let mut before = f64::NAN;
+        let blocks = monitor.blocks();
+        for block in blocks.iter().filter(|block| block.newest().is_some_and(|newest| newest >= from)) {
+            for (stamp, sample) in block.samples_from(0).filter(|(stamp, _)| *stamp >= from && *stamp < until)
+            {
+                if stamp - before > GAP_SAMPLES / rate {
+                    stretch.begin_anew(&mut chain);
+                }
+                before = stamp;
+                stretch.add(&mut chain, stamp, sample, begin);
+            }
+        }
+        stretch
+    }
+
+    fn add(&mut self, chain: &mut Chain, stamp: f64, sample: &[u8], begin: f64) {
+        let mut is_whole = true;
+        let rows = &mut self.rows;
+        chain.next(sample, |row, value| {
+            is_whole &= value.is_finite();
+            if let Some(row) = rows.get_mut(row).filter(|_| stamp >= begin) {
+                row.push(value);
+            }
+        });
+        if stamp >= begin {
+            self.end = Some(stamp);
+        }
+        if !is_whole {
+            self.rows.iter_mut().for_each(Vec::clear);
+        }
+    }
+
+    fn begin_anew(&mut self, chain: &mut Chain) {
+        chain.interrupt();
+        self.rows.iter_mut().for_each(Vec::clear);
+    }
+
+    /// How many seconds it has.
+    pub(super) fn seconds(&self) -> f64 {
+        self.rows.first().map_or(0.0, |row| row.len() as f64 / self.rate)
+    }
+}
+
+/// Stamps that are further apart have a gap between them.
+const GAP_SAMPLES: f64 = 2.5;
+const LEAST_SECONDS: f64 = 0.25;
+/// Values that are taken at a time, of all rows: some milliseconds of work.
+const VALUES_MOST: f64 = 1e6;

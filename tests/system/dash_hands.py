@@ -1,0 +1,79 @@
+"""What hands do: look at a value, go back, zoom to single samples, put streams side by side."""
+
+from chromium import Page
+from dash_lab import SESSION, STATE, dashboard, expect, sender
+
+CENTER = "(({ left, top, width, height }) => [left + width / 2, top + height / 2])(document.getElementById('plot').getBoundingClientRect())"
+LIVE = "document.querySelectorAll('#streams .health.live').length"
+
+
+def wheel(page: Page, x: float, y: float, delta: float, modifiers: int = 0) -> None:
+    page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta, modifiers=modifiers)
+
+
+def check_time(page: Page) -> None:
+    x, y = page.value(CENTER)
+    page.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+    for step in range(1, 6):
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + 20 * step, y=y, button="left")
+    page.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + 100, y=y, button="left", clickCount=1)
+    page.wait("document.getElementById('pause').textContent === 'Follow'", "a drag goes back, and no longer follows")
+    for _ in range(7):
+        wheel(page, x, y, -120, modifiers=2)
+    page.wait("Number(document.getElementById('window').value) <= 0.1", "Ctrl and wheel zoom in")
+    page.screenshot(STATE / "dash-zoomed.png")
+    for _ in range(7):
+        wheel(page, x, y, 120, modifiers=2)
+    page.wait("Number(document.getElementById('window').value) >= 5", "and out")
+    page.value("document.activeElement.blur()")
+    page.press("End", "End")
+    page.wait("document.getElementById('pause').textContent === 'Pause'", "End follows again")
+    page.value("document.getElementById('events').open = true")
+    page.wait("document.querySelectorAll('#event-list button').length > 3", "events are listed", 20)
+    page.value("document.querySelectorAll('#event-list button')[3].click()")
+    page.wait("true", "a click on an event goes there")
+
+
+def check_two(page: Page) -> None:
+    page.value("[...document.querySelectorAll('#streams .beside')].filter(button => button.getAttribute('aria-pressed') === 'false' && button.checkVisibility({ visibilityProperty: true }))[0].click()")
+    page.wait("/Traces of .*, .*:/.test(document.getElementById('plot').getAttribute('aria-label'))", "two streams are on one axis")
+    page.wait("[...document.querySelectorAll('#streams .beside')].filter(button => button.getAttribute('aria-pressed') === 'true').length === 2", "and marked so")
+    page.screenshot(STATE / "dash-two.png")
+
+
+def check_layout(page: Page) -> None:
+    """A layout is saved by its name, and shared by its address."""
+    choose = "const e = document.getElementById('layout'); e.value = '{}'; e.dispatchEvent(new Event('change'))"
+    page.value(f"(() => {{ {choose.format('save')} }})()")
+    page.value("document.getElementById('layout-name').value = 'mine'; document.querySelector('#layout-dialog .primary').click()")
+    page.wait("[...document.getElementById('layout').options].some(option => option.value === '=mine')", "a layout is saved")
+    page.value(f"(() => {{ {choose.format('share')} }})()")
+    page.wait("location.hash.startsWith('#layout=')", "its address tells it")
+    page.value("document.querySelector('#streams .chosen .row').click()")
+    two = "/Traces of .*, .*:/.test(document.getElementById('plot').getAttribute('aria-label'))"
+    page.wait(f"!{two}", "one stream is shown again")
+    page.value(f"(() => {{ {choose.format('=mine')} }})()")
+    page.wait(two, "a saved layout comes back")
+    page.call("Page.reload")
+    page.wait(f"document.getElementById('plot') && {two}", "and so does the one of an address", 20)
+
+
+def check_hands() -> None:
+    with dashboard("--no-browser", "--session", SESSION) as (url, _), sender("One", 8) as one, sender("Two", 64) as two:
+        one.stdout.readline(), two.stdout.readline()
+        page = Page()
+        try:
+            page.call("Page.navigate", url=url)
+            page.wait(f"{LIVE} === 4", "four streams are live", 20)
+            page.wait("/1 to \\d+ of 64/.test(document.getElementById('sight').textContent)", "64 lanes are not squeezed, but scroll")
+            page.value("document.body.focus()")
+            page.press("PageDown", "PageDown")
+            page.wait("!/^1 to/.test(document.getElementById('sight').textContent)", "PgDn shows others")
+            check_time(page)
+            check_two(page)
+            check_layout(page)
+            page.value("Object.assign(document.getElementById('search'), { value: 'twomark' }).dispatchEvent(new Event('input'))")
+            page.wait("document.querySelectorAll('#streams .stream').length === 1", "a search finds a stream")
+            expect(not page.problems, "no script has failed", page.problems)
+        finally:
+            page.close()

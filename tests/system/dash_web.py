@@ -1,0 +1,142 @@
+"""What programs and other pages do with the dashboard: list, mark, send; and what the page shows of it."""
+
+import json
+import math
+import urllib.parse
+import urllib.request
+
+import websocket
+from chromium import Page, wait_for
+from dash_axe import check_axe_rules
+from dash_lab import SESSION, STATE, dashboard, expect, origin_of
+
+RATE, CHANNELS = 100, 6
+LABELS = ["Fp1", "Fp2", "C3", "C4", "O1", "O2"]
+
+
+def api(url: str, path: str, post: bool = False, **fields) -> tuple[int, dict]:
+    """Asks as a program would."""
+    token = url.partition("token=")[2]
+    query = urllib.parse.urlencode({"token": token, **fields})
+    request = urllib.request.Request(f"{origin_of(url)}/api/{path}?{query}", data=b"" if post else None)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, {}
+
+
+class Program:
+    """A page of another origin that was given the token."""
+
+    def __init__(self, url: str) -> None:
+        address = f"{origin_of(url).replace('http', 'ws')}/live?{url.partition('?')[2]}"
+        self.socket = websocket.create_connection(address, origin="http://experiment.example", timeout=10)
+
+    def ask(self, answer: str, **message) -> dict:
+        self.socket.send(json.dumps(message))
+        while (found := json.loads(self.socket.recv()))["type"] not in (answer, "refused"):
+            pass
+        return found
+
+    def samples(self, first: int, count: int) -> list[list[float]]:
+        """Waves of 10 Hz with mains on the first channel; the last channel is flat."""
+        def row(n: int) -> list[float]:
+            wave = [20 * math.sin(math.tau * 10 * n / RATE + channel) for channel in range(CHANNELS - 1)]
+            return [*wave, 7.0]
+        return [row(n) for n in range(first, first + count)]
+
+
+def check_programs(url: str) -> Program:
+    status, found = api(url, "streams")
+    expect(status == 200 and found["streams"] == [], "a program gets the list of streams", found)
+    expect(api(url, "nothing")[0] == 404 and api(url, "mark")[0] == 405, "other requests are refused")
+    expect(api(url.replace("token=", "token=0"), "streams")[0] == 403, "and all without the token")
+    program = Program(url)
+    answers = [program.ask("clock", type="clock", sent=n) for n in range(10)]
+    expect(all(answer["now"] >= answer["received"] for answer in answers), "the clock of the lab is told")
+    refused = program.ask("marked", type="mark", text="tomorrow", time=answers[0]["now"] + 86400, request=1)
+    expect(refused["type"] == "refused" and refused["request"] == 1, "a marker of tomorrow is refused", refused)
+    expect(program.ask("x", type="nonsense")["type"] == "refused", "and so is a message that is none")
+    opened = program.ask("opened", type="outlet", outlet=3, name="Phone", content="EEG", channels=CHANNELS, rate=RATE,
+                         format="float32", source="phone", labels=LABELS, unit="microvolts", request=2)
+    expect(opened["type"] == "opened", "a page opens a stream of its own", opened)
+    return program
+
+
+def feed(program: Program, count: list[int]) -> None:
+    """Sends a quarter of a second of samples, whose stamps go on where they were."""
+    samples = program.samples(count[0], RATE // 4)
+    times = [count[1] + n / RATE for n in range(count[0], count[0] + len(samples))]
+    program.socket.send(json.dumps({"type": "push", "outlet": 3, "samples": samples, "times": times}))
+    count[0] += len(samples)
+
+
+def check_signal(page: Page, program: Program) -> None:
+    start = program.ask("clock", type="clock", sent=0)["now"]
+    count = [0, start]
+
+    def wait(condition: str, what: str, seconds: float = 20) -> None:
+        def look():
+            while count[0] / RATE < program.ask("clock", type="clock", sent=0)["now"] - start:
+                feed(program, count)
+            return page.value(condition)
+        wait_for(look, what, seconds)
+        expect(True, what)
+
+    wait("document.querySelectorAll('#streams .health.live').length === 1", "what a page sends is a stream of the list")
+    page.value("document.body.focus()")
+    page.press("a", "KeyA")
+    wait("/flat/.test(document.getElementById('quality').textContent) && /5 of 6/.test(document.getElementById('quality').textContent)",
+         "a flat channel is told from good ones")
+    wait("document.querySelectorAll('#bands li').length === 5", "the power of bands is told")
+    wait("Math.max(...[...document.querySelectorAll('#bands meter')].map(bar => bar.value)) === document.querySelectorAll('#bands meter')[2].value",
+         "a wave of 10 Hz is alpha")
+    wait("document.getElementById('head-part').checkVisibility()", "electrodes with known names are mapped")
+    page.value("const choose = (id, value) => { const e = document.getElementById(id); e.value = value; e.dispatchEvent(new Event('change')); };"
+               " window.choose = choose; choose('notch', '0'); choose('low-pass', '30'); choose('reference', 'average')")
+    wait("/average of 6/.test(document.getElementById('processing').textContent) && /below 30 Hz/.test(document.getElementById('processing').textContent)",
+         "montage and filters are said beside the plot")
+    page.value("choose('reference', 'bipolar')")
+    wait("/bipolar/.test(document.getElementById('processing').textContent)", "a bipolar montage is shown")
+    page.value("choose('reference', '')")
+    for theme in ("light", "dark"):
+        page.value(f"while (!document.getElementById('theme').textContent.includes('{theme}')) document.getElementById('theme').click()")
+        page.value("Promise.all(document.getAnimations().map(change => change.finished)).then(() => 0)")
+        check_axe_rules(page, f"signal, {theme}")
+        page.screenshot(STATE / f"dash-signal-{theme}.png")
+    page.press("l", "KeyL")
+    wait("document.getElementById('label-menu').checkVisibility() && document.activeElement.dataset.do === 'solo'", "L opens the menu of a channel")
+    check_axe_rules(page, "menu of a channel")
+    page.press("Enter", "Enter")
+    wait("!document.getElementById('label-menu').checkVisibility()", "and Enter shows the channel alone")
+
+
+def check_marks(page: Page, url: str) -> None:
+    bound = page.value("new Promise(done => setTimeout(done, 1000)).then(() => import('/schwann.js')).then(({ Schwann }) => new Promise(done => {"
+                       " const lab = new Schwann(location.origin, { streams() { if (lab.bound < Infinity) { done(lab.bound); lab.close(); } } }); }))")
+    expect(bound < 0.02, "a browser knows the clock of the lab", f"to {bound * 1e3:.2f} ms")
+    print(f"   clock of the browser: within {bound * 1e3:.2f} ms")
+    page.value("document.activeElement.blur()")
+    page.press("m", "KeyM")
+    page.wait("/Marked/.test(document.getElementById('mark-note').textContent)", "M writes a marker")
+    status, told = api(url, "mark", post=True, text="Grüße & more")
+    expect(status == 200 and told["text"] == "Grüße & more", "a program writes one by a single request", told)
+    page.value("document.getElementById('events').open = true")
+    page.wait("/Grüße & more/.test(document.getElementById('event-list').textContent) && /\\bmark/.test(document.getElementById('event-list').textContent)",
+              "both are in the stream of the dashboard's markers")
+    expect(page.value("[...document.querySelectorAll('#streams .name')].some(name => name.textContent === 'Dashboard markers')"), "which is listed as any other")
+
+
+def check_web() -> None:
+    with dashboard("--no-browser", "--session", SESSION) as (url, _):
+        program = check_programs(url)
+        page = Page()
+        try:
+            page.call("Page.navigate", url=url)
+            check_signal(page, program)
+            check_marks(page, url)
+            expect(not page.problems, "no script has failed", page.problems)
+        finally:
+            page.close()
+            program.socket.close()
