@@ -17,7 +17,7 @@ LABELS = ["Fp1", "Fp2", "C3", "C4", "O1", "O2"]
 def api(url: str, path: str, post: bool = False, **fields) -> tuple[int, dict]:
     """Asks as a program would."""
     token = url.partition("token=")[2]
-    query = urllib.parse.urlencode({"token": token, **fields})
+    query = urllib.parse.urlencode({"token": token, **fields}, quote_via=urllib.parse.quote)
     request = urllib.request.Request(f"{origin_of(url)}/api/{path}?{query}", data=b"" if post else None)
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
