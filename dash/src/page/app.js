@@ -293,6 +293,11 @@ element("help").addEventListener("click", KEYS["?"]);
 element("theme").addEventListener("click", () => setTheme({ auto: "light", light: "dark", dark: "auto" }[themeNow()]));
 element("window").append(...WINDOWS.map(seconds => new Option(duration(seconds).replace(/\.0+(?= )/, ""), seconds, false, seconds === plot.window)));
 element("window").addEventListener("change", event => { plot.window = Number(event.target.value); moved(); });
+element("sheet-button").addEventListener("click", () => {
+  const open = element("sheet").classList.toggle("open");
+  element("sheet-button").setAttribute("aria-expanded", open);
+  element("sheet-button").textContent = open ? "Done" : "Controls";
+});
 element("analyse").addEventListener("click", () => showSignal(!signal.isOpen));
 element("summary").addEventListener("click", () => document.querySelector("#streams .stream.wrong .row")?.click());
 for (const radio of document.querySelectorAll('input[name="layout"]')) radio.addEventListener("change", () => setLayout(radio.value));
