@@ -60,7 +60,8 @@ impl Spectrometer {
         }
         // It fails only for other lengths than those that it has made itself.
         let _same_lengths = self.transform.process(&mut self.segment, &mut self.spectrum);
-        let (scale, last, is_even) = (self.scale, self.spectrum.len() - 1, self.window.len().is_multiple_of(2));
+        let (scale, last, is_even) =
+            (self.scale, self.spectrum.len() - 1, self.window.len().is_multiple_of(2));
         self.spectrum.iter().enumerate().map(move |(place, number)| {
             // Both ends stand for one frequency, all others for a positive and a negative one.
             let is_end = place == 0 || (place == last && is_even);
