@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 targets=(x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl
-  x86_64-pc-windows-gnu universal2-apple-darwin)
+  x86_64-pc-windows-gnu i686-pc-windows-gnu universal2-apple-darwin)
 
 main() {
   [ $# -gt 0 ] || fail "which version? ./release.sh VERSION"
@@ -21,6 +21,7 @@ main() {
   for target in "${targets[@]}"; do
     echo "== $target"
     release/build.sh "$target" "$built/$target"
+    [[ $target != *-darwin ]] || python3 release/inspect_macos.py "$built/$target"
     pack "$target"
   done
   crates
@@ -39,8 +40,8 @@ check() {
   grep -qx "version = \"$version\"" Cargo.toml || fail "Cargo.toml has another version than $version"
   grep -q "^## \[$version\]" CHANGELOG.md || fail "CHANGELOG.md has no section [$version]: give the top section the version and the date"
   local program
-  for program in dpkg-deb rpmbuild wixl msibuild zip x86_64-w64-mingw32-gcc; do
-    command -v "$program" > /dev/null || fail "needs $program: apt-get install dpkg rpm wixl msitools zip gcc-mingw-w64-x86-64"
+  for program in dpkg-deb rpmbuild wixl msibuild zip {x86_64,i686}-w64-mingw32-gcc; do
+    command -v "$program" > /dev/null || fail "needs $program: apt-get install dpkg rpm wixl msitools zip gcc-mingw-w64-x86-64 gcc-mingw-w64-i686"
   done
   rustup --quiet target add "${targets[@]/universal2-/aarch64-}" x86_64-apple-darwin || fail "rustup cannot add ${targets[*]}"
 }

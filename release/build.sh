@@ -31,7 +31,8 @@ case "$target" in
     collect schwann.exe lsl.dll fieldtripbuffer.dll
     # What MSVC links with.
     { echo "LIBRARY lsl.dll"; echo EXPORTS; grep -v '^#' capi/symbols.txt; } > "$folder/lsl.def"
-    python3 -m ziglang dlltool -m i386:x86-64 -d "$folder/lsl.def" -l "$folder/lsl.lib"
+    case "$target" in i686-*) machine=i386 ;; *) machine=i386:x86-64 ;; esac
+    python3 -m ziglang dlltool -m "$machine" -d "$folder/lsl.def" -l "$folder/lsl.lib"
     rm "$folder/lsl.def"
     ;;
   *-apple-darwin)

@@ -5,7 +5,10 @@
 # shellcheck disable=SC2016 # SQL's quotes
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-case "$1" in x86_64-*) architecture=x64 ;; i686-*) architecture=x86 ;; esac
+case "$1" in
+  x86_64-*) architecture=x64 is64=yes programs=ProgramFiles64Folder component=5F0B3A0E-2E0C-4B6B-8A93-0E2B6F1C7D21 ;;
+  i686-*) architecture=x86 is64=no programs=ProgramFilesFolder component=2B8F9E52-6C1D-4E0A-9D73-51A6C0E4B7F3 ;;
+esac
 file="$(realpath "$3")/schwann-$4-$1.msi"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -17,7 +20,7 @@ find "$stage" -type f -exec touch -d "@$epoch" {} +
 identity() {
   python3 -c 'import sys, uuid; print(str(uuid.uuid5(uuid.NAMESPACE_URL, " ".join(sys.argv[1:]))).upper())' "$1" "$architecture" "$commit"
 }
-(cd "$stage" && wixl --arch "$architecture" -D "version=$4" -D "product=$(identity product)" -o "$file" schwann.wxs)
+(cd "$stage" && wixl --arch "$architecture" -D "version=$4" -D "product=$(identity product)" -D "programs=$programs" -D "is64=$is64" -D "component=$component" -o "$file" schwann.wxs)
 summary="$stage/_SummaryInformation.idt" moment=$(date -u -d "@$epoch" '+%Y\/%m\/%d %H:%M:%S')
 msiinfo export "$file" _SummaryInformation | sed "s/^9\t.*}/9\t{$(identity package)}/; s/^\(1[23]\)\t[0-9/: ]*/\1\t$moment/" > "$summary"
 msibuild "$file" -i "$summary"

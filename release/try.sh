@@ -5,6 +5,7 @@
 #   release/try.sh FOLDER [SYSTEM...]
 #
 # FOLDER: as ./release.sh made it. SYSTEM: a suite of Debian, or SUITE-ARCHITECTURE for another machine's under QEMU.
+# PYTHONS: further interpreters of this computer that the wheel is tried with.
 # Needs root, debootstrap, rpm, wine, mingw-w64, and qemu-user-static. Clean systems are made once, in target/release-roots.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,6 +27,8 @@ main() {
     attempt "$system" "wheel" wheel
   done
   [ ! -d "$roots/bookworm" ] || attempt bookworm "rpm" rpm_packages
+  for python in ${PYTHONS:-}; do attempt empty "wheel with $($python -V)" python_here; done
+  attempt empty "the wheel by uvx" by_uvx
   attempt empty "msi" msi
   echo "$failures failed"
   [ "$failures" = 0 ]
@@ -71,12 +74,15 @@ attempt() { # SYSTEM WHAT FUNCTION
 }
 
 # Runs a program inside, in a network of its own.
-inside() {
+inside() { within chroot "$root" "$@"; }
+
+# Runs a program in a network of its own.
+within() {
   # shellcheck disable=SC2016 # expanded inside
   unshare --net --pid --fork --kill-child bash -c 'ip link set lo up && ip link set lo multicast on
     ip link add eth0 type veth peer name far && ip addr add 10.77.0.1/24 dev eth0
     ip link set eth0 up && ip link set far up && ip route add default dev eth0
-    exec timeout 300 chroot "$@"' inside "$root" "$@"
+    exec timeout 300 "$@"' within "$@"
 }
 
 demo() {
@@ -129,6 +135,26 @@ with schwann.Outlet("Own", channels=2, rate=100.0, source_id="own") as outlet, o
   echo "CPython $version: demo, pylsl unchanged, the module; uninstalled, nothing left"
 }
 
+# The wheel with an interpreter of this computer, in an environment of its own.
+python_here() {
+  "$python" -m venv "$root/venv"
+  find "$root/venv" | sort > "$root/before"
+  "$root/venv/bin/pip" install --quiet "$packages"/schwann-*manylinux_2_17_x86_64.whl pylsl
+  HOME="$root" within "$root/venv/bin/schwann" demo --seconds 3 --no-dash -o "$root/demo.xdf"
+  HOME="$root" within "$root/venv/bin/schwann" run -- "$root/venv/bin/python" tests/tools/round_trip.py | tee "$root/library"
+  grep -q Schwann "$root/library"
+  "$root/venv/bin/pip" uninstall --quiet --yes schwann pylsl numpy
+  # Folders of compiled files stay where pip itself was used.
+  find "$root/venv" -not -name '*.pyc' -not -name __pycache__ | sort | { ! comm -13 <(grep -v __pycache__ "$root/before") - | grep .; }
+  echo "demo, pylsl unchanged; uninstalled, nothing left"
+}
+
+by_uvx() {
+  python3 -m venv "$root/venv"
+  "$root/venv/bin/pip" install --quiet uv
+  HOME="$root" "$root/venv/bin/uvx" --from "$(ls "$packages"/schwann-*manylinux_2_17_x86_64.whl)" schwann --version
+}
+
 # What the package stands on, for a Python and a C library of a system.
 download() { # VERSION FOLDER
   local glibc platform=()
@@ -154,6 +180,7 @@ msi() {
   mkdir "$WINEPREFIX"
   wineserver --persistent
   wineboot 2> /dev/null
+  wine reg add 'HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion' /v CurrentBuildNumber /d 19045 /f > /dev/null
   x86_64-w64-mingw32-gcc -shared -O2 -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" tests/tools/bcryptprimitives.c -ladvapi32
   cp "$packages"/schwann-*-x86_64-pc-windows-gnu.msi "$WINEPREFIX/drive_c/schwann.msi"
   wine msiexec /i 'C:\schwann.msi' /qn
