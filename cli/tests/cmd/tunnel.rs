@@ -63,7 +63,12 @@ pub(crate) fn share(lab: &Lab, more: &[&str]) -> (Running, Running) {
 }
 
 pub(crate) fn join(lab: &Lab, computer: &str, there: &str) -> Running {
-    Running::spawn(at(lab, computer, &["ft", "tunnel", "join", there, "localhost:0"]).stderr(Stdio::piped()))
+    let mut join = at(lab, computer, &["ft", "tunnel", "join", there, "localhost:0"]);
+    // Windows does not tell whose program connects, and the door would let nobody in.
+    if cfg!(windows) {
+        join.arg("--others");
+    }
+    Running::spawn(join.stderr(Stdio::piped()))
 }
 
 /// Waits until a line of `said` contains `text`.

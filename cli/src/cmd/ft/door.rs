@@ -4,7 +4,10 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use schwann_fieldtrip::Address;
 use schwann_fieldtrip::door::{self, Stranger};
+
+use crate::exit::Problem;
 
 /// Whom a command lets in.
 #[derive(clap::Args, Debug)]
@@ -15,9 +18,19 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// The door to put in front of sealed data; none if others are let in.
-    pub(super) fn door(&self) -> Option<Arc<Door>> {
-        (!self.others).then(Arc::default)
+    /// The door to put in front of sealed data at an address; none if others are let in.
+    ///
+    /// - Errors: it would let nobody in, because this system does not tell whose program connects.
+    pub(super) fn door(&self, address: &Address) -> Result<Option<Arc<Door>>, Problem> {
+        match (self.others, address) {
+            (true, _) => Ok(None),
+            (false, Address::Tcp { .. }) if !door::TELLS_USERS => Err(Problem::with(
+                address,
+                "it would let nobody in: this system does not tell whose program connects, and the buffer is sealed data, for \
+                 your own programs alone; start it with --others, which lets in every user of this computer",
+            )),
+            (false, _) => Ok(Some(Arc::default())),
+        }
     }
 }
 

@@ -66,10 +66,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let config = lab::config();
-    let door = may_be_sealed(&config).then(|| arguments.company.door()).flatten();
+    let door = || may_be_sealed(&config).then(|| arguments.company.door(&arguments.address)).transpose();
     let sink = match arguments.into {
         true => Sink::connect(&arguments.address)?,
-        false => Sink::serve(&arguments.address, door)?,
+        false => Sink::serve(&arguments.address, door()?.flatten())?,
     };
     writeln!(io::stdout(), "{}", sink.address())?;
     let markers = if arguments.no_markers { &[][..] } else { &arguments.markers[..] };

@@ -14,6 +14,7 @@ use schwann_session::{
 use super::text::{self, Membership, Secret};
 use super::{DAY, Keys, device_name, device_of, failed, now, passphrase, statement};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::sys;
 
 impl Keys {
     pub(super) fn init(&self, name: &str) -> Outcome {
@@ -42,7 +43,7 @@ impl Keys {
         writeln!(out, "  lab        {}", bundle.lab.authority().fingerprint())?;
         writeln!(out, "  keys       {}", self.folder.display())?;
         if passphrase.is_some() {
-            writeln!(out, "{UNLOCK}")?;
+            writeln!(out, "{}", sys::files::OPEN_KEY)?;
         }
         writeln!(out, "Streams of this machine are sealed from now on. For the other machines, one of:")?;
         writeln!(
@@ -73,7 +74,7 @@ impl Keys {
         match in_force() {
             Ok(()) => Ok(Exit::Good),
             Err(TrustError::Locked(_)) => {
-                writeln!(io::stdout().lock(), "{UNLOCK}")?;
+                writeln!(io::stdout().lock(), "{}", sys::files::OPEN_KEY)?;
                 Ok(Exit::Good)
             }
             Err(_) => Ok(Exit::Found),
@@ -295,7 +296,3 @@ fn put_request(out: &mut impl io::Write, key: &PublicKey, name: &str) -> io::Res
     writeln!(out, "  schwann keys issue {}", text::request(key, name))?;
     Ok(Exit::Good)
 }
-
-const UNLOCK: &str = "\
-Now, and once after each start of this machine, open its key:
-  schwann keys unlock";

@@ -12,3 +12,14 @@ pub(crate) const CACHE_FOLDER: &str = "XDG_CACHE_HOME";
 pub(crate) fn make_private(options: &mut OpenOptions) {
     options.mode(0o600);
 }
+
+/// What to do with a key that has a passphrase.
+pub(crate) const OPEN_KEY: &str = if cfg!(target_os = "macos") {
+    "\
+Programs open its key with the passphrase. Write that into a file that you alone can read, and name the file:
+  launchctl setenv SCHWANN_PASSPHRASE_FILE FILE"
+} else {
+    "\
+Now, and once after each start of this machine, open its key:
+  schwann keys unlock"
+};

@@ -9,3 +9,8 @@ pub(crate) const CACHE_FOLDER: &str = "LOCALAPPDATA";
 
 /// Files are as private as their folder.
 pub(crate) fn make_private(_: &mut OpenOptions) {}
+
+/// What to do with a key that has a passphrase.
+pub(crate) const OPEN_KEY: &str = "\
+Programs open its key with the passphrase. Write that into a file of your profile, and name the file:
+  setx SCHWANN_PASSPHRASE_FILE FILE";

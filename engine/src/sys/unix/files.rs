@@ -30,7 +30,11 @@ pub(crate) fn memory_folder(variable: impl Fn(&str) -> Option<OsString>) -> Opti
 }
 
 /// Why there is no such folder, and what helps.
-pub(crate) const NO_MEMORY_FOLDER: &str = "XDG_RUNTIME_DIR is not set; log in at the machine or over ssh";
+pub(crate) const NO_MEMORY_FOLDER: &str = if cfg!(target_os = "macos") {
+    "macOS has no folder in memory; protect the key with no passphrase if FileVault encrypts the disk"
+} else {
+    "XDG_RUNTIME_DIR is not set; log in at the machine or over ssh"
+};
 
 /// Makes a folder, and those above it, for this user alone.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {

@@ -31,10 +31,21 @@ pub(crate) fn memory_folder(_variable: impl Fn(&str) -> Option<OsString>) -> Opt
 
 /// Why there is no such folder, and what helps.
 pub(crate) const NO_MEMORY_FOLDER: &str =
-    "Windows has no folder in memory; protect the key with no passphrase if the disk is encrypted";
+    "Windows has no folder in memory; protect the key with no passphrase if BitLocker encrypts the disk";
 
 /// Makes a folder, and those above it; what is made in a profile is its user's alone.
+///
+/// - Errors: it lies outside the profile, where others may read; what the system says.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    // What is there already says where the rest will be.
+    let above = folder.ancestors().find(|one| one.exists()).unwrap_or(&folder);
+    if !is_in_profile(above)? {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("others may read it: {OUTSIDE}"),
+        ));
+    }
     std::fs::create_dir_all(folder)
 }
 

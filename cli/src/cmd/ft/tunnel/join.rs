@@ -48,6 +48,7 @@ pub(super) struct Arguments {
 /// Joins.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     must_be_here(&arguments.here, "name localhost:PORT, or the path of a UNIX socket")?;
+    let door = arguments.company.door(&arguments.here)?;
     let stop = stop::on_signals()?;
     let keys = Keys::load(&lab::config(), Roles::SUBSCRIBE)?;
     let (host, port) = &arguments.there;
@@ -57,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let peer = probe.peer().identity().statement.name;
     // Otherwise the other end would have to report a connection that was cut.
     probe.finish_sending();
-    let bound = PlainListener::bind(&arguments.here, arguments.company.door());
+    let bound = PlainListener::bind(&arguments.here, door);
     let (listeners, here) = bound.map_err(|error| Problem::with(&arguments.here, explain(&error)))?;
     writeln!(io::stdout(), "{here}")?;
     let only = if answer == Answer::JoinedToRead { ", to read only" } else { "" };
