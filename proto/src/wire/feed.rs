@@ -10,10 +10,12 @@
 
 mod agreement;
 mod header;
+mod report;
 mod request;
 mod response;
 
 pub use agreement::{Agreement, Offer, Preamble, Refusal};
+pub use report::{Malformed, Pace, REPORT_LIMIT, Report};
 pub use request::{Command, FeedRequest, REQUEST_LIMIT, RequestError, RequestReader};
 pub use response::{Expected, RESPONSE_LIMIT, Response, ResponseError, ResponseReader};
 

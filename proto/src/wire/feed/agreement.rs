@@ -40,6 +40,8 @@ pub struct Agreement {
     pub max_buffer_length: i32,
     /// Samples per transmission; 0 or less leaves it to the outlet.
     pub max_chunk_length: i32,
+    /// Whether the client sends [`Report`](super::Report)s to an outlet that takes them.
+    pub has_reports: bool,
 }
 
 /// What an outlet sends first.
@@ -97,6 +99,7 @@ impl Offer<'_> {
             subnormals: if suppress { Subnormals::Suppress } else { Subnormals::Keep },
             max_buffer_length: request.max_buffer_length,
             max_chunk_length: request.max_chunk_length,
+            has_reports: request.sends_reports && preamble == Preamble::Response,
         })
     }
 
@@ -134,6 +137,15 @@ impl Agreement {
 
     /// Appends the response; nothing for the older request.
     pub fn encode_response(&self, offer: &Offer<'_>, out: &mut impl Sink) -> Result<(), NoRoom> {
+        self.encode_with(offer, "", out)
+    }
+
+    /// The same of an outlet that takes [`Report`](super::Report)s from a client that sends them.
+    pub fn encode_response_with_reports(&self, offer: &Offer<'_>, out: &mut impl Sink) -> Result<(), NoRoom> {
+        self.encode_with(offer, if self.has_reports { "\r\nTakes-Reports: 1" } else { "" }, out)
+    }
+
+    fn encode_with(&self, offer: &Offer<'_>, more: &str, out: &mut impl Sink) -> Result<(), NoRoom> {
         if self.preamble == Preamble::None {
             return Ok(());
         }
@@ -153,6 +165,7 @@ impl Agreement {
                 suppress,
                 "\r\nData-Protocol-Version: ",
                 &data_version,
+                more,
                 "\r\n\r\n",
             ],
         )

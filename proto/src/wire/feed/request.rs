@@ -54,6 +54,8 @@ pub struct FeedRequest<'a> {
     pub max_buffer_length: i32,
     /// Samples per transmission; 0 or less leaves it to the outlet.
     pub max_chunk_length: i32,
+    /// Whether the client sends [`Report`](super::Report)s to an outlet that takes them.
+    pub sends_reports: bool,
     /// Host that the client believes the stream to be on; informative.
     pub hostname: &'a str,
     /// Source that the client believes the stream to come from; informative.
@@ -75,6 +77,7 @@ impl Default for FeedRequest<'_> {
             data_version: None,
             max_buffer_length: 0,
             max_chunk_length: 0,
+            sends_reports: false,
             hostname: "",
             source_id: "",
             session_id: "",
@@ -127,7 +130,7 @@ impl<'a> FeedRequest<'a> {
                  Hostname: {hostname}\r\n\
                  Source-Id: {source_id}\r\n\
                  Session-Id: {session_id}\r\n\
-                 \r\n",
+                 {reports}\r\n",
                 version = self.version,
                 uid = HeaderText(self.uid),
                 order = self.byte_order.unwrap_or(ByteOrder::NATIVE).code(),
@@ -140,6 +143,7 @@ impl<'a> FeedRequest<'a> {
                 hostname = HeaderText(self.hostname),
                 source_id = HeaderText(self.source_id),
                 session_id = HeaderText(self.session_id),
+                reports = if self.sends_reports { "Sends-Reports: 1\r\n" } else { "" },
             ),
         )
     }
@@ -172,6 +176,8 @@ impl<'a> FeedRequest<'a> {
                 self.max_buffer_length = number()?;
             } else if is("max-chunk-length") {
                 self.max_chunk_length = number()?;
+            } else if is("sends-reports") {
+                self.sends_reports = truth(value);
             } else if is("hostname") {
                 self.hostname = value;
             } else if is("source-id") {

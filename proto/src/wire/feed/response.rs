@@ -34,6 +34,8 @@ pub struct Response {
     pub byte_order: ByteOrder,
     /// What to do with subnormal numbers.
     pub subnormals: Subnormals,
+    /// Whether the outlet takes [`Report`](super::Report)s.
+    pub takes_reports: bool,
     /// Length of the response in bytes; the test pattern follows.
     pub len: usize,
 }
@@ -169,6 +171,7 @@ impl<'a> ResponseReader<'a> {
             data_protocol: DataProtocol::Archive,
             byte_order: ByteOrder::NATIVE,
             subnormals: Subnormals::Keep,
+            takes_reports: false,
             len,
         };
         let mut uid = "";
@@ -182,6 +185,8 @@ impl<'a> ResponseReader<'a> {
                 response.byte_order = self.byte_order(number()?)?;
             } else if is("suppress-subnormals") && truth(value) {
                 response.subnormals = Subnormals::Suppress;
+            } else if is("takes-reports") {
+                response.takes_reports = truth(value);
             } else if is("data-protocol-version") {
                 data_version = number()?;
             }
