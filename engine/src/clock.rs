@@ -33,6 +33,7 @@ use crate::{
     config::{Config, Tuning},
     local_clock, log,
     net::{
+        bell::{Bell, Bells},
         probes,
         sockets::{self, version_of},
     },
@@ -63,6 +64,7 @@ impl ClockOffset {
     pub(crate) fn new(config: &Config) -> Self {
         // The standard library's hash keys are random, which is all that is needed here.
         let seed = RandomState::new().build_hasher().finish() as u32;
+        let bells = Bells::default();
         let state = Measurement {
             estimator: ClockEstimator::new(settings(&config.tuning), seed),
             endpoint: None,
@@ -70,7 +72,9 @@ impl ClockOffset {
             end: End::None,
             worker: None,
         };
-        Self { shared: Arc::new(SharedMeasurement { state: Mutex::new(state), changed: Condvar::new() }) }
+        Self {
+            shared: Arc::new(SharedMeasurement { state: Mutex::new(state), changed: Condvar::new(), bells }),
+        }
     }
 
     /// Says where the outlet's time service is; `None` while that is unknown. Earlier measurements are
@@ -150,6 +154,11 @@ impl ClockOffset {
         }
     }
 
+    /// Rings `bell` when there is an estimate, and when there will be none.
+    pub(crate) fn ring_when_known(&self, bell: &Arc<Bell>) {
+        self.shared.bells.add(bell);
+    }
+
     /// The latest estimate, if there is one.
     pub(crate) fn known(&self) -> Option<Estimate> {
         self.shared.lock().estimator.estimate().map(Estimate::from)
@@ -169,7 +178,7 @@ impl ClockOffset {
             change(&mut state);
             state.worker.as_ref().map(|worker| Arc::clone(&worker.waker))
         };
-        self.shared.changed.notify_all();
+        self.shared.notify_all();
         if let Some(Err(error)) = waker.map(|waker| waker.wake()) {
             log::error!("the thread that measures the clock offset cannot be woken: {error}");
         }
@@ -199,6 +208,8 @@ struct SharedMeasurement {
     state: Mutex<Measurement>,
     /// Notified when there is an estimate, and when there will be none.
     changed: Condvar,
+    /// Of loops that wait for the same.
+    bells: Bells,
 }
 
 #[derive(Debug)]
@@ -259,6 +270,11 @@ impl Measurement {
 }
 
 impl SharedMeasurement {
+    fn notify_all(&self) {
+        self.changed.notify_all();
+        self.bells.ring();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Measurement> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -336,9 +352,12 @@ impl Prober {
             return Step::WaitFor(None);
         }
         let now = local_clock();
+        let was_known = state.estimator.estimate().is_some();
         let output = state.estimator.poll(now);
-        if state.estimator.estimate().is_some() {
-            self.shared.changed.notify_all();
+        let is_known = state.estimator.estimate().is_some();
+        drop(state);
+        if is_known && !was_known {
+            self.shared.notify_all();
         }
         match output {
             ClockOutput::Send(request) => Step::Send(request, endpoint),

@@ -18,14 +18,17 @@ use schwann_proto::stream::BufferUnit;
 use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{PeerIdentity, Refusal};
 
+pub use self::alarm::{Alarm, AlarmKind};
 pub use self::events::StreamEvent;
 pub use self::prompt::before_first_wait;
 use self::receiver::Wait;
 pub use self::samples::{Chunk, Chunks, Sample, Samples};
 use self::shared::Phase;
 use self::stream::Stream;
+pub use self::watch::{Readable, Watch};
 use crate::clock::Estimate;
 use crate::context::Context;
+pub use crate::net::bell::Bell;
 use crate::net::link::Link;
 use crate::process::Maker;
 use crate::{Error, local_clock};
@@ -242,6 +245,27 @@ impl Inlet {
         }
     }
 
+    /// Calls `tell` when the program falls behind by more than `max_lag`, when nothing arrives for as long although the stream has
+    /// a rate, and when that is over; samples that were skipped count as behind, however new the others are. The same goes to
+    /// [`next_event`](Self::next_event).
+    ///
+    /// The inlet's own thread looks at least ten times a second, whether the program pulls or not, and calls: return soon, because
+    /// it takes in no samples meanwhile. A sample's age is that of its stamp, as for [`set_max_lag`](Self::set_max_lag).
+    ///
+    /// - Units: seconds; 0 or less, or not a number, has only skipped samples told.
+    pub fn set_alarm(&self, max_lag: f64, tell: impl Fn(Alarm) + Send + Sync + 'static) {
+        self.stream.alarms.set(max_lag, Some(Box::new(tell)));
+        if self.stream.alarms.has_limit() {
+            // As for post-processing.
+            let _ = self.stream.clock_offset(Wait::No);
+        }
+    }
+
+    /// Ends the calls of [`set_alarm`](Self::set_alarm), but for one that has begun.
+    pub fn clear_alarm(&self) {
+        self.stream.alarms.set(f64::INFINITY, None);
+    }
+
     /// Sets the time after which a stamp weighs half as much in the de-jittering filter; acts when the
     /// filter next begins anew.
     ///
@@ -259,7 +283,8 @@ impl Inlet {
         (stamp != 0.0).then(|| local_clock() - (stamp + offset))
     }
 
-    /// Samples that arrived and were dropped because they were not pulled in time.
+    /// Samples that arrived and that the program will not get, because it did not pull them in time: exactly those that were too
+    /// old for [`set_max_lag`](Self::set_max_lag), or for which there was no room. What its outlet dropped, only the outlet knows.
     pub fn dropped_samples(&self) -> u64 {
         self.stream.shared.lock().dropped()
     }
@@ -326,6 +351,7 @@ impl core::fmt::Debug for Inlet {
     }
 }
 
+mod alarm;
 mod connection;
 mod events;
 mod full_info;
@@ -337,3 +363,4 @@ mod samples;
 mod shared;
 mod stamps;
 mod stream;
+mod watch;

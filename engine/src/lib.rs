@@ -67,9 +67,12 @@ pub use crate::{
     resolver::ResolveError,
 };
 pub use schwann_proto::{
-    stream::{ChannelFormat, FOREVER},
+    stream::{BufferUnit, ChannelFormat, FOREVER, PROTOCOL_VERSION, TRANSPORT_SYNC_BLOCKING},
     stream_info::StreamInfo,
-    wire::sample::Value,
+    wire::{
+        sample::Value,
+        xml::{Document, NodeId},
+    },
 };
 
 /// What this computer is called, as the descriptions of its streams say.

@@ -1,6 +1,7 @@
 //! The only sockets and threads of the engine.
 
 pub(crate) mod advertisement;
+pub(crate) mod bell;
 pub(crate) mod handshake;
 pub(crate) mod interfaces;
 pub(crate) mod interrupt;

@@ -33,6 +33,7 @@ use crate::net::probes::ProbeSessions;
 use crate::process::Maker;
 use crate::security::policy::Terms;
 use crate::security::{Policy, Watcher};
+pub use schwann_proto::wire::feed::{Pace, Report};
 
 /// When pushed samples are handed to the network.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

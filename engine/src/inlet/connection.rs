@@ -56,6 +56,7 @@ pub(crate) fn run(stream: &Stream) {
             continue;
         }
         stream.events.push(StreamEvent::Recovering);
+        stream.look_for_lag();
         match stream.find_again(closings, Wait::Forever) {
             Recovery::Failed | Recovery::Unchanged => pause(),
             Recovery::Moved | Recovery::Interrupted => {}
@@ -124,6 +125,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
         return Err(HandshakeError::Malformed);
     }
     state.open(queue, receiver);
+    state.takes_reports = agreed.takes_reports;
     drop(state);
     stream.forget_refusal();
     stream.shared.notify_all();
@@ -148,6 +150,9 @@ fn serve(stream: &Stream, closings: u64) {
             state = next;
             pause = next_pause(pause, count);
         }
+        drop(state);
+        stream.look_for_lag();
+        state = stream.shared.lock();
         if watchdog.as_mut().is_some_and(|watchdog| is_silent(watchdog, state.last_arrival)) {
             drop(state);
             let wait = Wait::Until(Instant::now() + WATCHDOG_SEARCH);

@@ -9,6 +9,10 @@ use super::receiver::Wait;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {
+    /// The program gets old samples, or lost some: [`Inlet::set_alarm`](super::Inlet::set_alarm) says what counts as old.
+    Behind,
+    /// The program gets samples of the present again.
+    CaughtUp,
     /// The clock of the sender may be another one now.
     ClockReset,
     /// Samples arrive.
@@ -21,6 +25,8 @@ pub enum StreamEvent {
     Recovering,
     /// There is no session with the outlet; [`Inlet::refusal`](super::Inlet::refusal) says why.
     Refused,
+    /// Nothing arrives although the stream has a rate; told if there is an alarm.
+    Silent,
 }
 
 /// Events not taken yet; the oldest are dropped.

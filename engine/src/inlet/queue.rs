@@ -234,7 +234,7 @@ impl SampleQueue {
     }
 
     /// The stamp of the oldest sample.
-    fn next_stamp(&self) -> Option<f64> {
+    pub(crate) fn next_stamp(&self) -> Option<f64> {
         let (stamp, ..) = self.codec.split(self.blocks.front()?.unread())?;
         let mut stamps = self.stamps;
         Some(stamps.resolve(stamp))

@@ -13,6 +13,7 @@ use std::time::Instant;
 use super::queue::SampleQueue;
 use super::receiver::{Received, Receiver, Wait};
 use crate::Error;
+use crate::net::bell::Bells;
 use crate::net::link::Link;
 
 /// Where the data connection stands.
@@ -54,6 +55,10 @@ pub(crate) struct State {
     pub(crate) last_arrival: Instant,
     /// A search for the stream is running.
     pub(crate) searching: bool,
+    /// The outlet wants to hear that the program is too slow.
+    pub(crate) takes_reports: bool,
+    /// A loop waits for bytes and receives them itself; whoever takes them in instead must ring.
+    pub(crate) is_watched: bool,
     /// Samples dropped by connections that are over.
     dropped_before: u64,
     waiting: usize,
@@ -143,6 +148,8 @@ pub(crate) struct Shared {
     changed: Condvar,
     /// The connection's thread has something to do.
     control: Condvar,
+    /// Of loops that wait for this inlet beside others.
+    pub(crate) bells: Bells,
 }
 
 impl Shared {
@@ -161,20 +168,28 @@ impl Shared {
             pulls: 0,
             last_arrival: Instant::now(),
             searching: false,
+            takes_reports: false,
+            is_watched: false,
             dropped_before: 0,
             waiting: 0,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), control: Condvar::new() }
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            control: Condvar::new(),
+            bells: Bells::default(),
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all threads that wait for this inlet.
+    /// Wakes all threads and loops that wait for this inlet.
     pub(crate) fn notify_all(&self) {
         self.changed.notify_all();
         self.control.notify_all();
+        self.bells.ring();
     }
 
     /// Waits until the connection's thread has something to do, or `wait` is over.
@@ -208,6 +223,10 @@ impl Shared {
     pub(crate) fn wait_for_samples(&self, wait: Wait) -> Result<MutexGuard<'_, State>, Error> {
         let mut state = self.lock();
         let closings = state.closings;
+        if matches!(wait, Wait::No) {
+            // A loop that waits asks again after its pull.
+            state.is_watched = false;
+        }
         loop {
             // What arrived before a loss is delivered first.
             if state.unread().is_some() {
@@ -280,6 +299,9 @@ impl Shared {
         }
         if state.waiting > 0 {
             self.changed.notify_all();
+        }
+        if received != Received::Nothing && core::mem::take(&mut state.is_watched) {
+            self.bells.ring();
         }
         (state, received)
     }

@@ -10,6 +10,7 @@ use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
 use schwann_session::{PeerIdentity, Refusal, Roles};
 
+use super::alarm::Alarms;
 use super::events::{Events, StreamEvent};
 use super::receiver::Wait;
 use super::shared::{Phase, Shared};
@@ -18,6 +19,7 @@ use super::{BYTE_LIMIT, InletOptions, Recover};
 use crate::clock::{ClockOffset, Estimate};
 use crate::config::ZonedAddress;
 use crate::context::Context;
+use crate::net::bell::Bell;
 use crate::net::handshake::Wanted;
 use crate::net::interfaces;
 use crate::net::interrupt::Interrupt;
@@ -27,6 +29,7 @@ use crate::security::journal::{self, LastPeer, Side};
 use crate::security::policy::{self, Terms};
 use crate::{Error, local_clock, log};
 
+mod freshness;
 mod recovery;
 mod ways;
 
@@ -38,9 +41,12 @@ pub(crate) struct Stream {
     pub(crate) shared: Shared,
     pub(crate) events: Events,
     pub(crate) stamps: Stamps,
+    pub(crate) alarms: Alarms,
     pub(crate) context: Arc<Context>,
     pub(crate) channel_count: usize,
     pub(crate) format: ChannelFormat,
+    /// In Hz; 0 if samples come at any time.
+    nominal_rate: f64,
     /// Samples that the queue keeps.
     pub(crate) capacity: i32,
     pub(crate) byte_limit: usize,
@@ -68,8 +74,10 @@ impl Stream {
             shared: Shared::new(),
             events: Events::new(),
             stamps: Stamps::new(info.nominal_rate(), context.tuning.smoothing_halftime),
+            alarms: Alarms::new(),
             channel_count: info.channel_count() as usize,
             format: info.channel_format(),
+            nominal_rate: info.nominal_rate(),
             capacity: options.buffer_unit.samples(options.buffer_length, info.nominal_rate()),
             byte_limit: BYTE_LIMIT,
             chunk_samples: i32::try_from(options.chunk_samples).unwrap_or(i32::MAX),
@@ -294,6 +302,11 @@ impl Stream {
         if let Some(datagrams) = link.layer().take_datagrams() {
             self.clock.seal_with(datagrams);
         }
+    }
+
+    /// Rings `bell` once the clock offset is known.
+    pub(crate) fn ring_with_offset(&self, bell: &Arc<Bell>) {
+        self.clock.ring_when_known(bell);
     }
 
     /// The newest estimate, if there is one.

@@ -52,6 +52,8 @@ pub(crate) struct Agreed {
     pub(crate) early: Vec<u8>,
     /// What arrived and cannot be opened yet.
     pub(crate) opener: Opener,
+    /// Whether the outlet wants to hear that the program is too slow.
+    pub(crate) takes_reports: bool,
 }
 
 /// Begins to connect over TCP; the socket becomes writable when that is done.
@@ -116,7 +118,8 @@ pub(crate) fn shake_hands(
     let len = conversation
         .until(response.len, |bytes| test_pattern::verify(&layout, bytes).map_err(HandshakeError::Pattern))?;
     let early = conversation.received.split_off(response.len + len);
-    Ok(Agreed { layout, archive: None, early, opener: conversation.opener })
+    let takes_reports = response.takes_reports;
+    Ok(Agreed { layout, archive: None, early, opener: conversation.opener, takes_reports })
 }
 
 /// Whether the two samples of the test pattern fit into what is kept of a handshake. A value has a byte at least.
@@ -153,6 +156,7 @@ fn send_request(
         hostname: &hostname,
         source_id: &source_id,
         session_id: &session_id,
+        sends_reports: true,
         ..FeedRequest::new(version, uid, format, wanted.buffer_samples, wanted.chunk_samples)
     };
     let mut bytes = Vec::new();
@@ -183,7 +187,8 @@ fn begin_archive(
         test_pattern::verify_archive(&archive, bytes).map_err(HandshakeError::Pattern)
     })?;
     let early = conversation.received.split_off(start + len);
-    Ok(Agreed { layout: archive.plain_layout(), archive: Some(archive), early, opener: conversation.opener })
+    let layout = archive.plain_layout();
+    Ok(Agreed { layout, archive: Some(archive), early, opener: conversation.opener, takes_reports: false })
 }
 
 /// Connects and, if a member is given, makes a secure session, for a request of another kind.

@@ -51,6 +51,8 @@ pub enum Carrier {
 pub(crate) struct Link {
     socket: Socket,
     peer_address: PeerAddress,
+    /// The program at the other end of a connection inside this computer, if it is known.
+    peer_process: Option<u32>,
     layer: Layer,
     /// Sealed bytes wait for the socket.
     unsent: AtomicBool,
@@ -69,7 +71,25 @@ impl Link {
 
     fn new(socket: Socket, peer_address: PeerAddress) -> Self {
         sockets::prepare(&socket);
-        Self { socket, peer_address, layer: Layer::default(), unsent: AtomicBool::new(false) }
+        let layer = Layer::default();
+        Self { socket, peer_address, peer_process: None, layer, unsent: AtomicBool::new(false) }
+    }
+
+    /// The same, of the process with this number.
+    pub(crate) fn of_process(self, peer_process: Option<u32>) -> Self {
+        Self { peer_process, ..self }
+    }
+
+    /// Who is at the other end, as people read it: the device's name if it has proven one, and where it is.
+    pub(crate) fn peer_text(&self) -> String {
+        let place = match self.peer_process {
+            Some(process) => format!("process {process} on this computer"),
+            None => self.peer_address.to_string(),
+        };
+        match self.layer.peer() {
+            Some(peer) => format!("{} ({place})", peer.statement.name.as_str()),
+            None => place,
+        }
     }
 
     /// What the socket is.

@@ -7,7 +7,7 @@ use mio::net::TcpListener;
 use mio::{Interest, Registry, Token};
 
 use super::link::Link;
-use super::local::LocalListener;
+use super::local::{self, LocalListener};
 use super::sockets::OutletPorts;
 use crate::log;
 
@@ -37,7 +37,11 @@ impl Listener {
     /// - Errors: [`io::ErrorKind::WouldBlock`] if there is none now; what else the system says.
     pub(crate) fn accept(&self) -> io::Result<Link> {
         match self {
-            Self::Local(listener) => Ok(Link::local(listener.accept()?)),
+            Self::Local(listener) => {
+                let socket = listener.accept()?;
+                let process = local::process_of(&socket);
+                Ok(Link::local(socket).of_process(process))
+            }
             Self::Tcp(listener) => {
                 let (socket, address) = listener.accept()?;
                 Ok(Link::tcp(std::net::TcpStream::from(socket), address))

@@ -116,6 +116,12 @@ fn own_user() -> io::Result<Uid> {
     if user.as_raw() == OVERFLOW_USER { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(user) }
 }
 
+/// The number of the process at the other end, or of the one that opened the connection for it.
+pub(super) fn process_of(socket: &Socket) -> Option<u32> {
+    let peer = socket_peercred(socket.as_fd()).ok()?;
+    u32::try_from(peer.pid.as_raw_pid()).ok()
+}
+
 /// Whether the process at the other end is, or was when it connected or began to listen, that of `user`.
 fn is_of(socket: &Socket, user: Uid) -> bool {
     socket_peercred(socket.as_fd()).is_ok_and(|peer| peer.uid == user)

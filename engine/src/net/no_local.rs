@@ -37,6 +37,11 @@ impl Source for LocalListener {
     }
 }
 
+/// Nothing: there is no such connection.
+pub(super) fn process_of(_socket: &Socket) -> Option<u32> {
+    None
+}
+
 /// Nothing: TCP leads everywhere.
 pub(crate) fn connect(_uid: &str, _address: SocketAddr) -> Option<Socket> {
     None

@@ -13,6 +13,7 @@ use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use schwann_proto::wire::feed::Report;
 use schwann_session::PeerIdentity;
 
 use super::log::{Block, Log};
@@ -22,6 +23,8 @@ use crate::net::link::{Carrier, Link, Progress};
 
 /// Bytes that all logs of one outlet may hold for consumers that lag.
 const STORED_BYTES_LIMIT: usize = 1 << 30;
+/// Time after which it is told again that a consumer is too slow.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
 /// Blocks handed to the kernel in one call.
 const BLOCKS_PER_SEND: usize = 16;
 
@@ -55,6 +58,10 @@ pub(crate) struct Consumer {
     became_writable: bool,
     failed: bool,
     dropped: u64,
+    /// How many of them were told, and when.
+    told: Option<(u64, Instant)>,
+    /// What its inlet said last of the program there.
+    report: Option<Report>,
 }
 
 impl Consumer {
@@ -84,6 +91,17 @@ impl Consumer {
         self.turn = Turn::Free;
         self.blocked = progress.blocked && !self.became_writable;
         self.failed |= progress.failed;
+    }
+
+    /// What is to be told of samples that this consumer lost; each time is told some time after the one before.
+    fn untold(&mut self, now: Instant) -> Option<u64> {
+        let (before, at) = self.told.unzip();
+        let is_due = at.is_none_or(|at| now.saturating_duration_since(at) >= TELL_AGAIN);
+        let lost = self.dropped - before.unwrap_or(0);
+        (lost > 0 && is_due).then(|| {
+            self.told = Some((self.dropped, now));
+            lost
+        })
     }
 
     /// Moves the cursor past samples that this consumer is too late for.
@@ -125,14 +143,18 @@ pub(crate) struct Joining {
 }
 
 /// A consumer as its operator sees it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ConsumerStatus {
     /// What its samples go by.
     pub carrier: Carrier,
+    /// Who and where it is, for people: the device's name if it has proven one, and its address or its process.
+    pub name: String,
     /// Samples that this consumer was too slow for.
     pub dropped_samples: u64,
     /// Bytes waiting for it.
     pub waiting_bytes: u64,
+    /// Whether the program there keeps up with its inlet, if that has said: only ours do.
+    pub report: Option<Report>,
     /// Who it is, as the lab's authority says; nothing if the connection is plain.
     pub peer: Option<PeerIdentity>,
 }
@@ -227,6 +249,8 @@ impl Fanout {
             became_writable: false,
             failed: false,
             dropped: 0,
+            told: None,
+            report: None,
         });
         self.generation.store(generation, Ordering::Release);
         drop(state);
@@ -304,11 +328,29 @@ impl Fanout {
         let state = self.lock();
         let status = |consumer: &Consumer| ConsumerStatus {
             carrier: consumer.link.carrier(),
+            name: consumer.link.peer_text(),
             dropped_samples: consumer.dropped,
             waiting_bytes: state.waiting_bytes(consumer),
+            report: consumer.report,
             peer: consumer.link.layer().peer().copied(),
         };
         state.consumers.iter().map(status).collect()
+    }
+
+    /// Keeps what a consumer's inlet has said.
+    pub(crate) fn note_report(&self, id: u64, report: Report) {
+        if let Some(consumer) = self.lock().consumers.iter_mut().find(|consumer| consumer.id == id) {
+            consumer.report = Some(report);
+        }
+    }
+
+    /// Who has lost samples since that was last told, and how many: those of all consumers that are too slow.
+    pub(crate) fn newly_behind(&self, now: Instant) -> Vec<(String, u64)> {
+        let mut state = self.lock();
+        let untold = |consumer: &mut Consumer| Some((consumer.untold(now)?, Arc::clone(&consumer.link)));
+        let found: Vec<_> = state.consumers.iter_mut().filter_map(untold).collect();
+        drop(state);
+        found.into_iter().map(|(lost, link)| (link.peer_text(), lost)).collect()
     }
 
     /// Samples dropped for all consumers that ever were, and bytes stored for those that lag.
@@ -354,6 +396,11 @@ impl State {
             consumer.drop_oldest(log, consumer.capacity.min(by_bytes));
         }
         self.release(encoding);
+    }
+
+    /// Whether a consumer has lost samples and the outlet has not said so yet.
+    fn has_untold(&self) -> bool {
+        self.consumers.iter().any(|consumer| consumer.dropped > 0 && consumer.told.is_none())
     }
 }
 

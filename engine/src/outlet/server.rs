@@ -256,6 +256,10 @@ impl Server {
     /// Sends what waits and can be sent, and sees to it that the poller tells when more can.
     fn send_on(&mut self) {
         self.shared.fanout.drain(&mut self.draining);
+        for (consumer, lost) in self.shared.fanout.newly_behind(Instant::now()) {
+            let name = self.shared.advertisement.info().name();
+            log::warning!("{name}: {consumer} is too slow: {lost} samples were dropped for it");
+        }
         let Stuck { blocked, failed } = self.shared.fanout.stuck();
         for (token, conversation) in &mut self.conversations {
             if let Some(interest) = conversation.changed_interest(&blocked) {

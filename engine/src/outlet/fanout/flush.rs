@@ -81,6 +81,8 @@ impl Fanout {
                 work |= consumer.blocked || consumer.failed;
             }
         }
+        // The server tells who is too slow.
+        work |= state.has_untold();
         work && !core::mem::replace(&mut state.server_called, true)
     }
 }

@@ -7,7 +7,7 @@ use std::net::Shutdown;
 use std::time::Instant;
 
 use mio::Interest;
-use schwann_proto::wire::feed::{Agreement, REQUEST_LIMIT, RequestReader};
+use schwann_proto::wire::feed::{Agreement, Pace, REQUEST_LIMIT, Report, RequestReader};
 use schwann_session::{HANDSHAKE_LIMIT, Refusal, SessionId};
 
 use crate::codec::Encoding;
@@ -29,6 +29,8 @@ use self::reply::{Reply, reply_to};
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is waited for unless there is a reason not to.
 const ANYTHING: Interest = Interest::READABLE.add(Interest::WRITABLE);
+/// Time after which it is said again that a consumer is behind.
+const NAME_AGAIN: Duration = Duration::from_secs(10);
 /// Bytes read at a time while a request arrives.
 const READ_LEN: usize = 4096;
 
@@ -50,6 +52,8 @@ pub(super) struct Conversation {
     rekeys: u64,
     /// What the poller was told to wait for.
     interest: Interest,
+    /// When it was last said that the program at the other end is too slow.
+    named: Option<Instant>,
     role: Role,
 }
 
@@ -65,7 +69,11 @@ enum Role {
     /// The answer is sent; the client has yet to close.
     Closing { deadline: Instant },
     /// A consumer of samples.
-    Feeding { consumer: u64 },
+    Feeding {
+        consumer: u64,
+        /// What it said of itself, and is no whole line yet; nothing if it has nothing to say.
+        said: Option<Vec<u8>>,
+    },
 }
 
 impl Conversation {
@@ -91,6 +99,7 @@ impl Conversation {
             session: None,
             rekeys: 0,
             interest: ANYTHING,
+            named: None,
             role,
         })
     }
@@ -115,7 +124,7 @@ impl Conversation {
     /// every sample; so it is asked only when that matters. TCP says it only to whom it had no room for.
     pub(super) fn changed_interest(&mut self, full: &[u64]) -> Option<Interest> {
         let has_room = match self.role {
-            Role::Feeding { consumer } => !full.contains(&consumer),
+            Role::Feeding { consumer, .. } => !full.contains(&consumer),
             Role::Answering { .. } => false,
             _ => !self.link.has_unsent(),
         };
@@ -133,7 +142,7 @@ impl Conversation {
     /// The consumer that this connection feeds, if any.
     pub(super) fn consumer(&self) -> Option<u64> {
         match self.role {
-            Role::Feeding { consumer } => Some(consumer),
+            Role::Feeding { consumer, .. } => Some(consumer),
             _ => None,
         }
     }
@@ -227,18 +236,51 @@ impl Conversation {
                 Heard::Nothing => Next::Keep,
                 Heard::Enough | Heard::End => Next::Part,
             },
-            Role::Feeding { consumer } => {
+            Role::Feeding { consumer, .. } => {
                 if writable {
                     shared.fanout.writable(*consumer);
                 }
-                // A client has nothing to say any more: an end, or any byte, ends the feed
-                // (lsl-wire §15.4).
-                let mut said = Vec::new();
-                match self.hear(&mut said) {
-                    Heard::Nothing if said.is_empty() => Next::Keep,
-                    Heard::Nothing | Heard::Enough | Heard::End => Next::Part,
-                }
+                self.hear_consumer(shared)
             }
+        }
+    }
+
+    /// Takes what a consumer says. If it has nothing to say, an end, or any byte, ends the feed (lsl-wire §15.4).
+    fn hear_consumer(&mut self, shared: &Shared) -> Next {
+        let Role::Feeding { consumer, said } = &mut self.role else { return Next::Keep };
+        let (consumer, reports) = (*consumer, said.is_some());
+        let mut said = said.take().unwrap_or_default();
+        let heard = self.hear(&mut said);
+        if heard != Heard::Nothing || (!reports && !said.is_empty()) {
+            return Next::Part;
+        }
+        loop {
+            match Report::take(&said) {
+                Ok(Some((report, len))) => {
+                    said.drain(..len);
+                    self.note_report(shared, consumer, report);
+                }
+                Ok(None) => break,
+                Err(_) => return Next::Part,
+            }
+        }
+        self.role = Role::Feeding { consumer, said: reports.then_some(said) };
+        Next::Keep
+    }
+
+    /// Names the consumer whose program is too slow; one that says so often is named now and then.
+    fn note_report(&mut self, shared: &Shared, consumer: u64, report: Report) {
+        shared.fanout.note_report(consumer, report);
+        let (name, who) = (shared.advertisement.info().name(), self.link.peer_text());
+        let now = Instant::now();
+        if report.pace == Pace::CaughtUp {
+            log::verbose!(1, "{name}: {who} has caught up; it skipped {} samples", report.skipped);
+        } else if self.named.is_none_or(|before| now.duration_since(before) >= NAME_AGAIN) {
+            self.named = Some(now);
+            let Report { lag, skipped, .. } = report;
+            log::warning!(
+                "{name}: {who} has fallen behind by {lag:.1} s; it skipped {skipped} samples so far"
+            );
         }
     }
 
@@ -336,11 +378,12 @@ impl Conversation {
 
     /// Makes the client a consumer; the samples it is to receive begin behind the answer.
     fn feed(&mut self, shared: &Shared, answer: Vec<u8>, encoding: Encoding, agreement: &Agreement) -> Next {
+        let said = agreement.has_reports.then(Vec::new);
         let capacity = u64::try_from(agreement.max_buffer_length).unwrap_or(0).min(shared.capacity);
         let chunk = u64::try_from(agreement.max_chunk_length).ok().filter(|samples| *samples > 0);
         let link = Arc::clone(&self.link);
         let consumer = shared.fanout.join(Joining { link, encoding, capacity, chunk_samples: chunk, answer });
-        self.role = Role::Feeding { consumer };
+        self.role = Role::Feeding { consumer, said };
         Next::Keep
     }
 }

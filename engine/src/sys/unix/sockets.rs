@@ -10,7 +10,7 @@ use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
-use socket2::Socket;
+use socket2::{Domain, Socket, Type};
 
 use crate::sys::poll::{Ready, wait};
 
@@ -88,6 +88,16 @@ pub(crate) fn receive_now(socket: &Socket, room: &mut [u8]) -> io::Result<usize>
             received => return Ok(received?.1),
         }
     }
+}
+
+/// What a poller outside calls the socket.
+pub(crate) fn descriptor(socket: &Socket) -> i64 {
+    socket.as_raw_fd().into()
+}
+
+/// Two sockets that are connected to each other.
+pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
+    Socket::pair(Domain::UNIX, Type::STREAM, None)
 }
 
 /// How the thread that needs the samples waits for them: in the receive itself, which is one system call and one wake-up less.

@@ -61,6 +61,24 @@ pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize>
     socket.send_vectored(slices)
 }
 
+/// What a poller outside calls the socket.
+pub(crate) fn descriptor(socket: &Socket) -> i64 {
+    socket.as_raw_socket().cast_signed() as i64
+}
+
+/// Two sockets that are connected to each other. The system has no pairs: one comes about by a connection on loopback, and
+/// any other connection that comes first is turned away.
+pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
+    let listener = std::net::TcpListener::bind((core::net::Ipv4Addr::LOCALHOST, 0))?;
+    let ours = std::net::TcpStream::connect(listener.local_addr()?)?;
+    loop {
+        let (theirs, address) = listener.accept()?;
+        if address == ours.local_addr()? {
+            return Ok((ours.into(), theirs.into()));
+        }
+    }
+}
+
 /// Receives what is there; 0 bytes are the end.
 ///
 /// - Errors: [`io::ErrorKind::WouldBlock`] if nothing is there now; what else the system says.

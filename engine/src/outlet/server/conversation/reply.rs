@@ -46,7 +46,7 @@ fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
             Reply::Short(answer)
         }
         Ok(agreement) => {
-            let _ = agreement.encode_response(&offer, &mut answer);
+            let _ = agreement.encode_response_with_reports(&offer, &mut answer);
             let encoding = begin_feed(&agreement, shared, &mut answer);
             if agreement.max_buffer_length > 0 {
                 Reply::Feed { answer, encoding, agreement }
