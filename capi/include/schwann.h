@@ -20,7 +20,43 @@ extern "C" {
  */
 LIBLSL_C_API double schwann_inlet_lag(lsl_inlet inlet);
 
-/** @return Number of samples that arrived and were dropped because they were not pulled in time. */
+/**
+ * Has pulls pass over samples that are too old, so that a program that cannot keep up sees the present.
+ *
+ * What was passed over counts in schwann_inlet_dropped_samples, exactly. A sample's age is that of its timestamp, so the first
+ * pull waits for the offset of the sender's clock.
+ *
+ * @param seconds Greatest age; 0 or less delivers every sample, as at the beginning.
+ * @return lsl_no_error; lsl_argument_error for NULL.
+ */
+LIBLSL_C_API int32_t schwann_inlet_set_max_lag(lsl_inlet inlet, double seconds);
+
+/** What is the matter with a stream, or that it is over. */
+typedef struct {
+	int32_t event;    /* schwann_event_behind, schwann_event_caught_up or schwann_event_silent */
+	int32_t reserved; /* 0 */
+	double lag;       /* age in seconds of the oldest sample that waits; of a silent stream, how long ago something came */
+	uint64_t skipped; /* samples that the program will not get: schwann_inlet_dropped_samples */
+} schwann_alarm_t;
+
+/** Called by a thread of the inlet. It returns soon, and does not destroy the inlet. */
+typedef void (*schwann_alarm_callback_t)(const schwann_alarm_t *alarm, void *user);
+
+/**
+ * Has a function called when the program falls behind, whether it pulls or not, when the stream is silent, and when that is over.
+ *
+ * Samples that were skipped count as behind. Once another function is set, a call of the one before may still be under way; after
+ * lsl_destroy_inlet there is none.
+ *
+ * @param max_lag Seconds of age, or of silence of a stream with a rate, that are too many; 0 or less: only skipped samples are told.
+ * @param callback The function; NULL ends that.
+ * @param user What it is called with.
+ * @return lsl_no_error; lsl_argument_error for NULL.
+ */
+LIBLSL_C_API int32_t schwann_inlet_set_alarm(
+	lsl_inlet inlet, double max_lag, schwann_alarm_callback_t callback, void *user);
+
+/** @return Number of samples that arrived and were dropped because they were not pulled in time, or were too old. */
 LIBLSL_C_API uint64_t schwann_inlet_dropped_samples(lsl_inlet inlet);
 
 /** @return Bytes of samples that wait to be pulled. */
@@ -34,7 +70,10 @@ typedef enum {
 	schwann_event_lost = 3,        /* the stream does not come back to this inlet */
 	schwann_event_clock_reset = 4, /* the sender may have another clock now */
 	schwann_event_refused = 5,     /* there is no session with the outlet: schwann_inlet_refusal says why */
-	schwann_event_other_device = 6 /* another device than before sends the stream: schwann_inlet_peer says which */
+	schwann_event_other_device = 6, /* another device than before sends the stream: schwann_inlet_peer says which */
+	schwann_event_behind = 7,      /* the program gets old samples, or lost some: schwann_inlet_set_alarm says what is old */
+	schwann_event_caught_up = 8,   /* it gets samples of the present again */
+	schwann_event_silent = 9       /* nothing arrives although the stream has a rate, or the connection broke */
 } schwann_event_t;
 
 /**
@@ -89,6 +128,24 @@ LIBLSL_C_API uint64_t schwann_outlet_dropped_samples(lsl_outlet outlet);
  * @return Number of inlets, which may be more than `len`.
  */
 LIBLSL_C_API uint64_t schwann_outlet_dropped_by_consumer(lsl_outlet outlet, uint64_t *counts, uint64_t len);
+
+/** An inlet as its outlet sees it. */
+typedef struct {
+	uint64_t dropped_samples; /* samples that it was too slow for */
+	uint64_t waiting_bytes;   /* bytes that wait for it */
+	uint64_t skipped_samples; /* samples that arrived there and that its program will not get; 0 if it has said nothing */
+	double lag;               /* seconds by which its program was behind when it said so; 0 once it has caught up */
+	char name[128];           /* the device's name if it has proven one, and its address or its process; UTF-8, with NUL */
+} schwann_consumer_t;
+
+/**
+ * Says who receives the stream, and who is too slow for it.
+ *
+ * @param consumers Receives an entry per inlet; may be NULL.
+ * @param len Places there.
+ * @return Number of inlets, which may be more than `len`.
+ */
+LIBLSL_C_API uint64_t schwann_outlet_consumers(lsl_outlet outlet, schwann_consumer_t *consumers, uint64_t len);
 
 /** @return Bytes that wait for inlets that lag. */
 LIBLSL_C_API uint64_t schwann_outlet_buffered_bytes(lsl_outlet outlet);

@@ -15,9 +15,12 @@ mod inlet;
 mod outlet;
 mod resolver;
 mod schwann_additions;
+mod schwann_lag;
 mod streaminfo;
 mod strings;
 mod sys;
 mod xml;
 
-pub use self::{common::*, inlet::*, outlet::*, resolver::*, schwann_additions::*, streaminfo::*, xml::*};
+pub use self::{
+    common::*, inlet::*, outlet::*, resolver::*, schwann_additions::*, schwann_lag::*, streaminfo::*, xml::*,
+};

@@ -25,6 +25,12 @@ const EVENT_CLOCK_RESET: i32 = 4;
 const EVENT_REFUSED: i32 = 5;
 /// Another device than before serves the stream.
 const EVENT_OTHER_DEVICE: i32 = 6;
+/// The program gets old samples, or lost some.
+pub(crate) const EVENT_BEHIND: i32 = 7;
+/// The program gets samples of the present again.
+pub(crate) const EVENT_CAUGHT_UP: i32 = 8;
+/// Nothing arrives although the stream has a rate.
+pub(crate) const EVENT_SILENT: i32 = 9;
 
 /// There is no connection.
 const NO_CONNECTION: i32 = -1;
@@ -75,7 +81,7 @@ impl Peer {
 }
 
 /// Writes as much of a text as fits, with a NUL behind it.
-fn put(place: &mut [c_char], text: &[u8]) {
+pub(crate) fn put(place: &mut [c_char], text: &[u8]) {
     let Some((last, room)) = place.split_last_mut() else { return };
     *last = 0;
     let mut bytes = text.iter().map(|byte| byte.cast_signed() as c_char).chain(core::iter::repeat(0));
@@ -138,6 +144,9 @@ pub unsafe extern "C" fn schwann_inlet_next_event(inlet: *mut Inlet, timeout: f6
         Some(StreamEvent::ClockReset) => EVENT_CLOCK_RESET,
         Some(StreamEvent::Refused) => EVENT_REFUSED,
         Some(StreamEvent::OtherDevice) => EVENT_OTHER_DEVICE,
+        Some(StreamEvent::Behind) => EVENT_BEHIND,
+        Some(StreamEvent::CaughtUp) => EVENT_CAUGHT_UP,
+        Some(StreamEvent::Silent) => EVENT_SILENT,
         Some(_) => INTERNAL,
     })
 }

@@ -185,6 +185,36 @@ static void state(void) {
 	close_pair();
 }
 
+static void note(const schwann_alarm_t *alarm, void *user) {
+	schwann_alarm_t *last = user;
+	if (alarm->event == schwann_event_behind) last->lag = alarm->lag;
+	last->event = alarm->event;
+}
+
+static void freshness(void) {
+	open_pair("freshness", cft_float32);
+	schwann_alarm_t last = {0, 0, 0.0, 0};
+	float sample[CHANNELS] = {0};
+	int32_t error = 0;
+	CHECK(schwann_inlet_set_alarm(NULL, 0.1, note, &last) == lsl_argument_error);
+	CHECK(schwann_inlet_set_max_lag(NULL, 0.1) == lsl_argument_error);
+	CHECK(schwann_inlet_next_event(inlet, LONG) == schwann_event_connected);
+	/* Samples of long ago are passed over, each of them counted, and the program is told. */
+	CHECK(schwann_inlet_set_alarm(inlet, 0.0, note, &last) == 0 && schwann_inlet_set_max_lag(inlet, 1.0) == 0);
+	for (int k = 0; k < 7; k++) CHECK(lsl_push_sample_ft(outlet, sample, lsl_local_clock() - 9.0) == 0);
+	CHECK(lsl_push_sample_ft(outlet, sample, lsl_local_clock() + LONG) == 0);
+	CHECK(lsl_pull_sample_f(inlet, sample, CHANNELS, LONG, &error) > 0.0 && error == 0);
+	CHECK(schwann_inlet_dropped_samples(inlet) == 7);
+	CHECK(schwann_inlet_next_event(inlet, LONG) == schwann_event_behind);
+	CHECK(schwann_inlet_next_event(inlet, LONG) == schwann_event_caught_up);
+	CHECK(schwann_inlet_set_alarm(inlet, 0.0, NULL, NULL) == 0);
+	schwann_consumer_t consumer;
+	CHECK(schwann_outlet_consumers(outlet, &consumer, 1) == 1 && consumer.name[0] != 0 && consumer.dropped_samples == 0);
+	CHECK(schwann_outlet_consumers(outlet, NULL, 0) == 1 && schwann_outlet_consumers(NULL, NULL, 0) == 0);
+	close_pair();
+	CHECK(last.event != 0);
+}
+
 int main(void) {
 	configure();
 	numeric_f();
@@ -196,6 +226,7 @@ int main(void) {
 	strings();
 	conversions();
 	state();
+	freshness();
 	puts("streams: ok");
 	return 0;
 }
