@@ -15,6 +15,10 @@ use crate::lab;
 use crate::stop;
 use crate::terminal::line_of_data;
 
+mod fresh;
+
+use fresh::{Freshness, seconds};
+
 /// Print the samples of a stream as they come, as text or CSV.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
@@ -22,6 +26,7 @@ Examples:
   schwann watch Markers
   schwann watch EEG --csv > eeg.csv
   schwann watch \"type='EEG' and hostname='amp-pc'\" --count 10
+  schwann watch EEG --latest=0.2 --alert
 
 Stamps are in seconds on the sender's clock; with --clock local on that of this computer.")]
 pub(crate) struct Arguments {
@@ -37,6 +42,14 @@ pub(crate) struct Arguments {
     /// Whose clock the stamps are on.
     #[arg(long, value_enum, default_value_t = Clock::Sender)]
     clock: Clock,
+    /// Pass over samples that are older than this, so that what is printed is of the present; says at the end how many that
+    /// were.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "0.1", value_parser = seconds)]
+    latest: Option<f64>,
+    /// Say on standard error when the samples are older than this, when some were skipped, when nothing comes, and when that is
+    /// over; end with exit code 1 if there was anything.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = seconds)]
+    alert: Option<f64>,
     /// How long to look for the stream.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     wait: f64,
@@ -70,6 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.clock == Clock::Local {
         inlet.set_post_processing(schwann_proto::postproc::CLOCKSYNC);
     }
+    let name = info.name().to_string();
+    let freshness = Freshness::of(&inlet, &name, arguments.latest, arguments.alert);
     let is_terminal = io::stdout().is_terminal();
     let mut out = BufWriter::new(io::stdout().lock());
     if arguments.csv {
@@ -95,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         out.flush()?;
         left -= rows as u64;
     }
-    Ok(Exit::Good)
+    Ok(freshness.conclude(&inlet, &name))
 }
 
 fn find(arguments: &Arguments, config: &Arc<Context>) -> Result<StreamInfo, Problem> {

@@ -16,6 +16,29 @@ fn samples_are_printed_as_csv_with_the_labels_of_the_channels() {
 }
 
 #[test]
+fn the_latest_samples_are_printed_and_what_was_skipped_is_told() {
+    let lab = Lab::new("watch-latest");
+    let mut fake = lab.start(&["fake", "eeg:3@250"]);
+    fake.wait_for_line("sending");
+    let (code, out, err) = lab.run(&["watch", "EEG", "--latest=20", "--alert=20", "--count", "20"]);
+    assert_eq!((code, out.lines().count()), (0, 20), "{err}");
+    assert!(err.contains(": 0 samples skipped"), "{err}");
+    let (code, _, err) = lab.run(&["watch", "EEG", "--latest=nothing"]);
+    assert!(code == 2 && err.contains("above 0"), "{err}");
+}
+
+#[test]
+fn samples_that_are_old_are_told_and_found() {
+    let lab = Lab::new("watch-alert");
+    let mut fake = lab.start(&["fake", "eeg:3@250"]);
+    fake.wait_for_line("sending");
+    // No sample is so new.
+    let (code, _, err) = lab.run(&["watch", "EEG", "--alert=0.000001", "--clock", "local", "--count", "400"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains(": behind by"), "{err}");
+}
+
+#[test]
 fn a_stream_that_is_not_there_is_said_to_be_absent() {
     let lab = Lab::new("watch-absent");
     let (code, out, err) = lab.run(&["watch", "Nobody", "--wait", "0.2"]);
