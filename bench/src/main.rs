@@ -29,6 +29,7 @@ mod measure;
 mod mse;
 mod page;
 mod payload;
+mod python;
 mod reading;
 mod record;
 mod report;

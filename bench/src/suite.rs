@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Cell, latency, network, throughput};
 use crate::step::Step;
-use crate::{aead, fieldtrip, libraries, mcu, mse, sealed, sensitivity};
+use crate::{aead, fieldtrip, libraries, mcu, mse, python, sealed, sensitivity};
 
 /// A named set of measurements.
 pub(crate) struct Suite {
@@ -205,6 +205,12 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "what sealing adds: streams side by side in the same processes, the handshake, memory, constant time",
         kind: Kind::Steps(sealed::suite::steps, 15.0),
         weight: 2.0,
+    },
+    Suite {
+        name: "python",
+        about: "the Python package beside pylsl, mne-lsl and pyxdf: pulls, filters, an event loop, reading recordings",
+        kind: Kind::Steps(python::steps, 6.0),
+        weight: 1.0,
     },
     Suite {
         name: MCU,
