@@ -10,9 +10,13 @@ maturin build --quiet --locked --profile dev --manifest-path python/Cargo.toml -
 python3 -m venv --without-pip "$folder/venv"
 python="$folder/venv/bin/python"
 pip --quiet --disable-pip-version-check --python "$python" install --no-deps --no-index "$folder"/schwann-*.whl
+# As in the wheels that are published: the library for programs of pylsl and mne-lsl.
+build -p schwann-capi
 # What the tests and the package stand on comes from the environment of all checks.
 installed=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$packages" > "$installed/checks.pth"
+mkdir "$installed/schwann/lib"
+cp "$built/liblsl.so" "$installed/schwann/lib/"
 
 "$python" -P -m pytest -q -p no:cacheprovider --timeout 120 --timeout-method thread -n 2 python/tests
 
@@ -29,14 +33,28 @@ ResolveScope=machine
 SessionID=python-examples-$$
 END
 export LSLAPICFG="$folder/lsl_api.cfg" SCHWANN_KEYS="$folder/keys"
-"$python" examples/python/package/send.py 8 > "$folder/send.txt" & sender=$!
+"$python" examples/python/package/send.py 14 > "$folder/send.txt" & sender=$!
 trap 'kill $sender 2> /dev/null || true' EXIT
 "$python" examples/python/package/receive.py 5 | tee "$folder/receive.txt"
 "$python" examples/python/package/latest.py 3
 "$python" examples/python/package/markers.py
 "$python" examples/python/package/record.py "$folder/example.xdf" 1
 "$python" examples/python/package/load.py "$folder/example.xdf" | tee "$folder/load.txt"
+# One for each task; the times that they wait are their own.
+"$python" examples/python/package/many.py 1 | tee "$folder/many.txt" & tasks=($!)
+"$python" examples/python/package/ordered.py | tee "$folder/ordered.txt" & tasks+=($!)
+"$python" examples/python/package/filtered.py 10 & tasks+=($!)
+"$python" examples/python/package/alarm.py | tee "$folder/alarm.txt" & tasks+=($!)
+"$python" examples/python/package/one_line_changed.py | tee "$folder/pylsl.txt" & tasks+=($!)
+"$python" examples/python/package/notebook.py "$folder/notebook.html" | tee "$folder/notebook.txt" & tasks+=($!)
+for task in "${tasks[@]}"; do wait "$task"; done
+"$python" -m schwann examples/python/resolve.py
 wait "$sender"
 grep -q '0 samples lost, clock offset' "$folder/receive.txt"
 grep -q '0 samples lost' "$folder/send.txt"
 grep -q '^Sines: .* × 8 channels in .* s, 0 gaps' "$folder/load.txt"
+grep -q '^Sines: [1-9][0-9]* samples in 1 s' "$folder/many.txt"
+grep -q '^begin after [0-9]* samples' "$folder/ordered.txt"
+grep -q '^True: samples wait' "$folder/alarm.txt"
+grep -q "\['first', 'second'\] \[\[1, 2\], \[3, 4\]\] True" "$folder/pylsl.txt"
+grep -q ': 16 rows of tables, 8 lines of a plot' "$folder/notebook.txt"

@@ -10,6 +10,11 @@ Times are in seconds on this computer's clock, `local_clock()`. Data are numpy a
 wait let other threads run, and end on Ctrl-C. Every timeout is in seconds; None waits without limit.
 """
 
+# isort: off
+# First, because what follows brings numpy.
+from . import _interpreter as _interpreter
+# isort: on
+
 import os as _os
 
 from ._errors import (
@@ -24,20 +29,27 @@ from ._errors import (
 from ._filter import Filter
 from ._find import resolve
 from ._info import Channel, Channels, StreamInfo
-from ._outlet import Outlet
+from ._outlet import Outlet, Receiver
+from ._library import library, use
+from ._merge import Merge, Merged, merge
 from ._recorder import RecordedSoFar, Recorder, record
 from ._recording import Gap, RecordedStream, Recording, read_xdf
 from ._schwann import local_clock, note_fork as _note_fork
-from ._stream import Chunk, ClockOffset, Stream
+from ._chunk import Chunk
+from ._chunks import Chunks
+from ._stream import Alarm, ClockOffset, Stream
+from . import keys
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_note_fork)
 
 __all__ = [
+    "Alarm",
     "ArgumentError",
     "Channel",
     "Channels",
     "Chunk",
+    "Chunks",
     "ClockOffset",
     "ClosedError",
     "Error",
@@ -45,7 +57,10 @@ __all__ = [
     "ForkedError",
     "Gap",
     "LostError",
+    "Merge",
+    "Merged",
     "Outlet",
+    "Receiver",
     "RecordedSoFar",
     "RecordedStream",
     "Recorder",
@@ -54,8 +69,12 @@ __all__ = [
     "StreamInfo",
     "TimedOutError",
     "UnsealedError",
+    "keys",
+    "library",
     "local_clock",
+    "merge",
     "read_xdf",
     "record",
     "resolve",
+    "use",
 ]

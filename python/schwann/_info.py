@@ -180,6 +180,11 @@ class StreamInfo:
         described = as_value(self._description())
         return described if isinstance(described, dict) else {}
 
+    @property
+    def known_labels(self) -> list[str]:
+        """The labels of the channels as far as they are known without asking the outlet."""
+        return self.channels.labels if self._is_whole else []
+
     def open(self, **options: Any) -> Stream:
         """Connects to the stream; the options are those of `Stream`."""
         from ._stream import Stream

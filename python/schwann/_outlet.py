@@ -9,7 +9,7 @@ import platform
 import warnings
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,21 @@ from numpy.typing import ArrayLike, NDArray
 from . import _schwann
 from ._errors import ArgumentError
 from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
+
+
+class Receiver(NamedTuple):
+    """Who receives a stream."""
+
+    name: str
+    """The device's name if it has proven one, and its address or its process."""
+    lost: int
+    """Samples that it was too slow to take."""
+    waiting_bytes: int
+    """Bytes that wait for it."""
+    lag: float
+    """Seconds by which its program is behind, as it said; 0 if it keeps up or says nothing. Only Schwann's receivers say it."""
+    skipped: int
+    """Samples that it took and that its program will not get."""
 
 
 class Outlet:
@@ -137,6 +152,11 @@ class Outlet:
     def consumers(self) -> int:
         """How many receivers are connected."""
         return self._native.consumer_count
+
+    @property
+    def receivers(self) -> list[Receiver]:
+        """Who is connected, and who is too slow."""
+        return [Receiver(*one) for one in self._native.consumers()]
 
     @property
     def backlog(self) -> int:

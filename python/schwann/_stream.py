@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _schwann
-from ._errors import ArgumentError, ClosedError
+from ._chunk import Chunk
+from ._chunks import Chunks
+from ._errors import ArgumentError
 from ._info import StreamInfo
+from ._plot import plot
 
 
 class ClockOffset(NamedTuple):
@@ -26,17 +27,15 @@ class ClockOffset(NamedTuple):
     """How wrong that can be, in seconds, either way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Samples in the order they were sent."""
+class Alarm(NamedTuple):
+    """What is the matter with a stream, or that it is over."""
 
-    data: NDArray[Any]
-    """Samples × channels, one row per sample, in the stream's format; objects, each a str, for strings."""
-    times: NDArray[np.float64]
-    """One per row, in seconds on this computer's clock, or on the sender's if the stream was opened so."""
-
-    def __len__(self) -> int:
-        return len(self.times)
+    event: Literal["behind", "caught up", "silent"]
+    """`behind`: samples that wait are too old, or some were skipped. `silent`: none come, although the stream has a rate."""
+    lag: float
+    """How old the oldest sample is that waits, in seconds; when the stream is silent, how long ago one came."""
+    skipped: int
+    """Samples that this program will not get, since the stream was opened: `Stream.lost`."""
 
 
 class Stream:
@@ -76,6 +75,8 @@ class Stream:
         if max_lag is not None and (policy != "latest" or not max_lag > 0 or not math.isfinite(max_lag)):
             raise ArgumentError("max_lag is a number of seconds above 0, and only for the policy 'latest'.")
         self._info = info
+        self._clock: Literal["local", "sender"] = clock
+        self._newest: Chunk | None = None
         self._is_text = info.format == "string"
         self._native = _schwann.Inlet(info._native, buffer, recover)
         try:
@@ -99,24 +100,31 @@ class Stream:
         if self._is_text:
             texts, times = self._native.pull_strings(count, timeout)
             data = np.empty((len(times), self._info.channel_count), object)
-            data.reshape(-1)[:] = texts
-            return Chunk(data, times)
-        return Chunk(*self._native.pull(count, timeout))
+            data.reshape(-1)[:] = [text.decode("utf-8", "replace") for text in texts]
+            chunk = Chunk(data, times)
+        else:
+            chunk = Chunk(*self._native.pull(count, timeout))
+        if len(chunk):
+            self._newest = chunk
+        return chunk
 
-    def chunks(self, seconds: float | None = None, count: int | None = None) -> Iterator[Chunk]:
-        """The samples as they come, in chunks, until the stream is closed.
+    def chunks(self, seconds: float | None = None, count: int | None = None) -> Chunks:
+        """The samples as they come, in chunks, until the stream is closed: `for` waits in this thread, `async for` in its loop.
 
         With `seconds`, which needs a stream with a rate, or `count` all chunks have the same length; without, each has what
         has arrived. Raises LostError once nothing can come any more.
         """
-        length = self._length(seconds, count)
-        while not self.closed:
-            try:
-                chunk = self.pull(length)
-            except ClosedError:
-                return
-            if len(chunk):
-                yield chunk
+        return Chunks(self, self._length(seconds, count))
+
+    def on_alarm(self, call: Callable[[Alarm], object] | None, max_lag: float = 1.0) -> None:
+        """Has `call` called when this program falls behind the stream by more than `max_lag` seconds, or the stream is silent for as
+        long, and when that is over; None ends that.
+
+        A thread of its own calls it, whether the program pulls or not: return soon. Samples that were skipped count as behind.
+        """
+        if call is not None and (not max_lag > 0 or not math.isfinite(max_lag)):
+            raise ArgumentError("max_lag is a number of seconds above 0.")
+        self._native.set_alarm(max_lag, None if call is None else lambda *told: call(Alarm(*told)))
 
     def _length(self, seconds: float | None, count: int | None) -> int | None:
         if seconds is None:
@@ -134,7 +142,7 @@ class Stream:
     def events(self) -> list[str]:
         """What happened to the connection since this was last asked, oldest first.
 
-        `connected`, `recovering`, `lost`, `clock reset`, `refused`, `other device`.
+        `connected`, `recovering`, `lost`, `clock reset`, `refused`, `other device`, `behind`, `caught up`, and with an alarm `silent`.
         """
         return self._native.events()
 
@@ -147,6 +155,11 @@ class Stream:
     def info(self) -> StreamInfo:
         """The stream's description."""
         return self._info
+
+    @property
+    def clock(self) -> Literal["local", "sender"]:
+        """Whose clock the times are on."""
+        return self._clock
 
     @property
     def lag(self) -> float | None:
@@ -200,6 +213,11 @@ class Stream:
         if native is not None and not native.is_closed:
             warnings.warn("A stream was not closed: use `with`, or call close().", ResourceWarning, source=self)
             native.close()
+
+    def _repr_html_(self) -> str:
+        newest = self._newest
+        labels = self._info.known_labels
+        return self._info._repr_html_() + ("" if newest is None else plot(newest.data, newest.times, labels))
 
     def __repr__(self) -> str:
         return f"<Stream {self._info.name}{', closed' if self.closed else ''}>"

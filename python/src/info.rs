@@ -1,14 +1,27 @@
 //! Descriptions of streams.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use schwann::{ChannelFormat, StreamInfo};
 
+use crate::element::Element;
 use crate::failure::{Kind, exception};
 
-/// The description of one stream.
+/// The description of one stream; its elements share it, and may change it until an outlet is made of it.
 #[pyclass(frozen, module = "schwann._schwann")]
-pub(crate) struct Info(pub(crate) StreamInfo);
+pub(crate) struct Info(Arc<Mutex<StreamInfo>>);
+
+impl Info {
+    pub(crate) fn of(info: StreamInfo) -> Self {
+        Self(Arc::new(Mutex::new(info)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, StreamInfo> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 #[pymethods]
 impl Info {
@@ -26,12 +39,14 @@ impl Info {
         let format = ChannelFormat::from_name(format)
             .ok_or_else(|| argument(format!("There is no channel format {format:?}.")))?;
         let made = StreamInfo::new(name, stream_type, channel_count, rate, format, source_id);
-        made.map(Self).map_err(|error| argument(error.to_string()))
+        let mut info = made.map_err(|error| argument(error.to_string()))?;
+        info.set_version(schwann::Context::get().tuning.protocol_version);
+        Ok(Self::of(info))
     }
 
     /// The same with metadata: each entry's depth below `desc`, its name and its text; inner entries follow outer ones.
     fn described(&self, entries: Vec<(usize, String, String)>) -> Self {
-        let mut info = self.0.clone();
+        let mut info = self.lock().clone();
         let mut outer: Vec<_> = info.desc().into_iter().collect();
         let document = info.document_mut();
         for (depth, name, text) in entries {
@@ -44,61 +59,93 @@ impl Info {
             }
             outer.push(entry);
         }
-        Self(info)
+        Self::of(info)
+    }
+
+    /// The element `desc` below which metadata are.
+    fn desc(&self) -> Element {
+        let desc = self.lock().desc();
+        Element::of(Arc::clone(&self.0), desc)
+    }
+
+    /// Another description that says the same.
+    fn copy(&self) -> Self {
+        Self::of(self.lock().clone())
+    }
+
+    /// Gives the description another uid by chance, and returns it.
+    fn reset_uid(&self, py: Python<'_>) -> PyResult<String> {
+        // The interpreter's own source of chance saves a dependency.
+        let random: [u8; 16] = py.import("os")?.call_method1("urandom", (16,))?.extract()?;
+        Ok(text(self.lock().reset_uid(random).as_bytes()))
     }
 
     /// The whole description.
     fn xml<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.fullinfo())
+        PyBytes::new(py, &self.lock().fullinfo())
     }
 
     #[getter]
     fn name(&self) -> String {
-        self.0.name().to_string()
+        text(self.lock().name().as_bytes())
     }
 
     #[getter]
     fn stream_type(&self) -> String {
-        self.0.stream_type().to_string()
+        text(self.lock().stream_type().as_bytes())
     }
 
     #[getter]
     fn channel_count(&self) -> u32 {
-        self.0.channel_count()
+        self.lock().channel_count()
     }
 
     #[getter]
     fn rate(&self) -> f64 {
-        self.0.nominal_rate()
+        self.lock().nominal_rate()
     }
 
     #[getter]
     fn format(&self) -> &'static str {
-        self.0.channel_format().name()
+        self.lock().channel_format().name()
     }
 
     #[getter]
     fn source_id(&self) -> String {
-        self.0.source_id().to_string()
+        text(self.lock().source_id().as_bytes())
     }
 
     #[getter]
     fn uid(&self) -> String {
-        self.0.uid().to_string()
+        text(self.lock().uid().as_bytes())
     }
 
     #[getter]
     fn hostname(&self) -> String {
-        self.0.hostname().to_string()
+        text(self.lock().hostname().as_bytes())
     }
 
     #[getter]
     fn session_id(&self) -> String {
-        self.0.session_id().to_string()
+        text(self.lock().session_id().as_bytes())
+    }
+
+    #[getter]
+    fn version(&self) -> i32 {
+        self.lock().version()
     }
 
     #[getter]
     fn created_at(&self) -> f64 {
-        self.0.created_at()
+        self.lock().created_at()
+    }
+}
+
+/// A text of a description. Some programs write the system's code page instead of UTF-8; then each byte is a letter, as
+/// pylsl has it.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
     }
 }

@@ -1,17 +1,19 @@
 //! Inlets.
 
+use core::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
-use schwann::inlet::{Protection, Recover, StreamEvent};
+use schwann::inlet::{Protection, Recover, StreamEvent, Watch};
 use schwann::security::Explained;
 use schwann::{ChannelFormat, Error, InletOptions, Value};
 
+use crate::bell::{Bell, Readable};
 use crate::failure::{Kind, closed, exception, of_stream};
 use crate::info::Info;
 use crate::patience::{Patience, in_thread};
-use crate::rows::{Rows, filled};
+use crate::rows::{Rows, filled, filled_into};
 
 /// The receiving end of a stream; any thread may use it.
 #[pyclass(frozen, module = "schwann._schwann")]
@@ -24,17 +26,26 @@ pub(crate) struct Inlet {
 #[pymethods]
 impl Inlet {
     /// Makes a receiver that keeps `buffer_seconds` of samples between pulls; `recovers` says whether a stream that
-    /// was lost is looked for.
+    /// was lost is looked for. The outlet shall send `chunk_samples` at a time, 0 as it likes.
     #[new]
-    fn new(py: Python<'_>, info: &Info, buffer_seconds: i32, recovers: bool) -> PyResult<Self> {
+    #[pyo3(signature = (info, buffer_seconds, recovers, chunk_samples=0))]
+    fn new(
+        py: Python<'_>,
+        info: &Info,
+        buffer_seconds: i32,
+        recovers: bool,
+        chunk_samples: u32,
+    ) -> PyResult<Self> {
         let recover = if recovers { Recover::BySourceId } else { Recover::No };
-        let options = InletOptions { buffer_length: buffer_seconds, recover, ..InletOptions::default() };
-        let made = py.detach(|| schwann::Inlet::new(&info.0, &options));
+        let options =
+            InletOptions { buffer_length: buffer_seconds, recover, chunk_samples, ..InletOptions::default() };
+        let info = info.lock().clone();
+        let made = py.detach(|| schwann::Inlet::new(&info, &options));
         let inlet = made.map_err(|error| of_stream(py, error))?;
         Ok(Self {
             inlet: Mutex::new(Some(Arc::new(inlet))),
-            format: info.0.channel_format(),
-            channels: info.0.channel_count() as usize,
+            format: info.channel_format(),
+            channels: info.channel_count() as usize,
         })
     }
 
@@ -65,19 +76,70 @@ impl Inlet {
         }
     }
 
-    /// As `pull`, of strings: row by row.
+    /// As `pull`, into arrays of the caller's: as many samples as they have room for. Returns how many came.
+    fn pull_into(
+        &self,
+        values: &Bound<'_, PyAny>,
+        stamps: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<usize> {
+        match self.format {
+            ChannelFormat::Float32 => self.pull_into_as::<f32>(values, stamps, timeout),
+            ChannelFormat::Double64 => self.pull_into_as::<f64>(values, stamps, timeout),
+            ChannelFormat::Int8 => self.pull_into_as::<i8>(values, stamps, timeout),
+            ChannelFormat::Int16 => self.pull_into_as::<i16>(values, stamps, timeout),
+            ChannelFormat::Int32 => self.pull_into_as::<i32>(values, stamps, timeout),
+            ChannelFormat::Int64 => self.pull_into_as::<i64>(values, stamps, timeout),
+            ChannelFormat::String | ChannelFormat::Undefined => {
+                Err(exception(values.py(), Kind::Argument, "The stream's values are strings."))
+            }
+        }
+    }
+
+    /// Says what an event loop waits for before it pulls without waiting: nothing if that finds something; else what can
+    /// be read then, besides the bell.
+    fn watch(&self, py: Python<'_>, bell: &Bell) -> PyResult<(bool, Option<Readable>)> {
+        let watch = self.live(py)?.watch(&bell.0).map_err(|error| of_stream(py, error))?;
+        Ok(match watch {
+            Watch::Readable(readable) => (false, Some(Readable(readable))),
+            Watch::Ready => (true, None),
+            _ => (false, None),
+        })
+    }
+
+    /// Has `tell` called with an event's name, seconds of lag and the number of samples that were skipped, by a thread of the
+    /// engine; None ends that.
+    fn set_alarm(&self, py: Python<'_>, max_lag: f64, tell: Option<Py<PyAny>>) -> PyResult<()> {
+        let inlet = self.live(py)?;
+        let Some(tell) = tell else {
+            inlet.clear_alarm();
+            return Ok(());
+        };
+        inlet.set_alarm(max_lag, move |alarm| {
+            // Nobody is there to be told while the interpreter ends.
+            let _ = Python::try_attach(|py| {
+                let name = event_name(alarm.kind.into());
+                if let Err(error) = tell.call1(py, (name, alarm.lag, alarm.skipped)) {
+                    error.write_unraisable(py, Some(tell.bind(py)));
+                }
+            });
+        });
+        Ok(())
+    }
+
+    /// As `pull`, of strings: the bytes of each, row by row.
     fn pull_strings<'py>(
         &self,
         py: Python<'py>,
         rows: Option<usize>,
         timeout: Option<f64>,
-    ) -> PyResult<(Vec<String>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Vec<Vec<u8>>, Bound<'py, PyArray1<f64>>)> {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
         let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
         let (mut texts, mut stamps) = (Vec::new(), Vec::new());
         self.wait(py, patience, |turn| {
-            let each = |_, text: &[u8]| texts.push(String::from_utf8_lossy(text).into_owned());
+            let each = |_, text: &[u8]| texts.push(text.to_vec());
             match inlet.pull_string_chunk(rows - stamps.len(), turn, each) {
                 Ok(more) => stamps.extend(more),
                 Err(error) if stamps.is_empty() => return Some(Err(error)),
@@ -103,8 +165,9 @@ impl Inlet {
         Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
         // What is asked for would begin anew with each turn.
+        let inlet = inlet.share();
         let answer = in_thread(py, move || inlet.full_info(timeout.unwrap_or(schwann::FOREVER)))?;
-        answer.map(Info).map_err(|error| if self.is_closed() { closed(py) } else { of_stream(py, error) })
+        answer.map(Info::of).map_err(|error| if self.is_closed() { closed(py) } else { of_stream(py, error) })
     }
 
     /// What happened to the connection and was not taken yet.
@@ -125,6 +188,13 @@ impl Inlet {
         Ok(())
     }
 
+    /// Disconnects and drops what was not pulled; a later pull connects anew.
+    fn close_stream(&self, py: Python<'_>) -> PyResult<()> {
+        let inlet = self.live(py)?;
+        py.detach(|| inlet.close_stream());
+        Ok(())
+    }
+
     /// Drops what has arrived, and returns how many samples that were.
     fn flush(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.live(py)?.flush())
@@ -132,7 +202,7 @@ impl Inlet {
 
     /// The description that the inlet works with.
     fn info(&self, py: Python<'_>) -> PyResult<Info> {
-        Ok(Info(self.live(py)?.info()))
+        Ok(Info::of(self.live(py)?.info()))
     }
 
     #[getter]
@@ -193,8 +263,22 @@ impl Inlet {
         self.inlet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn live(&self, py: Python<'_>) -> PyResult<Arc<schwann::Inlet>> {
-        self.slot().clone().ok_or_else(|| closed(py))
+    fn live(&self, py: Python<'_>) -> PyResult<Live> {
+        self.slot().clone().map(|inlet| Live(Some(inlet))).ok_or_else(|| closed(py))
+    }
+
+    fn pull_into_as<T: Element + Send + Value>(
+        &self,
+        values: &Bound<'_, PyAny>,
+        stamps: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<usize> {
+        let py = values.py();
+        let patience = Patience::seconds(py, timeout)?;
+        let inlet = self.live(py)?;
+        filled_into::<T>(values, stamps, self.channels, |values, stamps| {
+            self.fill(py, &inlet, patience, values, stamps)
+        })
     }
 
     /// Waits as `patience` says, until `step` has an outcome or another thread closes the inlet.
@@ -219,19 +303,29 @@ impl Inlet {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
         let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
+        filled::<T>(py, rows, self.channels, |values, stamps| self.fill(py, &inlet, patience, values, stamps))
+    }
+
+    /// Pulls until the arrays are full, or as long as `patience` lasts; returns how many samples that were.
+    fn fill<T: Send + Value>(
+        &self,
+        py: Python<'_>,
+        inlet: &schwann::Inlet,
+        patience: Patience,
+        values: &mut [T],
+        stamps: &mut [f64],
+    ) -> PyResult<usize> {
         let channels = self.channels;
-        filled::<T>(py, rows, channels, |values, stamps| {
-            let mut done = 0;
-            self.wait(py, patience, |turn| {
-                match inlet.pull_chunk(&mut values[done * channels..], &mut stamps[done..], turn) {
-                    Ok(count) => done += count,
-                    Err(error) if done == 0 => return Some(Err(error)),
-                    Err(_) => return Some(Ok(())),
-                }
-                (done == rows).then_some(Ok(()))
-            })?;
-            Ok(done)
-        })
+        let mut done = 0;
+        self.wait(py, patience, |turn| {
+            match inlet.pull_chunk(&mut values[done * channels..], &mut stamps[done..], turn) {
+                Ok(count) => done += count,
+                Err(error) if done == 0 => return Some(Err(error)),
+                Err(_) => return Some(Ok(())),
+            }
+            (done == stamps.len()).then_some(Ok(()))
+        })?;
+        Ok(done)
     }
 
     /// How many samples to make room for: those that are asked for, or as many as are there once there is one.
@@ -254,18 +348,54 @@ impl Inlet {
     }
 }
 
+/// An inlet for the length of a call. If it was closed meanwhile, its end waits for its threads; they may call an alarm, and
+/// wait for the interpreter, so it is not held then.
+struct Live(Option<Arc<schwann::Inlet>>);
+
+impl Deref for Live {
+    type Target = schwann::Inlet;
+
+    fn deref(&self) -> &schwann::Inlet {
+        self.0.as_ref().expect("it is given up when it is dropped")
+    }
+}
+
+impl Live {
+    fn share(&self) -> Arc<schwann::Inlet> {
+        Arc::clone(self.0.as_ref().expect("it is given up when it is dropped"))
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(inlet) = self.0.take().and_then(Arc::into_inner) {
+            let mut inlet = Some(inlet);
+            let _ = Python::try_attach(|py| py.detach(|| drop(inlet.take())));
+        }
+    }
+}
+
+impl Drop for Inlet {
+    fn drop(&mut self) {
+        drop(Live(self.slot().take()));
+    }
+}
+
 fn unless_timeout<T>(outcome: Result<T, Error>) -> Option<Result<T, Error>> {
     (!matches!(outcome, Err(Error::Timeout))).then_some(outcome)
 }
 
 fn event_name(event: StreamEvent) -> &'static str {
     match event {
+        StreamEvent::Behind => "behind",
+        StreamEvent::CaughtUp => "caught up",
         StreamEvent::ClockReset => "clock reset",
         StreamEvent::Connected => "connected",
         StreamEvent::Lost => "lost",
         StreamEvent::OtherDevice => "other device",
         StreamEvent::Recovering => "recovering",
         StreamEvent::Refused => "refused",
+        StreamEvent::Silent => "silent",
         _ => "other",
     }
 }

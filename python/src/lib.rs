@@ -4,10 +4,13 @@
 //! what pyo3 generates.
 #![deny(unsafe_code)]
 
+mod bell;
+mod element;
 mod failure;
 mod filter;
 mod info;
 mod inlet;
+mod keys;
 mod outlet;
 mod patience;
 mod recorder;
@@ -19,11 +22,19 @@ mod search;
 #[pyo3::pymodule(gil_used = false)]
 mod _schwann {
     #[pymodule_export]
+    use super::bell::{Bell, Readable};
+    #[pymodule_export]
+    use super::element::Element;
+    #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
     use super::info::Info;
     #[pymodule_export]
     use super::inlet::Inlet;
+    #[pymodule_export]
+    use super::keys::{
+        Membership, key_status, library_info, policy_of, set_config_content, set_config_filename,
+    };
     #[pymodule_export]
     use super::outlet::Outlet;
     #[pymodule_export]
@@ -31,12 +42,18 @@ mod _schwann {
     #[pymodule_export]
     use super::recording::{Recorded, read_xdf};
     #[pymodule_export]
-    use super::search::resolve;
+    use super::search::{Search, resolve};
 
     /// Seconds on this computer's clock, which stamps are of.
     #[pyo3::pyfunction]
     fn local_clock() -> f64 {
         schwann::local_clock()
+    }
+
+    /// The newest version of the protocol that streams are delivered by, times 100.
+    #[pyo3::pyfunction]
+    fn protocol_version() -> i32 {
+        schwann::Context::get().tuning.protocol_version.min(schwann::PROTOCOL_VERSION)
     }
 
     /// Tells the engine that this process is the child of a fork.

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use schwann::{Error, Flush, OutletOptions};
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use schwann::outlet::{ConsumerStatus, Delivery, Pace};
+use schwann::{BufferUnit, Error, Flush, OutletOptions, TRANSPORT_SYNC_BLOCKING};
 
 use crate::failure::{Kind, closed, exception, of_stream};
 use crate::info::Info;
@@ -19,51 +21,75 @@ pub(crate) struct Outlet(Mutex<Option<Arc<schwann::Outlet>>>);
 #[pymethods]
 impl Outlet {
     /// Makes the stream known. `chunk_samples` are sent at a time, 0 as they come; a consumer that lags is kept
-    /// `buffer_seconds` of samples.
+    /// `buffer_length` of samples: seconds, unless the transport flags of the C interface say otherwise.
     #[new]
-    fn new(py: Python<'_>, info: &Info, chunk_samples: u32, buffer_seconds: i32) -> PyResult<Self> {
-        let options =
-            OutletOptions { chunk_samples, buffer_length: buffer_seconds, ..OutletOptions::default() };
-        let made = py.detach(|| schwann::Outlet::new(&info.0, &options));
+    #[pyo3(signature = (info, chunk_samples, buffer_length, flags=0))]
+    fn new(
+        py: Python<'_>,
+        info: &Info,
+        chunk_samples: u32,
+        buffer_length: i32,
+        flags: i32,
+    ) -> PyResult<Self> {
+        let Some(buffer_unit) = BufferUnit::from_transport_flags(flags) else {
+            return Err(exception(py, Kind::Argument, "The buffer's length has two units: set one flag."));
+        };
+        let is_synchronous = flags & TRANSPORT_SYNC_BLOCKING != 0;
+        let delivery = if is_synchronous { Delivery::Synchronous } else { Delivery::Queued };
+        let options = OutletOptions { chunk_samples, buffer_length, buffer_unit, delivery };
+        let info = info.lock().clone();
+        let made = py.detach(|| schwann::Outlet::new(&info, &options));
         made.map(|outlet| Self(Mutex::new(Some(Arc::new(outlet))))).map_err(|error| of_stream(py, error))
     }
 
-    /// Pushes one sample of numbers.
-    fn push_sample(&self, values: &Bound<'_, PyAny>, stamp: f64) -> PyResult<()> {
-        rows::push(&*self.open(values.py())?, values, Stamps::Only(stamp))
+    /// Pushes one sample of numbers; with `later`, it is sent with a later push.
+    #[pyo3(signature = (values, stamp, later=false))]
+    fn push_sample(&self, values: &Bound<'_, PyAny>, stamp: f64, later: bool) -> PyResult<()> {
+        rows::push(&*self.open(values.py())?, values, Stamps::Only(stamp), flush(later))
     }
 
     /// Pushes samples × channels of numbers; `stamp` is that of the last.
-    fn push_chunk(&self, values: &Bound<'_, PyAny>, stamp: f64) -> PyResult<()> {
-        rows::push(&*self.open(values.py())?, values, Stamps::Last(stamp))
+    #[pyo3(signature = (values, stamp, later=false))]
+    fn push_chunk(&self, values: &Bound<'_, PyAny>, stamp: f64, later: bool) -> PyResult<()> {
+        rows::push(&*self.open(values.py())?, values, Stamps::Last(stamp), flush(later))
     }
 
     /// Pushes samples × channels of numbers with a stamp each.
-    fn push_stamped(&self, values: &Bound<'_, PyAny>, stamps: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+    #[pyo3(signature = (values, stamps, later=false))]
+    fn push_stamped(
+        &self,
+        values: &Bound<'_, PyAny>,
+        stamps: PyReadonlyArray1<'_, f64>,
+        later: bool,
+    ) -> PyResult<()> {
         let stamps = contiguous(values.py(), &stamps)?;
-        rows::push(&*self.open(values.py())?, values, Stamps::Each(stamps))
+        rows::push(&*self.open(values.py())?, values, Stamps::Each(stamps), flush(later))
     }
 
     /// Pushes one sample of strings.
-    fn push_strings(&self, py: Python<'_>, strings: Vec<String>, stamp: f64) -> PyResult<()> {
-        self.push_texts(py, &strings, |outlet, texts| outlet.push_strings(texts, stamp, Flush::Now))
+    #[pyo3(signature = (strings, stamp, later=false))]
+    fn push_strings(&self, py: Python<'_>, strings: Vec<Text>, stamp: f64, later: bool) -> PyResult<()> {
+        self.push_texts(py, &strings, |outlet, texts| outlet.push_strings(texts, stamp, flush(later)))
     }
 
     /// Pushes samples × channels of strings, row by row; `stamp` is that of the last.
-    fn push_string_chunk(&self, py: Python<'_>, strings: Vec<String>, stamp: f64) -> PyResult<()> {
-        self.push_texts(py, &strings, |outlet, texts| outlet.push_string_chunk(texts, stamp, Flush::Now))
+    #[pyo3(signature = (strings, stamp, later=false))]
+    fn push_string_chunk(&self, py: Python<'_>, strings: Vec<Text>, stamp: f64, later: bool) -> PyResult<()> {
+        self.push_texts(py, &strings, |outlet, texts| outlet.push_string_chunk(texts, stamp, flush(later)))
     }
 
     /// Pushes samples × channels of strings, row by row, with a stamp for each row.
+    #[pyo3(signature = (strings, stamps, later=false))]
     fn push_stamped_strings(
         &self,
         py: Python<'_>,
-        strings: Vec<String>,
+        strings: Vec<Text>,
         stamps: PyReadonlyArray1<'_, f64>,
+        later: bool,
     ) -> PyResult<()> {
         let stamps = contiguous(py, &stamps)?;
         self.push_texts(py, &strings, |outlet, texts| {
-            outlet.push_string_chunk_stamped(texts, stamps, Flush::Now)
+            outlet.push_string_chunk_stamped(texts, stamps, flush(later))
         })
     }
 
@@ -88,7 +114,19 @@ impl Outlet {
 
     /// The description as it is on the network.
     fn info(&self, py: Python<'_>) -> PyResult<Info> {
-        Ok(Info(self.open(py)?.info().clone()))
+        Ok(Info::of(self.open(py)?.info().clone()))
+    }
+
+    /// Each receiver: its name, samples it was too slow for, bytes that wait for it; what its program said: the seconds by
+    /// which it is behind, and how many samples it skipped.
+    fn consumers(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, u64, f64, u64)>> {
+        let describe = |one: ConsumerStatus| {
+            let skipped = one.report.map_or(0, |report| report.skipped);
+            let behind = one.report.filter(|report| report.pace == Pace::Behind);
+            let lag = behind.map_or(0.0, |report| report.lag);
+            (one.name, one.dropped_samples, one.waiting_bytes, lag, skipped)
+        };
+        Ok(self.open(py)?.consumers().into_iter().map(describe).collect())
     }
 
     #[getter]
@@ -130,13 +168,33 @@ impl Outlet {
     fn push_texts(
         &self,
         py: Python<'_>,
-        strings: &[String],
+        strings: &[Text],
         push: impl FnOnce(&schwann::Outlet, &[&[u8]]) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
         let outlet = self.open(py)?;
-        let texts: Vec<&[u8]> = strings.iter().map(|text| text.as_bytes()).collect();
+        let texts: Vec<&[u8]> = strings.iter().map(Text::as_bytes).collect();
         py.detach(|| push(&outlet, &texts)).map_err(|error| of_stream(py, error))
     }
+}
+
+/// A value of a stream of strings, which may be any bytes.
+#[derive(FromPyObject)]
+pub(crate) enum Text {
+    Characters(PyBackedStr),
+    Bytes(PyBackedBytes),
+}
+
+impl Text {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Characters(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+fn flush(later: bool) -> Flush {
+    if later { Flush::Later } else { Flush::Now }
 }
 
 fn contiguous<'a>(py: Python<'_>, stamps: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [f64]> {

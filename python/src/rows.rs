@@ -3,8 +3,9 @@
 use numpy::prelude::*;
 use numpy::{Element, PyArray1, PyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyAny;
-use schwann::{Outlet, Value};
+use schwann::{Flush, Outlet, Value};
 
 use crate::failure::{Kind, exception, of_stream};
 
@@ -25,14 +26,19 @@ pub(crate) enum Stamps<'a> {
 /// Pushes the numbers of an array of any type that streams have.
 ///
 /// - Errors: `ArgumentError` for another type, for an array that is not contiguous, and for a wrong shape.
-pub(crate) fn push(outlet: &Outlet, values: &Bound<'_, PyAny>, stamps: Stamps<'_>) -> PyResult<()> {
+pub(crate) fn push(
+    outlet: &Outlet,
+    values: &Bound<'_, PyAny>,
+    stamps: Stamps<'_>,
+    flush: Flush,
+) -> PyResult<()> {
     let outcome = None
-        .or_else(|| push_as::<f32>(outlet, values, stamps))
-        .or_else(|| push_as::<f64>(outlet, values, stamps))
-        .or_else(|| push_as::<i16>(outlet, values, stamps))
-        .or_else(|| push_as::<i32>(outlet, values, stamps))
-        .or_else(|| push_as::<i64>(outlet, values, stamps))
-        .or_else(|| push_as::<i8>(outlet, values, stamps));
+        .or_else(|| push_as::<f32>(outlet, values, stamps, flush))
+        .or_else(|| push_as::<f64>(outlet, values, stamps, flush))
+        .or_else(|| push_as::<i16>(outlet, values, stamps, flush))
+        .or_else(|| push_as::<i32>(outlet, values, stamps, flush))
+        .or_else(|| push_as::<i64>(outlet, values, stamps, flush))
+        .or_else(|| push_as::<i8>(outlet, values, stamps, flush));
     let py = values.py();
     outcome
         .unwrap_or_else(|| Err(exception(py, Kind::Argument, "The array's type is none that streams have.")))
@@ -43,6 +49,7 @@ fn push_as<T: Element + Value>(
     outlet: &Outlet,
     values: &Bound<'_, PyAny>,
     stamps: Stamps<'_>,
+    flush: Flush,
 ) -> Option<PyResult<()>> {
     let py = values.py();
     let array: PyReadonlyArrayDyn<'_, T> = values.extract().ok()?;
@@ -53,11 +60,48 @@ fn push_as<T: Element + Value>(
         return Some(Err(exception(py, Kind::Argument, "The array is not contiguous.")));
     };
     let pushed = py.detach(|| match stamps {
-        Stamps::Each(stamps) => outlet.push_chunk_stamped(numbers, stamps, schwann::Flush::Now),
-        Stamps::Last(stamp) => outlet.push_chunk(numbers, stamp, schwann::Flush::Now),
-        Stamps::Only(stamp) => outlet.push_sample(numbers, stamp, schwann::Flush::Now),
+        Stamps::Each(stamps) => outlet.push_chunk_stamped(numbers, stamps, flush),
+        Stamps::Last(stamp) => outlet.push_chunk(numbers, stamp, flush),
+        Stamps::Only(stamp) => outlet.push_sample(numbers, stamp, flush),
     });
     Some(pushed.map_err(|error| of_stream(py, error)))
+}
+
+/// An array for samples × channels. What is in it does not matter, so a large one is not cleared first.
+fn room<'py, T: Element>(py: Python<'py>, rows: usize, channels: usize) -> PyResult<Bound<'py, PyArray2<T>>> {
+    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if rows * channels * size_of::<T>() < CLEARED {
+        return Ok(PyArray2::zeros(py, [rows, channels], false));
+    }
+    let empty = EMPTY.import(py, "numpy", "empty")?;
+    Ok(empty.call1(((rows, channels), numpy::dtype::<T>(py)))?.cast_into()?)
+}
+
+/// Bytes that are cleared faster than numpy is asked not to.
+const CLEARED: usize = 16 * 1024;
+
+/// Has `fill` put samples into arrays of the caller's.
+///
+/// - Errors: `ArgumentError` for arrays of another type or shape.
+pub(crate) fn filled_into<T: Element + Send>(
+    values: &Bound<'_, PyAny>,
+    stamps: &Bound<'_, PyAny>,
+    channels: usize,
+    fill: impl FnOnce(&mut [T], &mut [f64]) -> PyResult<usize>,
+) -> PyResult<usize> {
+    let unfit = || {
+        let message = "The arrays must be contiguous and writable: samples × channels of the stream's type, and a float64 for each sample.";
+        exception(values.py(), Kind::Argument, message)
+    };
+    let values: &Bound<'_, PyArray2<T>> = values.cast().map_err(|_| unfit())?;
+    let stamps: &Bound<'_, PyArray1<f64>> = stamps.cast().map_err(|_| unfit())?;
+    if values.shape()[1] != channels || values.shape()[0] != stamps.len() {
+        return Err(unfit());
+    }
+    let mut values = values.try_readwrite().map_err(|_| unfit())?;
+    let mut stamps = stamps.try_readwrite().map_err(|_| unfit())?;
+    let values = values.as_slice_mut().map_err(|_| unfit())?;
+    fill(values, stamps.as_slice_mut().map_err(|_| unfit())?)
 }
 
 /// Makes arrays for `rows` samples, has `fill` put samples in, and returns as much as it says it has.
@@ -67,7 +111,7 @@ pub(crate) fn filled<'py, T: Element + Send>(
     channels: usize,
     fill: impl FnOnce(&mut [T], &mut [f64]) -> PyResult<usize>,
 ) -> PyResult<Rows<'py>> {
-    let values = PyArray2::<T>::zeros(py, [rows, channels], false);
+    let values = room::<T>(py, rows, channels)?;
     let stamps = PyArray1::<f64>::zeros(py, rows, false);
     let count = fill(values.readwrite().as_slice_mut()?, stamps.readwrite().as_slice_mut()?)?;
     if count == rows {

@@ -38,7 +38,33 @@ pub(crate) fn resolve(
         is_enough.then_some(())
     })?;
     py.detach(move || drop(search));
-    Ok(found.into_iter().map(Info).collect())
+    Ok(found.into_iter().map(Info::of).collect())
+}
+
+/// A search that goes on in the background.
+#[pyclass(frozen, module = "schwann._schwann")]
+pub(crate) struct Search(ContinuousResolver);
+
+#[pymethods]
+impl Search {
+    /// Starts to search; without a predicate all streams of the session.
+    ///
+    /// A stream that was not heard of for `forget_after` seconds is forgotten.
+    #[new]
+    fn new(py: Python<'_>, predicate: Option<&str>, forget_after: f64) -> PyResult<Self> {
+        let forget_after = Duration::try_from_secs_f64(forget_after.max(0.0)).unwrap_or(Duration::MAX);
+        let context = Context::get().clone();
+        let search = match predicate {
+            Some(predicate) => ContinuousResolver::by_predicate(context, predicate, forget_after),
+            None => ContinuousResolver::all(context, forget_after),
+        };
+        search.map(Self).map_err(|error| of_search(py, error))
+    }
+
+    /// The streams that were there lately.
+    fn results(&self) -> Vec<Info> {
+        self.0.results().into_iter().map(Info::of).collect()
+    }
 }
 
 /// What answered once during a search counts, so that a lost packet later hides nothing.

@@ -1,0 +1,177 @@
+"""Several streams as one, in the order of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _schwann
+from ._chunk import Chunk
+from ._errors import ArgumentError, ClosedError, LostError, TimedOutError
+from ._stream import Stream
+from ._waiting import Hub, wait_for_any
+
+
+class Merged(NamedTuple):
+    """Consecutive samples of one of the streams."""
+
+    stream: Stream
+    """Which one."""
+    chunk: Chunk
+    """Its samples until the next sample of another stream."""
+
+
+class Merge(Iterator[Merged], AsyncIterator[Merged]):
+    """The samples of several streams in the order of their times; `merge` makes one."""
+
+    def __init__(self, streams: tuple[Stream, ...], patience: float) -> None:
+        if not streams:
+            raise ArgumentError("There is nothing to merge: give streams.")
+        if not patience > 0 or not math.isfinite(patience):
+            raise ArgumentError("The patience of a merge is a number of seconds above 0.")
+        if any(stream.clock != "local" for stream in streams):
+            raise ArgumentError('Only times on one clock have an order: open every stream with clock="local".')
+        self._streams = list(streams)
+        self._patience = patience
+        self._held: list[list[Chunk]] = [[] for _ in streams]
+        self._newest = [-math.inf] * len(streams)
+        self._done = -math.inf
+        self._ready: list[Merged] = []
+        # Before the clock of each is known, none of its samples come, and nobody knows what is the oldest.
+        self._unsure = list(streams)
+        self._late = 0
+        self._bell = _schwann.Bell()
+
+    @property
+    def late(self) -> int:
+        """Samples that came after newer ones of other streams had been delivered: their stream was slower than `patience`."""
+        return self._late
+
+    def __iter__(self) -> Merge:
+        return self
+
+    def __next__(self) -> Merged:
+        while not self._ready:
+            self._take()
+            if self._advance():
+                raise StopIteration
+            if not self._ready:
+                wait_for_any([stream._native for stream in self._open()], self._bell, self._until_due())
+        return self._ready.pop(0)
+
+    def __aiter__(self) -> Merge:
+        return self
+
+    async def __anext__(self) -> Merged:
+        hub = Hub.of_running_loop()
+        while not self._ready:
+            self._take()
+            if self._advance():
+                raise StopAsyncIteration
+            if not self._ready:
+                await hub.wait([stream._native for stream in self._open()], self._until_due())
+        return self._ready.pop(0)
+
+    def _open(self) -> list[Stream]:
+        return [stream for stream in self._streams if not stream.closed]
+
+    def _take(self) -> None:
+        """Takes what has arrived."""
+        for index, stream in enumerate(self._streams):
+            if stream.closed:
+                continue
+            try:
+                chunk = stream.pull(max(1, stream.waiting), 0.0)
+            except ClosedError:
+                continue
+            if len(chunk):
+                self._held[index].append(chunk)
+                self._newest[index] = max(self._newest[index], float(chunk.times.max()))
+
+    def _horizon(self) -> float:
+        """The time before which nothing will come any more, as far as streams keep to `patience`."""
+        given_up = _schwann.local_clock() - self._patience
+        ends = [newest for newest, stream in zip(self._newest, self._streams) if not stream.closed]
+        return max(given_up, min(ends, default=math.inf))
+
+    def _knows_clocks(self) -> bool:
+        self._unsure = [stream for stream in self._unsure if not stream.closed and not _has_clock(stream)]
+        return not self._unsure
+
+    def _until_due(self) -> float | None:
+        """Seconds until there is something to do in any case; None if nothing is held."""
+        if self._unsure:
+            return 0.02
+        oldest = min((float(chunk.times.min()) for held in self._held for chunk in held), default=None)
+        if oldest is None:
+            return None
+        return max(0.001, oldest + self._patience - _schwann.local_clock())
+
+    def _advance(self) -> bool:
+        """Orders what is due; says whether the merge is over."""
+        is_over = not self._open()
+        if not self._knows_clocks():
+            return False
+        horizon = math.inf if is_over else self._horizon()
+        due = [_up_to(held, horizon) for held in self._held]
+        self._held = [[rest] if len(rest) else [] for _, rest in due]
+        firsts = [first for first, _ in due]
+        sources = np.concatenate([np.full(len(first), index) for index, first in enumerate(firsts)])
+        if len(sources) == 0:
+            return is_over
+        times = np.concatenate([first.times for first in firsts])
+        self._late += int(np.count_nonzero(times < self._done))
+        self._done = max(self._done, float(times.max()))
+        self._ready += self._runs(firsts, sources[np.argsort(times, kind="stable")])
+        return False
+
+    def _runs(self, firsts: list[Chunk], order: NDArray[np.int64]) -> Iterator[Merged]:
+        """The samples as runs of one stream each; `order` has the stream of each sample."""
+        taken = [0] * len(firsts)
+        bounds = [0, *(np.flatnonzero(np.diff(order)) + 1).tolist(), len(order)]
+        for start, stop in zip(bounds, bounds[1:]):
+            index = int(order[start])
+            rows = slice(taken[index], taken[index] + stop - start)
+            taken[index] = rows.stop
+            yield Merged(self._streams[index], Chunk(firsts[index].data[rows], firsts[index].times[rows]))
+
+
+def _has_clock(stream: Stream) -> bool:
+    try:
+        stream.clock_offset(0.0)
+    except TimedOutError:
+        return False
+    except (ClosedError, LostError):
+        # The next pull says so.
+        return True
+    return True
+
+
+def _up_to(held: list[Chunk], horizon: float) -> tuple[Chunk, Chunk]:
+    """The samples up to a time, in the order of theirs, and the others."""
+    if not held:
+        nothing = Chunk(np.empty((0, 0)), np.empty(0))
+        return nothing, nothing
+    times = np.concatenate([chunk.times for chunk in held])
+    data = np.concatenate([chunk.data for chunk in held])
+    if np.any(np.diff(times) < 0):
+        order = np.argsort(times, kind="stable")
+        times, data = times[order], data[order]
+    count = int(np.searchsorted(times, horizon, side="right"))
+    return Chunk(data[:count], times[:count]), Chunk(data[count:], times[count:])
+
+
+def merge(*streams: Stream, patience: float = 0.5) -> Merge:
+    """The samples of several streams as one sequence in the order of their times, with `for` or `async for`.
+
+    Each step is a stream and consecutive samples of it. All streams are open with times on this computer's clock, the
+    default. A sample is given out once every stream has newer ones, or when it is `patience` seconds old: so a stream that is
+    silent, such as one of markers, does not hold up the others for longer. The merge ends when all streams are closed.
+
+    Raises ArgumentError for streams on other clocks, LostError once one of them cannot go on.
+    """
+    return Merge(streams, patience)
