@@ -6,11 +6,17 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need_networks
 need c++
 python_packages
-build -p schwann-cli -p schwann-capi
+build -p schwann-cli -p schwann-capi -p schwann-python
 # Always the same folder: what Cargo built for a page is kept for the next time.
 scratch="$SCHWANN_STATE/guide-pages"
 rm -rf "$scratch"; mkdir -p "$scratch"
 trap 'rm -rf "$scratch"' EXIT
 mdbook build --dest-dir "$scratch/book" docs/guide
+# The Python package as it is in the tree: what is native of it beside the rest.
+package="$scratch/python/schwann"
+mkdir -p "$package"
+ln -s "$PWD"/python/schwann/* "$package/"
+ln -s "$built/lib_schwann.so" "$package/_schwann.abi3.so"
+export PYTHONPATH="$scratch/python"
 export CARGO_TARGET_DIR="$SCHWANN_STATE/guide-cargo"
-PYTHONPATH=tests/tools python3 tests/tools/guide.py "$built" "$scratch" "$@"
+PYTHONPATH="tests/tools:$PYTHONPATH" python3 tests/tools/guide.py "$built" "$scratch" "$@"
