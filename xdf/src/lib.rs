@@ -9,15 +9,19 @@
 //! Reader ── next ──► Event::{FileHeader, StreamHeader, Samples, ClockOffset, Boundary, StreamFooter, Damage}
 //!    ├─ load    everything in memory, clocks synchronised, jitter removed (as pyxdf does)
 //!    ├─ survey  what is in it: counts, rates, gaps, clock quality, damage
-//!    └─ repair  a new file with every whole sample of a damaged one
+//!    ├─ repair  a new file with every whole sample of a damaged one
+//!    └─ IndexedRecording  any part of a recording at once, and its peaks for a picture
 //! ```
 //!
 //! The format is described in docs/spec/xdf.md. This crate does not record from the network, and does not
 //! read the compressed variant (`.xdfz`).
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod clock;
 mod header;
+mod histogram;
+mod index;
 mod jitter;
 mod load;
 mod reader;
@@ -28,13 +32,17 @@ mod values;
 mod wire;
 mod writer;
 
+pub use checksum::{Checksum, Comparison, Hash, Ledger, Piece, Proof, compare, piece_hash, tree_head};
 pub use clock::{ClockMap, ClockOffset};
 pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
+pub use histogram::Histogram;
+pub use index::{Entry, Index, IndexedRecording, Overview, Peaks, StreamIndex};
 pub use load::{Clocks, Jitter, RecordedStream, Recording};
 pub use reader::{Damage, DamageKind, Event, ReadError, Reader};
 pub use repair::{Repair, RepairError, repair, repair_into};
 pub use survey::{
-    ANOTHER_CLOCK, ClockQuality, GAP_PERIODS, GAP_SECONDS, Gap, LONGEST_BLOCK, StreamSurvey, Survey,
+    ANOTHER_CLOCK, ClockQuality, ClockSegment, ClockStep, Drift, GAP_PERIODS, GAP_SECONDS, Gap,
+    LONGEST_BLOCK, StampTiming, SteppedClock, StreamSurvey, Survey,
 };
 pub use values::{Number, Values};
 pub use wire::{BOUNDARY, Format, MAGIC, Tag};

@@ -19,6 +19,7 @@ use frame::{Found, Frame, Framer, Head, PIECE, XML_BYTES_MAX};
 use layout::{Layout, Measure, append_row};
 use window::Window;
 
+use crate::checksum::Checksum;
 use crate::header::{StreamFooter, StreamHeader, is_xml};
 use crate::values::Values;
 use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, MAGIC, Tag};
@@ -31,6 +32,7 @@ pub struct Reader<R> {
     streams: HashMap<u32, Stream>,
     decoding: Option<Decoding>,
     pending: Option<Damage>,
+    checksums: Vec<Checksum>,
     /// The XML, footer, stamps and values handed out last.
     text: String,
     footer: StreamFooter,
@@ -77,6 +79,7 @@ impl<R: Read + Seek> Reader<R> {
             streams: HashMap::new(),
             decoding: None,
             pending,
+            checksums: Vec::new(),
             text: String::new(),
             footer: StreamFooter::default(),
             stamps: Vec::new(),
@@ -102,6 +105,35 @@ impl<R: Read + Seek> Reader<R> {
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.at.min(self.framer.window.len()), self.framer.window.len())
+    }
+
+    /// Returns the checksums that were found so far.
+    #[must_use]
+    pub fn checksums(&self) -> &[Checksum] {
+        &self.checksums
+    }
+
+    /// Whether what comes next is another piece of the chunk before.
+    pub(crate) const fn is_inside_chunk(&self) -> bool {
+        self.decoding.is_some()
+    }
+
+    /// Returns the header of a stream that has been met.
+    pub(crate) fn header(&self, id: u32) -> Option<&StreamHeader> {
+        self.streams.get(&id).map(|stream| &stream.header)
+    }
+
+    /// Goes on at the chunk that begins at `at`; streams that have been met stay known.
+    pub(crate) fn seek_to(&mut self, at: u64) {
+        (self.at, self.decoding, self.pending) = (at, None, None);
+    }
+
+    /// Begins anew.
+    pub(crate) fn rewind(&mut self) {
+        self.seek_to(MAGIC.len() as u64);
+        self.streams.clear();
+        self.framer.layouts.clear();
+        self.checksums.clear();
     }
 
     fn event(&self, step: Step) -> Option<Event<'_>> {
@@ -161,6 +193,7 @@ impl<R: Read + Seek> Reader<R> {
             {
                 Step::Boundary
             }
+            Some(Tag::Boundary) if head.content_len() > 16 => return self.long_boundary(head),
             Some(Tag::ClockOffset) => return self.clock_offset(head),
             Some(tag @ (Tag::FileHeader | Tag::StreamHeader | Tag::StreamFooter)) => {
                 return self.xml(tag, head);
@@ -171,6 +204,21 @@ impl<R: Read + Seek> Reader<R> {
         };
         self.at = head.end;
         Ok(Some(step))
+    }
+
+    /// Takes in a boundary with more than its mark: a checksum, an index, or what is not known.
+    fn long_boundary(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let Some(mark_at) = head.end.checked_sub(BOUNDARY.len() as u64) else { return Ok(None) };
+        if self.framer.window.view(mark_at, BOUNDARY.len())? != BOUNDARY {
+            return Ok(None);
+        }
+        if head.content_len() < 256 {
+            let content = self.framer.window.view(head.content, 255)?;
+            let content = usize::try_from(head.content_len()).ok().and_then(|len| content.get(..len));
+            self.checksums.extend(content.and_then(|content| Checksum::parse(head.at, content)));
+        }
+        self.at = head.end;
+        Ok(Some(Step::Again))
     }
 
     fn samples(&mut self, head: Head) -> io::Result<Option<Step>> {

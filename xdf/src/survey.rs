@@ -1,13 +1,18 @@
 //! What is in a recording and whether it can be trusted, in one pass and bounded memory.
 
+mod timing;
+
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 use std::path::Path;
 
+use crate::checksum::Checksum;
 use crate::clock::{ClockOffset, Correction, median, segments};
 use crate::header::{StreamFooter, StreamHeader, root_child_text};
 use crate::reader::{Damage, DamageKind, Event, ReadError, Reader};
+use timing::TimingTally;
+pub use timing::{ClockSegment, ClockStep, Drift, StampTiming, SteppedClock};
 
 /// What is in a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +32,8 @@ pub struct Survey {
     pub damaged_bytes: u64,
     /// The first [`Survey::LISTED_MAX`] of those places.
     pub damage: Vec<Damage>,
+    /// The checksums that its recorder wrote.
+    pub checksums: Vec<Checksum>,
 }
 
 /// What is in one stream of a recording.
@@ -57,6 +64,10 @@ pub struct StreamSurvey {
     pub backward_count: u64,
     /// How well the stream's clock is known.
     pub clock: ClockQuality,
+    /// What its stamps say of its clocks.
+    pub timing: StampTiming,
+    /// The measurements of its clock, in the order of the file.
+    pub offsets: Vec<ClockOffset>,
 }
 
 /// A stretch of a regular stream without samples.
@@ -130,6 +141,7 @@ impl Survey {
                 }
             }
         }
+        survey.checksums = reader.checksums().to_vec();
         survey.streams = streams.into_iter().map(Tally::finish).collect();
         Ok(survey)
     }
@@ -168,6 +180,7 @@ impl StreamSurvey {
 struct Tally {
     survey: StreamSurvey,
     offsets: Vec<ClockOffset>,
+    timing: TimingTally,
     /// Intervals between samples that are no gaps, and their seconds.
     intervals: u64,
     seconds: f64,
@@ -177,6 +190,7 @@ struct Tally {
 
 impl Tally {
     fn new(header: StreamHeader) -> Self {
+        let timing = TimingTally::new(header.interval());
         let survey = StreamSurvey {
             header,
             footer: None,
@@ -190,14 +204,17 @@ impl Tally {
             gaps: Vec::new(),
             backward_count: 0,
             clock: ClockQuality::default(),
+            timing: StampTiming::default(),
+            offsets: Vec::new(),
         };
-        Self { survey, offsets: Vec::new(), intervals: 0, seconds: 0.0, crowded: 0.0 }
+        Self { survey, offsets: Vec::new(), timing, intervals: 0, seconds: 0.0, crowded: 0.0 }
     }
 
     fn take_in(&mut self, event: Event<'_>) {
         match event {
             Event::ClockOffset { collected, offset, .. } => {
-                self.offsets.push(ClockOffset { collected, offset })
+                self.timing.measured(collected);
+                self.offsets.push(ClockOffset { collected, offset });
             }
             Event::StreamFooter { footer, .. } => self.survey.footer = Some(footer.clone()),
             Event::Samples { stamps, .. } => self.take_in_stamps(stamps),
@@ -211,12 +228,26 @@ impl Tally {
         self.survey.sample_count += stamps.len() as u64;
         for &stamp in stamps {
             self.survey.first_stamp.get_or_insert(stamp);
-            let Some(before) = self.survey.last_stamp.replace(stamp) else { continue };
+            let measured = self.offsets.len();
+            let Some(before) = self.survey.last_stamp.replace(stamp) else {
+                self.timing.add(stamp, measured);
+                continue;
+            };
             let seconds = stamp - before;
-            let missed = seconds - self.uncrowd(seconds);
+            let block = self.crowded;
+            let crowded = self.uncrowd(seconds);
+            if crowded > 0.0 {
+                self.timing.block(block);
+            }
+            let missed = seconds - crowded;
+            let is_gap = rate > 0.0 && missed > longest;
+            match is_gap || seconds < 0.0 {
+                true => self.timing.jump(stamp, measured),
+                false => self.timing.add(stamp, measured),
+            }
             if seconds < 0.0 {
                 self.survey.backward_count += 1;
-            } else if rate > 0.0 && missed > longest {
+            } else if is_gap {
                 let missing = ((missed * rate).round() as u64).saturating_sub(1);
                 self.add_gap(Gap { after: before, seconds, missing });
             } else {
@@ -275,6 +306,8 @@ impl Tally {
         self.survey.duration =
             Duration::try_from_secs_f64(self.seconds + self.survey.gap_seconds).unwrap_or_default();
         self.survey.clock = quality(&self.offsets);
+        self.survey.timing = self.timing.finish(&self.offsets);
+        self.survey.offsets = self.offsets;
         self.survey
     }
 }

@@ -34,6 +34,17 @@ macro_rules! on_values {
             Values::String($vector) => $text,
         }
     };
+    ($values:expr, numbers $vector:ident => $body:expr) => {
+        match $values {
+            Values::Double64($vector) => $body,
+            Values::Float32($vector) => $body,
+            Values::Int16($vector) => $body,
+            Values::Int32($vector) => $body,
+            Values::Int64($vector) => $body,
+            Values::Int8($vector) => $body,
+            Values::String(_) => {}
+        }
+    };
     ($values:expr, $vector:ident => $body:expr) => {
         on_values!($values, $vector => $body, text => $body)
     };
@@ -140,6 +151,9 @@ pub trait Number: Copy + Sized + private::Sealed {
     /// Writes `values` to `out` in little-endian bytes; `out` has exactly the room.
     fn put(values: &[Self], out: &mut [u8]);
 
+    /// The number for a picture: with seven digits at least.
+    fn to_f32(self) -> f32;
+
     /// Appends the numbers in little-endian `bytes` to `out`.
     fn take(bytes: &[u8], out: &mut Vec<Self>);
 }
@@ -165,6 +179,10 @@ macro_rules! number {
                 for (value, out) in values.iter().zip(out.as_chunks_mut().0) {
                     *out = value.to_le_bytes();
                 }
+            }
+
+            fn to_f32(self) -> f32 {
+                self as f32
             }
 
             fn take(bytes: &[u8], out: &mut Vec<Self>) {

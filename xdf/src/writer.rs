@@ -24,6 +24,7 @@ use std::time::SystemTime;
 
 pub use error::{AddStreamError, CreateError, Failure, PushError};
 
+use crate::checksum::Proof;
 use crate::header::{StreamHeader, file_header_xml};
 use crate::sys;
 use crate::values::{Number, Values, on_values};
@@ -114,7 +115,9 @@ impl Writer {
         }
         let header = StreamHeader::parse(id, xml.as_bytes()).map_err(AddStreamError::Header)?;
         let slot = Arc::new(Slot::new(&header));
-        put_chunk(&mut registry.headers, Tag::StreamHeader, Some(id), xml.as_bytes());
+        let mut chunk = Vec::new();
+        put_chunk(&mut chunk, Tag::StreamHeader, Some(id), xml.as_bytes());
+        registry.headers.push((id, chunk));
         registry.slots.push(Arc::clone(&slot));
         drop(registry);
         // A recording that is killed early must at least say which streams there were.
@@ -302,6 +305,8 @@ pub struct Summary {
     pub streams: Vec<StreamProgress>,
     /// Why the file lacks what was pushed last, if it does.
     pub failure: Option<Failure>,
+    /// The hashes of the file and its pieces.
+    pub proof: Proof,
 }
 
 /// What the recorder's threads and the disk's share.
@@ -328,7 +333,7 @@ impl SharedWriter {
 /// so that no sample comes before it.
 #[derive(Debug, Default)]
 struct Registry {
-    headers: Vec<u8>,
+    headers: Vec<(u32, Vec<u8>)>,
     slots: Vec<Arc<Slot>>,
 }
 

@@ -112,6 +112,7 @@ impl<R: Read + Seek> Framer<R> {
         Ok(match tag {
             Tag::FileHeader => xml(0),
             Tag::StreamHeader | Tag::StreamFooter => xml(4),
+            Tag::Boundary if content_len > 16 => bytes.starts_with(b"schwann"),
             Tag::Boundary => {
                 (torn && BOUNDARY.starts_with(bytes)) || (content_len == 16 && bytes == BOUNDARY)
             }

@@ -12,7 +12,9 @@ use std::time::Instant;
 use super::slot::{Pending, Slot, put_samples_head};
 use super::store::Store;
 use super::{Failure, SharedWriter, StreamProgress, Summary, lock};
+use crate::checksum::Checksum;
 use crate::header::{FOOTER_BYTES_MAX, FOOTER_OFFSET_BYTES_MAX, put_footer_xml};
+use crate::index::{Index, StreamIndex};
 use crate::wire::{BOUNDARY, Tag, put_chunk, put_clock_offset};
 
 /// Starts the threads.
@@ -27,6 +29,8 @@ pub(super) fn spawn(shared: Arc<SharedWriter>, store: Store) -> io::Result<JoinH
         control: Vec::new(),
         heads: Vec::new(),
         head_ends: Vec::new(),
+        header_places: Vec::new(),
+        has_boundary: false,
     };
     thread::Builder::new().name("xdf-write".into()).spawn(move || disk.run())
 }
@@ -43,6 +47,10 @@ struct Disk {
     /// The heads of the batch's sample chunks, and where each ends.
     heads: Vec<u8>,
     head_ends: Vec<usize>,
+    /// Where in `control` each stream's header begins.
+    header_places: Vec<(u32, usize)>,
+    /// Whether `control` has a boundary, which ends a piece.
+    has_boundary: bool,
 }
 
 /// One stream as the disk sees it.
@@ -54,6 +62,7 @@ struct Stream {
     offsets: Vec<(f64, f64)>,
     /// Whether the stream's header is in the file.
     announced: bool,
+    index: StreamIndex,
 }
 
 impl Disk {
@@ -76,6 +85,7 @@ impl Disk {
             file_bytes: self.store.len(),
             streams: self.streams.iter().map(|stream| stream.written).collect(),
             failure,
+            proof: self.store.proof(),
         }
     }
 
@@ -111,7 +121,11 @@ impl Disk {
         self.head_ends.clear();
         {
             let mut registry = lock(&self.shared.registry);
-            self.control.append(&mut registry.headers);
+            self.header_places.clear();
+            for (id, header) in registry.headers.drain(..) {
+                self.header_places.push((id, self.control.len()));
+                self.control.extend(header);
+            }
             for slot in registry.slots.iter().skip(self.streams.len()) {
                 self.streams.push(Stream::new(Arc::clone(slot)));
             }
@@ -123,7 +137,8 @@ impl Disk {
             stream.put_heads(&mut self.control, &mut self.heads, &mut self.head_ends);
         }
         let now = Instant::now();
-        if now >= self.boundary_due {
+        self.has_boundary = now >= self.boundary_due;
+        if self.has_boundary {
             put_chunk(&mut self.control, Tag::Boundary, None, &BOUNDARY);
             self.boundary_due = now + self.shared.options.boundary_every;
         }
@@ -135,7 +150,8 @@ impl Disk {
             return Ok(());
         }
         let reserve: usize = self.streams.iter().map(Stream::footer_bytes_max).sum();
-        let reserve = (reserve + LAST_BOUNDARY_BYTES) as u64;
+        let reserve = (reserve + LAST_BOUNDARY_BYTES + 2 * Checksum::CHUNK_BYTES) as u64;
+        let base = self.store.len();
         let mut pieces: Vec<&[u8]> = Vec::with_capacity(2 * self.head_ends.len() + 1);
         pieces.push(&self.control);
         for (_, head, bytes) in batch_chunks(&self.streams, &self.heads, &self.head_ends) {
@@ -144,6 +160,7 @@ impl Disk {
         let written = self.store.append(&pieces, reserve);
         match written {
             Ok(()) => {
+                self.note_places(base);
                 for stream in &mut self.streams {
                     stream.count_control();
                     stream.count_chunks(stream.taken.chunks.len());
@@ -151,8 +168,34 @@ impl Disk {
             }
             Err(_) => self.write_what_fits(reserve),
         }
+        let written = match self.has_boundary || self.store.is_checksum_due() {
+            true => written.and_then(|()| self.store.append_checksum()),
+            false => written,
+        };
         self.syncer.written(self.store.len());
         written
+    }
+
+    /// Notes for the index where the headers and chunks of the batch are, which begins at `base`.
+    fn note_places(&mut self, base: u64) {
+        for (id, place) in &self.header_places {
+            if let Some(stream) = self.streams.iter_mut().find(|stream| stream.written.id == *id) {
+                stream.index.header_at = base + *place as u64;
+            }
+        }
+        let mut at = base + self.control.len() as u64;
+        let mut heads = self.head_ends.iter().scan(0, |from, end| Some(end - mem::replace(from, *end)));
+        for stream in &mut self.streams {
+            for (chunk, bytes) in stream.taken.chunk_bytes() {
+                stream.index.add_chunk(
+                    at,
+                    chunk.first_stamp,
+                    chunk.last_stamp,
+                    u64::from(chunk.sample_count),
+                );
+                at += (heads.next().unwrap_or_default() + bytes.len()) as u64;
+            }
+        }
     }
 
     /// Writes as many chunks of the batch as there is room for.
@@ -192,8 +235,22 @@ impl Disk {
         }
         put_chunk(&mut tail, Tag::Boundary, None, &BOUNDARY);
         let footers = self.store.append_reserved(&tail);
+        // A disk without room for it has a recording without an index, which is read through where one is needed.
+        let _best_effort = self.append_index();
+        let checksum = self.store.append_checksum();
         self.store.trim();
-        footers.and(self.store.sync())
+        footers.and(checksum).and(self.store.sync())
+    }
+
+    fn append_index(&mut self) -> Result<(), Failure> {
+        let announced = self.streams.iter_mut().filter(|stream| stream.announced);
+        let streams = announced.map(|stream| {
+            stream.index.overview = stream.slot.take_overview();
+            mem::take(&mut stream.index)
+        });
+        let mut chunk = Vec::new();
+        Index { streams: streams.collect() }.put(&mut chunk);
+        self.store.append(&[&chunk], Checksum::CHUNK_BYTES as u64)
     }
 
     fn report(&self, failure: Option<Failure>) {
@@ -212,7 +269,8 @@ impl Disk {
 impl Stream {
     fn new(slot: Arc<Slot>) -> Self {
         let written = StreamProgress { id: slot.id(), ..StreamProgress::default() };
-        Self { slot, taken: Pending::default(), written, offsets: Vec::new(), announced: false }
+        let index = StreamIndex::new(slot.id(), 0);
+        Self { slot, taken: Pending::default(), written, offsets: Vec::new(), announced: false, index }
     }
 
     /// Appends the clock offset chunks, and the heads of the sample chunks, noting where each head ends.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use super::lock;
 use crate::header::StreamHeader;
+use crate::index::{Overview, overview_for};
 use crate::values::{Number, Values, on_values};
 use crate::wire::{Format, Tag, put_chunk_head, put_var_len};
 
@@ -26,14 +27,14 @@ impl Slot {
             format: header.format,
             channel_count: header.channel_count,
             interval: header.interval(),
-            waiting: Mutex::new(Waiting::default()),
+            waiting: Mutex::new(Waiting { overview: overview_for(header), ..Waiting::default() }),
         }
     }
 
     /// Appends numbers; returns the bytes that memory grew by; none if the stream is closed.
     pub(crate) fn push_numbers<T: Number>(&self, stamps: &[f64], values: &[T]) -> Option<usize> {
         let row_bytes = self.channel_count * size_of::<T>();
-        self.append(stamps, |pending| {
+        let added = self.append(stamps, |pending| {
             pending.bytes.reserve(stamps.len() * (9 + row_bytes));
             for (&stamp, row) in stamps.iter().zip(values.chunks_exact(self.channel_count)) {
                 pending.begin_sample(stamp, self.interval);
@@ -42,7 +43,11 @@ impl Slot {
                 T::put(row, &mut pending.bytes[at..]);
                 pending.end_sample(stamp);
             }
-        })
+        });
+        if added.is_some() {
+            lock(&self.waiting).overview.add(stamps, values);
+        }
+        added
     }
 
     /// Appends texts; returns the bytes that memory grew by; none if the stream is closed.
@@ -67,6 +72,11 @@ impl Slot {
     /// Appends a clock offset.
     pub(crate) fn push_offset(&self, collected: f64, offset: f64) {
         lock(&self.waiting).pending.offsets.push((collected, offset));
+    }
+
+    /// The least and greatest values so far, of which none remain here.
+    pub(crate) fn take_overview(&self) -> Overview {
+        mem::take(&mut lock(&self.waiting).overview)
     }
 
     /// Takes no more from now on.
@@ -110,6 +120,7 @@ impl Slot {
 struct Waiting {
     pending: Pending,
     closed: bool,
+    overview: Overview,
 }
 
 /// Encoded samples of one stream, cut into chunks.

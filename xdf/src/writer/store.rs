@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
 use super::Failure;
+use crate::checksum::{Checksum, Ledger, Proof};
 use crate::sys;
 
 /// A file that only ever holds whole chunks, as far as we can help it.
@@ -16,6 +17,7 @@ pub(super) struct Store {
     /// Bytes up to which the file system has promised space.
     promised: u64,
     promises: Promises,
+    ledger: Ledger,
 }
 
 /// Whether the file system promises space.
@@ -27,7 +29,13 @@ enum Promises {
 
 impl Store {
     pub(super) fn new(file: File) -> Self {
-        Self { file: Arc::new(file), len: 0, promised: 0, promises: Promises::Kept }
+        Self {
+            file: Arc::new(file),
+            len: 0,
+            promised: 0,
+            promises: Promises::Kept,
+            ledger: Ledger::default(),
+        }
     }
 
     /// Appends whole chunks, leaving `reserve` bytes free for [`Store::append_reserved`].
@@ -69,7 +77,27 @@ impl Store {
             return Err(Failure::from(error));
         }
         self.len += bytes;
+        pieces.iter().for_each(|piece| self.ledger.take_in(piece));
         Ok(())
+    }
+
+    /// Whether a checksum is due, by the bytes since the last.
+    pub(super) const fn is_checksum_due(&self) -> bool {
+        self.ledger.is_due()
+    }
+
+    /// Appends the checksum of what came since the last one, into the room that was left.
+    pub(super) fn append_checksum(&mut self) -> Result<(), Failure> {
+        // The piece ends even if its checksum cannot be written: then the file has no more of them.
+        let Some(checksum) = self.ledger.end_piece() else { return Ok(()) };
+        let mut chunk = Vec::with_capacity(Checksum::CHUNK_BYTES);
+        checksum.put(&mut chunk);
+        self.write_whole(&[&chunk], chunk.len() as u64)
+    }
+
+    /// The hashes of the file and its pieces.
+    pub(super) fn proof(self) -> Proof {
+        self.ledger.finish()
     }
 
     fn write(&self, pieces: &[&[u8]]) -> io::Result<()> {
