@@ -79,7 +79,7 @@ fn a_damaged_recording_fails_verification_until_repaired() {
     let path = scratch.recording();
     let (code, out, _) = schwann(&["verify", path.to_str().unwrap()]);
     assert_eq!(code, 0);
-    assert!(out.contains("whole") && out.contains("values were not checked"), "what it cannot see: {out}");
+    assert!(out.contains("whole") && out.contains("every byte is as recorded"), "{out}");
     let (code, out, _) = schwann(&["repair", path.to_str().unwrap()]);
     assert_eq!(code, 0, "{out}");
     assert!(

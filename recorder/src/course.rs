@@ -7,6 +7,8 @@ use alloc::collections::VecDeque;
 
 use schwann_xdf::{ANOTHER_CLOCK, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK};
 
+use super::timing::StampCourse;
+
 /// The course of a stream's stamps.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -24,6 +26,7 @@ pub struct Course {
     step: f64,
     /// Seconds that samples of one block are stamped too close together.
     crowded: f64,
+    stamps: StampCourse,
 }
 
 /// Where a stream was.
@@ -85,6 +88,7 @@ impl Course {
             window: VecDeque::new(),
             step: 0.0,
             crowded: 0.0,
+            stamps: StampCourse::default(),
         }
     }
 
@@ -102,6 +106,8 @@ impl Course {
         self.sample_count += 1;
         let Some(before) = self.newest.replace(stamp) else { return Step::Whole };
         let seconds = stamp - before;
+        let period = if self.nominal_rate > 0.0 { 1.0 / self.nominal_rate } else { 0.0 };
+        self.stamps.add(seconds, period);
         if seconds < 0.0 {
             self.backward_count += 1;
         }
@@ -208,6 +214,16 @@ impl Course {
     /// Places where stamps go backwards.
     pub fn backward_count(&self) -> u64 {
         self.backward_count
+    }
+
+    /// What the stamps say of the clock that made them.
+    pub fn stamps(&self) -> &StampCourse {
+        &self.stamps
+    }
+
+    /// The newest stamp, in seconds; none before there is one, and after an interruption.
+    pub fn newest(&self) -> Option<f64> {
+        self.newest
     }
 
     /// The nominal rate, in Hz; 0 for an irregular stream.

@@ -65,6 +65,7 @@ mod sections;
 mod space;
 mod status;
 mod stop;
+mod timing;
 mod turns;
 mod verdict;
 pub mod words;
@@ -84,4 +85,8 @@ pub use sections::Sections;
 pub use space::Forecast;
 pub use status::{Phase, RecordingStream, verdicts};
 pub use stop::Stop;
-pub use verdict::{Evidence, Finding, Reach, Trouble, Verdict, findings, judge, twins};
+pub use timing::{Pace, StampCourse, Steps};
+pub use verdict::{
+    Evidence, Finding, Limits, Mark, ProfileError, Reach, TimeBase, Trouble, Verdict, findings, findings_by,
+    judge, troubles, twins,
+};

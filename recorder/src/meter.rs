@@ -1,8 +1,11 @@
 //! Measures one stream as it arrives: rate, lag and gaps.
 
+use schwann_xdf::{Drift, Histogram};
+
 use super::arrivals::Arrivals;
 use super::course::{Course, MeasuredRate};
-use super::verdict::{Evidence, Reach};
+use super::timing::{Pace, Steps};
+use super::verdict::{Evidence, Limits, Reach};
 
 /// What has arrived of one stream.
 #[derive(Clone, Debug)]
@@ -11,6 +14,7 @@ pub struct Meter {
     lags: Histogram,
     lag: Option<f64>,
     arrivals: Arrivals,
+    pace: Pace,
 }
 
 /// What a meter shows.
@@ -40,6 +44,18 @@ pub struct Reading {
     pub measured_rate: Option<MeasuredRate>,
     /// When samples arrived.
     pub arrivals: Arrivals,
+    /// The newest stamp, in seconds on the sender's clock.
+    pub newest: Option<f64>,
+    /// How far intervals are from the nominal one: the median, and what 99 of 100 stay below, in seconds.
+    pub jitter: Option<[f64; 2]>,
+    /// Samples with the stamp of the one before.
+    pub duplicates: u64,
+    /// Stamps that go back by more than blocks overlap, and how far the worst does, in seconds.
+    pub far_backward: Option<(u64, f64)>,
+    /// How often the clock jumped that stamps the stream.
+    pub steps: Option<Steps>,
+    /// How much faster the stamps run than the local clock.
+    pub drift: Option<Drift>,
 }
 
 impl Meter {
@@ -54,7 +70,8 @@ impl Meter {
     }
 
     fn following(course: Course) -> Self {
-        Self { course, lags: Histogram::default(), lag: None, arrivals: Arrivals::default() }
+        let pace = Pace::new(course.nominal_rate());
+        Self { course, lags: Histogram::default(), lag: None, arrivals: Arrivals::default(), pace }
     }
 
     /// Takes in samples that arrived at `now`; `lag` is the age of the newest, if the sender's clock is known.
@@ -69,6 +86,7 @@ impl Meter {
             }
         }
         self.course.look();
+        self.pace.arrived(stamps, now);
         self.lag = lag.or(self.lag);
         self.arrivals.add(now);
     }
@@ -76,6 +94,7 @@ impl Meter {
     /// Forgets where the stream was, because what follows is another run of it.
     pub fn interrupted(&mut self) {
         self.course.interrupted();
+        self.pace.interrupted();
         self.arrivals = Arrivals::default();
         // The sender's clock may be another one.
         self.lag = None;
@@ -94,7 +113,9 @@ impl Meter {
             rate: self.course.rate(if is_pause { 0.0 } else { silence }),
             lag_p50: self.lags.quantile(0.5),
             lag_p99: self.lags.quantile(0.99),
-            lag_max: self.lags.max(),
+            lag_max: self.lags.longest(),
+            steps: self.pace.steps(),
+            drift: self.pace.drift(),
             ..Reading::new(&self.course, self.arrivals, self.lag)
         }
     }
@@ -118,6 +139,13 @@ impl Reading {
             backward_count: course.backward_count(),
             measured_rate: course.measured_rate(),
             arrivals,
+            newest: course.newest(),
+            jitter: course.stamps().jitter(),
+            duplicates: course.stamps().duplicates(),
+            far_backward: Some((course.stamps().backward_count, course.stamps().backward_seconds))
+                .filter(|(count, _)| *count > 0),
+            steps: None,
+            drift: None,
         }
     }
 
@@ -135,59 +163,17 @@ impl Reading {
             gap_count: self.gap_count,
             missing: self.missing,
             has_twin: false,
+            newest: self.newest,
+            jitter: self.jitter,
+            duplicates: self.duplicates,
+            backward: self.far_backward,
+            steps: self.steps,
+            drift: self.drift,
+            clock_age: None,
+            limits: Limits::USUAL,
         }
     }
 }
-
-/// Counts of times by their size, within 3 % and in constant memory.
-#[derive(Clone, Debug)]
-struct Histogram {
-    counts: Vec<u64>,
-    total: u64,
-    max: f64,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: vec![0; BUCKETS], total: 0, max: f64::NEG_INFINITY }
-    }
-}
-
-impl Histogram {
-    fn add(&mut self, seconds: f64) {
-        // What seems to come from the future, because clocks are only so well known, has no lag.
-        let bucket = ((seconds.max(SMALLEST) / SMALLEST).log2() * PER_OCTAVE) as usize;
-        if let Some(count) = self.counts.get_mut(bucket.min(BUCKETS - 1)) {
-            *count += 1;
-        }
-        self.total += 1;
-        self.max = self.max.max(seconds);
-    }
-
-    /// Returns what this share of the times stays below; none before there is a time.
-    fn quantile(&self, share: f64) -> Option<f64> {
-        let wanted = (share * self.total as f64).ceil().max(1.0) as u64;
-        let mut passed = 0;
-        let bucket = self.counts.iter().position(|count| {
-            passed += count;
-            passed >= wanted
-        })?;
-        // The last bucket holds all that is longer than it can tell.
-        let is_last = bucket + 1 == BUCKETS;
-        let upper = if is_last { self.max } else { SMALLEST * ((bucket + 1) as f64 / PER_OCTAVE).exp2() };
-        Some(upper.min(self.max))
-    }
-
-    fn max(&self) -> Option<f64> {
-        (self.total > 0).then_some(self.max)
-    }
-}
-
-/// The shortest time that is told apart from none, in seconds.
-const SMALLEST: f64 = 1e-6;
-const PER_OCTAVE: f64 = 24.0;
-/// Up to 2³⁰ µs, which is 18 minutes.
-const BUCKETS: usize = 30 * 24;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 
 use super::chunk::{Chunk, PULL_SECONDS, pause};
 use super::meter::{Meter, Reading};
-use super::verdict::{Evidence, Reach, Verdict, judge};
+use super::verdict::{Evidence, Limits, Reach, Trouble, Verdict, judge, troubles};
 
 /// A stream that is being looked at, until this is dropped.
 pub struct Probe {
@@ -45,9 +45,27 @@ pub struct StreamState {
 impl StreamState {
     /// How the stream is now; `has_twin` says whether another one claims to be the same.
     pub fn verdict(&self, has_twin: bool) -> Verdict {
+        self.verdict_by(has_twin, &Limits::USUAL)
+    }
+
+    /// As [`Self::verdict`], by other limits.
+    pub fn verdict_by(&self, has_twin: bool, limits: &Limits) -> Verdict {
+        let now = local_clock();
+        judge(&self.evidence(has_twin, limits, now), now)
+    }
+
+    /// All that is wrong with the stream now, the worst first.
+    pub fn troubles(&self, has_twin: bool, limits: &Limits) -> Vec<Trouble> {
+        let now = local_clock();
+        troubles(&self.evidence(has_twin, limits, now), now)
+    }
+
+    fn evidence(&self, has_twin: bool, limits: &Limits, now: f64) -> Evidence {
         let reach = self.refusal.map_or(self.reach, |_| Reach::Refused);
+        let measured =
+            self.clock.map_or(self.since, |clock| (clock.remote_time + clock.offset).max(self.since));
         let evidence = self.reading.evidence(reach, self.since);
-        judge(&Evidence { has_twin, ..evidence }, local_clock())
+        Evidence { has_twin, clock_age: Some(now - measured), limits: *limits, ..evidence }
     }
 }
 

@@ -289,12 +289,23 @@ struct TapState {
     recoveries: u64,
     away_seconds: f64,
     unrecorded: u64,
+    /// When the sender's clock was last measured, in seconds on the local clock.
+    measured: Option<f64>,
 }
 
 impl TapState {
     fn new(meter: Meter) -> Self {
         let (phase, since) = (Phase::Connecting, local_clock());
-        Self { contact: Contact::Asked, phase, since, meter, recoveries: 0, away_seconds: 0.0, unrecorded: 0 }
+        Self {
+            contact: Contact::Asked,
+            phase,
+            since,
+            meter,
+            recoveries: 0,
+            away_seconds: 0.0,
+            unrecorded: 0,
+            measured: None,
+        }
     }
 
     fn change(&mut self, phase: Phase) {
@@ -332,6 +343,7 @@ impl TappedInlet {
             recoveries: state.recoveries,
             away_seconds: state.away_seconds(now),
             unrecorded: state.unrecorded + self.inlet.dropped_samples(),
+            measured: state.measured,
         }
     }
 }
@@ -475,6 +487,7 @@ impl Pulling {
         }
         // The first question starts the measurement and is answered after a while.
         let Ok(estimate) = self.shared.inlet.clock_offset(0.0) else { return };
+        lock(&self.shared.state).measured = Some(estimate.remote_time + estimate.offset);
         // On the sender's clock, like the stamps it is to be applied to. Source: XDF specification 1.0,
         // "ClockOffset"; LabRecorder writes `now - offset`.
         if writer.clock_offset(now - estimate.offset, estimate.offset).is_ok() {

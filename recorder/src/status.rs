@@ -43,6 +43,8 @@ pub struct RecordingStream {
     pub away_seconds: f64,
     /// Samples that arrived but are not in the file.
     pub unrecorded: u64,
+    /// When the sender's clock was last measured, in seconds on the local clock.
+    pub measured: Option<f64>,
 }
 
 impl RecordingStream {
@@ -56,7 +58,9 @@ impl RecordingStream {
             Phase::Recovering => Reach::Away,
             Phase::Lost | Phase::Unreadable => Reach::Gone,
         };
-        judge(&Evidence { has_twin, ..self.reading.evidence(reach, self.since) }, now)
+        let clock_age = now - self.measured.map_or(self.since, |measured| measured.max(self.since));
+        let evidence = self.reading.evidence(reach, self.since);
+        judge(&Evidence { has_twin, clock_age: Some(clock_age), ..evidence }, now)
     }
 }
 

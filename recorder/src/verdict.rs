@@ -3,16 +3,23 @@
 //! [`judge`] sees measurements alone. It accuses a stream only of what it has seen, and calls a stream well only
 //! after it has looked for long enough. [`findings`] does the same for what a recording holds.
 
+mod base;
+mod limits;
 mod recorded;
+mod trouble;
 
 use core::fmt;
 
-pub use recorded::{Finding, findings};
+pub use base::TimeBase;
+pub use limits::{Limits, ProfileError};
+pub use recorded::{Finding, findings, findings_by};
 use schwann::StreamInfo;
+use schwann_xdf::Drift;
+pub use trouble::{Mark, Trouble};
 
 use super::arrivals::Arrivals;
 use super::course::MeasuredRate;
-use super::words::{plural, thousands};
+use super::timing::Steps;
 
 /// What is known of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +42,22 @@ pub struct Evidence {
     pub missing: u64,
     /// Whether another stream that is there claims to be the same one; see [`twins`].
     pub has_twin: bool,
+    /// The newest stamp, in seconds on the sender's clock.
+    pub newest: Option<f64>,
+    /// How far intervals are from the nominal one: the median, and what 99 of 100 stay below, in seconds.
+    pub jitter: Option<[f64; 2]>,
+    /// Samples with the stamp of the one before.
+    pub duplicates: u64,
+    /// Stamps that go back by more than blocks overlap, and how far the worst does, in seconds.
+    pub backward: Option<(u64, f64)>,
+    /// How often the clock jumped that stamps the stream.
+    pub steps: Option<Steps>,
+    /// How much faster the stamps run than the local clock.
+    pub drift: Option<Drift>,
+    /// How long ago the clock was measured, in seconds; none if that is not asked.
+    pub clock_age: Option<f64>,
+    /// What is allowed.
+    pub limits: Limits,
 }
 
 /// Whether a stream's sender can be reached.
@@ -65,57 +88,16 @@ pub enum Verdict {
     Trouble(Trouble),
 }
 
-/// What is wrong with a stream.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Trouble {
-    /// It refuses this computer, or is refused here.
-    Refused,
-    /// No connection was made yet.
-    NotConnected,
-    /// The connection broke and is not back.
-    Away,
-    /// Its sender has ended.
-    Gone,
-    /// There is a connection, and no sample has come.
-    NoSamples {
-        /// How long there has been a connection, in seconds.
-        seconds: f64,
-    },
-    /// No sample comes any more.
-    Stopped {
-        /// How long ago the last one came, in seconds.
-        seconds: f64,
-    },
-    /// Stamps are of a time that is still to come.
-    Ahead {
-        /// By so many seconds.
-        seconds: f64,
-    },
-    /// Samples are much older than they can be.
-    Behind {
-        /// By so many seconds.
-        seconds: f64,
-    },
-    /// Fewer or more samples come than the sender says.
-    Rate {
-        /// Samples per second by their stamps.
-        measured: f64,
-        /// What the sender says.
-        nominal: f64,
-    },
-    /// Samples are missing.
-    Gaps {
-        /// Places.
-        count: u64,
-        /// Samples, about.
-        missing: u64,
-    },
-    /// Another stream claims to be the same one.
-    Twin,
+/// Judges a stream at `now`, in seconds on the local clock: the worst of its [`troubles`].
+pub fn judge(evidence: &Evidence, now: f64) -> Verdict {
+    match troubles(evidence, now).first() {
+        Some(trouble) => Verdict::Trouble(*trouble),
+        None => unaccused(evidence),
+    }
 }
 
-/// Judges a stream at `now`, in seconds on the local clock.
-pub fn judge(evidence: &Evidence, now: f64) -> Verdict {
+/// All that is wrong with a stream at `now`, in seconds on the local clock, the worst first.
+pub fn troubles(evidence: &Evidence, now: f64) -> Vec<Trouble> {
     let by_reach = match evidence.reach {
         Reach::Refused => Some(Trouble::Refused),
         Reach::Connecting => Some(Trouble::NotConnected),
@@ -123,19 +105,29 @@ pub fn judge(evidence: &Evidence, now: f64) -> Verdict {
         Reach::Gone => Some(Trouble::Gone),
         Reach::Connected => None,
     };
-    let trouble = by_reach
-        .or_else(|| silence(evidence, now))
-        .or_else(|| stamps(evidence))
-        .or_else(|| rate(evidence))
-        .or_else(|| evidence.has_twin.then_some(Trouble::Twin))
-        .or_else(|| {
-            let Evidence { gap_count, missing, .. } = *evidence;
-            (gap_count > 0).then_some(Trouble::Gaps { count: gap_count, missing })
-        });
-    match trouble {
-        Some(trouble) => Verdict::Trouble(trouble),
-        None => unaccused(evidence),
+    if let Some(trouble) = by_reach {
+        return vec![trouble];
     }
+    let Evidence { gap_count, missing, limits, .. } = *evidence;
+    let found = [
+        silence(evidence, now),
+        stamps(evidence),
+        evidence.steps.map(|Steps { count, seconds, after }| Trouble::ClockStep { count, seconds, after }),
+        rate(evidence),
+        drift(evidence),
+        evidence.has_twin.then_some(Trouble::Twin),
+        evidence
+            .clock_age
+            .filter(|age| *age > limits.offsets_seconds)
+            .map(|seconds| Trouble::NoOffsets { seconds }),
+        jitter(evidence),
+        evidence.backward.map(|(count, seconds)| Trouble::Backward { count, seconds }),
+        (evidence.nominal_rate > 0.0 && evidence.duplicates > 0)
+            .then_some(Trouble::Duplicates { count: evidence.duplicates }),
+        bursts(evidence),
+        (gap_count > limits.gaps).then_some(Trouble::Gaps { count: gap_count, missing }),
+    ];
+    found.into_iter().flatten().collect()
 }
 
 /// What can be said of a stream that nothing speaks against.
@@ -155,7 +147,8 @@ fn silence(evidence: &Evidence, now: f64) -> Option<Trouble> {
         return None;
     }
     let usual = evidence.arrivals.usual_pause().min(LONGEST_PAUSE);
-    let allowed = SILENCE_SECONDS.max(SILENCE_PERIODS / evidence.nominal_rate).max(2.0 * usual);
+    let allowed =
+        evidence.limits.silence_seconds.max(SILENCE_PERIODS / evidence.nominal_rate).max(2.0 * usual);
     // A connection that came back begins anew.
     let last = evidence.arrivals.last();
     let seconds = now - last.unwrap_or(evidence.since).max(evidence.since);
@@ -167,15 +160,21 @@ fn silence(evidence: &Evidence, now: f64) -> Option<Trouble> {
 }
 
 fn stamps(evidence: &Evidence) -> Option<Trouble> {
-    let lag = evidence.lag?;
-    let nominal = evidence.nominal_rate;
+    let (lag, limits, nominal) = (evidence.lag?, evidence.limits, evidence.nominal_rate);
     let (ahead, behind) = if nominal > 0.0 {
         let slack = SILENCE_PERIODS / nominal + evidence.arrivals.usual_pause().min(LONGEST_PAUSE);
-        (AHEAD_SECONDS + slack, BEHIND_SECONDS + slack)
+        (limits.ahead_seconds + slack, limits.late_seconds + slack)
     } else {
-        (EVENT_AHEAD_SECONDS, EVENT_BEHIND_SECONDS)
+        (limits.event_ahead_seconds, limits.event_late_seconds)
     };
-    match lag {
+    let allowed = if lag < 0.0 { ahead } else { behind };
+    let base = evidence.newest.and_then(|newest| {
+        let period = if nominal > 0.0 { 1.0 / nominal } else { 0.0 };
+        let interval = evidence.jitter.map(|[median, _]| median + period);
+        TimeBase::of(newest, newest + lag, interval, period, allowed)
+    });
+    match (base, lag) {
+        (Some(base), _) => Some(Trouble::TimeBase { base, seconds: -lag }),
         _ if lag < -ahead => Some(Trouble::Ahead { seconds: -lag }),
         _ if lag > behind => Some(Trouble::Behind { seconds: lag }),
         _ => None,
@@ -188,7 +187,25 @@ fn rate(evidence: &Evidence) -> Option<Trouble> {
         return None;
     }
     let off = (rate.hz / nominal - 1.0).abs();
-    (off > RATE_TOLERANCE + rate.uncertainty).then_some(Trouble::Rate { measured: rate.hz, nominal })
+    let allowed = evidence.limits.rate_percent / 100.0 + rate.uncertainty;
+    (off > allowed).then_some(Trouble::Rate { measured: rate.hz, nominal })
+}
+
+fn drift(evidence: &Evidence) -> Option<Trouble> {
+    let Drift { ppm, plus_minus } = evidence.drift?;
+    (ppm.abs() - plus_minus > evidence.limits.drift_ppm).then_some(Trouble::Drift { ppm, plus_minus })
+}
+
+fn jitter(evidence: &Evidence) -> Option<Trouble> {
+    let [p50, p99] = evidence.jitter.filter(|_| evidence.nominal_rate > 0.0)?;
+    let allowed = evidence.limits.jitter_seconds.max(SILENCE_PERIODS / evidence.nominal_rate);
+    (p99 > allowed).then_some(Trouble::Jitter { p50, p99 })
+}
+
+fn bursts(evidence: &Evidence) -> Option<Trouble> {
+    let pause = evidence.arrivals.usual_pause();
+    let is_by_block = evidence.nominal_rate * pause > SILENCE_PERIODS;
+    (is_by_block && pause > evidence.limits.burst_seconds).then_some(Trouble::Bursts { seconds: pause })
 }
 
 /// Whether a receiver would take one of two streams for the other after a restart.
@@ -249,100 +266,16 @@ impl fmt::Display for Verdict {
     }
 }
 
-impl fmt::Display for Trouble {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Refused => out.write_str("REFUSED"),
-            Self::NotConnected => out.write_str("no connection yet"),
-            Self::Away => out.write_str("CONNECTION LOST"),
-            Self::Gone => out.write_str("GONE"),
-            Self::NoSamples { .. } => out.write_str("NO SAMPLES"),
-            Self::Stopped { .. } => out.write_str("STOPPED"),
-            Self::Ahead { .. } => out.write_str("STAMPS AHEAD"),
-            Self::Behind { .. } => out.write_str("STAMPS BEHIND"),
-            Self::Rate { measured, nominal } => {
-                write!(out, "RATE {:+.1} %", (measured / nominal - 1.0) * 100.0)
-            }
-            Self::Gaps { .. } => out.write_str("GAPS"),
-            Self::Twin => out.write_str("TWINS"),
-        }
-    }
-}
-
-impl Trouble {
-    /// One sentence: what is wrong, and what follows or is to be done. To be put behind a stream's name.
-    ///
-    /// None where the program says more elsewhere: refusals, and streams that are not connected.
-    pub fn explained(self) -> Option<String> {
-        Some(match self {
-            Self::Refused | Self::NotConnected | Self::Away | Self::Gone => return None,
-            Self::NoSamples { seconds } => {
-                format!(
-                    "is connected, but has sent no sample for {seconds:.1} s: look at its device and program"
-                )
-            }
-            Self::Stopped { seconds } => {
-                format!(
-                    "is connected, but sent its last sample {seconds:.1} s ago: look at its device and program"
-                )
-            }
-            Self::Ahead { seconds } => format!(
-                "stamps its samples {} ahead of its own clock: its program must stamp with lsl_local_clock()",
-                long_time(seconds)
-            ),
-            Self::Behind { seconds } => format!(
-                "sends samples that are {} old: its program stamps with another clock than lsl_local_clock(), or \
-                 the way is too slow",
-                long_time(seconds)
-            ),
-            Self::Rate { measured, nominal } => format!(
-                "says {nominal} Hz, and {measured:.1} samples a second arrive: samples are lost before they are sent, \
-                 or its program says a wrong rate"
-            ),
-            Self::Gaps { count, missing } => format!(
-                "has {} with about {} missing samples: they were lost before they were sent",
-                plural(usize::try_from(count).unwrap_or(usize::MAX), "gap"),
-                thousands(missing)
-            ),
-            Self::Twin => String::from(
-                "has the name, type and source id of another stream, so that a receiver may take one for the other: \
-                 end one of them, or give each a source id of its own",
-            ),
-        })
-    }
-}
-
-fn long_time(seconds: f64) -> String {
-    match seconds {
-        s if s < 120.0 => format!("{s:.1} s"),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
-        s => format!("{} days", thousands((s / 86_400.0) as u64)),
-    }
-}
-
-/// What the rate may differ from the nominal one. Programs that sleep between two samples run some percent slow, and
-/// recordings cope with it; what is lost on the way is more, or is a gap.
-const RATE_TOLERANCE: f64 = 0.05;
-/// Over less than this, in seconds, the jitter of a busy computer weighs more than [`RATE_TOLERANCE`].
+/// Over less than this, in seconds, the jitter of a busy computer weighs more than what a rate may differ.
 const RATE_SECONDS: f64 = 0.7;
-/// A stream is silent after so many seconds and so many periods, whichever is longer. Radio amplifiers send up to
-/// half a second at a time, and a busy computer may be late by as much again.
-const SILENCE_SECONDS: f64 = 1.5;
+/// A stream is silent after so many periods, or after the seconds of its limits, whichever is longer.
 const SILENCE_PERIODS: f64 = 3.0;
 /// A stream that comes in larger blocks is silent after two of its usual pauses, of at most so many seconds.
 const LONGEST_PAUSE: f64 = 60.0;
 /// Streams with a longer period than this, in seconds, are not waited for.
 const PATIENCE_SECONDS: f64 = 1.0;
-/// How far ahead a regular stream may stamp, in seconds: a program that stamps a block by its first sample is ahead by
-/// the length of the block.
-const AHEAD_SECONDS: f64 = 1.0;
-/// How old samples of a regular stream may be, in seconds: filters and radio delay them by less.
-const BEHIND_SECONDS: f64 = 10.0;
-/// Events may be announced ahead, in seconds.
-const EVENT_AHEAD_SECONDS: f64 = 60.0;
-/// Events may be found long after they happened, in seconds: sleep stages, for instance.
-const EVENT_BEHIND_SECONDS: f64 = 3600.0;
 
+#[cfg(test)]
+mod live;
 #[cfg(test)]
 mod tests;

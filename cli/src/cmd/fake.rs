@@ -1,27 +1,33 @@
 //! `schwann fake`: made-up streams, for trying things out without an amplifier.
 
+mod fault;
 mod live;
 mod recording;
 
 use std::path::PathBuf;
 
-use crate::exit::Outcome;
+use fault::{Fault, HELP as FAULTS};
+
+use crate::exit::{Outcome, Problem};
 use crate::signal::Spec;
 
 /// Make up streams: realistic EEG with markers, sines, or counters; live, or as a recording.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
   schwann fake eeg:64@1000                                  live, until Ctrl-C
   schwann fake eeg:8@250 counter:2@100 --seconds 60
   schwann fake eeg --dropout 0.01 --drift-ppm 50            a bad amplifier
   schwann fake eeg --clock-step 2.5@30                      stamps jump by 2.5 s after 30 s
+  schwann fake eeg --fault unix                             stamps count from 1970; twice to have two faults
   schwann fake eeg:32@500 --seconds 600 --seed 7 -o fake.xdf
 
 A stream is KIND[:CHANNELS][@RATE][/FORMAT]; the kinds are eeg, sine and counter, the formats float32 and int16,
 as in counter:384@30000/int16. EEG has an alpha rhythm that
 wakes when the eyes close, blinks, mains hum, drift and electrode pops; a marker stream says when.
-The same seed gives the same samples.")]
+The same seed gives the same samples.
+
+{FAULTS}"))]
 pub(crate) struct Arguments {
     /// The streams, such as eeg:64@1000.
     #[arg(value_name = "STREAM", required = true)]
@@ -44,13 +50,21 @@ pub(crate) struct Arguments {
     /// Let stamps jump by so many seconds after so many.
     #[arg(long, value_name = "SECONDS@AFTER", allow_hyphen_values = true)]
     clock_step: Option<ClockStep>,
+    /// Make the streams wrong in this way.
+    #[arg(long, value_name = "FAULT[=AMOUNT]")]
+    fault: Vec<Fault>,
 }
 
 /// Sends, or writes the recording.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.output {
         Some(output) => recording::write(arguments, output),
-        None => live::send(arguments),
+        None => match arguments.fault.iter().find(|fault| !fault.is_live()) {
+            Some(fault) => {
+                Err(Problem::Failed(format!("{fault} can be made in a recording only: add -o FILE.xdf")))
+            }
+            None => live::send(arguments),
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use schwann_recorder::Limits;
 use schwann_xdf::StreamSurvey;
 
 use super::survey::{self, Progress, bytes, seconds};
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let survey = survey::of(&arguments.file, &mut Progress::new("reading"))?;
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", survey::json(&survey))?;
+        writeln!(out, "{:#}", survey::json(&survey, &Limits::USUAL))?;
         return Ok(Exit::Good);
     }
     let began =

@@ -9,7 +9,9 @@ use schwann::inlet::Protection;
 use schwann::resolver::{ContinuousResolver, FORGET_AFTER, ResolveError};
 use schwann::security::{self, Explained};
 use schwann::{Context, Error};
-use schwann_recorder::{Elsewhere, Hidden, Probes, Reach, StreamState, Trouble, Unseen, Verdict, twins};
+use schwann_recorder::{
+    Elsewhere, Hidden, Limits, Probes, Reach, StreamState, Trouble, Unseen, Verdict, twins,
+};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -27,6 +29,9 @@ pub(crate) struct Arguments {
     /// Print JSON for scripts, once.
     #[arg(long)]
     json: bool,
+    /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits].
+    #[arg(long, value_name = "PROFILE", default_value = "usual")]
+    limits: Limits,
 }
 
 /// Shows every stream there is.
@@ -34,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut screen = Screen::new(io::stdout());
     let again = screen.destination() == Destination::Terminal && !arguments.once && !arguments.json;
     let stop = stop::on_signals()?;
-    let mut lab = Lab::open(lab::config())?;
+    let mut lab = Lab::open(lab::config(), arguments.limits)?;
     let palette = Palette::of(screen.destination());
     loop {
         lab.update();
@@ -47,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             } else {
                 screen.paint(&lab.page(&states, palette, screen.width()))?;
             }
-            let is_calm = states.iter().all(|(_, verdict)| verdict.is_calm());
+            let is_calm = states.iter().all(|judged| judged.verdict.is_calm());
             let well = !states.is_empty() && is_calm && lab.probes.waiting() == 0;
             return Ok(if well { Exit::Good } else { Exit::Found });
         }
@@ -62,13 +67,14 @@ struct Lab {
     config: Arc<Context>,
     resolver: ContinuousResolver,
     opened: Instant,
+    limits: Limits,
     probes: Probes,
     hidden: Hidden,
     problems: Vec<String>,
 }
 
 impl Lab {
-    fn open(config: Arc<Context>) -> Result<Self, Problem> {
+    fn open(config: Arc<Context>, limits: Limits) -> Result<Self, Problem> {
         let resolver =
             ContinuousResolver::all(Arc::clone(&config), FORGET_AFTER).map_err(|error| match error {
                 ResolveError::Unsealed => Problem::with("search", security::reason()),
@@ -80,6 +86,7 @@ impl Lab {
             config,
             resolver,
             opened: Instant::now(),
+            limits,
             problems: Vec::new(),
         })
     }
@@ -108,8 +115,9 @@ impl Lab {
         let has_twin: Vec<_> =
             states.iter().map(|state| is_there(&state) && are_twins.next().unwrap_or_default()).collect();
         let judged = states.into_iter().zip(has_twin).map(|(state, has_twin)| {
-            let verdict = state.verdict(has_twin);
-            (state, verdict)
+            let troubles = state.troubles(has_twin, &self.limits);
+            let verdict = state.verdict_by(has_twin, &self.limits);
+            Judged { state, verdict, troubles }
         });
         judged.collect()
     }
@@ -117,7 +125,7 @@ impl Lab {
     /// Whether all there is to know is known, or it is time to say what is known.
     fn is_complete(&self, states: &[Judged]) -> bool {
         let elapsed = self.opened.elapsed();
-        let is_known = |(state, verdict): &Judged| {
+        let is_known = |Judged { state, verdict, .. }: &Judged| {
             let is_judged = !matches!(verdict, Verdict::Early | Verdict::Waiting);
             state.clock.is_some() && is_judged && state.reach == Reach::Connected
         };
@@ -129,8 +137,8 @@ impl Lab {
     }
 
     fn page(&self, states: &[Judged], palette: Palette, room: Option<usize>) -> String {
-        let troubled = states.iter().filter(|(_, verdict)| verdict.trouble().is_some()).count();
-        let early = states.iter().filter(|(_, verdict)| *verdict == Verdict::Early).count();
+        let troubled = states.iter().filter(|judged| judged.verdict.trouble().is_some()).count();
+        let early = states.iter().filter(|judged| judged.verdict == Verdict::Early).count();
         let verdict = match (states.len(), troubled) {
             (0, _) if self.opened.elapsed() < COMPLETE_AT_LAST => {
                 palette.paint(Look::Faint, "looking for streams".to_owned())
@@ -165,20 +173,20 @@ impl Lab {
         );
         if !states.is_empty() || !hidden.is_empty() {
             let mut table = Table::new(&COLUMNS);
-            for (state, verdict) in states {
+            for Judged { state, verdict, .. } in states {
                 table.push(row(state, *verdict));
             }
             hidden.iter().for_each(|unseen| table.push(hidden_row(unseen)));
             out.push('\n');
             out.push_str(&table.text(palette, room));
         }
-        for (state, verdict) in states {
-            if let Some(why) = verdict.trouble().and_then(Trouble::explained) {
+        for Judged { state, troubles, .. } in states {
+            for why in troubles.iter().filter_map(|trouble| trouble.explained()) {
                 let (name, host) = (state.info.name(), state.info.hostname());
                 out.push_str(&format!("  {} of {} {why}\n", name, host));
             }
         }
-        for (state, refusal) in states.iter().filter_map(|(one, _)| Some((one, one.refusal?))) {
+        for (state, refusal) in states.iter().filter_map(|one| Some((&one.state, one.state.refusal?))) {
             let name = state.info.name();
             out.push_str(&format!("  {name} of {}: {}\n", state.info.hostname(), Explained(refusal)));
         }
@@ -215,7 +223,7 @@ impl Lab {
         json!({
             "session": self.config.lab.session_id,
             "seconds": self.opened.elapsed().as_secs_f64(),
-            "streams": states.iter().map(|(state, verdict)| state_json(state, *verdict)).collect::<Vec<_>>(),
+            "streams": states.iter().map(|judged| state_json(judged, &self.limits)).collect::<Vec<_>>(),
             "refused": self.hidden.unseen().iter().map(|unseen| json!({
                 "name": unseen.name,
                 "address": unseen.address,
@@ -228,7 +236,12 @@ impl Lab {
 }
 
 /// The state of a stream, and what it means.
-type Judged = (StreamState, Verdict);
+struct Judged {
+    state: StreamState,
+    verdict: Verdict,
+    /// All that is wrong with it.
+    troubles: Vec<Trouble>,
+}
 
 fn row(state: &StreamState, verdict: Verdict) -> Vec<Cell> {
     let (info, reading) = (&state.info, &state.reading);
@@ -288,7 +301,8 @@ fn hidden_row(unseen: &Unseen) -> Vec<Cell> {
     row
 }
 
-fn state_json(state: &StreamState, verdict: Verdict) -> Value {
+fn state_json(judged: &Judged, limits: &Limits) -> Value {
+    let Judged { state, verdict, troubles } = judged;
     let (info, reading) = (&state.info, &state.reading);
     json!({
         "name": info.name().to_string_lossy(),
@@ -318,6 +332,20 @@ fn state_json(state: &StreamState, verdict: Verdict) -> Value {
         "verdict": verdict.word(),
         "trouble": verdict.trouble().map(|trouble| trouble.to_string()),
         "explanation": verdict.trouble().and_then(Trouble::explained),
+        "troubles": troubles.iter().map(|trouble| trouble_json(*trouble, limits)).collect::<Vec<_>>(),
+    })
+}
+
+/// One trouble of a stream for scripts.
+fn trouble_json(trouble: Trouble, limits: &Limits) -> Value {
+    let mark = trouble.mark(limits);
+    json!({
+        "code": trouble.code(),
+        "says": trouble.to_string(),
+        "explanation": trouble.explained(),
+        "number": mark.map(|mark| mark.number),
+        "limit": mark.map(|mark| mark.limit),
+        "unit": mark.map(|mark| mark.unit),
     })
 }
 

@@ -1,12 +1,13 @@
 //! What `info`, `verify` and `repair` share: reading a recording with progress, and saying what is in it.
 
 use core::time::Duration;
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use schwann_recorder::{Finding, findings};
-use schwann_xdf::{StreamSurvey, Survey};
+use schwann_recorder::{Finding, Limits, findings_by};
+use schwann_xdf::{Comparison, StreamSurvey, Survey, compare};
 use serde_json::{Value, json};
 
 use crate::exit::Problem;
@@ -16,6 +17,15 @@ pub(crate) fn of(path: &Path, progress: &mut Progress) -> Result<Survey, Problem
     let survey = Survey::of(path, |done, all| progress.show(done, all));
     progress.clear();
     survey.map_err(|error| Problem::with(path.display(), error))
+}
+
+/// Compares every byte of the file at `path` with the checksums that its recorder wrote.
+pub(crate) fn compared(path: &Path, survey: &Survey) -> Result<Comparison, Problem> {
+    let mut progress = Progress::new("hashing");
+    let file = File::open(path).map_err(|error| Problem::with(path.display(), error))?;
+    let compared = compare(file, &survey.checksums, |done| progress.show(done, survey.file_bytes));
+    progress.clear();
+    compared.map_err(|error| Problem::with(path.display(), error))
 }
 
 /// Returns what is wrong with a stream's footer, if anything is.
@@ -35,7 +45,7 @@ pub(crate) fn footer_complaint(stream: &StreamSurvey) -> Option<String> {
 }
 
 /// Returns a survey as JSON. Times are in seconds on each stream's own clock.
-pub(crate) fn json(survey: &Survey) -> Value {
+pub(crate) fn json(survey: &Survey, limits: &Limits) -> Value {
     json!({
         "file_bytes": survey.file_bytes,
         "datetime": survey.datetime,
@@ -49,7 +59,7 @@ pub(crate) fn json(survey: &Survey) -> Value {
             "bytes": damage.bytes,
             "what": damage.kind.to_string(),
         })).collect::<Vec<_>>(),
-        "streams": survey.streams.iter().zip(findings(survey)).map(|(stream, found)| stream_json(stream, &found)).collect::<Vec<_>>(),
+        "streams": survey.streams.iter().zip(findings_by(survey, limits)).map(|(stream, found)| stream_json(stream, &found, limits)).collect::<Vec<_>>(),
     })
 }
 
@@ -110,7 +120,7 @@ impl Progress {
     }
 }
 
-fn stream_json(stream: &StreamSurvey, found: &[Finding]) -> Value {
+fn stream_json(stream: &StreamSurvey, found: &[Finding], limits: &Limits) -> Value {
     let header = &stream.header;
     json!({
         "id": header.id,
@@ -133,15 +143,36 @@ fn stream_json(stream: &StreamSurvey, found: &[Finding]) -> Value {
             "missing": gap.missing,
         })).collect::<Vec<_>>(),
         "backward_count": stream.backward_count,
-        "findings": found.iter().map(|one| json!({"what": one.word(), "says": one.to_string()})).collect::<Vec<_>>(),
+        "findings": found.iter().map(|one| finding_json(*one, limits)).collect::<Vec<_>>(),
         "clock": {
             "offset_count": stream.clock.offset_count,
             "last_offset": stream.clock.last_offset,
             "reset_count": stream.clock.reset_count,
             "drift_ppm": stream.clock.drift_ppm,
             "residual": stream.clock.residual,
+            "segments": stream.timing.segments.iter().map(|segment| json!({
+                "from": segment.from,
+                "to": segment.to,
+                "sample_count": segment.sample_count,
+                "rate": segment.rate,
+                "drift_ppm": segment.drift.map(|drift| drift.ppm),
+                "drift_plus_minus_ppm": segment.drift.map(|drift| drift.plus_minus),
+            })).collect::<Vec<_>>(),
         },
+        "jitter_p50": stream.timing.jitter.quantile(0.5),
+        "jitter_p99": stream.timing.jitter.quantile(0.99),
         "footer_sample_count": stream.footer.as_ref().and_then(|footer| footer.sample_count),
+    })
+}
+
+fn finding_json(found: Finding, limits: &Limits) -> Value {
+    let mark = found.mark(limits);
+    json!({
+        "what": found.word(),
+        "says": found.to_string(),
+        "number": mark.map(|mark| mark.number),
+        "limit": mark.map(|mark| mark.limit),
+        "unit": mark.map(|mark| mark.unit),
     })
 }
 

@@ -3,25 +3,26 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use schwann_recorder::findings;
+use schwann_recorder::{Limits, findings_by};
+use serde_json::json;
 
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome};
 use crate::terminal::plural;
 
-/// Check that a recording is whole: every chunk, every footer, every count; not the values.
+/// Check that a recording is whole: every chunk, every footer, every count, and every byte if it has checksums.
 ///
-/// It sees what is missing, cut off, or damaged so that it cannot be read. XDF has no checksums: a value that was
-/// overwritten by another one is not seen. It also lists what the recorded streams show: gaps, clock resets, stamps
-/// that go back, missing clock offsets, wrong rates.
+/// It sees what is missing, cut off, or damaged. Recordings of `schwann record` have checksums, so that one flipped bit
+/// is seen; in those of other recorders a value that was overwritten is not. It also lists what the recorded streams
+/// show: foreign clocks, drift, steps, missing clock offsets, wrong rates, jitter, gaps.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   schwann verify session.xdf && echo nothing is missing
   schwann verify --json *.xdf
 
-Exit code 0 if every file is whole, 1 if one is not, whatever its streams show. `schwann repair` salvages a damaged file. To see later whether a
-value was changed, keep a checksum beside the file from the beginning: sha256sum session.xdf > session.xdf.sha256")]
+Exit code 0 if every file is whole, 1 if one is not, whatever its streams show. `schwann repair` salvages a damaged file. Checksums
+find accidents, not forgers: who changes a value can change its checksum. Keep one elsewhere: sha256sum session.xdf > elsewhere")]
 pub(crate) struct Arguments {
     /// The recordings.
     #[arg(value_name = "FILE.xdf", required = true)]
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Print JSON for scripts, one line per file.
     #[arg(long)]
     json: bool,
+    /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits].
+    #[arg(long, value_name = "PROFILE", default_value = "usual")]
+    limits: Limits,
 }
 
 /// Prints a verdict per file.
@@ -36,26 +40,33 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut exit = Exit::Good;
     for file in &arguments.files {
         let survey = survey::of(file, &mut Progress::new("checking"))?;
-        if !survey.is_sound() {
+        let compared = survey::compared(file, &survey)?;
+        let is_whole = survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
+        if !is_whole {
             exit = Exit::Found;
         }
         let mut out = io::stdout().lock();
         if arguments.json {
-            let mut json = survey::json(&survey);
+            let mut json = survey::json(&survey, &arguments.limits);
             json["file"] = file.display().to_string().into();
-            json["values_checked"] = false.into();
+            json["values_checked"] = compared.has_checksums.into();
+            json["sound"] = is_whole.into();
+            json["changed"] = json!(compared.changed);
+            json["unchecked_bytes"] =
+                if compared.has_checksums { compared.uncovered } else { survey.file_bytes }.into();
             writeln!(out, "{json}")?;
             continue;
         }
         let samples = survey.streams.iter().map(|stream| stream.sample_count as usize).sum();
-        let (verdict, limit) = match survey.is_sound() {
-            true => ("whole", "; values were not checked, because XDF has no checksums"),
-            false => ("NOT WHOLE", ""),
+        let (verdict, limit) = match (is_whole, compared.has_checksums) {
+            (true, true) => ("whole", "; every byte is as recorded"),
+            (true, false) => ("whole", "; values were not checked, because its recorder wrote no checksums"),
+            (false, _) => ("NOT WHOLE", ""),
         };
         let streams = plural(survey.streams.len(), "stream");
         let samples = plural(samples, "sample");
         writeln!(out, "{}: {verdict}: {streams}, {samples}{limit}", file.display())?;
-        for (stream, found) in survey.streams.iter().zip(findings(&survey)) {
+        for (stream, found) in survey.streams.iter().zip(findings_by(&survey, &arguments.limits)) {
             let name = format!("  stream {} ({})", stream.header.id, stream.header.name);
             if let Some(complaint) = survey::footer_complaint(stream) {
                 writeln!(out, "{name}: {complaint}")?;
@@ -66,6 +77,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         for damage in &survey.damage {
             writeln!(out, "  at byte {}: {}, {} skipped", damage.at, damage.kind, bytes(damage.bytes))?;
+        }
+        for (from, to) in &compared.changed {
+            writeln!(out, "  CHANGED since it was recorded: somewhere from byte {from} to {to}")?;
+        }
+        if compared.has_checksums && compared.uncovered > 0 {
+            writeln!(
+                out,
+                "  at its end, {} have no checksum: the recording was cut off",
+                bytes(compared.uncovered)
+            )?;
         }
         let unlisted = survey.damage_count - survey.damage.len() as u64;
         if unlisted > 0 {

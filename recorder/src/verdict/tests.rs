@@ -14,6 +14,14 @@ fn sound() -> Evidence {
         gap_count: 0,
         missing: 0,
         has_twin: false,
+        newest: None,
+        jitter: None,
+        duplicates: 0,
+        backward: None,
+        steps: None,
+        drift: None,
+        clock_age: None,
+        limits: Limits::USUAL,
     }
 }
 

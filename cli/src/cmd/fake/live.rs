@@ -9,6 +9,7 @@ use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Context, StreamInfo, local_clock};
 use schwann_proto::stream::ChannelFormat;
 
+use super::fault::Faults;
 use super::{Arguments, ClockStep};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
@@ -76,6 +77,9 @@ struct Fake {
     true_rate: f64,
     dropout: f64,
     clock_step: Option<ClockStep>,
+    faults: Faults,
+    /// Another stream that claims to be this one; it sends nothing of its own.
+    _twin: Option<Outlet>,
     chance: u64,
     made: u64,
     sent: u64,
@@ -96,14 +100,17 @@ impl Fake {
             Kind::Eeg => Some(outlet(&describe::markers(&format!("{name} markers"))?)?),
             Kind::Counter | Kind::Sine => None,
         };
+        let faults = Faults::new(&arguments.fault);
         Ok(Self {
             spec,
             source,
+            _twin: faults.has_twin().then(|| outlet(&info)).transpose()?,
             signal: outlet(&info)?,
             markers,
-            true_rate: spec.rate * (1.0 + arguments.drift_ppm * 1e-6),
+            true_rate: spec.rate * (1.0 + arguments.drift_ppm * 1e-6) * faults.rate_factor(),
             dropout: arguments.dropout,
             clock_step: arguments.clock_step,
+            faults,
             chance: seed,
             made: 0,
             sent: 0,
@@ -119,9 +126,10 @@ impl Fake {
     /// Sends every sample whose time has come.
     fn send_until(&mut self, now: f64, began: f64) -> Result<(), Problem> {
         let block = ((self.spec.rate / 10.0) as u64).max(1);
-        while self.due() <= now - began {
+        let until = self.faults.sent_until(now - began);
+        while self.due() <= until {
             // A piece ends where the next decision about leaving out is due.
-            let due = ((now - began) * self.true_rate) as u64 + 1;
+            let due = (until * self.true_rate) as u64 + 1;
             let end = due.min((self.made / block + 1) * block);
             if self.made.is_multiple_of(block) {
                 self.chance = next_random(self.chance);
@@ -133,7 +141,8 @@ impl Fake {
 
     fn send_piece(&mut self, end: u64, began: f64) -> Result<(), Problem> {
         let stamps: Vec<_> = (self.made..end).map(|sample| self.stamp(sample, began)).collect();
-        let is_sent = (self.chance >> 11) as f64 / (1_u64 << 53) as f64 >= self.dropout;
+        let is_sent = self.faults.is_sent(self.due())
+            && (self.chance >> 11) as f64 / (1_u64 << 53) as f64 >= self.dropout;
         let value_count = stamps.len() * self.spec.channel_count;
         let (signal, source) = (&self.signal, &mut self.source);
         // What is left out is made all the same, so that the rest is as it would be.
@@ -166,7 +175,7 @@ impl Fake {
     fn stamp(&self, sample: u64, began: f64) -> f64 {
         let time = sample as f64 / self.true_rate;
         let step = self.clock_step.filter(|step| time >= step.after).map_or(0.0, |step| step.by);
-        began + time + step
+        self.faults.stamp(began + time + step, time, sample, 1.0 / self.true_rate)
     }
 }
 

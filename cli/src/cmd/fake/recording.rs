@@ -1,12 +1,15 @@
 //! Made-up recordings.
 
+use core::time::Duration;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::thread;
 
 use schwann_proto::stream::ChannelFormat;
 use schwann_xdf::{Options, PushError, StreamWriter, Writer};
 
 use super::Arguments;
+use super::fault::{Fault, Faults};
 use crate::cmd::survey::{Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::signal::{Kind, Source, Spec};
@@ -15,11 +18,16 @@ use crate::signal::{Kind, Source, Spec};
 pub(super) fn write(arguments: &Arguments, output: &Path) -> Outcome {
     let seconds = arguments.seconds.unwrap_or(USUAL_SECONDS);
     let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
-    let writer = Writer::create(output, Options::default()).map_err(|error| wrong(&error))?;
+    let mut options = Options::default();
+    if !arguments.fault.is_empty() {
+        options.flush_every = Duration::from_millis(1);
+    }
+    let writer = Writer::create(output, options).map_err(|error| wrong(&error))?;
     let mut fakes = Vec::new();
     for (place, &spec) in (0_u64..).zip(&arguments.streams) {
         fakes.push(
-            Fake::new(&writer, spec, arguments.seed.wrapping_add(place)).map_err(|error| wrong(&error))?,
+            Fake::new(&writer, spec, arguments.seed.wrapping_add(place), &arguments.fault)
+                .map_err(|error| wrong(&error))?,
         );
     }
     let mut progress = Progress::new("writing");
@@ -33,6 +41,16 @@ pub(super) fn write(arguments: &Arguments, output: &Path) -> Outcome {
     for second in 0..seconds {
         for fake in &mut fakes {
             fake.add_second(second).map_err(|error| wrong(&error))?;
+        }
+        // Faults of clocks show in what is measured between the samples, so both must be in the file as they come.
+        while !arguments.fault.is_empty()
+            && writer.health().backlog_bytes > 0
+            && writer.health().failure.is_none()
+        {
+            thread::yield_now();
+        }
+        for fake in &fakes {
+            fake.measure(second).map_err(|error| wrong(&error))?;
         }
         progress.show(per_second * u64::from(second), per_second * u64::from(seconds));
     }
@@ -49,45 +67,74 @@ struct Fake {
     signal: StreamWriter,
     markers: Option<StreamWriter>,
     made: u64,
+    faults: Faults,
+    /// Another stream that claims to be this one.
+    _twin: Option<StreamWriter>,
 }
 
 impl Fake {
-    fn new(writer: &Writer, spec: Spec, seed: u64) -> Result<Self, schwann_xdf::AddStreamError> {
+    fn new(
+        writer: &Writer,
+        spec: Spec,
+        seed: u64,
+        faults: &[Fault],
+    ) -> Result<Self, schwann_xdf::AddStreamError> {
+        let faults = Faults::new(faults);
         let source = Source::new(spec, seed);
         let signal = writer.add_stream(&signal_xml(spec, source.labels()))?;
         let markers = match spec.kind {
             Kind::Eeg => Some(writer.add_stream(MARKERS_XML)?),
             Kind::Counter | Kind::Sine => None,
         };
-        Ok(Self { spec, source, signal, markers, made: 0 })
+        let twin =
+            faults.has_twin().then(|| writer.add_stream(&signal_xml(spec, source.labels()))).transpose()?;
+        Ok(Self { spec, source, signal, markers, made: 0, faults, _twin: twin })
     }
 
     /// Adds the samples of one second.
     fn add_second(&mut self, second: u32) -> Result<(), PushError> {
-        let until = ((f64::from(second) + 1.0) * self.spec.rate).round() as u64;
-        let stamps: Vec<_> = (self.made..until).map(|sample| self.stamp(sample)).collect();
-        let value_count = stamps.len() * self.spec.channel_count;
-        if self.spec.format == ChannelFormat::Int16 {
-            let mut values = vec![0; value_count];
-            self.source.fill_int16(&mut values);
-            patiently(|| self.signal.push(&stamps, &values))?;
-        } else {
-            let mut values = vec![0.0_f32; value_count];
-            self.source.fill(&mut values);
-            patiently(|| self.signal.push(&stamps, &values))?;
+        let rate = self.spec.rate * self.faults.rate_factor();
+        let until = (self.faults.sent_until(f64::from(second) + 1.0) * rate).round() as u64;
+        // What is left out is made all the same, so that the rest is as it would be.
+        let samples: Vec<_> = (self.made..until.max(self.made)).collect();
+        let is_sent = |sample: &u64| self.faults.is_sent(*sample as f64 / rate);
+        for piece in samples.chunk_by(|one, other| is_sent(one) == is_sent(other)) {
+            let stamps: Vec<_> = piece.iter().map(|&sample| self.stamp(sample, rate)).collect();
+            let (count, sent) = (stamps.len() * self.spec.channel_count, piece.first().is_some_and(is_sent));
+            if self.spec.format == ChannelFormat::Int16 {
+                let mut values = vec![0; count];
+                self.source.fill_int16(&mut values);
+                if sent {
+                    patiently(|| self.signal.push(&stamps, &values))?;
+                }
+            } else {
+                let mut values = vec![0.0_f32; count];
+                self.source.fill(&mut values);
+                if sent {
+                    patiently(|| self.signal.push(&stamps, &values))?;
+                }
+            }
         }
-        self.made = until;
-        self.signal.clock_offset(f64::from(second), 0.0)?;
+        self.made = until.max(self.made);
         for moment in self.source.take_moments() {
             if let Some(markers) = &self.markers {
-                patiently(|| markers.push_text(&[self.stamp(moment.sample)], &[moment.what]))?;
+                patiently(|| markers.push_text(&[self.stamp(moment.sample, rate)], &[moment.what]))?;
             }
         }
         Ok(())
     }
 
-    fn stamp(&self, sample: u64) -> f64 {
-        sample as f64 / self.spec.rate
+    /// Adds a measurement of the clock.
+    fn measure(&self, second: u32) -> Result<(), PushError> {
+        match self.faults.has_offsets() {
+            true => self.signal.clock_offset(f64::from(second), 0.0),
+            false => Ok(()),
+        }
+    }
+
+    fn stamp(&self, sample: u64, rate: f64) -> f64 {
+        let time = sample as f64 / rate;
+        self.faults.stamp(time, time, sample, 1.0 / rate)
     }
 }
 
@@ -95,7 +142,7 @@ impl Fake {
 fn patiently(mut push: impl FnMut() -> Result<(), PushError>) -> Result<(), PushError> {
     loop {
         match push() {
-            Err(PushError::Backlogged) => std::thread::yield_now(),
+            Err(PushError::Backlogged) => thread::yield_now(),
             done => return done,
         }
     }

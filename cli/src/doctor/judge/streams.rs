@@ -116,7 +116,15 @@ fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>)
         Trouble::Rate { .. } => {
             ("rate", Weight::Fault, "schwann    # shows the rate all the while".to_owned())
         }
-        Trouble::Ahead { .. } | Trouble::Behind { .. } => ("stamps", Weight::Fault, watch),
+        Trouble::Ahead { .. }
+        | Trouble::Behind { .. }
+        | Trouble::TimeBase { .. }
+        | Trouble::ClockStep { .. } => ("stamps", Weight::Fault, watch),
+        Trouble::Drift { .. }
+        | Trouble::Jitter { .. }
+        | Trouble::Backward { .. }
+        | Trouble::Duplicates { .. }
+        | Trouble::Bursts { .. } => (trouble.code(), Weight::Warning, watch),
         Trouble::Gaps { .. } => {
             ("gaps", Weight::Warning, "schwann    # shows the gaps all the while".to_owned())
         }
