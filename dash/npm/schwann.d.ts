@@ -65,6 +65,7 @@ export class Schwann {
   readonly isOpen: boolean;
   timeOf(milliseconds: number): number | null;
   send(message: object): boolean;
+  ask(message: object): Promise<any>;
   mark(text: string, time?: number | null): Promise<{ text: string; time: number }>;
   openOutlet(options: OutletOptions): Promise<Outlet>;
   close(): void;

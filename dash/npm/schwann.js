@@ -47,12 +47,12 @@ export class Schwann {
   }
 
   /** Sends a marker, of now or of a time on the lab's clock. Resolves when the dashboard has taken it. */
-  mark(text, time = this.now) { return this.#ask({ type: "mark", text, time }); }
+  mark(text, time = this.now) { return this.ask({ type: "mark", text, time }); }
 
   /** Opens a stream of this page. Resolves to an object with `push(samples, times)` and `close()`. */
   async openOutlet({ name, content = "", channels = 1, rate = 0, format = "float32", source = "", labels = [], unit = "" }) {
     const outlet = ++this.#next;
-    await this.#ask({ type: "outlet", outlet, name, content, channels, rate, format, source, labels, unit });
+    await this.ask({ type: "outlet", outlet, name, content, channels, rate, format, source, labels, unit });
     return {
       push: (samples, times = null) => this.send({ type: "push", outlet, samples, times }),
       close: () => this.send({ type: "close", outlet }),
@@ -66,7 +66,8 @@ export class Schwann {
     this.#drop();
   }
 
-  #ask(message) {
+  /** Sends a message with a request number; resolves to its answer, and fails with the reason of a refusal. */
+  ask(message) {
     const request = ++this.#next;
     return new Promise((resolve, reject) => {
       if (!this.send({ ...message, request })) return reject(new Error("There is no connection to the dashboard."));

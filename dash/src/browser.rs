@@ -132,6 +132,10 @@ impl Browser<'_> {
                 Ok(()) => Ok(()),
                 Err(reason) => self.reply(None, Err(reason), Value::Null),
             },
+            Ok(Request::Record { order, request }) => {
+                let done = self.lab.desk().obey(&order);
+                self.reply(request, done, json!({ "type": "recorder" }))
+            }
             Ok(Request::Close { outlet }) => {
                 self.outlets.close(outlet);
                 Ok(())
@@ -201,6 +205,7 @@ impl Browser<'_> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         self.send(json!({
             "type": "streams", "now": local_clock(), "wall": wall, "streams": rows, "shown": gaps,
+            "recorder": self.lab.desk().status(),
         }))
     }
 

@@ -5,6 +5,7 @@ use core::{
     time::Duration,
 };
 use std::{
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
 };
@@ -14,7 +15,10 @@ use schwann::{
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
-use super::{follow::Seats, history::Room, marker::Markers, monitor::Monitor, pen::Pen, reading::Health};
+use super::{
+    follow::Seats, history::Room, marker::Markers, monitor::Monitor, pen::Pen, reading::Health,
+    recording::Desk,
+};
 
 /// The streams that were seen since the start.
 #[derive(Debug)]
@@ -29,6 +33,7 @@ struct Inside {
     rows: Mutex<Rows>,
     markers: Arc<Markers>,
     pen: Pen,
+    desk: Desk,
     seats: Seats,
     /// What all rows remember with.
     room: Arc<Room>,
@@ -42,10 +47,15 @@ struct Rows {
 }
 
 impl Lab {
-    /// Begins to look for streams of some sessions; none means the session of the configuration.
+    /// Begins to look for streams of some sessions; none means the session of the configuration. Recordings go into a
+    /// folder.
     ///
     /// - Errors: [`ResolveError`] if the system refuses a thread.
-    pub(super) fn open(context: &Arc<Context>, sessions: &[String]) -> Result<Self, ResolveError> {
+    pub(super) fn open(
+        context: &Arc<Context>,
+        sessions: &[String],
+        recordings: &Path,
+    ) -> Result<Self, ResolveError> {
         let resolver = match sessions {
             [] => ContinuousResolver::all(Arc::clone(context), FORGET_AFTER)?,
             sessions => ContinuousResolver::new(Arc::clone(context), &query(sessions), FORGET_AFTER)?,
@@ -55,6 +65,7 @@ impl Lab {
             rows: Mutex::default(),
             markers: Arc::default(),
             pen: Pen::new(Arc::clone(context), source()),
+            desk: Desk::new(Arc::clone(context), recordings.to_owned()),
             seats: Seats::default(),
             room: Arc::default(),
             stopping: AtomicBool::new(false),
@@ -86,6 +97,11 @@ impl Lab {
     /// What writes markers of the dashboard's own.
     pub(super) fn pen(&self) -> &Pen {
         &self.inside.pen
+    }
+
+    /// The recorder.
+    pub(super) fn desk(&self) -> &Desk {
+        &self.inside.desk
     }
 
     /// Where streams are looked for.

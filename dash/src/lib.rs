@@ -15,7 +15,7 @@
 //!   └─ request, guard
 //! ```
 //!
-//! It never sends to a stream's sender anything but what every inlet sends. What pages send are streams of their own:
+//! It records as `schwann record` does, by the same recorder (`recording`). It never sends to a stream's sender anything but what every inlet sends. What pages send are streams of their own:
 //! the markers of `pen`, and `outlets`. The protocol is in `docs/web.md`.
 
 #![forbid(unsafe_code)]
@@ -42,6 +42,7 @@ mod past;
 mod pen;
 mod quality;
 mod reading;
+mod recording;
 mod request;
 mod server;
 mod spectrum;
@@ -54,7 +55,7 @@ use core::{
     fmt,
     net::{IpAddr, Ipv4Addr},
 };
-use std::{io, net::TcpListener, sync::Arc};
+use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
 
 use schwann::{Context, ResolveError};
 
@@ -70,6 +71,8 @@ pub struct Options {
     pub port: Option<u16>,
     /// Sessions that are shown; none shows that of the configuration.
     pub sessions: Vec<String>,
+    /// Where recordings go that pages start; no recording leaves this folder.
+    pub recordings: PathBuf,
     /// Where streams are looked for; nothing takes the process's.
     pub context: Option<Arc<Context>>,
 }
@@ -77,7 +80,13 @@ pub struct Options {
 impl Default for Options {
     /// On loopback, at the usual port, for the session of the configuration.
     fn default() -> Self {
-        Self { bind: Ipv4Addr::LOCALHOST.into(), port: None, sessions: Vec::new(), context: None }
+        Self {
+            bind: Ipv4Addr::LOCALHOST.into(),
+            port: None,
+            sessions: Vec::new(),
+            recordings: PathBuf::from("."),
+            context: None,
+        }
     }
 }
 
@@ -141,7 +150,7 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
         ServeError::Listen { bind: options.bind, port, error }
     })?;
     let context = options.context.as_ref().unwrap_or_else(|| Context::get());
-    let lab = Lab::open(context, &options.sessions).map_err(ServeError::Search)?;
+    let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
     let server = Server::start(listener, lab).map_err(ServeError::System)?;
     Ok(Dashboard { server })
 }

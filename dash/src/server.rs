@@ -152,7 +152,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 26] = [
+const PARTS: [(&str, &str, &str); 27] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -173,6 +173,7 @@ const PARTS: [(&str, &str, &str); 26] = [
     ("/plot.js", SCRIPT, include_str!("page/plot.js")),
     ("/positions.js", SCRIPT, include_str!("page/positions.js")),
     ("/rail.js", SCRIPT, include_str!("page/rail.js")),
+    ("/record.js", SCRIPT, include_str!("page/record.js")),
     ("/ring.js", SCRIPT, include_str!("page/ring.js")),
     ("/schwann.js", SCRIPT, include_str!("../npm/schwann.js")),
     ("/signal.js", SCRIPT, include_str!("page/signal.js")),

@@ -10,6 +10,7 @@ use super::{
     labels::Labels,
     monitor::{Kind, Monitor},
     outlets::{Description, Samples},
+    recording::Order,
 };
 
 /// What a page asks for.
@@ -48,6 +49,13 @@ pub(super) enum Request {
     },
     /// To send samples.
     Push(Samples),
+    /// To drive the recorder.
+    Record {
+        #[serde(flatten)]
+        order: Order,
+        #[serde(default)]
+        request: Option<u32>,
+    },
     /// To see one.
     Show(Wish),
 }

@@ -21,6 +21,7 @@ from dash_door import check_other_user, check_strangers, check_token, enter
 from dash_gone import check_gone
 from dash_hands import check_hands
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
+from dash_record import check_record
 from dash_web import check_web
 
 
@@ -178,7 +179,7 @@ def check_focus(page: Page) -> None:
         seen.append(found[0])
         if not found[1]:
             expect(False, f"the focus on {found[0]} is seen")
-    wanted = ["skip", "mark", "mark-keys", "theme", "help", "search", "sort", "row", "layout", "smaller", "larger", "fit", "window", "layout", "channels", "analyse", "pause", "high-pass", "low-pass", "notch", "reference", "plot"]
+    wanted = ["skip", "record", "mark", "mark-keys", "theme", "help", "search", "sort", "row", "layout", "smaller", "larger", "fit", "window", "layout", "channels", "analyse", "pause", "high-pass", "low-pass", "notch", "reference", "plot"]
     rest = iter(seen)
     expect(all(name in rest for name in wanted), "Tab goes through everything in its order", seen)
 
@@ -188,7 +189,7 @@ def check_axe(page: Page) -> None:
     for theme in ("light", "dark"):
         page.value(f"while (!document.getElementById('theme').textContent.includes('{theme}')) document.getElementById('theme').click()")
         page.value("Promise.all(document.getAnimations().map(change => change.finished)).then(() => 0)")
-        for dialog in (None, "help-dialog", "channel-dialog", "mark-dialog", "layout-dialog"):
+        for dialog in (None, "help-dialog", "channel-dialog", "mark-dialog", "layout-dialog", "record-dialog", "problem-dialog"):
             page.value(f"document.getElementById({json.dumps(dialog)})?.showModal()")
             check_axe_rules(page, f"{theme}, {dialog or 'page'}")
             page.value(f"document.getElementById({json.dumps(dialog)})?.close()")
@@ -270,6 +271,7 @@ def main() -> None:
             page.close()
     check_hands()
     check_web()
+    check_record()
     check_calm()
     check_gone()
 

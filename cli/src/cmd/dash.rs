@@ -4,7 +4,10 @@ use core::{
     net::{IpAddr, Ipv4Addr},
     time::Duration,
 };
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use schwann_dash::{Opened, Options, serve};
 
@@ -13,7 +16,7 @@ use crate::{
     stop,
 };
 
-/// Show the streams of the lab in the browser: rates, lag, gaps, traces, events.
+/// Show the streams of the lab in the browser: rates, lag, gaps, traces, events; and record them.
 ///
 /// This program serves the dashboard, to this user on this computer alone, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -22,6 +25,7 @@ Examples:
   schwann dash
   schwann dash --no-browser --port 8000
   schwann dash --session pilot --session main
+  schwann dash --folder study
   ssh -L 16570:127.0.0.1:16570 lab-pc schwann dash --no-browser
 
 What the dashboard does never costs a recorder a sample: it receives on connections of its own.
@@ -38,6 +42,9 @@ pub(crate) struct Arguments {
     /// Session to show; may be given several times [default: that of the configuration].
     #[arg(long = "session", value_name = "ID")]
     sessions: Vec<String>,
+    /// Folder for recordings that are started from the page.
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
     /// Do not open a browser.
     #[arg(long)]
     no_browser: bool,
@@ -53,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         port: arguments.port,
         sessions: arguments.sessions.clone(),
         context: Some(crate::lab::config()),
+        recordings: arguments.folder.clone(),
     };
     let stop = stop::on_signals()?;
     let dashboard = serve(&options)?;

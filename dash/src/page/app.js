@@ -12,6 +12,7 @@ import { Layouts } from "./layouts.js";
 import { Marks } from "./marks.js";
 import { LabelMenu } from "./menu.js";
 import { Plot } from "./plot.js";
+import { Recording } from "./record.js";
 import { Rail } from "./rail.js";
 import { Schwann } from "./schwann.js";
 import { SignalPanel } from "./signal.js";
@@ -42,6 +43,7 @@ const link = new Schwann(location.origin, {
 });
 const plot = new Plot(element("plot"), () => link.now);
 const marks = new Marks(link);
+const recording = new Recording(link, announce);
 const views = new Views(plot, link, describe);
 const rail = new Rail(element("streams"), { choose, beside, announce, dismiss });
 const details = new Details(dismiss);
@@ -64,6 +66,7 @@ function cutOff(text) {
   element("offline").hidden = false;
   document.body.classList.add("cut-off");
   tellNoContact();
+  recording.forget();
   takeRows(state.streams.map(stream => ({ ...stream, health: "unknown" })));
 }
 
@@ -79,6 +82,7 @@ function takeStreams(message) {
     const panel = plot.panels.find(panel => panel.id === shown.stream);
     if (panel) panel.gaps = shown.gaps;
   }
+  recording.update(message.recorder, message.streams);
   takeRows(message.streams);
   layouts.look();
 }
