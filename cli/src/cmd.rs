@@ -1,16 +1,19 @@
 //! One file per command.
 
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod dash;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod fake;
 pub(crate) mod ft;
+pub(crate) mod gateway;
 pub(crate) mod info;
 pub(crate) mod keys;
 pub(crate) mod look;
 pub(crate) mod man;
 pub(crate) mod mse;
+pub(crate) mod peers;
 pub(crate) mod play;
 pub(crate) mod record;
 pub(crate) mod repair;

@@ -7,6 +7,7 @@
 mod facts;
 mod firewall;
 mod judge;
+pub(crate) mod mend;
 mod ports;
 mod probe;
 

@@ -40,6 +40,25 @@ pub(crate) fn config_with_report() -> (Arc<Context>, LoadReport) {
     (Arc::new(Context::new(config)), report)
 }
 
+/// Says that this device's certificate expires soon, and renews it in the background where the authority is reached.
+pub(crate) fn look_after_certificate(context: &Context) {
+    let Ok(trust) = context.trust() else { return };
+    if let Some(days) = schwann::security::expires_in_days(&trust) {
+        eprintln!(
+            "schwann: this device's certificate expires in {days} days; it is renewed if `schwann keys renew --serve` runs on \
+             the lab's machine"
+        );
+        crate::cmd::keys::renew::in_background();
+    }
+}
+
+/// The same without a word, where the screen says it.
+pub(crate) fn renew_in_background(context: &Context) {
+    if context.trust().is_ok_and(|trust| schwann::security::expires_in_days(&trust).is_some()) {
+        crate::cmd::keys::renew::in_background();
+    }
+}
+
 /// Keeps warnings of the library from an answer that says the same, unless the configuration asks for a log.
 pub(crate) fn hush(config: &Config) {
     if config.raw("log", "level").is_none() && config.raw("log", "file").is_none() {

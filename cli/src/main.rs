@@ -14,6 +14,7 @@ macro_rules! eprintln {
 }
 
 mod cmd;
+mod config_file;
 mod doctor;
 mod exit;
 mod help;
@@ -45,15 +46,18 @@ fn run(program: Program) -> Outcome {
     };
     match command {
         Command::Completions(arguments) => cmd::completions::run(&arguments, Program::command()),
+        Command::Config(arguments) => cmd::config::run(&arguments),
         Command::Dash(arguments) => cmd::dash::run(&arguments),
         Command::Doctor(arguments) => cmd::doctor::run(&arguments),
         Command::Demo(arguments) => cmd::demo::run(&arguments),
         Command::Fake(arguments) => cmd::fake::run(&arguments),
         Command::Ft(arguments) => cmd::ft::run(&arguments),
+        Command::Gateway(arguments) => cmd::gateway::run(&arguments),
         Command::Info(arguments) => cmd::info::run(&arguments),
         Command::Keys(arguments) => cmd::keys::run(&arguments),
         Command::Man(arguments) => cmd::man::run(&arguments, help::rewrapped(Program::command())),
         Command::Mse(arguments) => cmd::mse::run(&arguments),
+        Command::Peers(arguments) => cmd::peers::run(&arguments),
         Command::Play(arguments) => cmd::play::run(&arguments),
         Command::Record(arguments) => cmd::record::run(&arguments),
         Command::Repair(arguments) => cmd::repair::run(&arguments),
@@ -80,15 +84,18 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Completions(cmd::completions::Arguments),
+    Config(cmd::config::Arguments),
     Dash(cmd::dash::Arguments),
     Doctor(cmd::doctor::Arguments),
     Demo(cmd::demo::Arguments),
     Fake(cmd::fake::Arguments),
     Ft(cmd::ft::Arguments),
+    Gateway(cmd::gateway::Arguments),
     Info(cmd::info::Arguments),
     Keys(cmd::keys::Arguments),
     Man(cmd::man::Arguments),
     Mse(cmd::mse::Arguments),
+    Peers(cmd::peers::Arguments),
     Play(cmd::play::Arguments),
     Record(cmd::record::Arguments),
     Repair(cmd::repair::Arguments),

@@ -567,3 +567,137 @@ fn a_program_with_rights_of_its_own_believes_neither_the_environment_nor_the_fol
 /// A user who owns nothing.
 #[cfg(unix)]
 const NOBODY: u32 = 65_534;
+
+/// The words of a recovery sheet.
+fn words_of(sheet: &str) -> String {
+    let from = sheet.find("  words").expect("words");
+    let lines = sheet[from..].lines().take(3);
+    lines
+        .flat_map(|line| line.split_whitespace().filter(|word| *word != "words"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn a_forgotten_passphrase_is_no_dead_end() {
+    let (lab, device, new) =
+        (Machine::new("backup", "lab"), Machine::new("backup", "device"), Machine::new("backup", "new"));
+    lab.says(&["init", "--name", "control room"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    device.says_to(&["trust"], &lab.says(&["issue", &request]));
+    let file = path(&lab, "lab.backup");
+    let words = words_of(&lab.says(&["backup", &file]));
+    assert_eq!(words.split(' ').count(), 12, "{words}");
+    assert!(lab.complains(&["backup", &file], "").contains("never replaced"));
+
+    // Neither the file nor the words alone, and no words but these.
+    assert!(new.complains(&["recover", &file], "").contains("twelve words"));
+    let swapped = words.split(' ').rev().collect::<Vec<_>>().join(" ");
+    assert!(new.complains(&["recover", &file], &format!("{swapped}\n")).contains("not those of its sheet"));
+    assert!(new.complains(&["recover", &path(&lab, "device.key")], &words).contains("no backup"));
+
+    // On two lines, as the sheet has them, and shortened: with another passphrase, and without the old one.
+    let short: Vec<_> = words.split(' ').map(|word| &word[..word.len().min(4)]).collect();
+    let (first, second) = short.split_at(6);
+    let typed = format!("{}\n{}\n", first.join(" "), second.join(" "));
+    let said = finish(new.command(&["recover", &file]).env("SCHWANN_PASSPHRASE", "another one"), &typed);
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.status.success(), "{text}{}", String::from_utf8_lossy(&said.stderr));
+    assert!(
+        text.contains("can issue and revoke") && text.contains("On record: 2 certificates, list 1"),
+        "{text}"
+    );
+    let revoked = finish(new.command(&["revoke", "EEG room"]).env("SCHWANN_PASSPHRASE", "another one"), "");
+    assert!(
+        String::from_utf8_lossy(&revoked.stdout).contains("list 2"),
+        "the device that the first machine certified"
+    );
+}
+
+#[test]
+fn the_authority_moves_and_leaves_a_member_behind() {
+    let (old, new) = (Machine::new("move", "old"), Machine::new("move", "new"));
+    old.says(&["init", "--name", "control room"]);
+    let file = path(&old, "lab.backup");
+    let words = words_of(&old.says(&["backup", "--move", &file]));
+    assert!(old.says(&["status"]).contains("authority  elsewhere"));
+    assert!(old.complains(&["issued"], "").contains("not on this machine"));
+    let said = new.says_to(&["recover", &file], &words);
+    assert!(said.contains("(certificate 2)"), "serials go on: {said}");
+    assert!(new.says(&["status"]).contains("this machine can issue and revoke"));
+}
+
+#[test]
+fn two_machines_with_the_authority_learn_of_each_other() {
+    let (one, two) = (Machine::new("two", "one"), Machine::new("two", "two"));
+    let [lost, stolen] = ["lost", "stolen"].map(|name| Machine::new("two", name));
+    one.says(&["init"]);
+    let requests =
+        [&lost, &stolen].map(|device| next_argument(&device.says(&["new-device", "a device"]), "keys issue"));
+    let file = path(&one, "one.backup");
+    let words = words_of(&one.says(&["backup", &file]));
+    two.says_to(&["recover", &file], &words);
+    // Each certifies and revokes on its own: two different lists of one number.
+    one.says(&["issue", &requests[0]]);
+    one.says(&["revoke", "2"]);
+    let serial = two.says(&["issue", &requests[1]]);
+    let serial = serial.split_whitespace().nth(1).expect("a serial").to_owned();
+    assert!(serial.parse::<u64>().expect("a number") > 1_000_000, "no serial of the other: {serial}");
+    two.says(&["revoke", &serial]);
+    let file = path(&two, "two.backup");
+    let words = words_of(&two.says(&["backup", &file]));
+    let joined = one.says_to(&["recover", &file], &words);
+    assert!(joined.contains("list 3"), "{joined}");
+    let issued = one.says(&["issued"]);
+    let revoked = issued.lines().filter(|line| line.contains("a device") && line.contains("revoked")).count();
+    assert_eq!(revoked, 2, "{issued}");
+}
+
+#[test]
+fn a_new_key_takes_the_place_of_the_old_one_which_is_revoked() {
+    let lab = Machine::new("rotate", "lab");
+    lab.says(&["init", "--name", "control room"]);
+    let before = lab.says(&["status"]);
+    let said = lab.says(&["rotate"]);
+    assert!(
+        said.contains("Certificate 1 is revoked") && said.contains("control room (certificate 2)"),
+        "{said}"
+    );
+    let key = |text: &str| text.lines().find(|line| line.starts_with("key")).map(str::to_owned);
+    assert_ne!(key(&before), key(&said));
+}
+
+#[test]
+fn a_certificate_is_renewed_where_the_authority_is_reached() {
+    let (lab, device) = (Machine::new("renew", "lab"), Machine::new("renew", "device"));
+    let config = lab.0.with_extension("cfg");
+    std::fs::write(&config, "[ports]\nMulticastPort=27971\nBasePort=27940\nPortRange=30\nIPv6=disable\n[multicast]\nResolveScope=machine\n")
+        .expect("written");
+    let named = |command: &mut Command| {
+        command.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+    };
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued =
+        finish(lab.command(&["issue", &request, "--days", "20"]).env("SCHWANN_PASSPHRASE", PASSPHRASE), "");
+    device.says_to(&["trust"], &String::from_utf8_lossy(&issued.stdout));
+    assert!(device.says(&["status"]).contains("CERTIFICATE EXPIRES in 19 days (schwann keys renew)"));
+
+    let mut serve = lab.command(&["renew", "--serve"]);
+    named(&mut serve);
+    let mut server = serve.spawn().expect("the program runs");
+    let mut renew = device.command(&["renew"]);
+    named(&mut renew);
+    let renewed = finish(&mut renew, "");
+    let text = String::from_utf8_lossy(&renewed.stdout).into_owned();
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(
+        text.contains("Renewed: certificate 3, valid for 364 days"),
+        "{text}{}",
+        String::from_utf8_lossy(&renewed.stderr)
+    );
+    assert!(!device.says(&["status"]).contains("EXPIRES"));
+    assert!(device.says(&["renew"]).contains("valid for 364 more days"));
+    let _ = std::fs::remove_file(config);
+}

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::config::{Config, LoadReport, NoteKind, Outcome, Search};
+use crate::door::Door;
 use crate::security::{Trust, TrustError, journal, policy};
 use crate::{environment, log};
 
@@ -18,6 +19,7 @@ use crate::{environment, log};
 pub struct Context {
     config: Arc<Config>,
     trust: OnceLock<Result<Arc<Trust>, TrustError>>,
+    door: Option<Arc<dyn Door>>,
 }
 
 /// The process's context has been made; its configuration does not change any more.
@@ -27,12 +29,12 @@ pub struct AlreadyLoaded;
 impl Context {
     /// Joins a configuration with this user's keys, which are read when they are first needed.
     pub fn new(config: Config) -> Self {
-        Self { config: Arc::new(config), trust: OnceLock::new() }
+        Self { config: Arc::new(config), trust: OnceLock::new(), door: None }
     }
 
     /// Joins a configuration with keys and a policy that are not on disk.
     pub fn with_trust(config: Config, trust: Trust) -> Self {
-        Self { config: Arc::new(config), trust: OnceLock::from(Ok(Arc::new(trust))) }
+        Self { config: Arc::new(config), trust: OnceLock::from(Ok(Arc::new(trust))), door: None }
     }
 
     /// The context of this process, made at the first call.
@@ -60,7 +62,18 @@ impl Context {
     pub fn reconfigured(&self, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::clone(&self.config);
         change(&mut config);
-        Self { config: Arc::new(config), trust: self.trust.clone() }
+        Self { config: Arc::new(config), trust: self.trust.clone(), door: self.door.clone() }
+    }
+
+    /// The same with a door before every outlet that is made in it.
+    #[must_use]
+    pub fn with_door(self, door: Arc<dyn Door>) -> Self {
+        Self { door: Some(door), ..self }
+    }
+
+    /// Who may reach outlets; everybody if there is none.
+    pub(crate) fn door(&self) -> Option<&Arc<dyn Door>> {
+        self.door.as_ref()
     }
 }
 

@@ -39,6 +39,7 @@ pub mod clock;
 mod codec;
 pub mod config;
 mod context;
+mod door;
 mod environment;
 mod error;
 pub mod inlet;
@@ -56,6 +57,7 @@ mod time;
 pub use crate::{
     config::Config,
     context::{AlreadyLoaded, Context, load_report, set_config_content, set_config_filename},
+    door::{Door, Transport},
     time::local_clock,
 };
 

@@ -27,6 +27,7 @@ use crate::Error;
 use crate::codec::{Encoding, outlet_codecs};
 use crate::config::Config;
 use crate::context::Context;
+use crate::door::Door;
 use crate::net::advertisement::Advertisement;
 pub use crate::net::link::Carrier;
 use crate::net::probes::ProbeSessions;
@@ -99,6 +100,7 @@ pub(crate) struct Shared {
     pub(crate) capacity: u64,
     pub(crate) delivery: Delivery,
     pub(crate) terms: Terms,
+    pub(crate) door: Option<Arc<dyn Door>>,
     pub(crate) probes: Arc<ProbeSessions>,
     pub(crate) ending: AtomicBool,
 }
@@ -172,6 +174,14 @@ impl Outlet {
         };
         let (shared, server) = server::start(info, &context, codecs, layout, capacity, options.delivery)?;
         Ok(Self { shared, producer: Mutex::new(producer), server: Some(server), maker: Maker::this() })
+    }
+
+    /// Answers clock probes as if this computer's clock were so many seconds ahead: for a program that passes on a stream
+    /// of another computer with its stamps.
+    ///
+    /// - Units: seconds to add to [`local_clock`] to have the clock of the stamps.
+    pub fn set_clock_shift(&self, seconds: f64) {
+        self.shared.advertisement.set_clock_shift(seconds);
     }
 
     /// Pushes one sample.

@@ -5,7 +5,7 @@
 //! Elsewhere TCP tells nothing, and what cannot be told stays out.
 
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::net::TcpStream;
 
 use crate::sys::{local, users};
@@ -52,6 +52,31 @@ pub fn check_tcp(stream: &TcpStream) -> Result<(), Stranger> {
     judge(users::of_tcp(peer, local))
 }
 
+/// The same of a program that came from `peer` by TCP, where the connection itself is not at hand.
+///
+/// - Errors: who it is.
+pub fn check_tcp_from(peer: SocketAddr) -> Result<(), Stranger> {
+    check_owners(peer, users::of_tcp_end(peer))
+}
+
+/// The same of a datagram that came from `peer`.
+///
+/// - Errors: who it is.
+pub fn check_udp_from(peer: SocketAddr) -> Result<(), Stranger> {
+    check_owners(peer, users::of_udp_end(peer))
+}
+
+/// A port may have several sockets: each must be this user's.
+fn check_owners(peer: SocketAddr, owners: Vec<Option<u32>>) -> Result<(), Stranger> {
+    if !peer.ip().to_canonical().is_loopback() {
+        return Err(Stranger::Elsewhere(peer.ip().to_canonical()));
+    }
+    if owners.is_empty() {
+        return Err(Stranger::Unknown);
+    }
+    owners.into_iter().try_for_each(judge)
+}
+
 /// The same over a local socket. Where the system does not tell whose it is, the mode of the socket's file decides.
 ///
 /// - Errors: who it is.
@@ -75,8 +100,7 @@ const OVERFLOW_USER: u32 = 65_534;
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use core::net::SocketAddr;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, UdpSocket};
 
     use super::*;
 
@@ -94,6 +118,27 @@ mod tests {
             let (served, _) = listener.accept().expect("the connection");
             assert_eq!(check_tcp(&served), Ok(()), "{reached}");
         }
+    }
+
+    #[test]
+    fn the_user_of_a_port_is_found_without_its_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+        assert_eq!(check_tcp_from(client.local_addr().expect("bound")), Ok(()));
+        for bound in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let socket = UdpSocket::bind(bound).expect("a port");
+            let port = socket.local_addr().expect("bound").port();
+            assert_eq!(check_udp_from(SocketAddr::from(([127, 0, 0, 1], port))), Ok(()), "{bound}");
+            assert!(matches!(
+                check_udp_from(SocketAddr::from(([10, 0, 0, 1], port))),
+                Err(Stranger::Elsewhere(_))
+            ));
+            drop(socket);
+            assert_eq!(check_udp_from(SocketAddr::from(([127, 0, 0, 1], port))), Err(Stranger::Unknown));
+        }
+        let other = if users::own() == Some(1000) { 1001 } else { 1000 };
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 1));
+        assert_eq!(check_owners(loopback, vec![users::own(), Some(other)]), Err(Stranger::User(other)));
     }
 
     #[test]

@@ -263,8 +263,9 @@ fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
 /// Why a stream in the clear is not seen, and what admits it.
 fn in_the_clear(name: &str) -> String {
     format!(
-        "the peer speaks plain LSL, and this computer takes sealed streams alone; SCHWANN_SECURITY_STREAMS=\"{name}=prefer\" \
-         admits this one, and SCHWANN_SECURITY=prefer all of them; to seal it: `schwann keys import` there"
+        "the peer speaks plain LSL, and this computer takes sealed streams alone; `schwann gateway` on its computer \
+         brings it in, sealed; SCHWANN_SECURITY_STREAMS=\"{name}=prefer\" admits this one, and \
+         SCHWANN_SECURITY=prefer all of them; to seal it: `schwann keys import` there"
     )
 }
 

@@ -28,6 +28,9 @@ use crate::{
     record::nonce,
 };
 
+/// Bytes that an envelope adds.
+pub const OVERHEAD: usize = HEAD + Tag::LEN;
+
 /// Tells whether bytes are an envelope.
 #[must_use]
 pub fn is_envelope(bytes: &[u8]) -> bool {

@@ -94,6 +94,12 @@ impl AuthorityKey {
         Certificate { statement, signature }
     }
 
+    /// The key as one that opens envelopes; it signs nothing as such.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn as_device(&self) -> DeviceKey {
+        DeviceKey::from_seed(&self.0.to_bytes())
+    }
+
     /// Signs a revocation list in place: `list` holds its bytes, whose last 64 become the signature.
     #[cfg(feature = "alloc")]
     pub(crate) fn sign_list(&self, list: &mut [u8]) -> Option<()> {

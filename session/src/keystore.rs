@@ -34,6 +34,8 @@ use crate::{
 pub enum Kind {
     /// An authority's seed.
     Authority,
+    /// An authority with all that it has issued.
+    Backup,
     /// A [`Bundle`].
     Bundle,
     /// A device's seed.
@@ -46,11 +48,14 @@ impl Kind {
             Self::Device => 1,
             Self::Authority => 2,
             Self::Bundle => 3,
+            Self::Backup => 4,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Device, Self::Authority, Self::Bundle].into_iter().find(|kind| kind.byte() == byte)
+        [Self::Device, Self::Authority, Self::Bundle, Self::Backup]
+            .into_iter()
+            .find(|kind| kind.byte() == byte)
     }
 }
 

@@ -73,6 +73,8 @@ pub mod pairing;
 pub mod provision;
 mod record;
 mod refusal;
+#[cfg(feature = "alloc")]
+pub mod renewal;
 mod revocation;
 mod session;
 mod time;

@@ -62,6 +62,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         context: Some(crate::lab::config()),
         recordings: arguments.folder.clone(),
     };
+    if let Some(context) = &options.context {
+        crate::lab::look_after_certificate(context);
+    }
     let stop = stop::on_signals()?;
     let dashboard = serve(&options)?;
     let mut out = io::stdout().lock();

@@ -1,27 +1,32 @@
 //! `schwann doctor`: why a stream is not seen.
 
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 
 use serde_json::json;
 
 use crate::{
     doctor::{self, Finding, Weight},
     exit::{Exit, Outcome},
+    terminal::printable,
 };
 
 /// Find out why a stream is not seen, and what to do about it.
 ///
 /// It looks at the configuration, tries every network of this computer, searches streams of all sessions in several
-/// ways, and knocks at their ports. It changes nothing. Each finding is one sentence and one command.
+/// ways, and knocks at their ports. It changes nothing, unless you agree to it with --fix. Each finding is one sentence and one command.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   schwann doctor
   schwann doctor eeg-pc
+  schwann doctor --fix
   schwann doctor 10.0.0.7 --json | jq -r '.findings[].code'")]
 pub(crate) struct Arguments {
     /// The computer whose streams are missing: a name or an address.
     host: Option<String>,
+    /// Offer to run each command that this computer can run.
+    #[arg(long, conflicts_with = "json")]
+    fix: bool,
     /// Print JSON for scripts.
     #[arg(long)]
     json: bool,
@@ -36,8 +41,27 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         writeln!(out, "{:#}", json!({ "streams": facts.stream_count(), "findings": findings }))?;
     } else {
         print(&mut out, &findings, facts.stream_count())?;
+        drop(out);
+        if arguments.fix {
+            mend(&findings)?;
+        }
     }
     Ok(if findings.iter().any(|finding| finding.weight == Weight::Fault) { Exit::Found } else { Exit::Good })
+}
+
+/// Asks of each command, and runs it.
+fn mend(findings: &[Finding]) -> io::Result<()> {
+    for words in findings.iter().filter_map(doctor::mend::runnable) {
+        let shown: Vec<_> = words.iter().map(|word| doctor::mend::quoted(word)).collect();
+        eprint!("Run: {}  [y/N] ", printable(&shown.join(" ")));
+        io::stderr().flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        if matches!(answer.trim(), "y" | "yes") && !doctor::mend::run(&words) {
+            eprintln!("schwann: that did not work");
+        }
+    }
+    writeln!(io::stdout().lock(), "Look again: schwann doctor")
 }
 
 fn print(out: &mut impl io::Write, findings: &[Finding], streams: usize) -> io::Result<()> {

@@ -16,17 +16,21 @@ use schwann_session::{
 use crate::exit::{Outcome, Problem};
 
 mod authority;
+mod backup;
 mod invite;
 mod issued;
 mod join;
 mod machine;
 mod passphrase;
+mod plain;
+pub(crate) mod renew;
 mod revoke;
 mod text;
 pub(crate) mod wire;
 mod words;
 
 use authority::Granted;
+use backup::Afterwards;
 
 /// Set up, hand out and withdraw the keys with which a lab seals its streams.
 #[derive(clap::Args, Debug)]
@@ -47,6 +51,10 @@ Or one identity for every machine, of which none can be revoked alone:
 
 A microcontroller prints its request on its serial line, and takes what this prints:
   schwann keys issue --device REQUEST
+
+The lab's authority, kept in a safe and moved to another machine:
+  schwann keys backup lab.backup              prints a sheet for the safe; keep the file elsewhere
+  schwann keys recover lab.backup             on any machine, with the words of the sheet
 
 Streams are sealed as soon as a key is installed. `schwann keys status` tells what is in force.")]
 pub(crate) struct Arguments {
@@ -129,6 +137,33 @@ enum Action {
         #[arg(value_name = "NAME|SERIAL")]
         device: String,
     },
+    /// Get a certificate that is valid for longer, from 30 days before the present one expires.
+    Renew {
+        /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
+        #[arg(long, value_name = "PLACE", conflicts_with = "serve")]
+        at: Option<String>,
+        /// On the lab's machine: renew the certificates of others until Ctrl-C.
+        #[arg(long)]
+        serve: bool,
+        /// Days that the new certificates of others are valid.
+        #[arg(long, requires = "serve", default_value_t = 365, value_parser = clap::value_parser!(u64).range(31..=MOST_DAYS))]
+        days: u64,
+    },
+    /// Give the lab's machine a new key, and withdraw its old one.
+    Rotate,
+    /// Write the lab's authority to a file, and print the sheet with the words that open it.
+    Backup {
+        /// The file.
+        file: PathBuf,
+        /// Move the authority: take it away from this machine, which stays a member.
+        #[arg(long = "move")]
+        moves: bool,
+    },
+    /// Take the lab's authority from a file of `backup`, with the words of its sheet and a new passphrase.
+    Recover {
+        /// The file.
+        file: PathBuf,
+    },
     /// Keep this machine's key open in memory until it is switched off.
     Unlock,
 }
@@ -188,6 +223,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Export { file } => keys.export(file),
         Action::Import { file } => keys.import(file),
         Action::Revoke { device } => keys.revoke(device),
+        Action::Renew { serve: true, days, .. } => keys.serve_renewals(*days),
+        Action::Renew { at, .. } => keys.renew(at.as_deref()),
+        Action::Rotate => keys.rotate(),
+        Action::Backup { file, moves } => {
+            keys.backup(file, if *moves { Afterwards::Remove } else { Afterwards::Keep })
+        }
+        Action::Recover { file } => keys.recover(file),
         Action::Unlock => keys.unlock(),
     }
 }

@@ -39,7 +39,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut screen = Screen::new(io::stdout());
     let again = screen.destination() == Destination::Terminal && !arguments.once && !arguments.json;
     let stop = stop::on_signals()?;
-    let mut lab = Lab::open(lab::config(), arguments.limits)?;
+    let config = lab::config();
+    lab::renew_in_background(&config);
+    let mut lab = Lab::open(config, arguments.limits)?;
     let palette = Palette::of(screen.destination());
     loop {
         lab.update();
@@ -193,7 +195,9 @@ impl Lab {
         for unseen in &hidden {
             out.push_str(&format!("  {}\n", printable(&unseen.to_string())));
         }
-        for stream in self.hidden.elsewhere() {
+        // A machine of the lab that waits for a new device is found like a stream, and is none.
+        let is_stream = |one: &Elsewhere| one.session_id != super::keys::wire::SESSION;
+        for stream in self.hidden.elsewhere().into_iter().filter(is_stream) {
             out.push_str(&format!("  {}\n", printable(&self.how_to_see(&stream))));
         }
         if self.probes.waiting() > 0 {

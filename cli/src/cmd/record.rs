@@ -72,6 +72,7 @@ pub(crate) struct Arguments {
 /// Records.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = lab::config();
+    lab::look_after_certificate(&config);
     let stop = stop::on_signals()?;
     let mut settings = Settings::new(arguments.name.naming());
     settings.wanted.clone_from(&arguments.queries);

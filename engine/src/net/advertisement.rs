@@ -1,5 +1,6 @@
 //! What an outlet tells those who look for streams, and whom it tells.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use schwann_proto::{stream_info::StreamInfo, wire::query::QueryCache};
@@ -15,6 +16,8 @@ pub(crate) struct Advertisement {
     fullinfo: Vec<u8>,
     verdicts: Mutex<QueryCache>,
     complaints: log::Throttle,
+    /// Seconds from this computer's clock to the one that probes are answered by, as bits.
+    clock_shift: AtomicU64,
 }
 
 impl Advertisement {
@@ -32,8 +35,19 @@ impl Advertisement {
             fullinfo: info.fullinfo(),
             verdicts: Mutex::new(QueryCache::new(config.tuning.max_cached_queries)),
             complaints: log::Throttle::default(),
+            clock_shift: AtomicU64::new(0.0_f64.to_bits()),
             info,
         }
+    }
+
+    /// Answers probes by a clock that is so many seconds ahead of this computer's.
+    pub(crate) fn set_clock_shift(&self, seconds: f64) {
+        self.clock_shift.store(seconds.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Seconds from this computer's clock to the stream's.
+    pub(crate) fn clock_shift(&self) -> f64 {
+        f64::from_bits(self.clock_shift.load(Ordering::Relaxed))
     }
 
     /// The description itself.

@@ -288,6 +288,7 @@ impl Conversation<'_> {
         let (session, peer) = handshake.finish().ok_or(HandshakeError::Malformed)?;
         journal::connected(info, self.link.peer_address(), peer.identity(), Side::Inlet);
         member.note_sealing(&info.uid().to_string());
+        member.note_met(self.link.peer_address());
         self.link.layer().begin(session, Some(peer));
         let early = self.received.split_off(used);
         self.received.clear();

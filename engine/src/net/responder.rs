@@ -18,6 +18,7 @@ use schwann_session::Refusal;
 
 use crate::{
     config::Config,
+    door::{Door, Transport},
     local_clock, log,
     net::{
         advertisement::Advertisement,
@@ -40,6 +41,7 @@ pub(crate) struct Responder {
     advertisement: Arc<Advertisement>,
     probes: Arc<ProbeSessions>,
     openness: Openness,
+    door: Option<Arc<dyn Door>>,
     queries: Option<SealedQueries>,
     strangers: Strangers,
     sealed: Vec<u8>,
@@ -86,6 +88,7 @@ impl Responder {
             advertisement,
             probes: Arc::default(),
             openness: Openness::Open,
+            door: None,
             queries: None,
             strangers: Strangers::default(),
             sealed: Vec::new(),
@@ -109,6 +112,11 @@ impl Responder {
         self.probes = probes;
         self.openness = openness;
         self.queries = member.map(SealedQueries::new);
+    }
+
+    /// Answers those alone whom the door admits.
+    pub(crate) fn guard(&mut self, door: Option<Arc<dyn Door>>) {
+        self.door = door;
     }
 
     /// The sockets to wait for, in the order of the indices that [`Self::handle_readable`] takes.
@@ -159,13 +167,16 @@ impl Responder {
     fn handle_datagram(&mut self, index: usize, length: usize, peer: SocketAddr) {
         // Before anything else: this is the stamp that the clock offset is computed from.
         let received_at = local_clock();
+        if self.door.as_ref().is_some_and(|door| !door.admits(peer, Transport::Udp)) {
+            return;
+        }
         self.reply.clear();
         let datagram = &mut self.received[..length];
         match self.probes.open(datagram) {
             Ok(None) => {}
             Ok(Some((session, plain))) => {
                 if let Some(request) = timedata::Request::parse(plain) {
-                    encode_time(&request, received_at, &mut self.reply);
+                    encode_time(&request, received_at, self.advertisement.clock_shift(), &mut self.reply);
                     if self.probes.seal(session, &self.reply, &mut self.sealed) {
                         self.send(index, &self.sealed, peer);
                     }
@@ -189,7 +200,7 @@ impl Responder {
         let address = if index >= self.first_service
             && let Some(request) = timedata::Request::parse(datagram)
         {
-            encode_time(&request, received_at, &mut self.reply);
+            encode_time(&request, received_at, self.advertisement.clock_shift(), &mut self.reply);
             peer
         } else if let Some(query) = Query::parse(datagram)
             && query.return_port != 0
@@ -266,12 +277,13 @@ impl Responder {
     }
 }
 
-fn encode_time(request: &timedata::Request, request_received: f64, reply: &mut Vec<u8>) {
+/// Answers by the clock of the stream, which is `shift` seconds ahead of this computer's.
+fn encode_time(request: &timedata::Request, request_received: f64, shift: f64, reply: &mut Vec<u8>) {
     let answer = timedata::Reply {
         wave: request.wave,
         request_sent: request.sent,
-        request_received,
-        reply_sent: local_clock(),
+        request_received: request_received + shift,
+        reply_sent: local_clock() + shift,
     };
     answer.encode(reply).expect("a vector takes everything");
 }

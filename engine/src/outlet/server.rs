@@ -22,6 +22,7 @@ use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
 use crate::context::Context;
+use crate::door::Transport;
 use crate::net::advertisement::Advertisement;
 use crate::net::listener::Listener;
 use crate::net::responder::{Backlog, Openness, Responder};
@@ -77,6 +78,7 @@ pub(super) fn start(
         capacity,
         delivery,
         terms,
+        door: context.door().cloned(),
         probes: Arc::default(),
         ending: AtomicBool::new(false),
     });
@@ -149,6 +151,7 @@ impl Server {
             Policy::Require => Openness::Sealed,
             Policy::Off | Policy::Prefer => Openness::Open,
         };
+        responder.guard(shared.door.clone());
         responder.serve_sealed(Arc::clone(&shared.probes), openness, shared.terms.finding.clone());
         for (index, socket) in responder.sockets().iter_mut().enumerate() {
             poll.registry()
@@ -272,7 +275,11 @@ impl Server {
 
     fn accept(&mut self, index: usize) {
         while let Some(listener) = self.listeners.get(index) {
-            let client = listener.accept().and_then(|link| Conversation::new(link, &self.shared.config));
+            let accepted = listener.accept();
+            if accepted.as_ref().is_ok_and(|link| !self.admits(link.peer_address())) {
+                continue;
+            }
+            let client = accepted.and_then(|link| Conversation::new(link, &self.shared.config));
             let mut conversation = match client {
                 Ok(client) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -290,6 +297,15 @@ impl Server {
             if self.poll.registry().register(conversation.watched(), Token(token), interest).is_ok() {
                 self.conversations.insert(token, conversation);
             }
+        }
+    }
+
+    /// Whether the door, if there is one, lets this peer in; a local socket is for this user alone anyway.
+    fn admits(&self, peer: PeerAddress) -> bool {
+        match (&self.shared.door, peer) {
+            (None, _) | (_, PeerAddress::ThisComputer) => true,
+            (Some(door), PeerAddress::Address(address)) => door.admits(address, Transport::Tcp),
+            (Some(_), PeerAddress::Unknown) => false,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::{
     net::{
         interfaces::Interfaces,
         names,
+        sealed_queries::is_sealed,
         sockets::{self, LOCAL_GROUPS, allowed_versions, version_of},
     },
 };
@@ -112,13 +113,26 @@ impl Channels {
         }
     }
 
+    /// Asks members where they were met, sealed and in no other way (secure-session §5.6).
+    pub(super) fn ask_met(&self) {
+        let Some(member) = self.questions.member() else { return };
+        for ip in member.met() {
+            let host = SocketAddr::new(ip, 0);
+            self.ask_range_for(host, is_sealed);
+        }
+    }
+
     fn ask_range(&self, host: SocketAddr) {
+        self.ask_range_for(host, |_| true);
+    }
+
+    fn ask_range_for(&self, host: SocketAddr, is_meant: impl Fn(&[u8]) -> bool) {
         let version = version_of(host.ip());
         for channel in self.channels.iter().filter(|channel| channel.version == version) {
             for port in self.config.ports.service_range() {
                 let mut address = host;
                 address.set_port(port);
-                channel.ask(address);
+                channel.ask_for(address, &is_meant);
             }
         }
     }
@@ -212,9 +226,13 @@ impl Channel {
     }
 
     fn ask(&self, target: SocketAddr) {
+        self.ask_for(target, &|_| true);
+    }
+
+    fn ask_for(&self, target: SocketAddr, is_meant: &dyn Fn(&[u8]) -> bool) {
         // Networks that are away, firewalls and full buffers are the normal case for some target; the next wave
         // asks again.
-        for query in &self.queries {
+        for query in self.queries.iter().filter(|query| is_meant(query)) {
             if let Err(error) = self.socket.send_to(query, target) {
                 log::verbose!(2, "the query to {target} was not sent: {error}");
             }

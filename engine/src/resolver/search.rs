@@ -60,11 +60,12 @@ impl Search {
         duration: resolver::Duration,
     ) -> io::Result<Self> {
         let silence = Silence::new(&context, &trust, condition, local_clock());
+        let has_met = trust.member().is_some_and(|member| !member.met().is_empty());
         let questions = Questions::new(trust, condition);
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let has_unicast =
-            !context.lab.known_peers.is_empty() || !context.multicast.machine_addresses.is_empty();
+            has_met || !context.lab.known_peers.is_empty() || !context.multicast.machine_addresses.is_empty();
         Ok(Self {
             schedule: resolver::Search::new(settings(&context), duration, has_unicast, local_clock()),
             tcp: TcpProbes::new(&questions, FIRST_TCP_TOKEN),
@@ -126,6 +127,7 @@ impl Search {
             Burst::Unicast => {
                 self.channels.ask_machine();
                 self.channels.ask_peers(&self.waker);
+                self.channels.ask_met();
             }
         }
     }

@@ -3,6 +3,7 @@
 pub(super) mod error;
 mod files;
 pub(super) mod member;
+pub mod met;
 mod permissions;
 pub(super) mod secrecy;
 pub mod store;

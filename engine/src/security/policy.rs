@@ -25,7 +25,7 @@ pub use self::reason::reason;
 pub(crate) use self::reason::{terms, unsealed};
 pub use self::streams::StreamPolicies;
 pub(crate) use self::streams::of_description;
-pub use self::summary::summary;
+pub use self::summary::{expires_in_days, summary};
 
 /// What may go in the clear; a later one is stricter.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]

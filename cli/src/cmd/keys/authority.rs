@@ -148,7 +148,7 @@ impl Keys {
         }
     }
 
-    fn next_serial(&self) -> Result<u64, Problem> {
+    pub(super) fn next_serial(&self) -> Result<u64, Problem> {
         let serial = self.last_serial()? + 1;
         store::write_private(&self.path(SERIAL), serial.to_string().as_bytes()).map_err(failed)?;
         Ok(serial)
@@ -183,4 +183,4 @@ fn requested(request: &str) -> Result<(PublicKey, String), Problem> {
 /// Room for the key store of a microcontroller, in bytes: one slot of flash.
 const KEY_STORE_LEN: usize = 4096;
 /// The number of the last certificate that was issued, beside the authority's key.
-const SERIAL: &str = "authority.serial";
+pub(super) const SERIAL: &str = "authority.serial";

@@ -1,9 +1,9 @@
 //! `schwann keys invite`: the lab's machine shows six words, and certifies the device that knows them.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,10 +14,9 @@ use schwann_session::pairing::{Candidate, Invitation, PairingError, Words, refus
 use schwann_session::{AuthorityKey, Flags, SystemEntropy};
 
 use super::authority::Granted;
-use super::wire::{self, PATIENCE};
+use super::wire::{self, PAIRING, PATIENCE};
 use super::{Keys, failed, words};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::lab;
 use crate::stop;
 use crate::terminal::{plural, printable};
 
@@ -40,10 +39,10 @@ impl Keys {
         }
         let authority = self.authority()?;
         let stop = stop::on_signals()?;
-        let listener = listen()?;
+        let listener = wire::listen()?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let announced = wire::announce(port)?;
-        let words = words::draw()?;
+        let announced = wire::announce(PAIRING, port)?;
+        let words = words::draw(words::PAIRING)?;
         let invitation = Arc::new(Mutex::new(Invitation::new(Words::new(&words))));
         show(&words, port, patience)?;
         let (came, coming) = channel();
@@ -145,20 +144,6 @@ fn converse(mut link: TcpStream, invitation: &Mutex<Invitation>, came: &Sender<C
         }
         None => Ok(()),
     };
-}
-
-/// A port that firewalls let LSL have, if one is free.
-fn listen() -> Result<TcpListener, Problem> {
-    let config = lab::config();
-    let v4 = config.ports.ip.allows(Ipv4Addr::UNSPECIFIED.into());
-    let host: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    // From behind: outlets take the first ones.
-    let ports: Vec<_> = config.ports.service_range().collect();
-    let ports = ports.into_iter().rev().chain([0]);
-    let bound = ports.map(|port| TcpListener::bind(SocketAddr::new(host, port))).find_map(Result::ok);
-    let listener = bound.ok_or_else(|| failed("no port is free for the new device"))?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    Ok(listener)
 }
 
 fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {

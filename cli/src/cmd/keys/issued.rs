@@ -4,6 +4,7 @@
 //! what was granted. One is written before it is handed out, so a crash loses none that is in use.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -32,7 +33,11 @@ impl Keys {
             "{:>6}  {:<24}  {:<9}  {:<10}  {:<9}  key",
             "serial", "device", "may", "until", "state"
         )?;
-        for serial in 1..=self.last_serial()? {
+        // Those of the first machine, without a gap; then those of others.
+        let last = self.last_serial()?;
+        let mut serials: BTreeSet<u64> = certificates.iter().map(|one| one.statement.serial).collect();
+        serials.extend((last < MOST_OF_ONE).then_some(1..=last).into_iter().flatten());
+        for serial in serials {
             match certificates.iter().find(|certificate| certificate.statement.serial == serial) {
                 Some(certificate) => writeln!(out, "{}", row(certificate, &revoked))?,
                 None => writeln!(
@@ -67,6 +72,9 @@ impl Keys {
         Ok(parsed.filter(|certificate| certificate.verify(lab).is_ok()).collect())
     }
 }
+
+/// Serials of the machine that founded the lab are below.
+const MOST_OF_ONE: u64 = 1_000_000;
 
 /// What a certificate permits.
 pub(super) fn may(roles: Roles) -> &'static str {

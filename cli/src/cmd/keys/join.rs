@@ -13,7 +13,7 @@ use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
 use zeroize::Zeroizing;
 
 use super::text::{Membership, Secret};
-use super::wire::{self, PATIENCE};
+use super::wire::{self, PAIRING, PATIENCE};
 use super::words::{self, Typed};
 use super::{Keys, device_name, device_of, failed};
 use crate::exit::{Outcome, Problem};
@@ -75,7 +75,7 @@ impl Keys {
         at: Option<&str>,
         own: &Own,
     ) -> Result<Result<Membership, PairingError>, Problem> {
-        let places = wire::find(at)?;
+        let places = wire::find(PAIRING, at)?;
         if places.is_empty() {
             return Err(Problem::Failed(String::from(
                 "no invitation was found; run `schwann keys invite` on the lab's machine, and if it runs, use the line \

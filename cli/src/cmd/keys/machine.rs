@@ -55,6 +55,8 @@ impl Keys {
             "  schwann keys export lab.bundle     then `schwann keys import lab.bundle` elsewhere"
         )?;
         writeln!(out, "  schwann keys new-device NAME       on another machine, without a network between")?;
+        drop(out);
+        super::plain::offer()?;
         Ok(Exit::Good)
     }
 

@@ -49,6 +49,14 @@ fn twice(what: &str, ask: &mut dyn FnMut(&str) -> Result<Secret, Problem>) -> Re
     Err(Problem::Failed(String::from("the two passphrases differed again and again; nothing was written")))
 }
 
+/// Reads a line that may be shown; empty at the end.
+pub(super) fn line() -> Result<Secret, Problem> {
+    let mut line = Zeroizing::new(" ".repeat(LONGEST));
+    line.clear();
+    io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    Ok(Secret::new(line.as_bytes().to_vec()))
+}
+
 /// Asks a question of yes or no; anything but yes is no.
 pub(super) fn confirm(question: &str) -> Result<bool, Problem> {
     eprint!("{question}");

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use schwann::security::keys::replace_list;
 use schwann::security::keys::store::{DISCOVERY, REVOKED};
-use schwann_session::{Certificate, PublicKey, RevocationList};
+use schwann_session::{AuthorityKey, Certificate, PublicKey, RevocationList};
 
 use super::{Keys, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
@@ -12,7 +12,11 @@ use crate::exit::{Exit, Outcome, Problem};
 impl Keys {
     /// Revokes every certificate of a device's key; `device` is its name, or the number of one of its certificates.
     pub(super) fn revoke(&self, device: &str) -> Outcome {
-        let (authority, _turn) = (self.authority()?, self.turn()?);
+        self.revoke_with(&self.authority()?, device)
+    }
+
+    pub(super) fn revoke_with(&self, authority: &AuthorityKey, device: &str) -> Outcome {
+        let _turn = self.turn()?;
         let lab = authority.lab();
         let (issued, old) = (self.certificates(&lab)?, self.revoked(&lab)?);
         let chosen = chosen(device, &issued, &old, self.last_serial()?)?;
@@ -27,8 +31,8 @@ impl Keys {
         // A device that is out must not find the lab's streams any more.
         let mut discovery = [0; 32];
         getrandom::fill(&mut discovery).map_err(failed)?;
-        let list = RevocationList::sign(&authority, old.number() + 1, now(), &discovery, &serials)
-            .map_err(failed)?;
+        let list =
+            RevocationList::sign(authority, old.number() + 1, now(), &discovery, &serials).map_err(failed)?;
         replace_list(&self.folder, list.as_bytes(), &discovery).map_err(failed)?;
         writeln!(
             out,
@@ -72,7 +76,7 @@ fn chosen(
     last: u64,
 ) -> Result<Vec<u64>, Problem> {
     let key = match device.parse::<u64>() {
-        Ok(serial) if !(1..=last).contains(&serial) => {
+        Ok(serial) if !(1..=last).contains(&serial) && !is_on_record(serial, issued) => {
             return Err(Problem::Failed(format!(
                 "there is no certificate {serial}: the lab has 1 to {last}; `schwann keys issued` lists them, and \
                  `schwann keys status` on a device shows which one it has"
@@ -87,6 +91,10 @@ fn chosen(
     };
     let with_key = issued.iter().filter(|certificate| certificate.statement.device == key);
     Ok(with_key.map(|certificate| certificate.statement.serial).collect())
+}
+
+fn is_on_record(serial: u64, issued: &[Certificate]) -> bool {
+    issued.iter().any(|certificate| certificate.statement.serial == serial)
 }
 
 /// The one key of the devices with this name; one that is out already gives way to one that is not.

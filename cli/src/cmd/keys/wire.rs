@@ -5,10 +5,10 @@
 //!
 //! Source: pairing §2.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::io::{self, Read as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +22,10 @@ use crate::lab;
 
 /// The LSL session in which invitations are looked for.
 pub(crate) const SESSION: &str = "schwann-pairing";
+/// The type of an invitation's stream.
+pub(super) const PAIRING: &str = "pairing";
+/// The type of the stream of a machine that renews certificates.
+pub(super) const RENEWAL: &str = "renewal";
 /// Time for one message of the other end; a person is asked for nothing meanwhile.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// Invitations that are tried; each is a guess for a stranger.
@@ -37,18 +41,17 @@ fn context(place: Option<IpAddr>) -> Arc<Context> {
     Arc::new(Context::with_trust(config, Trust::new(Policy::Off, None)))
 }
 
-/// Offers an invitation whose messages go to `port`, until this is dropped.
-pub(super) fn announce(port: u16) -> Result<Outlet, Problem> {
-    let info =
-        StreamInfo::new("schwann keys invite", "pairing", 1, 0.0, ChannelFormat::Int8, port.to_string());
+/// Offers what is done at `port`, until this is dropped.
+pub(super) fn announce(kind: &str, port: u16) -> Result<Outlet, Problem> {
+    let info = StreamInfo::new("schwann keys", kind, 1, 0.0, ChannelFormat::Int8, port.to_string());
     let info = info.map_err(|error| failed(format_args!("{error:?}")))?;
     Outlet::in_context(&info, &OutletOptions::default(), context(None)).map_err(failed)
 }
 
-/// Looks for invitations: everywhere, or at the one place that is named.
-pub(super) fn find(place: Option<&str>) -> Result<Vec<SocketAddr>, Problem> {
+/// Looks for machines of the lab: everywhere, or at the one place that is named.
+pub(super) fn find(kind: &str, place: Option<&str>) -> Result<Vec<SocketAddr>, Problem> {
     let Some(place) = place else {
-        return search(None);
+        return search(kind, None);
     };
     if let Some((host, port)) =
         place.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'))
@@ -58,7 +61,7 @@ pub(super) fn find(place: Option<&str>) -> Result<Vec<SocketAddr>, Problem> {
         return Ok((host, port).to_socket_addrs().map_err(|_| no_place(place))?.take(MOST).collect());
     }
     let ip = (place, 0).to_socket_addrs().map_err(|_| no_place(place))?.next();
-    search(Some(ip.ok_or_else(|| no_place(place))?.ip()))
+    search(kind, Some(ip.ok_or_else(|| no_place(place))?.ip()))
 }
 
 fn no_place(place: &str) -> Problem {
@@ -67,9 +70,9 @@ fn no_place(place: &str) -> Problem {
     ))
 }
 
-fn search(place: Option<IpAddr>) -> Result<Vec<SocketAddr>, Problem> {
+fn search(kind: &str, place: Option<IpAddr>) -> Result<Vec<SocketAddr>, Problem> {
     let context = context(place);
-    let query = format!("session_id='{SESSION}' and type='pairing'");
+    let query = format!("session_id='{SESSION}' and type='{kind}'");
     let mut found = resolver::resolve(&context, &query, 0, FIRST_LOOK).map_err(failed)?;
     if found.is_empty() {
         found = resolver::resolve(&context, &query, 1, LONG_LOOK).map_err(failed)?;
@@ -86,6 +89,20 @@ fn address(info: &StreamInfo) -> Option<SocketAddr> {
     let versions = [IpVersion::V4, IpVersion::V6].into_iter();
     let ip = versions.filter_map(|version| info.endpoint(version).address.to_string().parse().ok()).next()?;
     Some(SocketAddr::new(ip, port))
+}
+
+/// A port that firewalls let LSL have, if one is free.
+pub(super) fn listen() -> Result<TcpListener, Problem> {
+    let config = lab::config();
+    let v4 = config.ports.ip.allows(Ipv4Addr::UNSPECIFIED.into());
+    let host: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    // From behind: outlets take the first ones.
+    let ports: Vec<_> = config.ports.service_range().collect();
+    let ports = ports.into_iter().rev().chain([0]);
+    let bound = ports.map(|port| TcpListener::bind(SocketAddr::new(host, port))).find_map(Result::ok);
+    let listener = bound.ok_or_else(|| failed("no port is free for the new device"))?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
 }
 
 /// Reads a message of `N` bytes, all of them before `deadline`.

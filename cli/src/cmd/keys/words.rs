@@ -3,6 +3,8 @@
 //! The list is that of BIP-0039, from the crate `bip39`: 2,048 short English words, no two of which begin with the same
 //! four letters.
 
+use core::cmp::Ordering;
+
 use bip39::Language;
 use schwann_session::pairing::{Screen, Words};
 use zeroize::Zeroizing;
@@ -11,7 +13,7 @@ use super::failed;
 use crate::exit::Problem;
 
 /// Words of an invitation: 66 bits.
-const COUNT: usize = 6;
+pub(super) const PAIRING: usize = 6;
 
 /// What a person typed, or scanned.
 pub(super) struct Typed {
@@ -20,9 +22,9 @@ pub(super) struct Typed {
     pub(super) place: Option<String>,
 }
 
-/// Draws six words.
-pub(super) fn draw() -> Result<Zeroizing<String>, Problem> {
-    let mut random = [0; 2 * COUNT];
+/// Draws words.
+pub(super) fn draw(count: usize) -> Result<Zeroizing<String>, Problem> {
+    let mut random = Zeroizing::new(vec![0; 2 * count]);
     getrandom::fill(&mut random).map_err(failed)?;
     let numbers = random.as_chunks().0.iter().map(|two| u16::from_le_bytes(*two) % 2048);
     Ok(Zeroizing::new(joined(numbers)))
@@ -45,19 +47,30 @@ pub(super) fn read(line: &str) -> Result<Typed, Problem> {
         Some((words, place)) => (words, Some(place.trim().to_owned())),
         None => (line.as_str(), None),
     };
-    let mut whole = Zeroizing::new(String::with_capacity(64));
-    let mut count = 0;
-    for typed in words.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty()) {
-        if count > 0 {
+    match complete(words, PAIRING)? {
+        Some(whole) => Ok(Typed { words: Words::new(&whole), place }),
+        None => Err(Problem::Failed(String::from(
+            "these are fewer than six words; type all of the lab's machine",
+        ))),
+    }
+}
+
+/// Reads `count` words, shortened or not; nothing yet if there are fewer.
+pub(super) fn complete(typed: &str, count: usize) -> Result<Option<Zeroizing<String>>, Problem> {
+    let mut whole = Zeroizing::new(String::with_capacity(16 * count));
+    let mut there = 0;
+    for word in typed.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty()) {
+        if there > 0 {
             whole.push(' ');
         }
-        whole.push_str(meant(typed)?);
-        count += 1;
+        whole.push_str(meant(&word.to_lowercase())?);
+        there += 1;
     }
-    if count != COUNT {
-        return Err(Problem::Failed(format!("these are {count} words; type the six of the lab's machine")));
+    match there.cmp(&count) {
+        Ordering::Less => Ok(None),
+        Ordering::Equal => Ok(Some(whole)),
+        Ordering::Greater => Err(Problem::Failed(format!("these are {there} words; {count} are needed"))),
     }
-    Ok(Typed { words: Words::new(&whole), place })
 }
 
 fn meant(typed: &str) -> Result<&'static str, Problem> {
@@ -79,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_was_drawn_can_be_typed_in_full_shortened_or_scanned() {
-        let drawn = draw().expect("words");
+        let drawn = draw(PAIRING).expect("words");
         assert_eq!(drawn.split(' ').count(), 6);
         assert!(read(&drawn).is_ok_and(|typed| typed.place.is_none()));
         let short: Vec<_> = drawn.split(' ').map(|word| &word[..word.len().min(4)]).collect();
@@ -95,7 +108,7 @@ mod tests {
             _ => panic!("{text} was taken"),
         };
         assert!(complaint("abandon ability able about above absentt").contains("\"absentt\""));
-        assert!(complaint("abandon ability").contains("2 words"));
-        assert!(complaint("").contains("0 words"));
+        assert!(complaint("abandon ability").contains("fewer than six"));
+        assert!(complaint("").contains("fewer than six"));
     }
 }

@@ -1,7 +1,7 @@
 //! `--latest` and `--alert`: nothing old is printed unawares.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use schwann::Inlet;
 use schwann::inlet::{Alarm, AlarmKind};

@@ -63,6 +63,16 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 pub(super) fn keys(facts: &Facts, findings: &mut Vec<Finding>) {
+    let days = facts.config.trust().ok().and_then(|trust| schwann::security::expires_in_days(&trust));
+    if let Some(days) = days {
+        add(
+            findings,
+            Weight::Warning,
+            "certificate-expires",
+            format!("This device's certificate expires in {days} days; after that no member admits it."),
+            "schwann keys renew    # while `schwann keys renew --serve` runs on the lab's machine",
+        );
+    }
     if let Some(reason) = &facts.unsealed {
         add(
             findings,
@@ -82,7 +92,7 @@ pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "scope",
             "ResolveScope is machine, so streams of other computers are not looked for.".to_owned(),
-            format!("set ResolveScope=site in the section [multicast] of {}", facts.config_path),
+            "schwann config set multicast.ResolveScope site",
         );
     } else if multicast.ttl == 0 {
         add(
@@ -90,7 +100,7 @@ pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "ttl",
             "TTLOverride is 0, so queries never leave this computer.".to_owned(),
-            format!("remove TTLOverride from the section [multicast] of {}", facts.config_path),
+            "schwann config set --remove multicast.TTLOverride",
         );
     }
     for wanted in &multicast.interfaces {
@@ -187,9 +197,6 @@ pub(super) fn ports(facts: &Facts, findings: &mut Vec<Finding>) {
         weight,
         "ports-taken",
         format!("All {count} ports from {} are taken, so {follows}.", ports.base),
-        format!(
-            "set PortRange=256 in the section [ports] of {}, on every computer of the lab",
-            facts.config_path
-        ),
+        "schwann config set ports.PortRange 256    # on every computer of the lab",
     );
 }

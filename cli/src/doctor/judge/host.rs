@@ -6,6 +6,7 @@ use super::{add, address, allow};
 use crate::doctor::{
     Finding, Weight,
     facts::{Facts, Host, Stream},
+    mend::quoted,
     ports::Knock,
 };
 use crate::sys::commands::{self, Side};
@@ -35,7 +36,7 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
         Weight::Fault,
         code,
         format!("{name} is found only when asked directly; {why}."),
-        format!("set KnownPeers={{{name}}} in the section [lab] of {}", facts.config_path),
+        format!("schwann peers add {}", quoted(name)),
     );
 }
 

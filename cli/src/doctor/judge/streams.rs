@@ -8,6 +8,7 @@ use crate::{
     doctor::{
         Finding, Weight,
         facts::{Facts, Stream},
+        mend::quoted,
         ports::Knock,
     },
     sys::commands::{self, Side},
@@ -35,7 +36,7 @@ pub(super) fn streams(facts: &Facts, findings: &mut Vec<Finding>) {
             format!(
                 "{names} belongs to the session {other:?}, and this computer to {session:?}, so it is not seen here."
             ),
-            format!("set SessionID={other} in the section [lab] of {}", facts.config_path),
+            format!("schwann config set lab.SessionID {}", quoted(&other)),
         );
     }
     duplicates(facts, findings);

@@ -30,3 +30,6 @@ pub(crate) fn old_system() -> Option<String> {
 }
 
 const OLDEST_BUILD: u32 = 19_041;
+
+/// The editor of a person who has named none.
+pub(crate) const EDITOR: &str = "notepad";

@@ -112,6 +112,11 @@ impl Files {
         store::renewed(&self.folder, lab, present)
     }
 
+    /// The folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Stores what is in force, in a thread of its own: it may be a thread with samples to deliver that learnt
     /// of it.
     pub(super) fn store(&self, standing: &Standing) {

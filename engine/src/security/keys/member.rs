@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::sync::{Arc, Weak};
 use core::fmt;
+use core::net::IpAddr;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -16,8 +17,10 @@ use zeroize::Zeroizing;
 
 use super::TrustError;
 use super::files::Files;
+use super::met::Met;
 use super::secrecy::Locked;
 use crate::log;
+use crate::peer_address::PeerAddress;
 use crate::security::journal;
 use crate::time::wall_clock;
 
@@ -44,6 +47,7 @@ pub struct Member {
     key_lifetime: Duration,
     /// UIDs of the outlets that this program had a session with, oldest first.
     sealing: Mutex<VecDeque<String>>,
+    met: Met,
 }
 
 /// Outlets that are remembered to seal; the oldest is forgotten.
@@ -126,8 +130,10 @@ impl Member {
     }
 
     pub(super) fn with(lab: Lab, credentials: Credentials, standing: Standing, files: Option<Files>) -> Self {
+        let met = files.as_ref().map_or_else(Met::default, |files| Met::of(files.folder()));
         Self {
             lab,
+            met,
             credentials: RwLock::new(Arc::new(Locked::new(credentials))),
             standing: RwLock::new(Arc::new(standing)),
             changes: AtomicU64::new(0),
@@ -154,6 +160,18 @@ impl Member {
     pub(crate) fn knows_to_seal(&self, uid: &str) -> bool {
         let sealing = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
         sealing.iter().any(|known| known == uid)
+    }
+
+    /// Remembers where a proven member is.
+    pub(crate) fn note_met(&self, peer: PeerAddress) {
+        if let PeerAddress::Address(address) = peer {
+            self.met.note(address.ip(), self.files.as_ref().map(Files::folder));
+        }
+    }
+
+    /// Where members were met, the latest first.
+    pub(crate) fn met(&self) -> Vec<IpAddr> {
+        self.met.places()
     }
 
     /// Changes how long the key of a session is used at most.

@@ -5,6 +5,16 @@ use core::fmt;
 
 use super::{Open, Policy, Trust};
 use crate::security::TrustError;
+use crate::time::wall_clock;
+
+use schwann_session::renewal;
+
+/// Whole days until this device's certificate expires; none while that is more than 30 days ahead.
+pub fn expires_in_days(trust: &Trust) -> Option<u64> {
+    let until = trust.member()?.credentials().certificate().statement.not_after.0;
+    let left = until.checked_sub(wall_clock().0)?;
+    (left <= renewal::AHEAD).then_some(left / 86_400)
+}
 
 /// What a library's user reads about sealing.
 pub fn summary(trust: &Result<Arc<Trust>, TrustError>) -> String {
@@ -22,6 +32,13 @@ pub fn summary(trust: &Result<Arc<Trust>, TrustError>) -> String {
         }
         (_, None) => String::from("prefer, without a key (streams are sent in the clear)"),
     };
+    if let Some(days) = expires_in_days(trust) {
+        fmt::Write::write_fmt(
+            &mut text,
+            format_args!(", CERTIFICATE EXPIRES in {days} days (schwann keys renew)"),
+        )
+        .unwrap_or_default();
+    }
     if trust.policy() != Policy::Off {
         let discovery = match trust.open_search() {
             Open::Everything => "open",

@@ -17,6 +17,25 @@ pub(crate) fn of_tcp(end: SocketAddr, other: SocketAddr) -> Option<u32> {
     })
 }
 
+/// The users of all sockets that send from `end`.
+pub(crate) fn of_tcp_end(end: SocketAddr) -> Vec<Option<u32>> {
+    at(["/proc/net/tcp", "/proc/net/tcp6"], end)
+}
+
+/// The same of datagrams.
+pub(crate) fn of_udp_end(end: SocketAddr) -> Vec<Option<u32>> {
+    at(["/proc/net/udp", "/proc/net/udp6"], end)
+}
+
+fn at(tables: [&str; 2], end: SocketAddr) -> Vec<Option<u32>> {
+    let tables = tables.into_iter().filter_map(|path| std::fs::read_to_string(path).ok());
+    let owners = tables.map(|table| {
+        let rows = table.lines().filter_map(Row::parse).filter(|row| row.may_send_from(end));
+        rows.map(|row| row.user).collect::<Vec<_>>()
+    });
+    owners.flatten().collect()
+}
+
 /// A line of the system's table of connections.
 struct Row {
     end: SocketAddr,
@@ -32,6 +51,12 @@ impl Row {
         let (end, other) = (parse_address(words.nth(1)?)?, parse_address(words.next()?)?);
         let (user, file) = (words.nth(4)?.parse().ok()?, words.nth(1)?);
         Some(Self { end, other, user: (file != "0").then_some(user) })
+    }
+
+    /// Whether packets from `end` may be this socket's; one that is bound to no address sends from any.
+    fn may_send_from(&self, end: SocketAddr) -> bool {
+        let own = self.end.ip().to_canonical();
+        self.end.port() == end.port() && (own == end.ip().to_canonical() || own.is_unspecified())
     }
 
     fn is_between(&self, end: SocketAddr, other: SocketAddr) -> bool {

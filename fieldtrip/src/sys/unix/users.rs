@@ -1,7 +1,7 @@
 //! Whose program is at the other end.
 
 #[cfg(target_os = "linux")]
-pub(crate) use crate::sys::linux::users::{of_local, of_tcp};
+pub(crate) use crate::sys::linux::users::{of_local, of_tcp, of_tcp_end, of_udp_end};
 
 /// Whether the system tells whose program is at the other end of a TCP connection.
 pub(crate) const TELLS: bool = cfg!(target_os = "linux");
@@ -15,6 +15,18 @@ pub(crate) fn own() -> Option<u32> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn of_tcp(_end: core::net::SocketAddr, _other: core::net::SocketAddr) -> Option<u32> {
     None
+}
+
+/// The users of sockets at `end`: the system does not tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn of_tcp_end(_end: core::net::SocketAddr) -> Vec<Option<u32>> {
+    Vec::new()
+}
+
+/// The same of datagrams.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn of_udp_end(_end: core::net::SocketAddr) -> Vec<Option<u32>> {
+    Vec::new()
 }
 
 /// The user at the other end. The system does not say whose it is, so the mode of the socket's file decides: who came in may.

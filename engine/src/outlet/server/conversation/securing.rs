@@ -86,6 +86,9 @@ impl Conversation {
         self.session = datagrams.map(|datagrams| shared.probes.insert(datagrams));
         let address = self.link.peer_address();
         journal::connected(shared.advertisement.info(), address, peer.identity(), Side::Outlet);
+        if let Some(member) = &shared.terms.sealing {
+            member.note_met(address);
+        }
         self.link.layer().begin(session, Some(peer));
         let mut plain = Vec::new();
         match self.opener.open(self.link.layer(), received, &mut plain) {

@@ -1,0 +1,261 @@
+//! `schwann gateway`: old devices in a sealed lab, and old programs that want to see it.
+
+use core::net::IpAddr;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::net::ToSocketAddrs as _;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use schwann::config::IpVersions;
+use schwann::security::{Policy, Trust};
+use schwann::{Context, StreamInfo, resolver};
+use schwann_proto::stream_info::IpVersion;
+use schwann_recorder::Stop;
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::printable;
+use crate::{lab, stop};
+
+mod bridge;
+mod door;
+
+/// Bring plain streams of old devices into the sealed lab, or show sealed streams to old programs.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann gateway                        plain streams of this computer, sealed
+  schwann gateway --from amplifier-pc    plain streams of one other computer, sealed
+  schwann gateway \"name='Eyes'\"          one stream alone
+  schwann gateway --out                  sealed streams, plain for programs of this user on this computer
+
+Stamps, clock offsets and descriptions are those of the original stream. The way from another computer to this one is
+not protected: use a cable of its own. A stream that is there in the other form already is left alone.")]
+pub(crate) struct Arguments {
+    /// Which streams, such as type='EEG' [default: all of the session].
+    query: Option<String>,
+    /// Take plain streams from this computer: a name or an address.
+    #[arg(long, value_name = "HOST", conflicts_with = "out")]
+    from: Option<String>,
+    /// Offer sealed streams in the clear to this user's programs on this computer.
+    #[arg(long)]
+    out: bool,
+}
+
+/// A stream that is brought over.
+struct Crossing {
+    name: String,
+    thread: JoinHandle<Result<(), String>>,
+}
+
+/// Brings streams over until the program is ended.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let sealed = sealed()?;
+    let hosts = arguments.from.as_deref().map(addresses).transpose()?;
+    if arguments.out && !schwann_fieldtrip::door::TELLS_USERS {
+        return Err(Problem::Failed(String::from(
+            "this system does not tell whose program connects, so plain copies of sealed streams would be open to every \
+             user of this computer; `schwann run` gives a program its own keys instead",
+        )));
+    }
+    let plain = plain(&sealed, hosts.as_deref().unwrap_or_default());
+    let stop = stop::on_signals()?;
+    let (from, to) = if arguments.out { (&sealed, &plain) } else { (&plain, &sealed) };
+    let mut gateway = Gateway {
+        from: Arc::clone(from),
+        to: Arc::clone(to),
+        hosts,
+        query: arguments.query.clone(),
+        crossings: BTreeMap::new(),
+        left_alone: Vec::new(),
+        is_outward: arguments.out,
+    };
+    writeln!(io::stdout().lock(), "{} Ctrl-C ends it.", gateway.what())?;
+    while !stop.is_raised() {
+        gateway.look(&stop)?;
+        stop.wait(PAUSE);
+    }
+    gateway.end();
+    Ok(Exit::Good)
+}
+
+struct Gateway {
+    from: Arc<Context>,
+    to: Arc<Context>,
+    /// The addresses of the one computer whose streams are taken; of this one if none is named.
+    hosts: Option<Vec<IpAddr>>,
+    query: Option<String>,
+    /// By UID of the original.
+    crossings: BTreeMap<String, Crossing>,
+    /// UIDs of streams that are not brought over.
+    left_alone: Vec<String>,
+    is_outward: bool,
+}
+
+impl Gateway {
+    fn what(&self) -> String {
+        match (self.is_outward, &self.hosts) {
+            (true, _) => String::from("Sealed streams are plain for this user's programs on this computer."),
+            (false, None) => String::from("Plain streams of this computer are brought into the sealed lab."),
+            (false, Some(_)) => {
+                String::from("Plain streams of that computer are brought into the sealed lab.")
+            }
+        }
+    }
+
+    /// Looks for streams on both sides, and begins with those that are on one alone.
+    fn look(&mut self, stop: &Arc<Stop>) -> Result<(), Problem> {
+        self.part_from_ended()?;
+        let there = thread::scope(|scope| {
+            let other = scope.spawn(|| resolver::resolve_session(&self.to, 0, LOOK));
+            let here = match &self.query {
+                Some(query) => resolver::resolve_bypred(&self.from, query, 0, LOOK),
+                None => resolver::resolve_session(&self.from, 0, LOOK),
+            };
+            (here, other.join().unwrap_or(Ok(Vec::new())))
+        });
+        let here = there.0.map_err(|error| Problem::with("search", error))?;
+        let other = there.1.map_err(|error| Problem::with("search", error))?;
+        for info in &here {
+            let uid = info.uid().to_string();
+            if !self.is_from_there(info)
+                || self.crossings.contains_key(&uid)
+                || self.left_alone.contains(&uid)
+            {
+                continue;
+            }
+            if other.iter().any(|twin| is_twin(info, twin)) && !self.crosses(info) {
+                self.say(&format!("{} is there in both forms, and is left alone.", title(info)))?;
+                self.left_alone.push(uid);
+                continue;
+            }
+            if !self.crosses(info) {
+                self.begin(info, uid, stop)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this stream, or the one before its restart, is being brought over.
+    fn crosses(&self, info: &StreamInfo) -> bool {
+        let title = title(info);
+        self.crossings.values().any(|crossing| crossing.name == title)
+    }
+
+    fn begin(&mut self, info: &StreamInfo, uid: String, stop: &Arc<Stop>) -> Result<(), Problem> {
+        let name = title(info);
+        if !self.is_outward && !is_sealed(&self.to, info) {
+            self.say(&format!(
+                "{name} may travel in the clear by this computer's configuration, and is left alone."
+            ))?;
+            self.left_alone.push(uid);
+            return Ok(());
+        }
+        let (info, stop) = (info.clone(), Arc::clone(stop));
+        let (from, to) = (Arc::clone(&self.from), Arc::clone(&self.to));
+        let is_near = self.hosts.is_none() && !self.is_outward;
+        let spawned = thread::Builder::new()
+            .name("crossing".to_owned())
+            .spawn(move || bridge::carry(&info, from, to, is_near, &stop))
+            .map_err(|error| Problem::with("a thread for a stream", error))?;
+        self.say(&format!("{name}: begins"))?;
+        self.crossings.insert(uid, Crossing { name, thread: spawned });
+        Ok(())
+    }
+
+    fn part_from_ended(&mut self) -> Result<(), Problem> {
+        let ended: Vec<_> = self
+            .crossings
+            .iter()
+            .filter(|(_, one)| one.thread.is_finished())
+            .map(|(uid, _)| uid.clone())
+            .collect();
+        for uid in ended {
+            let Some(crossing) = self.crossings.remove(&uid) else { continue };
+            let why = match crossing.thread.join() {
+                Ok(Ok(())) => String::from("has ended"),
+                Ok(Err(why)) => why,
+                Err(_) => String::from("broke off"),
+            };
+            self.say(&format!("{}: {why}", crossing.name))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        for (_, crossing) in core::mem::take(&mut self.crossings) {
+            // What went wrong at the end concerns no one any more.
+            let _ = crossing.thread.join();
+        }
+    }
+
+    fn say(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", printable(text))?;
+        out.flush()
+    }
+
+    /// Whether a plain stream comes from where plain streams are taken from: nobody else may bring one in.
+    fn is_from_there(&self, info: &StreamInfo) -> bool {
+        if self.is_outward {
+            return true;
+        }
+        let ends = [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).address.to_string());
+        let mut ips = ends.iter().filter_map(|text| text.split('%').next()?.parse::<IpAddr>().ok());
+        match &self.hosts {
+            None => ips.all(|ip| ip.is_loopback()),
+            Some(hosts) => ips.all(|ip| hosts.contains(&ip)),
+        }
+    }
+}
+
+fn title(info: &StreamInfo) -> String {
+    format!("{} ({}, {})", info.name(), info.stream_type(), info.source_id())
+}
+
+/// Whether two descriptions are of one stream in two forms.
+fn is_twin(one: &StreamInfo, other: &StreamInfo) -> bool {
+    title(one) == title(other) && one.channel_count() == other.channel_count()
+}
+
+/// Whether the stream will be sealed in this context.
+fn is_sealed(context: &Context, info: &StreamInfo) -> bool {
+    let name = info.name().to_string();
+    context.trust().is_ok_and(|trust| trust.policy_for(&name) == Policy::Require)
+}
+
+/// The lab as it is, which must seal.
+fn sealed() -> Result<Arc<Context>, Problem> {
+    let context = lab::config();
+    let trust = context.trust().map_err(|error| Problem::Failed(error.to_string()))?;
+    if trust.member().is_none() || trust.policy() != Policy::Require {
+        return Err(Problem::Failed(String::from(
+            "this computer does not seal its streams, so there is nothing to bridge; `schwann keys status` tells why",
+        )));
+    }
+    trust.check().map_err(|error| Problem::Failed(error.to_string()))?;
+    Ok(context)
+}
+
+/// Plain LSL: of this computer, or of the one that was named, and of no other.
+fn plain(sealed: &Context, hosts: &[IpAddr]) -> Arc<Context> {
+    let mut config = sealed.config().as_ref().clone();
+    config.multicast.discovery_addresses.retain(IpAddr::is_loopback);
+    config.lab.known_peers = hosts.iter().map(ToString::to_string).collect();
+    if config.ports.ip == IpVersions::Both {
+        config.ports.ip = IpVersions::V4;
+    }
+    let context = Context::with_trust(config, Trust::new(Policy::Off, None));
+    Arc::new(context.with_door(Arc::new(door::OwnUser::default())))
+}
+
+fn addresses(host: &str) -> Result<Vec<IpAddr>, Problem> {
+    let found = (host, 0).to_socket_addrs();
+    let found = found.map_err(|_| Problem::Failed(format!("no computer called {host:?} was found")))?;
+    Ok(found.map(|address| address.ip()).collect())
+}
+
+/// Time of one search.
+const LOOK: Duration = Duration::from_millis(1500);
+const PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,247 @@
+//! `schwann keys renew`, on a device and on the lab's machine: certificates go on before they expire.
+//!
+//! The lab's machine offers renewals while `schwann keys renew --serve` runs there; it is found as an invitation is. A
+//! device asks when its certificate is valid for 30 days or less: by this command, or by itself while `schwann`, `record`
+//! or `dash` runs.
+//!
+//! Source: pairing §7.
+
+use core::time::Duration;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY};
+use schwann_session::keystore::Kind;
+use schwann_session::renewal::{self, AHEAD, ANSWER, Declined};
+use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, Statement, SystemEntropy, UnixSeconds};
+
+use super::wire::{self, PATIENCE, RENEWAL};
+use super::{DAY, Keys, device_of, failed, now};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::stop;
+use crate::terminal::printable;
+
+const REACH: Duration = Duration::from_secs(3);
+const TRY_EVERY: Duration = Duration::from_secs(3600);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+impl Keys {
+    /// Renews this device's certificate.
+    pub(super) fn renew(&self, at: Option<&str>) -> Outcome {
+        let lab = self.lab()?;
+        let old = self.certificate()?;
+        let name = old.statement.name.as_str().to_owned();
+        if self.path(AUTHORITY).exists() {
+            let authority = self.authority()?;
+            let _turn = self.turn()?;
+            let certificate = self.prolong(&authority, &old.statement, OWN_DAYS)?;
+            return self.took(&certificate);
+        }
+        self.refuse_own_revoked()?;
+        let left = days_left(&old);
+        if left > AHEAD / DAY {
+            writeln!(
+                io::stdout().lock(),
+                "The certificate of {name} is valid for {left} more days; it is renewed from 30 on."
+            )?;
+            return Ok(Exit::Good);
+        }
+        let key = device_of(&self.private(DEVICE_KEY, Kind::Device)?)?;
+        let certificate = fetch(&key, &old, &lab, at)?;
+        self.took(&certificate)
+    }
+
+    fn took(&self, certificate: &Certificate) -> Outcome {
+        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)?;
+        let (serial, left) = (certificate.statement.serial, days_left(certificate));
+        writeln!(
+            io::stdout().lock(),
+            "Renewed: certificate {serial}, valid for {left} days. Programs that run use it for new connections."
+        )?;
+        Ok(Exit::Good)
+    }
+
+    /// A new certificate for the same key, name and roles.
+    fn prolong(&self, authority: &AuthorityKey, old: &Statement, days: u64) -> Result<Certificate, Problem> {
+        // One that was granted a moment ago is given again: a lost answer costs no serial.
+        let lab = authority.lab();
+        let known = self.certificates(&lab)?.into_iter().rev();
+        let fresh = UnixSeconds(now().0 + AHEAD);
+        let revoked = self.revoked(&lab)?;
+        let same = |one: &Certificate| {
+            let it = &one.statement;
+            it.device == old.device
+                && it.roles == old.roles
+                && it.not_after > fresh
+                && !revoked.contains(it.serial)
+        };
+        if let Some(certificate) = known.into_iter().find(same) {
+            return Ok(certificate);
+        }
+        let mut statement =
+            super::statement(old.device, old.name.as_str(), self.next_serial()?, days, old.roles)?;
+        statement.flags = old.flags;
+        let certificate = authority.certify(statement);
+        self.record(&certificate)?;
+        Ok(certificate)
+    }
+
+    /// Renews certificates of others until the program is ended.
+    pub(super) fn serve_renewals(&self, days: u64) -> Outcome {
+        let authority = self.authority()?;
+        let stop = stop::on_signals()?;
+        let listener = wire::listen()?;
+        let _announced = wire::announce(RENEWAL, listener.local_addr().map_err(failed)?.port())?;
+        writeln!(
+            io::stdout().lock(),
+            "Certificates are renewed from 30 days before they expire. Ctrl-C ends it."
+        )?;
+        while !stop.is_raised() {
+            match listener.accept() {
+                Ok((link, from)) => match self.serve_one(link, &authority, days) {
+                    Ok(Some(certificate)) => {
+                        let statement = certificate.statement;
+                        let name = printable(statement.name.as_str()).into_owned();
+                        let mut out = io::stdout().lock();
+                        writeln!(out, "{name} at {from} has certificate {} now", statement.serial)?;
+                        out.flush()?;
+                    }
+                    Ok(None) => {}
+                    Err(problem) => return Err(problem),
+                },
+                Err(_) => {
+                    stop.wait(LOOK_EVERY);
+                }
+            }
+        }
+        Ok(Exit::Good)
+    }
+
+    /// Answers one request; a peer that sends anything else gets a reason.
+    fn serve_one(
+        &self,
+        mut link: TcpStream,
+        authority: &AuthorityKey,
+        days: u64,
+    ) -> Result<Option<Certificate>, Problem> {
+        // A listener that does not wait hands that on to its connections on some systems.
+        let _ = link.set_nonblocking(false);
+        let _ = link.set_write_timeout(Some(SHORT));
+        let Ok(request) = wire::read(&mut link, Instant::now() + SHORT) else { return Ok(None) };
+        let revoked = self.revoked(&authority.lab())?;
+        let statement = match renewal::judge(authority, &revoked, &request, now()) {
+            Ok(statement) => statement,
+            Err(declined) => {
+                let _ = link.write_all(&[declined.byte()]);
+                return Ok(None);
+            }
+        };
+        let certificate = {
+            let _turn = self.turn()?;
+            self.prolong(authority, &statement, days)?
+        };
+        let answer = renewal::grant(&certificate, &mut SystemEntropy);
+        let answer = answer.ok_or_else(|| failed("the system gives no random bytes"))?;
+        let sent = link.write_all(&[0]).and_then(|()| link.write_all(&answer));
+        Ok(sent.is_ok().then_some(certificate))
+    }
+}
+
+/// Asks every machine that offers renewals.
+fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Result<Certificate, Problem> {
+    let places = wire::find(RENEWAL, at)?;
+    if places.is_empty() {
+        return Err(Problem::Failed(String::from(
+            "the lab's authority is not reached; run `schwann keys renew --serve` on its machine, or take the way of \
+             `schwann keys new-device`",
+        )));
+    }
+    let mut last = failed("no machine renews for this lab");
+    for place in places {
+        let request = renewal::request(key, old, lab, now(), &mut SystemEntropy);
+        let request = request.ok_or_else(|| failed("the system gives no random bytes"))?;
+        let asked = (|| {
+            let mut link = TcpStream::connect_timeout(&place, REACH)?;
+            link.set_write_timeout(Some(PATIENCE))?;
+            link.write_all(&request)?;
+            let deadline = Instant::now() + PATIENCE;
+            let [verdict] = wire::read::<1>(&mut link, deadline)?;
+            if let Some(declined) = Declined::from_byte(verdict) {
+                return Ok(Err(declined));
+            }
+            io::Result::Ok(Ok(wire::read::<ANSWER>(&mut link, deadline)?))
+        })();
+        match asked {
+            Ok(Ok(answer)) => match renewal::open(key, old, lab, &answer) {
+                Some(certificate) => return Ok(certificate),
+                None => last = Problem::with(place, "it answers with a certificate for another device"),
+            },
+            Ok(Err(declined)) => last = Problem::with(place, why(declined)),
+            Err(error) => last = Problem::with(place, error),
+        }
+    }
+    Err(last)
+}
+
+fn why(declined: Declined) -> &'static str {
+    match declined {
+        Declined::Certificate => {
+            "this device's certificate has expired or is revoked; run `schwann keys join`"
+        }
+        Declined::Early => "the certificate is valid for more than 30 days by its clock; compare `date -u`",
+        Declined::Time => {
+            "the clocks of the two computers differ by more than five minutes; compare `date -u`"
+        }
+        _ => "it is another lab's authority",
+    }
+}
+
+fn days_left(certificate: &Certificate) -> u64 {
+    certificate.statement.not_after.0.saturating_sub(now().0) / DAY
+}
+
+/// Renews by itself, in the background, for as long as the program runs and the certificate needs it.
+///
+/// What does not work says nothing: the program's screen tells how long the certificate is valid.
+pub(crate) fn in_background() {
+    let folder = store::folder();
+    if !is_due(&folder) {
+        return;
+    }
+    // Without a thread the person renews.
+    let _ = thread::Builder::new().name("renewal".to_owned()).spawn(move || {
+        let keys = Keys { folder, unprotected: false };
+        while is_due(&keys.folder) {
+            let _unreached = keys.renew_quietly();
+            thread::sleep(TRY_EVERY);
+        }
+    });
+}
+
+impl Keys {
+    fn renew_quietly(&self) -> Result<(), Problem> {
+        let (lab, old) = (self.lab()?, self.certificate()?);
+        let seed = store::private(&self.path(DEVICE_KEY), Kind::Device).map_err(failed)?;
+        let certificate = fetch(&device_of(&seed)?, &old, &lab, None)?;
+        store::write_private(&self.path(CERTIFICATE), &certificate.encode()).map_err(failed)
+    }
+}
+
+/// Whether the certificate in the folder is valid, and not for long.
+fn is_due(folder: &Path) -> bool {
+    let bytes = std::fs::File::open(folder.join(CERTIFICATE)).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(Certificate::LEN as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let certificate = bytes.ok().and_then(|bytes| Certificate::parse(bytes.as_slice().try_into().ok()?).ok());
+    let left = |one: Certificate| one.statement.not_after.0.checked_sub(now().0);
+    certificate.and_then(left).is_some_and(|left| left <= AHEAD)
+}
+
+/// Days of a certificate for the authority's own machine.
+const OWN_DAYS: u64 = 3650;
+/// Requests are answered one after another, so none may take long.
+const SHORT: Duration = Duration::from_secs(2);

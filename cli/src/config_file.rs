@@ -1,0 +1,173 @@
+//! The file with the configuration, as a person or a command changes it: which one, and one value in its text.
+//!
+//! Comments and the order of lines stay as they are. A text that the library would not take is never written.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use schwann::config::{Ini, NoteKind, Origin, Outcome, Search};
+
+use crate::exit::Problem;
+
+/// The file that is in use, else the one of this user, which may not be there yet.
+pub(crate) fn path() -> PathBuf {
+    let search = Search::from_environment();
+    let (_, report) = search.load();
+    let loaded = report.attempts.into_iter().find_map(|attempt| match (attempt.origin, attempt.outcome) {
+        (Origin::File(path), Outcome::Loaded { .. }) => Some(path),
+        _ => None,
+    });
+    let named = || search.required.first().cloned();
+    // Behind the one in the current folder.
+    let own = || search.optional.iter().find(|path| path.is_absolute()).cloned();
+    let path = loaded.or_else(named).or_else(own).unwrap_or_else(|| PathBuf::from("lsl_api.cfg"));
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// The text of the file; empty if there is none.
+pub(crate) fn text(path: &Path) -> Result<String, Problem> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Problem::with(path.display(), error)),
+    }
+}
+
+/// Writes a value into the file, or takes it out; creates the file and its folder if they are not there.
+pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
+    let before = text(path)?;
+    let after = changed(&before, section, key, value);
+    check(&after, section, key).map_err(|complaint| Problem::with(path.display(), complaint))?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| Problem::with(folder.display(), error))?;
+    }
+    let fresh = path.with_added_extension(format!("{}.new", std::process::id()));
+    let written = fs::write(&fresh, after)
+        .and_then(|()| keep_mode(path, &fresh))
+        .and_then(|()| fs::rename(&fresh, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&fresh);
+        Problem::with(path.display(), error)
+    })
+}
+
+/// The new file is readable by whom the old one was.
+fn keep_mode(old: &Path, new: &Path) -> io::Result<()> {
+    match fs::metadata(old) {
+        Ok(metadata) => fs::set_permissions(new, metadata.permissions()),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether the library takes the text, and knows the key.
+fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
+    let search = Search { content: Some(text.to_owned()), ..Search::default() };
+    let (_, report) = search.load();
+    for attempt in report.attempts {
+        match attempt.outcome {
+            Outcome::Invalid(invalid) => return Err(format!("nothing was written, because {invalid}")),
+            Outcome::Loaded { notes } => {
+                let full = format!("{section}.{key}");
+                let odd = |note: &&schwann::config::Note| {
+                    note.key == full && matches!(note.kind, NoteKind::UnknownKey | NoteKind::WithoutBraces)
+                };
+                if let Some(note) = notes.iter().find(odd) {
+                    return Err(format!("nothing was written: {note}"));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The text with another value, or without it.
+fn changed(text: &str, section: &str, key: &str, value: Option<&str>) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let heading = format!("[{section}]");
+    let line = value.map(|value| format!("{key} = {value}"));
+    let begins = lines.iter().position(|line| line.trim_end() == heading);
+    let Some(begins) = begins else {
+        let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return line.map_or_else(|| text.to_owned(), |line| format!("{text}{end}{gap}{heading}\n{line}\n"));
+    };
+    let after = lines.iter().skip(begins + 1).position(|line| line.starts_with('['));
+    let ends = after.map_or(lines.len(), |offset| begins + 1 + offset);
+    let is_key = |line: &&str| {
+        line.split_once('=').is_some_and(|(name, _)| name.trim() == key) && !line.starts_with(';')
+    };
+    let at = lines
+        .iter()
+        .skip(begins + 1)
+        .take(ends - begins - 1)
+        .position(is_key)
+        .map(|offset| begins + 1 + offset);
+    match (at, &line) {
+        (Some(at), Some(line)) => lines[at] = line,
+        (Some(at), None) => {
+            lines.remove(at);
+        }
+        (None, Some(line)) => {
+            // Before the empty lines that part it from the next section.
+            let last = lines[..ends].iter().rposition(|line| !line.trim().is_empty()).unwrap_or(begins);
+            lines.insert(last + 1, line);
+        }
+        (None, None) => {}
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+/// The entries of a set such as `{one, two}`.
+pub(crate) fn entries(value: &str) -> Vec<String> {
+    let inside = value.trim().trim_start_matches('{').trim_end_matches('}');
+    inside.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
+}
+
+/// The value of a key in the file itself.
+pub(crate) fn value(path: &Path, section: &str, key: &str) -> Result<Option<String>, Problem> {
+    let ini = Ini::parse(&text(path)?);
+    let ini =
+        ini.map_err(|(line, error)| Problem::with(path.display(), format_args!("line {line} {error}")))?;
+    Ok(ini.get(section, key).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_changed_and_everything_else_stays() {
+        let text = "; ours\n[lab]\nSessionID = one\n; peers\nKnownPeers={a}\n\n[ports]\nIPv6=disable\n";
+        assert_eq!(
+            changed(text, "lab", "SessionID", Some("two")),
+            text.replace("SessionID = one", "SessionID = two")
+        );
+        assert_eq!(changed(text, "lab", "KnownPeers", None), text.replace("KnownPeers={a}\n", ""));
+        let more = changed(text, "lab", "ResolveOverTCP", Some("1"));
+        assert_eq!(more, text.replace("KnownPeers={a}\n", "KnownPeers={a}\nResolveOverTCP = 1\n"));
+        let section = changed(text, "tuning", "LocalSocket", Some("off"));
+        assert_eq!(section, format!("{text}\n[tuning]\nLocalSocket = off\n"));
+        assert_eq!(changed("", "lab", "SessionID", Some("x")), "[lab]\nSessionID = x\n");
+        assert_eq!(changed("[lab]", "lab", "SessionID", Some("x")), "[lab]\nSessionID = x\n");
+        assert_eq!(changed(text, "nothing", "key", None), text);
+    }
+
+    #[test]
+    fn what_the_library_would_not_take_is_not_written() {
+        let path = std::env::temp_dir().join(format!("schwann-config-{}.cfg", std::process::id()));
+        let _ = fs::remove_file(&path);
+        for (section, key, value) in
+            [("ports", "BasePort", "many"), ("ports", "BasePrt", "16572"), ("lab", "KnownPeers", "one")]
+        {
+            assert!(set(&path, section, key, Some(value)).is_err(), "{section}.{key} = {value}");
+            assert!(!path.exists());
+        }
+        set(&path, "ports", "BasePort", Some("16600")).expect("written");
+        assert_eq!(value(&path, "ports", "BasePort").expect("read").as_deref(), Some("16600"));
+        let _ = fs::remove_file(&path);
+    }
+}

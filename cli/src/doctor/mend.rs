@@ -1,0 +1,118 @@
+//! Runs what a finding says, once the person has agreed.
+//!
+//! No shell reads the command, for a part of it may come from the network: a name, or a session id.
+
+use std::process::Command;
+
+use super::Finding;
+
+/// The words of a finding's command, if it is one that this computer can run as it stands.
+pub(crate) fn runnable(finding: &Finding) -> Option<Vec<String>> {
+    let command = finding.fix.split("    #").next().unwrap_or_default();
+    let words = words(command)?;
+    let is_ours = |words: &[String]| {
+        let begins = |start: &[&str]| {
+            words.iter().zip(start).filter(|(word, start)| word == start).count() == start.len()
+        };
+        [
+            &["schwann", "config", "set"][..],
+            &["schwann", "peers", "add"],
+            &["schwann", "keys", "renew"],
+            &["sudo"],
+        ]
+        .into_iter()
+        .any(begins)
+    };
+    // A command with a place to be filled in stands in capitals.
+    let is_whole = !words.iter().any(|word| word == "NAME" || word == "HOST");
+    (is_ours(&words) && is_whole).then_some(words)
+}
+
+/// Runs it; says whether it worked.
+pub(crate) fn run(words: &[String]) -> bool {
+    let Some((first, rest)) = words.split_first() else { return false };
+    let mut command = match first.as_str() {
+        // This program, wherever it lies.
+        "schwann" => match std::env::current_exe() {
+            Ok(own) => Command::new(own),
+            Err(_) => return false,
+        },
+        program => Command::new(program),
+    };
+    match command.args(rest).status() {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("schwann: {first}: {error}");
+            false
+        }
+    }
+}
+
+/// A word as a person types it in a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// Splits a command at its spaces, outside of single quotes; nothing if a shell would do more with it.
+fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = command.trim().chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                let inside = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '\'' => break,
+                        letter => inside.push(letter),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            ' ' => words.extend(word.take()),
+            '"' | '$' | '`' | ';' | '|' | '&' | '<' | '>' | '(' | ')' | '*' | '~' | '\n' => return None,
+            letter => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Weight;
+    use super::*;
+
+    fn of(fix: &str) -> Option<Vec<String>> {
+        let fix = fix.to_owned();
+        runnable(&Finding { code: "code", weight: Weight::Fault, what: String::new(), fix })
+    }
+
+    #[test]
+    fn what_comes_from_the_network_stays_one_word() {
+        for odd in ["it's", "a b", "$(reboot)", "; reboot", "", "`reboot`", "a\\b", "\"x\""] {
+            let words = of(&format!("schwann config set lab.SessionID {}    # then again", quoted(odd)));
+            assert_eq!(words.and_then(|mut words| words.pop()).as_deref(), Some(odd));
+        }
+    }
+
+    #[test]
+    fn only_whole_commands_of_this_computer_are_run() {
+        assert_eq!(of("sudo ip link set eth0 multicast on").map(|words| words.len()), Some(7));
+        for other in [
+            "date -u",
+            "on eeg-pc: sudo iptables -I INPUT",
+            "ip link",
+            "sudo ip link set NAME up",
+            "sudo a; sudo b",
+            "schwann doctor",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+}

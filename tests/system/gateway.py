@@ -1,0 +1,191 @@
+"""Old devices in a sealed lab: plain streams become sealed, sealed ones plain for one user, and every other way is refused.
+
+Usage: gateway.py PROGRAM LIBRARY
+
+Three computers, each a network namespace: B is the lab's, A has an old device, C is a stranger. A's clock is 5,000 s ahead.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM, LIBRARY = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:3])
+SCRATCH = pathlib.Path(tempfile.mkdtemp())
+A, B, C = (f"gateway-{os.getpid()}{letter}" for letter in "abc")
+AHEAD = 5000
+PATIENCE = 60
+
+SEND = r"""
+import sys, time, pylsl
+name, source = sys.argv[1:3]
+info = pylsl.StreamInfo(name, "EEG", 3, 100, "float32", source)
+info.desc().append_child("amplifier").append_child_value("serial", "4711")
+outlet = pylsl.StreamOutlet(info)
+print("ready", flush=True)
+number = 0
+while True:
+    number += 1
+    outlet.push_sample([number, -number, 0.5], number / 100 + 7)
+    time.sleep(0.01)
+"""
+RECEIVE = r"""
+import json, sys, pylsl
+name, patience = sys.argv[1], float(sys.argv[2])
+found = pylsl.resolve_byprop("name", name, 1, patience)
+if not found:
+    print(json.dumps(None)); sys.exit()
+inlet = pylsl.StreamInlet(found[0])
+info = inlet.info(10)
+offset = inlet.time_correction(10)
+samples, stamps = [], []
+while len(stamps) < 100:
+    sample, stamp = inlet.pull_sample(10)
+    samples.append(sample); stamps.append(stamp)
+print(json.dumps({"samples": samples, "stamps": stamps, "offset": offset, "desc": info.desc().child("amplifier").child_value("serial"),
+    "description": [info.name(), info.type(), info.channel_count(), info.nominal_srate(), info.channel_format(), info.source_id()],
+    "count": len(found)}))
+"""
+
+
+def run(command: str) -> None:
+    done = subprocess.run(command.split(), capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise RuntimeError(f"{command}: {done.stderr}")
+
+
+class Computer:
+    def __init__(self, space: str, keys: pathlib.Path | None = None, text: str = "", ahead: int = 0, user: int | None = None) -> None:
+        self.space, self.ahead, self.user = space, ahead, user
+        config = SCRATCH / f"{space}-{len(list(SCRATCH.iterdir()))}.cfg"
+        config.write_text("[log]\nlevel=-2\n[ports]\nIPv6=disable\n" + text)
+        config.chmod(0o644)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "LSL"))}
+        self.environment = kept | {"LSLAPICFG": str(config), "PYLSL_LIB": LIBRARY, "HOME": str(SCRATCH),
+                                   "SCHWANN_KEYS": str(keys or SCRATCH / "no keys")}
+
+    def command(self, *words: str) -> list[str]:
+        user = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"] if self.user else []
+        clock = ["unshare", "--time", "--fork", "--kill-child", f"--monotonic={self.ahead}"] if self.ahead else []
+        return ["ip", "netns", "exec", self.space, *clock, *user, *words]
+
+    @contextlib.contextmanager
+    def running(self, *words: str, until: str):
+        process = subprocess.Popen(self.command(*words), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, start_new_session=True)
+        try:
+            line = process.stdout.readline()
+            assert until in line, f"{words}: {line}{process.stdout.read() if process.poll() is not None else ''}"
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, 2 if "gateway" in words else 9)
+            process.wait(20)
+            process.stdout.close()
+
+    def sends(self, name: str, source: str):
+        return self.running(sys.executable, "-c", SEND, name, source, until="ready")
+
+    def gateway(self, *options: str):
+        return self.running(PROGRAM, "gateway", *options, until="Ctrl-C")
+
+    def receives(self, name: str, patience: float = 15):
+        done = subprocess.run(self.command(sys.executable, "-c", RECEIVE, name, str(patience)), env=self.environment,
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+def same(original, copy) -> None:
+    assert original["description"] == copy["description"] and original["desc"] == copy["desc"] == "4711", (original, copy)
+    assert abs(original["offset"] - copy["offset"]) < 0.05, (original["offset"], copy["offset"])
+    for sample, stamp in zip(copy["samples"], copy["stamps"], strict=True):
+        assert stamp == sample[0] / 100 + 7 and sample[1] == -sample[0], (sample, stamp)
+    numbers = [sample[0] for sample in copy["samples"]]
+    assert numbers == [numbers[0] + number for number in range(len(numbers))], numbers
+
+
+def connect() -> None:
+    """All three at one switch in B."""
+    run(f"ip -n {B} link add switch type bridge")
+    run(f"ip -n {B} addr add 10.99.0.2/24 dev switch")
+    run(f"ip -n {B} link set switch up")
+    for space, number in ((A, 1), (C, 3)):
+        run(f"ip link add cable netns {space} type veth peer name cable{number} netns {B}")
+        run(f"ip -n {B} link set cable{number} master switch up")
+        run(f"ip -n {space} addr add 10.99.0.{number}/24 dev cable")
+        run(f"ip -n {space} link set cable up")
+        run(f"ip -n {space} route add 224.0.0.0/4 dev cable")
+    run(f"ip -n {B} route add 224.0.0.0/4 dev switch")
+
+
+def check_inward(lab: Computer, guest: Computer) -> None:
+    with guest.sends("Near", "near-1"):
+        assert lab.receives("Near", 3) is None, "a sealed lab takes no plain stream"
+        original = guest.receives("Near")
+        with lab.gateway():
+            same(original, lab.receives("Near"))
+            assert lab.receives("Near")["count"] == 1, "one gateway makes one stream"
+            with lab.gateway() as second:
+                assert "in both forms" in second.stdout.readline(), "a second gateway leaves it alone: no loop"
+    print("ok: plain streams of this computer are sealed, with stamps, clock and description")
+
+
+def check_far(lab: Computer, guest: Computer) -> None:
+    device, stranger = Computer(A, ahead=AHEAD), Computer(C)
+    with device.sends("Far", "far-1"), stranger.sends("Strange", "strange-1"):
+        original = guest.receives("Far")
+        assert abs(original["offset"] + AHEAD) < 1, original["offset"]
+        with lab.gateway():
+            assert lab.receives("Far", 5) is None, "no other computer's stream comes in unless it is named"
+        with lab.gateway("--from", "10.99.0.1"):
+            same(original, lab.receives("Far"))
+            assert lab.receives("Strange", 4) is None, "nobody but the named computer brings a stream in"
+            assert Computer(C).receives("Far")["count"] == 1, "a stranger sees the device alone"
+    print("ok: plain streams of one named computer are sealed, and its clock is the device's")
+
+
+def check_outward(lab: Computer, guest: Computer) -> None:
+    with lab.sends("Sealed", "sealed-1"):
+        assert guest.receives("Sealed", 3) is None, "a stranger sees no sealed stream"
+        original = lab.receives("Sealed")
+        with lab.gateway("--out"):
+            same(original, guest.receives("Sealed"))
+            other = Computer(B, user=1234)
+            assert other.receives("Sealed", 5) is None, "another user of the computer gets nothing"
+            assert Computer(C).receives("Sealed", 5) is None, "another computer gets nothing"
+            with lab.gateway() as inward, contextlib.suppress(TimeoutError):
+                time.sleep(4)
+                assert lab.receives("Sealed")["count"] == 1, "both directions at once make no loop"
+                assert inward.poll() is None
+    print("ok: sealed streams are plain for this user on this computer, and for no one else")
+
+
+def main() -> None:
+    SCRATCH.chmod(0o755)
+    keys = SCRATCH / "keys"
+    subprocess.run([PROGRAM, "keys", "init", "--unprotected"], env={**os.environ, "SCHWANN_KEYS": str(keys)}, check=True,
+                   stdout=subprocess.DEVNULL)
+    for space in (A, B, C):
+        run(f"ip netns add {space}")
+    try:
+        for space in (A, B, C):
+            run(f"ip -n {space} link set lo up")
+            run(f"ip -n {space} link set lo multicast on")
+        connect()
+        lab, guest = Computer(B, keys), Computer(B)
+        check_inward(lab, guest)
+        check_outward(lab, guest)
+        check_far(lab, guest)
+    finally:
+        for space in (A, B, C):
+            run(f"ip netns del {space}")
+    print("test result: ok. 3 passed; 0 failed")
+
+
+if __name__ == "__main__":
+    main()
