@@ -13,6 +13,8 @@ use std::sync::Arc;
 use libloading::Library;
 use serde::{Deserialize, Serialize};
 
+use crate::workload::Format;
+
 /// Stamps a table of C functions, which are looked up by name when their library is loaded, and keeps that loaded.
 macro_rules! functions {
     ($name:ident { $($field:ident: $symbol:literal as $type:ty,)* }) => {
@@ -35,7 +37,13 @@ pub(crate) mod zmq;
 
 /// A loaded library.
 #[derive(Clone)]
-pub(crate) struct Lsl(Arc<Functions>);
+pub(crate) struct Lsl(Arc<Loaded>);
+
+struct Loaded {
+    functions: Functions,
+    float: Element,
+    short: Element,
+}
 
 impl Lsl {
     /// The version that brought [`Pushes::Write`].
@@ -51,19 +59,22 @@ impl Lsl {
         // SAFETY: loading runs the library's initialisers; the user named this file as a liblsl, which is
         // the trust that every program places in its libraries.
         let library = unsafe { Library::new(path) }.map_err(fail)?;
-        Functions::look_up(library).map(|functions| Self(Arc::new(functions))).map_err(fail)
+        let (float, short) =
+            (Element::look_up(&library, "f").map_err(fail)?, Element::look_up(&library, "s"));
+        let (functions, short) = (Functions::look_up(library).map_err(fail)?, short.map_err(fail)?);
+        Ok(Self(Arc::new(Loaded { functions, float, short })))
     }
 
     /// Returns `major * 100 + minor` of the library. Source: `lsl_library_version`.
     pub(crate) fn version(&self) -> i32 {
         // SAFETY: takes nothing, and the symbol has this type in every liblsl.
-        unsafe { (self.0.library_version)() }
+        unsafe { (self.0.functions.library_version)() }
     }
 
     /// Returns the library's description of its build. Source: `lsl_library_info`.
     pub(crate) fn info(&self) -> String {
         // SAFETY: takes nothing and returns a static string or null.
-        text(unsafe { (self.0.library_info)() })
+        text(unsafe { (self.0.functions.library_info)() })
     }
 }
 
@@ -72,6 +83,8 @@ impl Lsl {
 pub(crate) struct StreamShape<'a> {
     /// What it is called.
     pub(crate) name: &'a str,
+    /// Type of the values.
+    pub(crate) format: Format,
     /// Channels per sample.
     pub(crate) channel_count: usize,
     /// The announced rate, Hz; 0 for an irregular stream.
@@ -97,32 +110,17 @@ impl Pushes {
     }
 }
 
-/// The element types that the scenarios send, with the C functions for each.
-pub(crate) trait Element: bytemuck::NoUninit + bytemuck::AnyBitPattern + Default + PartialEq {
-    /// The channel format's number in `lsl_channel_format_t`.
-    const FORMAT: c_int;
-    /// Returns this element's functions.
-    fn functions(all: &Functions) -> &ElementFunctions<Self>;
-}
-
-impl Element for f32 {
-    const FORMAT: c_int = 1;
-    fn functions(all: &Functions) -> &ElementFunctions<Self> {
-        &all.float
-    }
-}
-
-impl Element for i16 {
-    const FORMAT: c_int = 5;
-    fn functions(all: &Functions) -> &ElementFunctions<Self> {
-        &all.short
+impl StreamShape<'_> {
+    fn sample_bytes(&self) -> usize {
+        self.channel_count * self.format.bytes()
     }
 }
 
 /// A stream that this process sends.
 pub(crate) struct Outlet {
     handle: *mut c_void,
-    channel_count: usize,
+    format: Format,
+    sample_bytes: usize,
     library: Lsl,
 }
 
@@ -132,7 +130,7 @@ impl Outlet {
     /// # Errors
     ///
     /// [`CallError`] with the library's reason: the configuration of the run is wrong.
-    pub(crate) fn create<T: Element>(
+    pub(crate) fn create(
         library: &Lsl,
         shape: &StreamShape<'_>,
         buffer: i32,
@@ -144,12 +142,12 @@ impl Outlet {
         let count = c_int::try_from(shape.channel_count).map_err(|_| CallError::new("too many channels"))?;
         // SAFETY: three NUL-terminated strings that outlive the call.
         let info = unsafe {
-            (library.0.create_streaminfo)(
+            (library.0.functions.create_streaminfo)(
                 name.as_ptr(),
                 kind.as_ptr(),
                 count,
                 shape.nominal_rate,
-                T::FORMAT,
+                shape.format.number(),
                 source.as_ptr(),
             )
         };
@@ -157,45 +155,39 @@ impl Outlet {
             return Err(library.last_error("lsl_create_streaminfo"));
         }
         // SAFETY: `info` came from lsl_create_streaminfo; the outlet copies it.
-        let handle = unsafe { (library.0.create_outlet_ex)(info, 0, buffer, pushes as c_int) };
+        let handle = unsafe { (library.0.functions.create_outlet_ex)(info, 0, buffer, pushes as c_int) };
         // SAFETY: `info` is ours and is not used again.
-        unsafe { (library.0.destroy_streaminfo)(info) };
+        unsafe { (library.0.functions.destroy_streaminfo)(info) };
         if handle.is_null() {
             return Err(library.last_error("lsl_create_outlet_ex"));
         }
-        Ok(Self { handle, channel_count: shape.channel_count, library: library.clone() })
+        let sample_bytes = shape.sample_bytes();
+        Ok(Self { handle, format: shape.format, sample_bytes, library: library.clone() })
     }
 
     /// Waits up to `timeout` seconds until a consumer is connected, and says whether one is.
     pub(crate) fn wait_for_consumers(&self, timeout: f64) -> bool {
         // SAFETY: the handle is live until drop.
-        unsafe { (self.library.0.wait_for_consumers)(self.handle, timeout) != 0 }
+        unsafe { (self.library.0.functions.wait_for_consumers)(self.handle, timeout) != 0 }
     }
 
-    /// Pushes one sample stamped with the library's clock, to be sent at once.
+    /// Pushes whole samples, interleaved, the last stamped with the library's clock, to be sent at once. One alone is pushed by
+    /// the function for single samples.
     ///
     /// # Errors
     ///
     /// [`CallError`] with the code that the library returned.
-    pub(crate) fn push_sample<T: Element>(&mut self, sample: &[T]) -> Result<(), CallError> {
-        assert_eq!(sample.len(), self.channel_count, "one value per channel");
-        // SAFETY: the library reads `channel_count` values, which the assertion guarantees.
-        let code =
-            unsafe { (T::functions(&self.library.0).push_sample)(self.handle, sample.as_ptr(), 0.0, 1) };
-        CallError::check("lsl_push_sample", code)
-    }
-
-    /// Pushes whole samples, interleaved, the last stamped with the library's clock, to be sent at once.
-    ///
-    /// # Errors
-    ///
-    /// [`CallError`] with the code that the library returned.
-    pub(crate) fn push_chunk<T: Element>(&mut self, values: &[T]) -> Result<(), CallError> {
-        let count = c_ulong::try_from(values.len()).map_err(|_| CallError::new("chunk too long"))?;
-        // SAFETY: the library reads `count` values of the slice.
-        let code = unsafe {
-            (T::functions(&self.library.0).push_chunk)(self.handle, values.as_ptr(), count, 0.0, 1)
-        };
+    pub(crate) fn push(&mut self, values: &[u8]) -> Result<(), CallError> {
+        let Element { push_sample, push_chunk, .. } = self.library.0.element(self.format, values.as_ptr());
+        assert!(values.len().is_multiple_of(self.sample_bytes), "one value per channel");
+        if values.len() == self.sample_bytes {
+            // SAFETY: the library reads a sample's values, which is the length of the slice, and they are aligned.
+            let code = unsafe { push_sample(self.handle, values.as_ptr().cast(), 0.0, 1) };
+            return CallError::check("lsl_push_sample", code);
+        }
+        let count = (values.len() / self.format.bytes()) as c_ulong;
+        // SAFETY: the library reads `count` values of the slice, which are aligned.
+        let code = unsafe { push_chunk(self.handle, values.as_ptr().cast(), count, 0.0, 1) };
         CallError::check("lsl_push_chunk", code)
     }
 }
@@ -203,14 +195,16 @@ impl Outlet {
 impl Drop for Outlet {
     fn drop(&mut self) {
         // SAFETY: created by lsl_create_outlet_ex and destroyed once.
-        unsafe { (self.library.0.destroy_outlet)(self.handle) };
+        unsafe { (self.library.0.functions.destroy_outlet)(self.handle) };
     }
 }
 
 /// A stream that this process receives.
 pub(crate) struct Inlet {
     handle: *mut c_void,
-    channel_count: usize,
+    format: Format,
+    sample_bytes: usize,
+    stamps: Vec<f64>,
     library: Lsl,
 }
 
@@ -231,73 +225,65 @@ impl Inlet {
         let mut found = [core::ptr::null_mut(); 1];
         // SAFETY: one slot for one result, and NUL-terminated strings that outlive the call.
         let count = unsafe {
-            (library.0.resolve_byprop)(found.as_mut_ptr(), 1, property.as_ptr(), value.as_ptr(), 1, timeout)
+            (library.0.functions.resolve_byprop)(
+                found.as_mut_ptr(),
+                1,
+                property.as_ptr(),
+                value.as_ptr(),
+                1,
+                timeout,
+            )
         };
         let [info] = found;
         if count < 1 || info.is_null() {
             return Err(CallError::new("the stream was not found"));
         }
         // SAFETY: `info` is a resolved stream info; the inlet copies it.
-        let handle = unsafe { (library.0.create_inlet)(info, buffer, 0, 0) };
+        let handle = unsafe { (library.0.functions.create_inlet)(info, buffer, 0, 0) };
         // SAFETY: `info` is ours and is not used again.
-        unsafe { (library.0.destroy_streaminfo)(info) };
+        unsafe { (library.0.functions.destroy_streaminfo)(info) };
         if handle.is_null() {
             return Err(library.last_error("lsl_create_inlet"));
         }
-        let inlet = Self { handle, channel_count: shape.channel_count, library: library.clone() };
+        let (format, sample_bytes) = (shape.format, shape.sample_bytes());
+        let inlet = Self { handle, format, sample_bytes, stamps: Vec::new(), library: library.clone() };
         let mut code = 0;
         // SAFETY: a live handle and a valid place for the code.
-        unsafe { (library.0.open_stream)(inlet.handle, timeout, &raw mut code) };
+        unsafe { (library.0.functions.open_stream)(inlet.handle, timeout, &raw mut code) };
         CallError::check("lsl_open_stream", code)?;
         Ok(inlet)
     }
 
-    /// Pulls one sample into `out`; `false` when none came within `timeout` seconds.
+    /// Pulls whole samples into `out` and returns their number. Waits until `out` is full, at most `timeout` seconds. One alone
+    /// is pulled by the function for single samples.
     ///
     /// # Errors
     ///
     /// [`CallError`] with the code that the library returned.
-    pub(crate) fn pull_sample<T: Element>(&mut self, out: &mut [T], timeout: f64) -> Result<bool, CallError> {
-        assert_eq!(out.len(), self.channel_count, "one value per channel");
-        let count = c_int::try_from(out.len()).map_err(|_| CallError::new("too many channels"))?;
-        let mut code = 0;
-        let pull = T::functions(&self.library.0).pull_sample;
-        // SAFETY: `out` has room for `count` values, and `code` is a valid place.
-        let stamp = unsafe { pull(self.handle, out.as_mut_ptr(), count, timeout, &raw mut code) };
-        CallError::check("lsl_pull_sample", code)?;
-        Ok(stamp != 0.0)
-    }
-
-    /// Pulls whole samples into `out` with their stamps and returns the number of samples. Waits until `out`
-    /// is full, at most `timeout` seconds.
-    ///
-    /// # Errors
-    ///
-    /// [`CallError`] with the code that the library returned.
-    pub(crate) fn pull_chunk<T: Element>(
-        &mut self,
-        out: &mut [T],
-        stamps: &mut [f64],
-        timeout: f64,
-    ) -> Result<usize, CallError> {
-        assert_eq!(out.len(), stamps.len() * self.channel_count, "one stamp per sample");
-        let values = c_ulong::try_from(out.len()).map_err(|_| CallError::new("chunk too long"))?;
-        let samples = c_ulong::try_from(stamps.len()).map_err(|_| CallError::new("chunk too long"))?;
-        let mut code = 0;
-        let pull = T::functions(&self.library.0).pull_chunk;
-        // SAFETY: both buffers have the lengths given, and `code` is a valid place.
-        let written = unsafe {
-            pull(self.handle, out.as_mut_ptr(), stamps.as_mut_ptr(), values, samples, timeout, &raw mut code)
-        };
+    pub(crate) fn pull(&mut self, out: &mut [u8], timeout: f64) -> Result<usize, CallError> {
+        let Element { pull_sample, pull_chunk, .. } = self.library.0.element(self.format, out.as_ptr());
+        self.stamps.resize(out.len() / self.sample_bytes, 0.0);
+        let (values, mut code) = (out.len() / self.format.bytes(), 0);
+        let to = out.as_mut_ptr().cast();
+        if out.len() == self.sample_bytes {
+            // SAFETY: `out` has room for as many values and is aligned, and `code` is a valid place.
+            let stamp = unsafe { pull_sample(self.handle, to, values as c_int, timeout, &raw mut code) };
+            CallError::check("lsl_pull_sample", code)?;
+            return Ok(usize::from(stamp != 0.0));
+        }
+        let (samples, stamps) = (self.stamps.len() as c_ulong, self.stamps.as_mut_ptr());
+        let values = values as c_ulong;
+        // SAFETY: both buffers have the lengths given and are aligned, and `code` is a valid place.
+        let written = unsafe { pull_chunk(self.handle, to, stamps, values, samples, timeout, &raw mut code) };
         CallError::check("lsl_pull_chunk", code)?;
-        Ok(usize::try_from(written).map_err(|_| CallError::new("impossible count"))? / self.channel_count)
+        Ok(written as usize * self.format.bytes() / self.sample_bytes)
     }
 }
 
 impl Drop for Inlet {
     fn drop(&mut self) {
         // SAFETY: created by lsl_create_inlet and destroyed once.
-        unsafe { (self.library.0.destroy_inlet)(self.handle) };
+        unsafe { (self.library.0.functions.destroy_inlet)(self.handle) };
     }
 }
 
@@ -324,7 +310,7 @@ impl CallError {
 impl Lsl {
     fn last_error(&self, function: &str) -> CallError {
         // SAFETY: returns this thread's error text, never freed by the caller.
-        let reason = text(unsafe { (self.0.last_error)() });
+        let reason = text(unsafe { (self.0.functions.last_error)() });
         CallError(format!("{function} failed: {reason}"))
     }
 }
@@ -338,74 +324,56 @@ fn text(pointer: *const c_char) -> String {
 }
 
 type Handle = *mut c_void;
-type PushSample<T> = unsafe extern "C" fn(Handle, *const T, f64, c_int) -> c_int;
-type PushChunk<T> = unsafe extern "C" fn(Handle, *const T, c_ulong, f64, c_int) -> c_int;
-type PullSample<T> = unsafe extern "C" fn(Handle, *mut T, c_int, f64, *mut c_int) -> f64;
-type PullChunk<T> =
-    unsafe extern "C" fn(Handle, *mut T, *mut f64, c_ulong, c_ulong, f64, *mut c_int) -> c_ulong;
 
-/// The typed functions of one element type.
-pub(crate) struct ElementFunctions<T> {
-    push_sample: PushSample<T>,
-    push_chunk: PushChunk<T>,
-    pull_sample: PullSample<T>,
-    pull_chunk: PullChunk<T>,
+/// The functions for one type of values.
+struct Element {
+    push_sample: unsafe extern "C" fn(Handle, *const c_void, f64, c_int) -> c_int,
+    push_chunk: unsafe extern "C" fn(Handle, *const c_void, c_ulong, f64, c_int) -> c_int,
+    pull_sample: unsafe extern "C" fn(Handle, *mut c_void, c_int, f64, *mut c_int) -> f64,
+    pull_chunk: PullChunk,
 }
 
-/// The functions of one library, which stays loaded as long as they are reachable.
-pub(crate) struct Functions {
-    library_version: unsafe extern "C" fn() -> c_int,
-    library_info: unsafe extern "C" fn() -> *const c_char,
-    last_error: unsafe extern "C" fn() -> *const c_char,
-    create_streaminfo: CreateStreaminfo,
-    destroy_streaminfo: unsafe extern "C" fn(Handle),
-    create_outlet_ex: unsafe extern "C" fn(Handle, c_int, c_int, c_int) -> Handle,
-    destroy_outlet: unsafe extern "C" fn(Handle),
-    wait_for_consumers: unsafe extern "C" fn(Handle, f64) -> c_int,
-    resolve_byprop: ResolveByprop,
-    create_inlet: unsafe extern "C" fn(Handle, c_int, c_int, c_int) -> Handle,
-    destroy_inlet: unsafe extern "C" fn(Handle),
-    open_stream: unsafe extern "C" fn(Handle, f64, *mut c_int),
-    float: ElementFunctions<f32>,
-    short: ElementFunctions<i16>,
-    _library: Library,
-}
+type PullChunk =
+    unsafe extern "C" fn(Handle, *mut c_void, *mut f64, c_ulong, c_ulong, f64, *mut c_int) -> c_ulong;
 
-type CreateStreaminfo =
-    unsafe extern "C" fn(*const c_char, *const c_char, c_int, f64, c_int, *const c_char) -> Handle;
-type ResolveByprop =
-    unsafe extern "C" fn(*mut Handle, u32, *const c_char, *const c_char, c_int, f64) -> c_int;
-
-impl Functions {
-    fn look_up(library: Library) -> Result<Self, libloading::Error> {
+impl Element {
+    fn look_up(library: &Library, suffix: &str) -> Result<Self, libloading::Error> {
         Ok(Self {
-            library_version: symbol(&library, "lsl_library_version")?,
-            library_info: symbol(&library, "lsl_library_info")?,
-            last_error: symbol(&library, "lsl_last_error")?,
-            create_streaminfo: symbol(&library, "lsl_create_streaminfo")?,
-            destroy_streaminfo: symbol(&library, "lsl_destroy_streaminfo")?,
-            create_outlet_ex: symbol(&library, "lsl_create_outlet_ex")?,
-            destroy_outlet: symbol(&library, "lsl_destroy_outlet")?,
-            wait_for_consumers: symbol(&library, "lsl_wait_for_consumers")?,
-            resolve_byprop: symbol(&library, "lsl_resolve_byprop")?,
-            create_inlet: symbol(&library, "lsl_create_inlet")?,
-            destroy_inlet: symbol(&library, "lsl_destroy_inlet")?,
-            open_stream: symbol(&library, "lsl_open_stream")?,
-            float: element(&library, "f")?,
-            short: element(&library, "s")?,
-            _library: library,
+            push_sample: symbol(library, &format!("lsl_push_sample_{suffix}tp"))?,
+            push_chunk: symbol(library, &format!("lsl_push_chunk_{suffix}tp"))?,
+            pull_sample: symbol(library, &format!("lsl_pull_sample_{suffix}"))?,
+            pull_chunk: symbol(library, &format!("lsl_pull_chunk_{suffix}"))?,
         })
     }
 }
 
-fn element<T>(library: &Library, suffix: &str) -> Result<ElementFunctions<T>, libloading::Error> {
-    Ok(ElementFunctions {
-        push_sample: symbol(library, &format!("lsl_push_sample_{suffix}tp"))?,
-        push_chunk: symbol(library, &format!("lsl_push_chunk_{suffix}tp"))?,
-        pull_sample: symbol(library, &format!("lsl_pull_sample_{suffix}"))?,
-        pull_chunk: symbol(library, &format!("lsl_pull_chunk_{suffix}"))?,
-    })
+impl Loaded {
+    /// The functions for values of `format` at a place, which must be aligned as they are.
+    fn element(&self, format: Format, place: *const u8) -> &Element {
+        assert!(place.addr().is_multiple_of(format.bytes()), "values are aligned");
+        match format {
+            Format::Float32 => &self.float,
+            Format::Int16 => &self.short,
+        }
+    }
 }
+
+functions!(Functions {
+    library_version: "lsl_library_version" as unsafe extern "C" fn() -> c_int,
+    library_info: "lsl_library_info" as unsafe extern "C" fn() -> *const c_char,
+    last_error: "lsl_last_error" as unsafe extern "C" fn() -> *const c_char,
+    create_streaminfo: "lsl_create_streaminfo"
+        as unsafe extern "C" fn(*const c_char, *const c_char, c_int, f64, c_int, *const c_char) -> Handle,
+    destroy_streaminfo: "lsl_destroy_streaminfo" as unsafe extern "C" fn(Handle),
+    create_outlet_ex: "lsl_create_outlet_ex" as unsafe extern "C" fn(Handle, c_int, c_int, c_int) -> Handle,
+    destroy_outlet: "lsl_destroy_outlet" as unsafe extern "C" fn(Handle),
+    wait_for_consumers: "lsl_wait_for_consumers" as unsafe extern "C" fn(Handle, f64) -> c_int,
+    resolve_byprop: "lsl_resolve_byprop"
+        as unsafe extern "C" fn(*mut Handle, u32, *const c_char, *const c_char, c_int, f64) -> c_int,
+    create_inlet: "lsl_create_inlet" as unsafe extern "C" fn(Handle, c_int, c_int, c_int) -> Handle,
+    destroy_inlet: "lsl_destroy_inlet" as unsafe extern "C" fn(Handle),
+    open_stream: "lsl_open_stream" as unsafe extern "C" fn(Handle, f64, *mut c_int),
+});
 
 pub(crate) fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, libloading::Error> {
     // SAFETY: every caller names a function of its library's C interface and asks for exactly its declared type.

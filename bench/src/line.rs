@@ -8,7 +8,6 @@
 //!
 //! It models a medium, not a network card: there is no interrupt, no driver, no radio.
 
-use core::fmt;
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -94,14 +93,14 @@ impl Line {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let end = |letter: char, address| -> Result<(Namespace, Tap), LineError> {
             let name = format!("sb{:x}{letter}{number:x}", std::process::id());
-            let tap = Tap::create(&name).map_err(LineError::Tap)?;
+            let tap = Tap::create(&name).map_err(LineError::tap)?;
             let space = Namespace::add(&format!("{letter}{number}"))?;
             space.take_in(&name, address)?;
             Ok((space, tap))
         };
         let (near, near_tap) = end('a', NEAR)?;
         let (far, far_tap) = end('b', FAR)?;
-        let relay = Relay::start(profile, seed, near_tap, far_tap).map_err(LineError::Tap)?;
+        let relay = Relay::start(profile, seed, near_tap, far_tap).map_err(LineError::tap)?;
         Ok(Self { near, far, relay })
     }
 
@@ -126,39 +125,39 @@ pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 1);
 /// The address of the receivers' namespace.
 pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 2);
 
-/// Why there is no line.
-#[derive(Debug)]
-pub(crate) enum LineError {
-    /// The program `ip` could not be run.
-    NoIp(io::Error),
-    /// `ip` refused: what it was asked, and its words.
-    Refused(String, String),
-    /// The kernel gives no tap device.
-    Tap(io::Error),
-}
+/// Why there is no line, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("a line between two network namespaces cannot be made here: {0}")]
+pub(crate) struct LineError(String);
 
-impl fmt::Display for LineError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a line between two network namespaces cannot be made here: ")?;
-        match self {
-            Self::NoIp(error) => write!(out, "`ip` does not run ({error}); install iproute2"),
-            Self::Refused(command, words) if words.contains("not permitted") => {
-                write!(out, "`{command}` is not permitted; run the same command as root")
+impl LineError {
+    /// The program `ip` could not be run.
+    fn no_ip(error: &io::Error) -> Self {
+        Self(format!("`ip` does not run ({error}); install iproute2"))
+    }
+
+    /// `ip` refused: what it was asked, and its words.
+    fn refused(command: &str, words: &str) -> Self {
+        Self(if words.contains("not permitted") {
+            format!("`{command}` is not permitted; run the same command as root")
+        } else {
+            format!("`{command}` says: {}", words.trim())
+        })
+    }
+
+    /// The kernel gives no tap device.
+    fn tap(error: io::Error) -> Self {
+        Self(match error.kind() {
+            io::ErrorKind::NotFound => {
+                "there is no /dev/net/tun; `modprobe tun` brings it where the kernel has it".to_owned()
             }
-            Self::Refused(command, words) => write!(out, "`{command}` says: {}", words.trim()),
-            Self::Tap(error) => match error.kind() {
-                io::ErrorKind::NotFound => out
-                    .write_str("there is no /dev/net/tun; `modprobe tun` brings it where the kernel has it"),
-                io::ErrorKind::PermissionDenied => {
-                    out.write_str("a tap device needs root; run the same command as root")
-                }
-                _ => write!(out, "no tap device: {error}"),
-            },
-        }
+            io::ErrorKind::PermissionDenied => {
+                "a tap device needs root; run the same command as root".to_owned()
+            }
+            _ => format!("no tap device: {error}"),
+        })
     }
 }
-
-impl core::error::Error for LineError {}
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::Reason;
 use crate::record::Reading;
 use crate::step::Step;
 use crate::suite::{Asked, Missing};
@@ -22,29 +23,7 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     if !has_qemu() {
         return Err(Missing("there is no qemu-system-riscv32; install qemu-system-misc".to_owned()));
     }
-    Ok(vec![Step::new("instructions in QEMU", move |step| Ok(run(step, &image)?))])
-}
-
-/// Why there are no figures.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum McuError {
-    /// The image did not say all that it should.
-    #[error(
-        "the image stopped at {0:?}; build it anew: cargo build --release --target riscv32imac-unknown-none-elf \
-             --manifest-path firmware/qemu-riscv32/Cargo.toml"
-    )]
-    Incomplete(String),
-    /// The counter does not count instructions.
-    #[error(
-        "the counter of this run does not count instructions, so its figures mean nothing; QEMU must run with -icount shift=0"
-    )]
-    Inexact,
-    /// QEMU does not run.
-    #[error("qemu-system-riscv32 does not run ({0}); install qemu-system-misc")]
-    Qemu(std::io::Error),
-    /// The node in the image sends other bytes than it does on a computer.
-    #[error("the node in the image does not send what it should: {0}")]
-    Transcript(String),
+    Ok(vec![Step::new("instructions in QEMU", move |step| run(step, &image))])
 }
 
 /// Runs the image and returns what it counted, as figures of `step`.
@@ -52,9 +31,9 @@ pub(crate) enum McuError {
 /// # Errors
 ///
 /// [`McuError`].
-pub(crate) fn run(step: &str, image: &Path) -> Result<Vec<Reading>, McuError> {
+pub(crate) fn run(step: &str, image: &Path) -> Result<Vec<Reading>, Reason> {
     let settings = std::env::temp_dir().join(format!("schwann-mcu-{}", std::process::id()));
-    std::fs::write(&settings, b"mode=measure\n\0").map_err(McuError::Qemu)?;
+    std::fs::write(&settings, b"mode=measure\n\0")?;
     let output = Command::new(QEMU)
         .args("-M virt -smp 2 -m 16M -bios none -nographic -monitor none -serial stdio".split(' '))
         .args("-global virtio-mmio.force-legacy=false -icount shift=0,sleep=off -device".split(' '))
@@ -65,7 +44,9 @@ pub(crate) fn run(step: &str, image: &Path) -> Result<Vec<Reading>, McuError> {
         .output();
     // A file that is left behind is small.
     let _ = std::fs::remove_file(&settings);
-    readings(step, &String::from_utf8_lossy(&output.map_err(McuError::Qemu)?.stdout))
+    let output =
+        output.map_err(|error| format!("{QEMU} does not run ({error}); install qemu-system-misc"))?;
+    readings(step, &String::from_utf8_lossy(&output.stdout))
 }
 
 /// Says whether QEMU is there.
@@ -75,18 +56,20 @@ pub(crate) fn has_qemu() -> bool {
 }
 
 /// The figures in what the image said.
-fn readings(step: &str, said: &str) -> Result<Vec<Reading>, McuError> {
+fn readings(step: &str, said: &str) -> Result<Vec<Reading>, Reason> {
     let lines: Vec<&str> = said.lines().map(str::trim_end).collect();
-    if !lines.contains(&"exact=1") {
-        return Err(if lines.is_empty() { McuError::Incomplete(String::new()) } else { McuError::Inexact });
-    }
     let transcript = lines.iter().find(|line| line.starts_with("transcript=")).copied().unwrap_or_default();
-    if !transcript.starts_with("transcript=equal") {
-        return Err(McuError::Transcript(transcript.to_owned()));
+    match lines.last() {
+        Some(_) if !lines.contains(&"exact=1") => Err(INEXACT.into()),
+        Some(_) if !transcript.starts_with("transcript=equal") => {
+            Err(format!("the node in the image does not send what it should: {transcript}").into())
+        }
+        Some(&"done") => Ok(figures(step, &lines)),
+        last => Err(format!("the image stopped at {:?}; {BUILD}", last.unwrap_or(&"")).into()),
     }
-    if lines.last() != Some(&"done") {
-        return Err(McuError::Incomplete(lines.last().copied().unwrap_or_default().to_owned()));
-    }
+}
+
+fn figures(step: &str, lines: &[&str]) -> Vec<Reading> {
     let mut readings = Vec::new();
     for section in &SECTIONS {
         let of_kind = lines.iter().filter(|line| line.split(' ').next() == Some(section.kind));
@@ -99,7 +82,7 @@ fn readings(step: &str, said: &str) -> Result<Vec<Reading>, McuError> {
         seen.push(reading.clone());
         is_new
     });
-    Ok(readings)
+    readings
 }
 
 /// A kind of line that the image says.
@@ -121,12 +104,8 @@ impl Section {
         let figures = words.iter().filter(|(name, _)| !self.about.contains(name));
         let figure = |(name, value): &(&str, &str)| {
             let value = value.parse().unwrap_or(f64::NAN);
-            let reading = Reading {
-                subject: about.join(", "),
-                name: format!("{}: {}", self.title, name.replace('_', " ")),
-                unit: (self.unit)(name).to_owned(),
-                ..Reading::of(step, vec![value])
-            };
+            let title = format!("{}: {}", self.title, name.replace('_', " "));
+            let reading = Reading::one(step, &about.join(", "), &title, (self.unit)(name), value);
             if *name == "lost" { reading.held_against("none", Some(value == 0.0)) } else { reading }
         };
         figures.map(figure).collect()
@@ -170,6 +149,10 @@ fn of_handshake(name: &str) -> &'static str {
 }
 
 const QEMU: &str = "qemu-system-riscv32";
+const INEXACT: &str = "the counter of this run does not count instructions, so its figures mean nothing; QEMU must run with -icount \
+                       shift=0";
+const BUILD: &str = "build it anew: cargo build --release --target riscv32imac-unknown-none-elf --manifest-path \
+                     firmware/qemu-riscv32/Cargo.toml";
 
 #[cfg(test)]
 mod tests {
@@ -199,11 +182,11 @@ mod tests {
 
     #[test]
     fn what_qemu_cannot_know_is_refused() {
-        let inexact = SAID.replace("exact=1", "exact=0");
-        assert!(matches!(readings("", &inexact), Err(McuError::Inexact)));
-        assert!(matches!(readings("", ""), Err(McuError::Incomplete(_))));
-        assert!(matches!(readings("", &SAID.replace("done\n", "")), Err(McuError::Incomplete(_))));
-        assert!(matches!(readings("", &SAID.replace("equal", "Ok(Some(7))")), Err(McuError::Transcript(_))));
+        let refused = |said: &str| readings("", said).expect_err("refused").to_string();
+        assert!(refused(&SAID.replace("exact=1", "exact=0")).contains("does not count instructions"));
+        assert!(refused("").contains("stopped at \"\""));
+        assert!(refused(&SAID.replace("done\n", "")).contains("stopped at \"bytes"));
+        assert!(refused(&SAID.replace("equal", "Ok(Some(7))")).contains("does not send what it should"));
         let units = ["instructions", "samples", "B", ""];
         assert!(readings("", SAID).expect("figures").iter().all(|r| units.contains(&r.unit.as_str())));
     }

@@ -285,15 +285,15 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
         subjects.push(Subject::sealed(&ours)?);
     }
     if options.zero_mq {
-        subjects.push(Subject::zero_mq(&libraries::zero_mq()?)?);
+        subjects.push(Subject::zero_mq("zeromq", Role::ZeroMq, &libraries::zero_mq()?)?);
     }
-    if options.zenoh {
-        let library = libraries::built_opponent("zenoh")?.canonicalize()?;
-        subjects.push(Subject::like_zero_mq("zenoh", Role::Zenoh, &library)?);
-    }
-    if options.iceoryx2 {
-        let library = libraries::built_opponent("iceoryx2")?.canonicalize()?;
-        subjects.push(Subject::like_zero_mq("iceoryx2", Role::Iceoryx2, &library)?);
+    for (is_wanted, label, role) in
+        [(options.zenoh, "zenoh", Role::Zenoh), (options.iceoryx2, "iceoryx2", Role::Iceoryx2)]
+    {
+        if is_wanted {
+            let library = libraries::built_opponent(label)?.canonicalize()?;
+            subjects.push(Subject::zero_mq(label, role, &library)?);
+        }
     }
     Ok(subjects)
 }

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::ffi::zmq::ZeroMq;
-use crate::ffi::{Lsl, Pushes};
+use crate::ffi::{LoadError, Lsl, Pushes};
 pub(crate) use crate::reading::{Reading, Verdict};
 use crate::scenario::Cell;
 use crate::workload::Transport;
@@ -103,92 +103,52 @@ pub(crate) enum Role {
 }
 
 impl Subject {
+    fn new(label: &str, role: Role, transport: Transport, version: String) -> Self {
+        Self { label: label.to_owned(), role, transport, version, environment: BTreeMap::new() }
+    }
+
     /// Makes a subject from a library, which is loaded once to ask for its version.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub(crate) fn library(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
+    pub(crate) fn library(label: &str, role: Role, path: &Path) -> Result<Self, LoadError> {
         let library = Lsl::load(path)?;
-        Ok(Self {
-            label: label.to_owned(),
-            role,
-            transport: Transport::Lsl { library: path.to_owned(), pushes: Pushes::default() },
-            version: format!("{} {}", library.version(), library.info()),
-            environment: BTreeMap::new(),
-        })
+        let transport = Transport::Lsl { library: path.to_owned(), pushes: Pushes::default() };
+        Ok(Self::new(label, role, transport, format!("{} {}", library.version(), library.info())))
     }
 
     /// Makes the opponent in its zero-copy mode, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub(crate) fn zero_copy(path: &Path) -> Result<Option<Self>, crate::ffi::LoadError> {
+    pub(crate) fn zero_copy(path: &Path) -> Result<Option<Self>, LoadError> {
         let transport = Transport::Lsl { library: path.to_owned(), pushes: Pushes::Write };
         let subject = Self { transport, ..Self::library("liblsl-zero-copy", Role::ZeroCopy, path)? };
         Ok((Lsl::load(path)?.version() >= Lsl::FIRST_WITH_ZERO_COPY).then_some(subject))
     }
 
     /// Makes ours in the clear, whatever keys the user has.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub(crate) fn plain(path: &Path) -> Result<Self, crate::ffi::LoadError> {
-        let environment =
-            [("SCHWANN_SECURITY", "off")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Ok(Self { environment: environment.into(), ..Self::library("schwann", Role::Schwann, path)? })
+    pub(crate) fn plain(path: &Path) -> Result<Self, LoadError> {
+        Ok(Self::library("schwann", Role::Schwann, path)?.with([("SCHWANN_SECURITY", "off")]))
     }
 
     /// Makes ours sealed, with the keys in the folder [`KEYS`] beside its measuring processes.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub(crate) fn sealed(path: &Path) -> Result<Self, crate::ffi::LoadError> {
-        let environment = [("SCHWANN_SECURITY", "require"), ("SCHWANN_KEYS", KEYS)]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    pub(crate) fn sealed(path: &Path) -> Result<Self, LoadError> {
         let clear = Self::library("schwann-sealed", Role::Sealed, path)?;
         // Asked here, where there are no keys, it says that it does not seal; its processes check that it does.
         let build = clear.version.split("/security:").next().unwrap_or_default();
         let version = format!("{build}/security:require");
-        Ok(Self { environment: environment.into(), version, ..clear })
+        Ok(Self { version, ..clear }.with([("SCHWANN_SECURITY", "require"), ("SCHWANN_KEYS", KEYS)]))
     }
 
-    /// Makes ZeroMQ from its library.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub(crate) fn zero_mq(path: &Path) -> Result<Self, crate::ffi::LoadError> {
-        Ok(Self {
-            label: "zeromq".to_owned(),
-            role: Role::ZeroMq,
-            transport: Transport::ZeroMq { library: path.to_owned() },
-            version: ZeroMq::load(path)?.version(),
-            environment: BTreeMap::new(),
-        })
+    fn with<const N: usize>(self, environment: [(&str, &str); N]) -> Self {
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        Self { environment, ..self }
     }
 
-    /// Makes one of `bench/opponents`, whose library is called as ZeroMQ's is.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::ffi::LoadError`] when the library cannot be used.
-    pub(crate) fn like_zero_mq(label: &str, role: Role, path: &Path) -> Result<Self, crate::ffi::LoadError> {
-        Ok(Self { label: label.to_owned(), role, ..Self::zero_mq(path)? })
+    /// Makes ZeroMQ, or one of `bench/opponents`, from its library, which is called as ZeroMQ's is.
+    pub(crate) fn zero_mq(label: &str, role: Role, path: &Path) -> Result<Self, LoadError> {
+        let transport = Transport::ZeroMq { library: path.to_owned() };
+        Ok(Self::new(label, role, transport, ZeroMq::load(path)?.version()))
     }
 
     /// The raw socket.
     pub(crate) fn raw() -> Self {
-        Self {
-            label: "raw-tcp".to_owned(),
-            role: Role::Raw,
-            transport: Transport::Tcp,
-            version: String::new(),
-            environment: BTreeMap::new(),
-        }
+        Self::new("raw-tcp", Role::Raw, Transport::Tcp, String::new())
     }
 }
 

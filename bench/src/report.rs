@@ -244,18 +244,17 @@ fn figure(reading: &Reading) -> String {
 }
 
 /// Who is compared with whom.
-pub(crate) fn against(comparison: &Comparison) -> &'static str {
-    match (comparison.subject, comparison.base) {
-        (Role::Schwann, Role::Opponent) => "Schwann / liblsl",
-        (Role::Schwann, Role::ZeroCopy) => "Schwann / liblsl zero-copy",
-        (Role::Schwann, Role::Iceoryx2) => "Schwann / iceoryx2",
-        (Role::Schwann, Role::ZeroMq) => "Schwann / ZeroMQ",
-        (Role::Schwann, Role::Zenoh) => "Schwann / Zenoh",
-        (Role::Schwann, _) => "Schwann / raw socket",
-        (Role::Sealed, Role::Schwann) => "sealed / plain",
-        (Role::Sealed, _) => "sealed / liblsl",
-        _ => "liblsl / itself",
-    }
+fn against(comparison: &Comparison) -> String {
+    let base = match comparison.base {
+        Role::Iceoryx2 => "iceoryx2",
+        Role::Raw => "raw socket",
+        Role::Schwann => return "sealed / plain".to_owned(),
+        Role::ZeroCopy => "liblsl zero-copy",
+        Role::ZeroMq => "ZeroMQ",
+        Role::Zenoh => "Zenoh",
+        Role::Null | Role::Opponent | Role::Sealed => "liblsl",
+    };
+    format!("{} / {base}", if comparison.subject == Role::Sealed { "sealed" } else { "Schwann" })
 }
 
 /// The minute, UTC.

@@ -16,11 +16,11 @@ use crate::Reason;
 use crate::payload::Tally;
 use crate::sealed::paired;
 use crate::suite::Effort;
-use crate::workload::{Format, Transport, Workload};
+use crate::workload::{Transport, Workload};
 use crate::{aead, mse};
 
 mod echo;
-mod link;
+pub(crate) mod link;
 mod receiver;
 mod sender;
 
@@ -225,17 +225,10 @@ fn run() -> Result<(), Reason> {
 }
 
 fn transfer(task: &Task, orders: &Orders) -> Result<(), Reason> {
-    match (task.side, task.workload.format) {
-        (Side::Sender, Format::Float32) => sender::run::<f32>(task, orders),
-        (Side::Sender, Format::Int16) => sender::run::<i16>(task, orders),
-        (Side::Echo { ports }, Format::Float32) => echo::run::<f32>(task, ports, orders),
-        (Side::Echo { ports }, Format::Int16) => echo::run::<i16>(task, ports, orders),
-        (Side::Receiver { ports } | Side::Returned { ports }, Format::Float32) => {
-            receiver::run::<f32>(task, ports, orders)
-        }
-        (Side::Receiver { ports } | Side::Returned { ports }, Format::Int16) => {
-            receiver::run::<i16>(task, ports, orders)
-        }
+    match task.side {
+        Side::Sender => sender::run(task, orders),
+        Side::Echo { ports } => echo::run(task, ports, orders),
+        Side::Receiver { ports } | Side::Returned { ports } => receiver::run(task, ports, orders),
     }
 }
 

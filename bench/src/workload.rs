@@ -1,5 +1,6 @@
 //! What the two ends of a run do, as data that both are given.
 
+use core::ffi::c_int;
 use core::time::Duration;
 use std::path::PathBuf;
 
@@ -41,11 +42,7 @@ pub(crate) struct Workload {
 impl Workload {
     /// Bytes of one sample's values.
     pub(crate) fn sample_bytes(&self) -> usize {
-        self.channel_count
-            * match self.format {
-                Format::Float32 => 4,
-                Format::Int16 => 2,
-            }
+        self.channel_count * self.format.bytes()
     }
 
     /// Says whether the receiver pulls slowly on purpose.
@@ -93,6 +90,18 @@ pub(crate) enum Format {
     Float32,
     /// 16-bit signed.
     Int16,
+}
+
+impl Format {
+    /// Bytes of a value.
+    pub(crate) fn bytes(self) -> usize {
+        if self == Self::Float32 { 4 } else { 2 }
+    }
+
+    /// As in `lsl_channel_format_t`.
+    pub(crate) fn number(self) -> c_int {
+        if self == Self::Float32 { 1 } else { 5 }
+    }
 }
 
 /// When the sender pushes.

@@ -1,52 +1,47 @@
 //! Messages between campaign and agent: JSON, a line each, over a sealed session.
 
 use core::time::Duration;
-use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use schwann_session::{Opened, Secure, Suite};
+use schwann_session::Suite;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Reason;
 use crate::sealed::lab::Lab;
-use crate::sealed::session::{initiate, respond, seal};
+use crate::sealed::session::Conversation;
 
 /// One end of the conversation.
 pub(super) struct Channel {
-    socket: TcpStream,
-    session: Secure,
-    /// Sealed bytes that are not opened yet.
-    wire: Vec<u8>,
+    conversation: Conversation,
     /// Opened bytes that are not a whole line yet.
     heard: Vec<u8>,
 }
 
 impl Channel {
     /// The campaign's end.
-    pub(super) fn initiate(mut socket: TcpStream, lab: &Lab) -> Result<Self, Reason> {
+    pub(super) fn initiate(socket: TcpStream, lab: &Lab) -> Result<Self, Reason> {
         prepare(&socket, HANDSHAKE)?;
-        let (session, wire, last) = initiate(&mut socket, lab, Suite::Hybrid)?;
-        socket.write_all(&last)?;
-        prepare(&socket, ANSWER)?;
-        Ok(Self { socket, session, wire, heard: Vec::new() })
+        let mut conversation = Conversation::initiate(socket, lab, Suite::Hybrid)?;
+        conversation.flush()?;
+        prepare(&conversation.socket, ANSWER)?;
+        Ok(Self { conversation, heard: Vec::new() })
     }
 
     /// The agent's end.
-    pub(super) fn respond(mut socket: TcpStream, lab: &Lab) -> Result<Self, Reason> {
+    pub(super) fn respond(socket: TcpStream, lab: &Lab) -> Result<Self, Reason> {
         prepare(&socket, HANDSHAKE)?;
-        let (session, wire) = respond(&mut socket, lab)?;
+        let conversation = Conversation::respond(socket, lab)?;
         // The campaign may be busy for as long as it likes.
-        socket.set_read_timeout(None)?;
-        Ok(Self { socket, session, wire, heard: Vec::new() })
+        conversation.socket.set_read_timeout(None)?;
+        Ok(Self { conversation, heard: Vec::new() })
     }
 
     pub(super) fn send<T: Serialize>(&mut self, message: &T) -> Result<(), Reason> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         for part in line.chunks(PART) {
-            let sealed = seal(&mut self.session, part)?;
-            self.socket.write_all(&sealed)?;
+            self.conversation.send(part)?;
         }
         Ok(())
     }
@@ -60,27 +55,8 @@ impl Channel {
             if self.heard.len() > LONGEST {
                 return Err("the other side sends a message that does not end".into());
             }
-            self.open_more()?;
+            self.conversation.receive(&mut self.heard)?;
         }
-    }
-
-    fn open_more(&mut self) -> Result<(), Reason> {
-        match self.session.open(&mut self.wire)? {
-            Opened::Data { consumed, plain } => {
-                self.heard.extend_from_slice(self.wire.get(plain).unwrap_or_default());
-                self.wire.drain(..consumed);
-            }
-            Opened::Incomplete => {
-                let mut buffer = [0; 4096];
-                let count = self.socket.read(&mut buffer)?;
-                if count == 0 {
-                    return Err("the other side has closed".into());
-                }
-                self.wire.extend_from_slice(buffer.get(..count).unwrap_or_default());
-            }
-            Opened::Control { consumed, .. } | Opened::End { consumed } => drop(self.wire.drain(..consumed)),
-        }
-        Ok(())
     }
 }
 

@@ -26,34 +26,29 @@ pub(crate) struct Agent {
     there: Ipv4Addr,
 }
 
-/// Why there is no agent to measure with.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct AgentError(String);
-
 impl Agent {
     /// Connects to the agent at `address` (host and port), which printed `token`.
     ///
     /// # Errors
     ///
-    /// [`AgentError`] says what to do.
-    pub(crate) fn connect(address: &str, token: Token) -> Result<Self, AgentError> {
+    /// In words: it says what to do.
+    pub(crate) fn connect(address: &str, token: Token) -> Result<Self, Reason> {
         let fail = |error: &dyn fmt::Display| {
-            AgentError(format!(
+            format!(
                 "no agent at {address}: {error}; start `schwann-bench agent` there and copy the line that it prints"
-            ))
+            )
         };
         let socket = reach(address).map_err(|error| fail(&error))?;
         let ends = socket.local_addr().and_then(|here| Ok((here.ip(), socket.peer_addr()?.ip())));
         let (IpAddr::V4(here), IpAddr::V4(there)) = ends.map_err(|error| fail(&error))? else {
-            return Err(AgentError(format!("{address} is reached over IPv6; give the agent's IPv4 address")));
+            return Err(format!("{address} is reached over IPv6; give the agent's IPv4 address").into());
         };
         let lab = Lab::of(token.authority()).map_err(|error| fail(&error))?;
         let mut channel = Channel::initiate(socket, &lab).map_err(|error| {
-            AgentError(format!(
+            format!(
                 "the agent at {address} does not take this token ({error}); an agent prints a new one each time it \
                  starts, and takes it once"
-            ))
+            )
         })?;
         let hello = channel.receive().map_err(|error| fail(&error))?;
         Ok(Self { channel, hello, token, here, there })
@@ -73,23 +68,25 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// [`AgentError`] names the first that differs.
-    pub(crate) fn check(&self, subjects: &[Subject]) -> Result<(), AgentError> {
+    /// In words, with the first that differs.
+    pub(crate) fn check(&self, subjects: &[Subject]) -> Result<(), Reason> {
         for subject in subjects {
             let theirs = self.hello.subjects.iter().find(|other| other.label == subject.label);
             match theirs {
                 Some(theirs) if theirs.version == subject.version => {}
                 Some(theirs) => {
-                    return Err(AgentError(format!(
+                    return Err(format!(
                         "{} is {:?} here and {:?} at the agent; install the same on both",
                         subject.label, subject.version, theirs.version
-                    )));
+                    )
+                    .into());
                 }
                 None => {
-                    return Err(AgentError(format!(
+                    return Err(format!(
                         "the agent has no {}; start it with the same options as this campaign",
                         subject.label
-                    )));
+                    )
+                    .into());
                 }
             }
         }

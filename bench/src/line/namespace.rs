@@ -57,12 +57,12 @@ pub(super) fn remove_abandoned() {
 }
 
 fn ip(arguments: &[&str]) -> Result<(), LineError> {
-    let output = Command::new("ip").args(arguments).output().map_err(LineError::NoIp)?;
+    let output = Command::new("ip").args(arguments).output().map_err(|error| LineError::no_ip(&error))?;
     if output.status.success() {
         return Ok(());
     }
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(LineError::Refused(format!("ip {}", arguments.join(" ")), words))
+    let words = String::from_utf8_lossy(&output.stderr);
+    Err(LineError::refused(&format!("ip {}", arguments.join(" ")), &words))
 }
 
 const PREFIX: &str = "schwann-bench-";

@@ -77,10 +77,10 @@ fn no_more_passes_than_the_rate_and_what_waits_too_long_is_dropped() {
 
 #[test]
 fn what_is_missing_is_said_with_the_next_step() {
-    let refused = LineError::Refused("ip netns add x".to_owned(), "Operation not permitted\n".to_owned());
+    let refused = LineError::refused("ip netns add x", "Operation not permitted\n");
     assert!(refused.to_string().ends_with("run the same command as root"), "{refused}");
-    let none = LineError::NoIp(io::Error::from(io::ErrorKind::NotFound));
+    let none = LineError::no_ip(&io::Error::from(io::ErrorKind::NotFound));
     assert!(none.to_string().contains("install iproute2"), "{none}");
-    let tap = LineError::Tap(io::Error::from(io::ErrorKind::NotFound));
+    let tap = LineError::tap(io::Error::from(io::ErrorKind::NotFound));
     assert!(tap.to_string().contains("modprobe tun"), "{tap}");
 }

@@ -5,7 +5,8 @@ use core::hint::black_box;
 #[cfg(feature = "peers")]
 use openssl::{cipher_ctx::CipherCtx, provider::Provider};
 use schwann_mse::{
-    Accept, Cipher, Draw, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer, Responder, Status,
+    Accept, Cipher, Draw, Established, Group, Handshake, InfoHash, Initiator, Method, Methods, Offer,
+    Responder, Status,
 };
 
 use super::{count, figure, judged};
@@ -47,21 +48,26 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
 
 /// The cipher of an agreed connection, as a real handshake makes it.
 pub(super) fn cipher(method: Method) -> Result<Cipher, Reason> {
+    Ok(agreed(method)?.outgoing)
+}
+
+/// The responder's end of a connection in memory.
+pub(super) fn agreed(method: Method) -> Result<Established, Reason> {
     let torrent = InfoHash([1; 20]);
     let methods = Methods::of(&[method]);
     let draw = || Draw::system(Group::Mse768);
     let mut a = Initiator::new(torrent, Offer::new(methods, Vec::new()), draw()?)?;
     let mut b = Responder::new(torrent, Accept::new(methods, method), draw()?);
     loop {
-        carry(&mut a, &mut b)?;
-        if let Status::Established(established) = carry(&mut b, &mut a)? {
-            return Ok(established.outgoing);
+        if let Status::Established(established) = carry(&mut a, &mut b)? {
+            return Ok(*established);
         }
+        carry(&mut b, &mut a)?;
     }
 }
 
 /// Carries everything that `from` has to send to `to`.
-pub(super) fn carry(from: &mut dyn Handshake, to: &mut dyn Handshake) -> Result<Status, Reason> {
+fn carry(from: &mut dyn Handshake, to: &mut dyn Handshake) -> Result<Status, Reason> {
     let step = from.poll_output().unwrap_or_default();
     let mut input = step.as_slice();
     let mut status = to.handle_input(&mut input)?;

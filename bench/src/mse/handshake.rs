@@ -4,9 +4,8 @@ use core::time::Duration;
 use std::io::Read;
 use std::time::Instant;
 
-use schwann_mse::net::Dialler;
 use schwann_mse::policy::Attempt;
-use schwann_mse::{Accept, BtHandshake, Draw, Group, Handshake, Initiator, Method, Offer, Responder, Status};
+use schwann_mse::{Accept, BtHandshake, Draw, Group, Handshake, Initiator, Offer, Responder, Status};
 
 use super::worker::{TORRENT, Task, Variant, Worker, bt_handshake};
 use super::{count, figure, judged};
@@ -82,13 +81,9 @@ fn one_in_memory(group: Group) -> Result<(Duration, Duration), Reason> {
 
 /// From `connect` to the peer's BitTorrent handshake, decoded.
 fn wall_time(count: usize) -> Result<Vec<Reading>, Reason> {
-    let variants = [
-        Variant::Plain,
-        Variant::Mse(Group::Mse768, Method::Rc4),
-        Variant::Mse(Group::Oakley1024, Method::Rc4),
-    ];
+    let variants = [Variant::Plain, Variant::Rc4, Variant::WideRc4];
     let workers =
-        variants.map(|variant| Worker::start(Task::answer(variant)).map(|worker| (variant, worker)));
+        variants.map(|variant| Worker::start(Task::Answer(variant)).map(|worker| (variant, worker)));
     let workers = workers.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut samples = vec![Vec::with_capacity(count); variants.len()];
     for round in 0..count + 10 {
@@ -119,11 +114,8 @@ fn wall_time(count: usize) -> Result<Vec<Reading>, Reason> {
 }
 
 fn one_over_tcp(variant: Variant, worker: &Worker) -> Result<Duration, Reason> {
-    let mut dialler = Dialler::new(variant.policy());
-    dialler.group = variant.group();
-    dialler.methods = variant.methods();
     let began = Instant::now();
-    let connection = dialler.dial(worker.address, &bt_handshake(b'a'))?;
+    let connection = variant.dialler().dial(worker.address, &bt_handshake(b'a'))?;
     let mut stream = connection.stream;
     let mut theirs = [0; BtHandshake::LEN];
     stream.read_exact(&mut theirs)?;

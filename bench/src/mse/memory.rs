@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use schwann_mse::Method;
 use schwann_mse::stream::Stream;
-use schwann_mse::{Accept, Draw, Group, InfoHash, Initiator, Method, Methods, Offer, Responder, Status};
 
-use super::cipher::carry;
+use super::cipher::agreed;
 use super::{figure, judged};
 use crate::Reason;
 use crate::heap::held_by;
@@ -30,17 +30,7 @@ pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Reason> {
 
 /// The responder's end of a connection that has been used.
 fn connection(method: Method) -> Result<Stream<std::io::Empty>, Reason> {
-    let torrent = InfoHash([2; 20]);
-    let methods = Methods::of(&[method]);
-    let draw = || Draw::system(Group::Mse768);
-    let mut a = Initiator::new(torrent, Offer::new(methods, Vec::new()), draw()?)?;
-    let mut b = Responder::new(torrent, Accept::new(methods, method), draw()?);
-    carry(&mut a, &mut b)?;
-    carry(&mut b, &mut a)?;
-    let Status::Established(established) = carry(&mut a, &mut b)? else {
-        return Err("no agreement".into());
-    };
-    let mut stream = Stream::new(std::io::empty(), *established, &[]);
+    let mut stream = Stream::new(std::io::empty(), agreed(method)?, &[]);
     stream.write_all(&[0; 20_000])?;
     Ok(stream)
 }

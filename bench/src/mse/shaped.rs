@@ -7,7 +7,7 @@
 use core::time::Duration;
 use std::ffi::OsString;
 
-use super::transfer::{Pace, VARIANTS, median, rounds};
+use super::transfer::{Pace, VARIANTS, rounds};
 use super::worker::Variant;
 use super::{count, figure, judged};
 use crate::Reason;
@@ -45,12 +45,13 @@ pub(crate) fn inside(effort: Effort) -> Result<Vec<Reading>, Reason> {
 
 fn measure(effort: Effort, link: &str, pace: Pace) -> Result<Vec<Reading>, Reason> {
     let figures = rounds(count(effort, 5).max(3), count(effort, 256 << 20) as u64, pace)?;
-    let plain = median(&figures[0], |figures| figures.mib_per_second);
-    let mut outcomes = Vec::new();
+    let (mut plain, mut outcomes) = (0.0, Vec::new());
     for (variant, figures) in VARIANTS.into_iter().zip(figures) {
         let name = variant.name();
         let speeds: Vec<f64> = figures.iter().map(|figures| figures.mib_per_second).collect();
         let outcome = figure(format!("{link}, {name}"), "MiB/s", speeds);
+        // The first is in the clear.
+        plain = if variant == Variant::Plain { outcome.median } else { plain };
         let loss = 100.0 * (1.0 - outcome.median / plain);
         outcomes.push(outcome);
         if variant != Variant::Plain {

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use schwann_mse::{
-    Accept, Cipher, Draw, Group, Handshake, Initiator, Method, Methods, Offer, Responder, Status,
+    Accept, Draw, Established, Group, Handshake, Initiator, Method, Methods, Offer, Responder, Status,
 };
 
 use super::worker::{TORRENT, Task, Worker};
@@ -56,13 +56,13 @@ fn take_part(socket: &TcpStream, seed: u64, initiates: bool) -> Result<(), Reaso
     let initial = vec![b'i'; [0, 1, 40, 68][seed as usize / 8 % 4]];
     let draw = Draw::system(group)?;
     let mut pieces = Pieces(seed.wrapping_mul(if initiates { 3 } else { 5 }));
-    let mut ends = if initiates {
+    let (mut ends, rest_so_far) = if initiates {
         let offer = Offer::new(Methods::of(&Method::ALL), initial.clone());
         shake(socket, &mut Initiator::new(TORRENT, offer, draw)?, &mut pieces)?
     } else {
         let accept = Accept::new(Methods::of(&[method]), method);
         let ends = shake(socket, &mut Responder::new(TORRENT, accept, draw), &mut pieces)?;
-        if ends.initial != initial {
+        if ends.0.initial_payload != initial {
             return Err("the initial payload arrived changed".into());
         }
         ends
@@ -75,24 +75,20 @@ fn take_part(socket: &TcpStream, seed: u64, initiates: bool) -> Result<(), Reaso
     ends.outgoing.apply(&mut payload);
     pieces.write(socket, &payload)?;
     let mut rest = [0; PAYLOAD];
-    let early = ends.rest.len().min(PAYLOAD);
-    rest[..early].copy_from_slice(&ends.rest[..early]);
+    let early = rest_so_far.len().min(PAYLOAD);
+    rest[..early].copy_from_slice(&rest_so_far[..early]);
     let mut socket = socket;
     socket.read_exact(&mut rest[early..])?;
     ends.incoming.apply(&mut rest);
     if rest != [theirs; PAYLOAD] { Err("the payload arrived changed".into()) } else { Ok(()) }
 }
 
-/// What a handshake left.
-struct Ends {
-    method: Method,
-    outgoing: Cipher,
-    incoming: Cipher,
-    initial: Vec<u8>,
-    rest: Vec<u8>,
-}
-
-fn shake(mut socket: &TcpStream, machine: &mut dyn Handshake, pieces: &mut Pieces) -> Result<Ends, Reason> {
+/// What a handshake left, and what came after it.
+fn shake(
+    mut socket: &TcpStream,
+    machine: &mut dyn Handshake,
+    pieces: &mut Pieces,
+) -> Result<(Established, Vec<u8>), Reason> {
     let mut buffer = [0; 700];
     let mut input: &[u8] = &[];
     loop {
@@ -101,13 +97,7 @@ fn shake(mut socket: &TcpStream, machine: &mut dyn Handshake, pieces: &mut Piece
             pieces.write(socket, &step)?;
         }
         if let Status::Established(done) = status {
-            return Ok(Ends {
-                method: done.method,
-                outgoing: done.outgoing,
-                incoming: done.incoming,
-                initial: done.initial_payload,
-                rest: input.to_vec(),
-            });
+            return Ok((*done, input.to_vec()));
         }
         if input.is_empty() {
             let room = pieces.next(buffer.len());

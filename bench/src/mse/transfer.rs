@@ -6,9 +6,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
-use schwann_mse::net::Dialler;
 use schwann_mse::stream::Stream;
-use schwann_mse::{BtHandshake, Cipher, Group, Method};
+use schwann_mse::{BtHandshake, Cipher};
 
 use super::cipher::cipher;
 use super::worker::{Task, Variant, Worker, bt_handshake};
@@ -22,12 +21,7 @@ use crate::suite::Effort;
 const BLOCK: usize = 64 * 1024;
 const GIB: f64 = (1u64 << 30) as f64;
 
-pub(super) const VARIANTS: [Variant; 4] = [
-    Variant::Plain,
-    Variant::Mse(Group::Mse768, Method::Rc4),
-    Variant::Mse(Group::Mse768, Method::Aes128Ctr),
-    Variant::Mse(Group::Mse768, Method::Aes256Ctr),
-];
+pub(super) const VARIANTS: [Variant; 4] = [Variant::Plain, Variant::Rc4, Variant::Aes128, Variant::Aes256];
 
 /// One transfer's figures.
 #[derive(Clone, Copy)]
@@ -48,7 +42,8 @@ pub(super) enum Pace {
 
 /// Over loopback the processor is the limit, so its time is what counts.
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
-    let mut ciphers = VARIANTS.into_iter().map(cipher_of).collect::<Result<Vec<_>, _>>()?;
+    let ciphers = VARIANTS.map(|variant| variant.method().map(cipher).transpose());
+    let mut ciphers = ciphers.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut figures = vec![Vec::new(); VARIANTS.len()];
     let mut alone = vec![Vec::new(); VARIANTS.len()];
     for _ in 0..count(effort, 20).max(5) {
@@ -77,13 +72,6 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     Ok(outcomes)
 }
 
-fn cipher_of(variant: Variant) -> Result<Option<Cipher>, Reason> {
-    match variant {
-        Variant::Mse(_, method) => cipher(method).map(Some),
-        Variant::Plain => Ok(None),
-    }
-}
-
 /// What one pass of the cipher over a GiB takes, on blocks as long as the transfer's and written as freshly.
 ///
 /// They are longer than the first cache. On a block that stays there the cipher alone is faster than it can be in any
@@ -100,10 +88,6 @@ fn seconds_per_gib(cipher: &mut Cipher) -> f64 {
     statistics::median(&samples.collect::<Vec<_>>())
 }
 
-pub(super) fn median(figures: &[Figures], pick: fn(&Figures) -> f64) -> f64 {
-    statistics::median(&figures.iter().map(pick).collect::<Vec<_>>())
-}
-
 /// Every variant once a round.
 pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figures>>, Reason> {
     let mut figures = vec![Vec::with_capacity(count); VARIANTS.len()];
@@ -116,10 +100,8 @@ pub(super) fn rounds(count: usize, len: u64, pace: Pace) -> Result<Vec<Vec<Figur
 }
 
 fn transfer(variant: Variant, len: u64, pace: Pace) -> Result<Figures, Reason> {
-    let worker = Worker::start(Task::sink(variant))?;
-    let mut dialler = Dialler::new(variant.policy());
-    dialler.methods = variant.methods();
-    let mut stream = dialler.dial(worker.address, &bt_handshake(b'a'))?.stream;
+    let worker = Worker::start(Task::Sink(variant))?;
+    let mut stream = variant.dialler().dial(worker.address, &bt_handshake(b'a'))?.stream;
     stream.read_exact(&mut [0; BtHandshake::LEN])?;
     stream.write_all(&len.to_le_bytes())?;
     let (began, cpu) = (Instant::now(), clock::cpu_ns());

@@ -5,9 +5,11 @@ use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use schwann_mse::net::{Acceptor, Gate};
+use schwann_mse::net::{Acceptor, Dialler, Gate};
 use schwann_mse::policy::Policy;
+use schwann_mse::stream::Stream;
 use schwann_mse::{BtHandshake, Group, InfoHash, Method, Methods};
+use serde::{Deserialize, Serialize};
 
 use super::{success, transfer};
 use crate::Reason;
@@ -17,41 +19,47 @@ use crate::worker::{Event, Job, emit};
 
 pub(super) const TORRENT: InfoHash = InfoHash([0x53; 20]);
 
-/// Every method and no MSE at all: what a variant of a connection may be.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Variant {
-    Mse(Group, Method),
+/// What a connection may be: no MSE at all, or a method, after an exchange in the usual group or in the wide one.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) enum Variant {
+    Aes128,
+    Aes256,
     Plain,
+    Rc4,
+    WideRc4,
 }
 
 impl Variant {
+    pub(super) fn method(self) -> Option<Method> {
+        match self {
+            Self::Aes128 => Some(Method::Aes128Ctr),
+            Self::Aes256 => Some(Method::Aes256Ctr),
+            Self::Plain => None,
+            Self::Rc4 | Self::WideRc4 => Some(Method::Rc4),
+        }
+    }
+
     pub(super) fn name(self) -> String {
-        match self {
-            Self::Mse(Group::Oakley1024, method) => format!("MSE 1,024 bit, {method}"),
-            Self::Mse(_, method) => format!("MSE 768 bit, {method}"),
-            Self::Plain => "plain".into(),
-        }
+        let bits = if self == Self::WideRc4 { "1,024" } else { "768" };
+        self.method().map_or_else(|| "plain".to_owned(), |method| format!("MSE {bits} bit, {method}"))
     }
 
-    pub(super) fn policy(self) -> Policy {
-        match self {
-            Self::Mse(..) => Policy::Required,
-            Self::Plain => Policy::Disabled,
-        }
+    fn policy(self) -> Policy {
+        if self == Self::Plain { Policy::Disabled } else { Policy::Required }
     }
 
-    pub(super) fn group(self) -> Group {
-        match self {
-            Self::Mse(group, _) => group,
-            Self::Plain => Group::Mse768,
-        }
+    fn group(self) -> Group {
+        if self == Self::WideRc4 { Group::Oakley1024 } else { Group::Mse768 }
     }
 
-    pub(super) fn methods(self) -> Methods {
-        match self {
-            Self::Mse(_, method) => Methods::of(&[method]),
-            Self::Plain => Methods::from_bits(0),
-        }
+    fn methods(self) -> Methods {
+        self.method().map_or(Methods::from_bits(0), |method| Methods::of(&[method]))
+    }
+
+    pub(super) fn dialler(self) -> Dialler {
+        let mut dialler = Dialler::new(self.policy());
+        (dialler.group, dialler.methods) = (self.group(), self.methods());
+        dialler
     }
 
     fn acceptor(self) -> Acceptor<InfoHash> {
@@ -59,47 +67,22 @@ impl Variant {
         gate.attempts_max = u32::MAX;
         let mut acceptor = Acceptor::new(TORRENT, self.policy()).with_gate(gate);
         acceptor.group = self.group();
-        if let Self::Mse(_, method) = self {
-            acceptor.accept.methods = self.methods();
-            acceptor.accept.preferred = method;
+        if let Some(method) = self.method() {
+            (acceptor.accept.methods, acceptor.accept.preferred) = (self.methods(), method);
         }
         acceptor
     }
-
-    /// As a word that [`Variant::parse`] reads.
-    fn word(self) -> String {
-        match self {
-            Self::Mse(group, method) => format!("{}:{:x}", group.key_len(), method.bit()),
-            Self::Plain => "plain".into(),
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        let Some((group, bit)) = word.split_once(':') else { return Some(Self::Plain) };
-        let group = if group == "128" { Group::Oakley1024 } else { Group::Mse768 };
-        Some(Self::Mse(group, Method::from_bit(u32::from_str_radix(bit, 16).ok()?)?))
-    }
 }
 
-/// What the other process does with each connection; the word says which [`Variant`] it is.
-#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+/// What the other process does with each connection.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) enum Task {
     /// Answers our BitTorrent handshake with its own.
-    Answer(String),
+    Answer(Variant),
     /// Takes part in a handshake in pieces.
     Shake,
     /// Receives and verifies bytes; answers with the processor time it took.
-    Sink(String),
-}
-
-impl Task {
-    pub(super) fn answer(variant: Variant) -> Self {
-        Self::Answer(variant.word())
-    }
-
-    pub(super) fn sink(variant: Variant) -> Self {
-        Self::Sink(variant.word())
-    }
+    Sink(Variant),
 }
 
 /// A running worker; killed when dropped.
@@ -118,19 +101,24 @@ impl Worker {
 
 /// The worker's part: serves one connection after the other until it is ended.
 pub(crate) fn work(task: &Task) -> Result<(), Reason> {
-    let word = match task {
-        Task::Answer(word) | Task::Sink(word) => word,
-        Task::Shake => "plain",
+    let acceptor = match task {
+        Task::Answer(variant) | Task::Sink(variant) => variant.acceptor(),
+        Task::Shake => Variant::Plain.acceptor(),
     };
-    let acceptor = Variant::parse(word).ok_or("no such variant")?.acceptor();
     let listener = TcpListener::bind("127.0.0.1:0")?;
     emit(&Event::Listening(listener.local_addr()?));
     loop {
         let (socket, _) = listener.accept()?;
         match task {
-            Task::Answer(_) => answer(socket, &acceptor)?,
             Task::Shake => success::respond(&socket)?,
-            Task::Sink(_) => sink(socket, &acceptor)?,
+            Task::Answer(_) | Task::Sink(_) => {
+                let mut stream = greet(socket, &acceptor)?;
+                if matches!(task, Task::Sink(_)) {
+                    sink(&mut stream)?;
+                }
+                // The measuring side closes first, so that no port of ours lingers.
+                _ = stream.read(&mut [0]);
+            }
         }
     }
 }
@@ -139,7 +127,8 @@ pub(super) fn bt_handshake(name: u8) -> BtHandshake {
     BtHandshake { reserved: [0; 8], info_hash: TORRENT, peer_id: [name; 20] }
 }
 
-fn answer(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Reason> {
+/// Accepts a connection and exchanges BitTorrent's handshakes.
+fn greet(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<Stream<TcpStream>, Reason> {
     socket.set_nodelay(true)?;
     let mut stream = acceptor.accept(socket)?.stream;
     let mut theirs = [0; BtHandshake::LEN];
@@ -148,21 +137,13 @@ fn answer(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Reason
         return Err("the handshake arrived changed".into());
     }
     stream.write_all(&bt_handshake(b'b').encode())?;
-    // The measuring side closes first, so that no port of ours lingers.
-    _ = stream.read(&mut [0]);
-    Ok(())
+    Ok(stream)
 }
 
-fn sink(socket: TcpStream, acceptor: &Acceptor<InfoHash>) -> Result<(), Reason> {
-    socket.set_nodelay(true)?;
-    let mut stream = acceptor.accept(socket)?.stream;
-    stream.read_exact(&mut [0; BtHandshake::LEN])?;
-    stream.write_all(&bt_handshake(b'b').encode())?;
+fn sink(stream: &mut Stream<TcpStream>) -> Result<(), Reason> {
     let mut len = [0; 8];
     stream.read_exact(&mut len)?;
     let began = clock::cpu_ns();
-    transfer::receive(&mut stream, u64::from_le_bytes(len))?;
-    stream.write_all(&(clock::cpu_ns() - began).to_le_bytes())?;
-    _ = stream.read(&mut [0]);
-    Ok(())
+    transfer::receive(stream, u64::from_le_bytes(len))?;
+    Ok(stream.write_all(&(clock::cpu_ns() - began).to_le_bytes())?)
 }

@@ -5,11 +5,11 @@ use core::time::Duration;
 use std::net::TcpListener;
 use std::thread;
 
-use rustix::time::{ClockId, clock_gettime};
-use schwann_session::{Initiator, Responder, Suite};
+use schwann_session::Suite;
 
-use super::lab::{End, Lab};
+use super::lab::Lab;
 use super::link;
+use super::session::shake;
 use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::quantile_interval;
@@ -31,7 +31,7 @@ fn processor_time(step: &str, lab: &Lab, rounds: usize) -> Result<Vec<Reading>, 
     for (name, suite) in SUITES {
         let mut sides = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
-            let [inlet, outlet] = one(lab, suite)?;
+            let [inlet, outlet] = shake(lab, suite)?.spent_us;
             sides[0].push(inlet);
             sides[1].push(outlet);
         }
@@ -45,51 +45,6 @@ fn processor_time(step: &str, lab: &Lab, rounds: usize) -> Result<Vec<Reading>, 
         }
     }
     Ok(readings)
-}
-
-/// Processor time of the inlet's and the outlet's steps, us; with fresh keys.
-fn one(lab: &Lab, suite: Suite) -> Result<[f64; 2], Reason> {
-    let (mut first, mut second, mut third) = (Vec::new(), Vec::new(), Vec::new());
-    let mut initiator = None;
-    let mut inlet = processor_us(|| {
-        let mut made = lab.with(End::Inlet, |context| Initiator::new(suite, context))?;
-        first = made.poll_output().to_vec();
-        made.sent(first.len());
-        initiator = Some(made);
-        Ok(())
-    })?;
-    let mut initiator = initiator.ok_or("made above")?;
-    let mut responder = Responder::new();
-    let mut outlet = processor_us(|| {
-        let _ = lab.with(End::Outlet, |context| responder.handle(&first, context))?;
-        second = responder.poll_output().to_vec();
-        responder.sent(second.len());
-        Ok(())
-    })?;
-    inlet += processor_us(|| {
-        let _ = lab.with(End::Inlet, |context| initiator.handle(&second, context))?;
-        third = initiator.poll_output().to_vec();
-        initiator.sent(third.len());
-        Ok(())
-    })?;
-    outlet += processor_us(|| {
-        let _ = lab.with(End::Outlet, |context| responder.handle(&third, context))?;
-        responder.sent(responder.poll_output().len());
-        Ok(())
-    })?;
-    initiator.finish().zip(responder.finish()).ok_or("the handshake is not done")?;
-    Ok([inlet, outlet])
-}
-
-/// Processor time of this thread in `work`, us: what other processes take does not count.
-fn processor_us(work: impl FnOnce() -> Result<(), Reason>) -> Result<f64, Reason> {
-    let now = || {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
-    };
-    let before = now();
-    work()?;
-    Ok(now() - before)
 }
 
 /// Until the first answer, plain and in both suites, interleaved, on loopback and over a slow line.

@@ -8,10 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use schwann_session::{Opened, Secure, Suite};
+use schwann_session::Suite;
 
 use super::lab::Lab;
-use super::session::{initiate, respond, seal};
+use super::session::Conversation;
 use crate::Reason;
 
 /// What an inlet says first once it may.
@@ -28,10 +28,9 @@ pub(super) fn inlet(to: SocketAddr, lab: &Lab, suite: Option<Suite>) -> Result<D
         socket.read_exact(&mut [0; ANSWER.len()])?;
         return Ok(begun.elapsed());
     };
-    let (mut session, early, mut last) = initiate(&mut socket, lab, suite)?;
-    last.extend(seal(&mut session, REQUEST)?);
-    socket.write_all(&last)?;
-    hear(&mut session, &mut socket, early, ANSWER.len())?;
+    let mut conversation = Conversation::initiate(socket, lab, suite)?;
+    conversation.send(REQUEST)?;
+    hear(&mut conversation, ANSWER.len())?;
     Ok(begun.elapsed())
 }
 
@@ -50,37 +49,18 @@ pub(super) fn outlet(
             socket.write_all(ANSWER)?;
             continue;
         }
-        let (mut session, early) = respond(&mut socket, lab)?;
-        hear(&mut session, &mut socket, early, REQUEST.len())?;
-        let answer = seal(&mut session, ANSWER)?;
-        socket.write_all(&answer)?;
+        let mut conversation = Conversation::respond(socket, lab)?;
+        hear(&mut conversation, REQUEST.len())?;
+        conversation.send(ANSWER)?;
     }
     Ok(())
 }
 
 /// Reads until `length` plain bytes have come.
-fn hear(
-    session: &mut Secure,
-    socket: &mut TcpStream,
-    mut wire: Vec<u8>,
-    length: usize,
-) -> Result<(), Reason> {
-    let (mut heard, mut buffer) = (0, [0; 4096]);
-    while heard < length {
-        match session.open(&mut wire)? {
-            Opened::Data { consumed, plain } => {
-                heard += plain.len();
-                wire.drain(..consumed);
-            }
-            Opened::Incomplete => {
-                let count = socket.read(&mut buffer)?;
-                if count == 0 {
-                    return Err("the peer has closed".into());
-                }
-                wire.extend_from_slice(buffer.get(..count).unwrap_or_default());
-            }
-            Opened::Control { consumed, .. } | Opened::End { consumed } => drop(wire.drain(..consumed)),
-        }
+fn hear(conversation: &mut Conversation, length: usize) -> Result<(), Reason> {
+    let mut heard = Vec::new();
+    while heard.len() < length {
+        conversation.receive(&mut heard)?;
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! What a connection's session holds in memory, counted by the allocator.
 
-use schwann_session::{Initiator, Opened, Responder, Secure, Suite};
+use schwann_session::{Opened, Secure, Suite};
 
 use super::lab::{End, Lab};
+use super::session::{Shaken, shake};
 use crate::Reason;
 use crate::heap::held_by;
 use crate::record::Reading;
@@ -19,12 +20,7 @@ struct Held {
 /// Counts the ends of many connections.
 pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
     let lab = Lab::new()?;
-    let bytes = |subject: &str, name: &str, bytes: f64| Reading {
-        subject: subject.to_owned(),
-        name: name.to_owned(),
-        unit: "B".to_owned(),
-        ..Reading::of(step, vec![bytes])
-    };
+    let bytes = |subject: &str, name: &str, bytes| Reading::one(step, subject, name, "B", bytes);
     let mut readings = Vec::new();
     for (name, end) in [("inlet", End::Inlet), ("outlet", End::Outlet)] {
         let all = || (0..CONNECTIONS).map(|_| connection(&lab, end)).collect::<Result<Vec<Held>, _>>();
@@ -39,22 +35,8 @@ pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
 }
 
 fn connection(lab: &Lab, end: End) -> Result<Held, Reason> {
-    let mut initiator = lab.with(End::Inlet, |context| Initiator::new(Suite::Hybrid, context))?;
-    let mut responder = Responder::new();
-    let mut wire = Vec::new();
-    for _ in 0..2 {
-        let forth = initiator.poll_output().to_vec();
-        initiator.sent(forth.len());
-        let _ = lab.with(End::Outlet, |context| responder.handle(&forth, context))?;
-        wire = responder.poll_output().to_vec();
-        responder.sent(wire.len());
-        if initiator.poll_output().is_empty() && forth.len() > 1000 {
-            let _ = lab.with(End::Inlet, |context| initiator.handle(&wire, context))?;
-        }
-    }
-    let (inlet, outlet) = initiator.finish().zip(responder.finish()).ok_or("the handshake is not done")?;
-    let (mut inlet, outlet) = (inlet.session, outlet.session);
-    if !matches!(inlet.open(&mut wire)?, Opened::Data { .. }) {
+    let Shaken { mut inlet, outlet, mut greeting, .. } = shake(lab, Suite::Hybrid)?;
+    if !matches!(inlet.open(&mut greeting)?, Opened::Data { .. }) {
         return Err("no greeting".into());
     }
     let mut session = if end == End::Inlet { inlet } else { outlet };

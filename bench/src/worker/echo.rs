@@ -2,21 +2,20 @@
 
 use core::num::NonZeroU64;
 
-use super::link::{Listening, Pulled, Receiving, Sending};
+use super::link::{self, Pulled, Receiving, Sending};
 use super::{Event, Order, Orders, Ports, SenderReport, Task, emit, peak_bytes};
 use crate::Reason;
 use crate::clock::{cpu_ns, now_ns};
-use crate::payload::Payload;
 
-pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
-    let mut receiving = Receiving::open(task, ports)?;
-    let listening = Listening::start::<T>(task)?;
-    emit(&Event::Ready { ports: Ports { data: listening.port()?, window: None } });
+pub(super) fn run(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
+    let mut receiving = link::open(task, ports)?;
+    let mut sending = link::listen(task)?;
+    emit(&Event::Ready { ports: Ports { data: sending.port()?, window: None } });
     let Order::Go = orders.wait()? else { return Err("expected the order to go".into()) };
-    let mut sending = listening.connected(&task.workload)?;
+    sending.connected(task.workload.consumers)?;
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let (start, cpu_before) = (now_ns(), cpu_ns());
-    let sent = forward::<T>(task, &mut receiving, &mut sending, orders)?;
+    let sent = forward(task, &mut *receiving, &mut *sending, orders)?;
     sending.end()?;
     let active_ns = now_ns() - start;
     // The stream stays until all of it has been taken at the other side.
@@ -26,21 +25,21 @@ pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Res
     Ok(())
 }
 
-fn forward<T: Payload>(
+fn forward(
     task: &Task,
-    receiving: &mut Receiving,
-    sending: &mut Sending,
+    receiving: &mut dyn Receiving,
+    sending: &mut dyn Sending,
     orders: &Orders,
 ) -> Result<u64, Reason> {
-    let mut sample = vec![T::default(); task.workload.channel_count];
+    let mut sample = vec![0; task.workload.sample_bytes()];
     let mut sent = 0;
     while orders.total().is_none_or(|total| sent < total) {
-        match receiving.pull_sample(&mut sample)? {
+        match receiving.pull(&mut sample)? {
             Pulled::End => break,
             Pulled::Samples(0) if orders.total().is_some() => break,
             Pulled::Samples(0) => {}
             Pulled::Samples(_) => {
-                sending.push_sample(&sample)?;
+                sending.push(&sample)?;
                 sent += 1;
             }
         }

@@ -8,267 +8,214 @@ use super::{Ports, Side, Task};
 use crate::Reason;
 use crate::ffi::zmq::{Socket, ZeroMq};
 use crate::ffi::{Inlet, Lsl, Outlet, StreamShape};
-use crate::payload::Payload;
 use crate::workload::{Transport, Workload};
 
-/// The sending end, before anyone is connected.
-pub(super) enum Listening {
-    Lsl(Outlet),
-    Tcp(TcpListener),
-    ZeroMq(Socket),
-}
-
-impl Listening {
-    pub(super) fn start<T: Payload>(task: &Task) -> Result<Self, Reason> {
-        Ok(match &task.transport {
-            Transport::Lsl { library, pushes } => {
-                let (library, source_id) = (load(task, library)?, outgoing(task));
-                let shape = shape(task, &source_id);
-                Self::Lsl(Outlet::create::<T>(&library, &shape, task.workload.buffer, *pushes)?)
-            }
-            Transport::Tcp => Self::Tcp(TcpListener::bind((task.listen, 0))?),
-            Transport::ZeroMq { library } => {
-                let library = ZeroMq::load(library)?;
-                Self::ZeroMq(Socket::publisher(&library, &task.listen.to_string(), queue(task))?)
-            }
-        })
-    }
-
-    pub(super) fn port(&self) -> Result<Option<u16>, Reason> {
-        Ok(match self {
-            Self::Lsl(_) => None,
-            Self::Tcp(listener) => Some(listener.local_addr()?.port()),
-            Self::ZeroMq(socket) => Some(socket.port()?),
-        })
+/// The sending end.
+pub(crate) trait Sending {
+    /// Where receivers connect, if they have to be told.
+    fn port(&self) -> Result<Option<u16>, Reason> {
+        Ok(None)
     }
 
     /// Waits until the receivers, who say that they are connected, are.
-    pub(super) fn connected(self, workload: &Workload) -> Result<Sending, Reason> {
-        match self {
-            Self::Lsl(outlet) if outlet.wait_for_consumers(CONNECT_SECONDS) => Ok(Sending::Lsl(outlet)),
-            Self::Lsl(_) => Err("no consumer connected".into()),
-            Self::Tcp(listener) => {
-                let mut streams = Vec::new();
-                for _ in 0..workload.consumers {
-                    let (stream, _) = listener.accept()?;
-                    stream.set_nodelay(true)?;
-                    streams.push(stream);
-                }
-                Ok(Sending::Tcp { streams, message: Vec::new() })
-            }
-            Self::ZeroMq(mut socket) => {
-                socket.set_patience(CONNECT_SECONDS)?;
-                for _ in 0..workload.consumers {
-                    // One byte and the subject, which is empty: all.
-                    socket.receive(&mut [0; 8])?.ok_or("no consumer subscribed")?;
-                }
-                Ok(Sending::ZeroMq { socket, message: Vec::new() })
-            }
-        }
-    }
-}
+    fn connected(&mut self, consumers: usize) -> Result<(), Reason>;
 
-/// The sending end.
-pub(super) enum Sending {
-    Lsl(Outlet),
-    Tcp {
-        streams: Vec<TcpStream>,
-        /// Where a message is put together.
-        message: Vec<u8>,
-    },
-    ZeroMq {
-        socket: Socket,
-        /// Where a message is put together.
-        message: Vec<u8>,
-    },
-}
-
-impl Sending {
-    pub(super) fn push_sample<T: Payload>(&mut self, sample: &[T]) -> Result<(), Reason> {
-        match self {
-            Self::Lsl(outlet) => Ok(outlet.push_sample(sample)?),
-            Self::Tcp { streams, message } => {
-                message.resize(overhead(1), 0);
-                message.extend_from_slice(bytemuck::cast_slice(sample));
-                let sent = streams.iter_mut().try_for_each(|stream| stream.write_all(message));
-                message.clear();
-                Ok(sent?)
-            }
-            Self::ZeroMq { socket, message } => publish(socket, message, sample, 1),
-        }
-    }
-
-    pub(super) fn push_chunk<T: Payload>(&mut self, values: &[T], samples: usize) -> Result<(), Reason> {
-        match self {
-            Self::Lsl(outlet) => Ok(outlet.push_chunk(values)?),
-            Self::Tcp { streams, message } => {
-                message.resize(overhead(samples), 0);
-                for stream in streams {
-                    stream.write_all(message)?;
-                    stream.write_all(bytemuck::cast_slice(values))?;
-                }
-                Ok(())
-            }
-            Self::ZeroMq { socket, message } => publish(socket, message, values, samples),
-        }
-    }
+    /// Sends whole samples, pushed together.
+    fn push(&mut self, values: &[u8]) -> Result<(), Reason>;
 
     /// Tells receivers that nothing more comes, where the transport can.
-    pub(super) fn end(&self) -> Result<(), Reason> {
-        if let Self::Tcp { streams, .. } = self {
-            for stream in streams {
-                stream.shutdown(std::net::Shutdown::Write)?;
-            }
-        }
+    fn end(&self) -> Result<(), Reason> {
         Ok(())
     }
 }
 
-/// Sends one message of the same bytes as the others send.
-fn publish<T: Payload>(
-    socket: &mut Socket,
-    message: &mut Vec<u8>,
-    values: &[T],
-    samples: usize,
-) -> Result<(), Reason> {
-    message.clear();
-    message.resize(overhead(samples), 0);
-    message.extend_from_slice(bytemuck::cast_slice(values));
-    Ok(socket.send(message)?)
+/// The receiving end.
+pub(crate) trait Receiving {
+    /// Pulls up to as many samples as `out` has room for, or waits a while.
+    fn pull(&mut self, out: &mut [u8]) -> Result<Pulled, Reason>;
 }
 
 /// What a pull gave.
-pub(super) enum Pulled {
+pub(crate) enum Pulled {
     /// The sender has closed.
     End,
     /// So many samples, none if the time ran out.
     Samples(usize),
 }
 
-/// The receiving end.
-pub(super) enum Receiving {
-    Lsl(Inlet),
-    Tcp {
-        stream: BufReader<TcpStream>,
-        /// The part of a message that is not values.
-        overhead: Vec<u8>,
-        /// Samples per message.
-        chunk: usize,
-    },
-    ZeroMq {
-        socket: Socket,
-        /// Where a message arrives.
-        message: Vec<u8>,
-        /// Samples per message.
-        chunk: usize,
-    },
-}
-
-impl Receiving {
-    pub(super) fn open(task: &Task, ports: Ports) -> Result<Self, Reason> {
-        Ok(match &task.transport {
-            Transport::Lsl { library, .. } => {
-                let library = load(task, library)?;
-                Self::Lsl(Inlet::open(
-                    &library,
-                    &shape(task, &incoming(task)),
-                    task.workload.buffer,
-                    CONNECT_SECONDS,
-                )?)
-            }
-            Transport::Tcp => {
-                let port = ports.data.ok_or("the sender named no port")?;
-                let stream = TcpStream::connect((task.sender, port))?;
-                stream.set_nodelay(true)?;
-                let chunk = task.workload.chunk;
-                Self::Tcp {
-                    stream: BufReader::with_capacity(1 << 16, stream),
-                    overhead: vec![0; overhead(chunk)],
-                    chunk,
-                }
-            }
-            Transport::ZeroMq { library } => {
-                let port = ports.data.ok_or("the sender named no port")?;
-                let library = ZeroMq::load(library)?;
-                let socket = Socket::subscriber(&library, &task.sender.to_string(), port, queue(task))?;
-                socket.set_patience(PULL_SECONDS)?;
-                let chunk = task.workload.chunk;
-                let message = vec![0; overhead(chunk) + chunk * task.workload.sample_bytes()];
-                Self::ZeroMq { socket, message, chunk }
-            }
-        })
-    }
-
-    /// Pulls one sample, or waits a while.
-    pub(super) fn pull_sample<T: Payload>(&mut self, out: &mut [T]) -> Result<Pulled, Reason> {
-        match self {
-            Self::Lsl(inlet) => Ok(Pulled::Samples(usize::from(inlet.pull_sample(out, PULL_SECONDS)?))),
-            Self::Tcp { stream, overhead, .. } => {
-                read_message(stream, overhead, out).map(|more| more.then_samples(1))
-            }
-            Self::ZeroMq { socket, message, .. } => receive(socket, message, out, 1),
+/// Starts the sending end.
+pub(super) fn listen(task: &Task) -> Result<Box<dyn Sending>, Reason> {
+    let sample_bytes = task.workload.sample_bytes();
+    Ok(match &task.transport {
+        Transport::Lsl { library, pushes } => {
+            let (library, source_id) = (load(task, library)?, outgoing(task));
+            let shape = shape(task, &source_id);
+            Box::new(Outlet::create(&library, &shape, task.workload.buffer, *pushes)?)
         }
-    }
-
-    /// Pulls up to as many samples as `stamps` has places, or waits a while.
-    pub(super) fn pull_chunk<T: Payload>(
-        &mut self,
-        out: &mut [T],
-        stamps: &mut [f64],
-    ) -> Result<Pulled, Reason> {
-        match self {
-            Self::Lsl(inlet) => Ok(Pulled::Samples(inlet.pull_chunk(out, stamps, PULL_SECONDS)?)),
-            Self::Tcp { stream, overhead, chunk } => {
-                let values = out.len() / stamps.len() * *chunk;
-                read_message(stream, overhead, &mut out[..values]).map(|more| more.then_samples(*chunk))
-            }
-            Self::ZeroMq { socket, message, chunk } => {
-                let values = out.len() / stamps.len() * *chunk;
-                receive(socket, message, &mut out[..values], *chunk)
-            }
+        Transport::Tcp => {
+            let listener = TcpListener::bind((task.listen, 0))?;
+            Box::new(TcpSending { listener, streams: Vec::new(), message: Vec::new(), sample_bytes })
         }
-    }
-}
-
-/// Whether a message was there.
-enum More {
-    No,
-    Yes,
-}
-
-impl More {
-    fn then_samples(self, count: usize) -> Pulled {
-        match self {
-            Self::No => Pulled::End,
-            Self::Yes => Pulled::Samples(count),
+        Transport::ZeroMq { library } => {
+            let library = ZeroMq::load(library)?;
+            let socket = Socket::publisher(&library, &task.listen.to_string(), queue(task))?;
+            Box::new(MqSending { socket, message: Vec::new(), sample_bytes })
         }
+    })
+}
+
+/// Connects the receiving end.
+pub(super) fn open(task: &Task, ports: Ports) -> Result<Box<dyn Receiving>, Reason> {
+    let Workload { buffer, chunk, .. } = task.workload;
+    let port = || ports.data.ok_or("the sender named no port");
+    let message_bytes = chunk * task.workload.sample_bytes();
+    Ok(match &task.transport {
+        Transport::Lsl { library, .. } => {
+            let (library, source_id) = (load(task, library)?, incoming(task));
+            Box::new(Inlet::open(&library, &shape(task, &source_id), buffer, CONNECT_SECONDS)?)
+        }
+        Transport::Tcp => {
+            let stream = TcpStream::connect((task.sender, port()?))?;
+            stream.set_nodelay(true)?;
+            let stream = BufReader::with_capacity(1 << 16, stream);
+            Box::new(TcpReceiving { stream, overhead: vec![0; overhead(chunk)], message_bytes, chunk })
+        }
+        Transport::ZeroMq { library } => {
+            let library = ZeroMq::load(library)?;
+            let socket = Socket::subscriber(&library, &task.sender.to_string(), port()?, queue(task))?;
+            socket.set_patience(PULL_SECONDS)?;
+            Box::new(MqReceiving { socket, message: vec![0; overhead(chunk) + message_bytes], chunk })
+        }
+    })
+}
+
+impl Sending for Outlet {
+    fn connected(&mut self, _: usize) -> Result<(), Reason> {
+        if self.wait_for_consumers(CONNECT_SECONDS) { Ok(()) } else { Err("no consumer connected".into()) }
+    }
+
+    fn push(&mut self, values: &[u8]) -> Result<(), Reason> {
+        Ok(Self::push(self, values)?)
     }
 }
 
-fn read_message<T: Payload>(
-    stream: &mut impl Read,
-    overhead: &mut [u8],
-    out: &mut [T],
-) -> Result<More, Reason> {
-    match stream.read_exact(overhead) {
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(More::No),
-        other => other?,
+impl Receiving for Inlet {
+    fn pull(&mut self, out: &mut [u8]) -> Result<Pulled, Reason> {
+        Ok(Pulled::Samples(Self::pull(self, out, PULL_SECONDS)?))
     }
-    stream.read_exact(bytemuck::cast_slice_mut(out))?;
-    Ok(More::Yes)
 }
 
-/// Takes the values out of the next message of ZeroMQ.
-fn receive<T: Payload>(
-    socket: &mut Socket,
-    message: &mut [u8],
-    out: &mut [T],
-    samples: usize,
-) -> Result<Pulled, Reason> {
-    let Some(length) = socket.receive(message)? else { return Ok(Pulled::Samples(0)) };
-    let values = message.get(overhead(samples)..length).filter(|values| values.len() == size_of_val(out));
-    bytemuck::cast_slice_mut(out).copy_from_slice(values.ok_or("a message of another length")?);
-    Ok(Pulled::Samples(samples))
+struct TcpSending {
+    listener: TcpListener,
+    streams: Vec<TcpStream>,
+    /// Where a message is put together.
+    message: Vec<u8>,
+    sample_bytes: usize,
+}
+
+impl Sending for TcpSending {
+    fn port(&self) -> Result<Option<u16>, Reason> {
+        Ok(Some(self.listener.local_addr()?.port()))
+    }
+
+    fn connected(&mut self, consumers: usize) -> Result<(), Reason> {
+        while self.streams.len() < consumers {
+            let (stream, _) = self.listener.accept()?;
+            stream.set_nodelay(true)?;
+            self.streams.push(stream);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, values: &[u8]) -> Result<(), Reason> {
+        let Self { streams, message, sample_bytes, .. } = self;
+        message.clear();
+        message.resize(overhead(values.len() / *sample_bytes), 0);
+        if values.len() == *sample_bytes {
+            message.extend_from_slice(values);
+            return Ok(streams.iter_mut().try_for_each(|stream| stream.write_all(message))?);
+        }
+        for stream in streams {
+            stream.write_all(message)?;
+            stream.write_all(values)?;
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> Result<(), Reason> {
+        Ok(self.streams.iter().try_for_each(|stream| stream.shutdown(std::net::Shutdown::Write))?)
+    }
+}
+
+struct TcpReceiving {
+    stream: BufReader<TcpStream>,
+    /// The part of a message that is not values.
+    overhead: Vec<u8>,
+    /// The part that is.
+    message_bytes: usize,
+    /// Samples per message.
+    chunk: usize,
+}
+
+impl Receiving for TcpReceiving {
+    fn pull(&mut self, out: &mut [u8]) -> Result<Pulled, Reason> {
+        match self.stream.read_exact(&mut self.overhead) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Pulled::End),
+            other => other?,
+        }
+        self.stream.read_exact(&mut out[..self.message_bytes])?;
+        Ok(Pulled::Samples(self.chunk))
+    }
+}
+
+struct MqSending {
+    socket: Socket,
+    /// Where a message is put together.
+    message: Vec<u8>,
+    sample_bytes: usize,
+}
+
+impl Sending for MqSending {
+    fn port(&self) -> Result<Option<u16>, Reason> {
+        Ok(Some(self.socket.port()?))
+    }
+
+    fn connected(&mut self, consumers: usize) -> Result<(), Reason> {
+        self.socket.set_patience(CONNECT_SECONDS)?;
+        for _ in 0..consumers {
+            // One byte and the subject, which is empty: all.
+            self.socket.receive(&mut [0; 8])?.ok_or("no consumer subscribed")?;
+        }
+        Ok(())
+    }
+
+    /// Sends one message of the same bytes as the others send.
+    fn push(&mut self, values: &[u8]) -> Result<(), Reason> {
+        self.message.clear();
+        self.message.resize(overhead(values.len() / self.sample_bytes), 0);
+        self.message.extend_from_slice(values);
+        Ok(self.socket.send(&self.message)?)
+    }
+}
+
+struct MqReceiving {
+    socket: Socket,
+    /// Where a message arrives.
+    message: Vec<u8>,
+    /// Samples per message.
+    chunk: usize,
+}
+
+impl Receiving for MqReceiving {
+    fn pull(&mut self, out: &mut [u8]) -> Result<Pulled, Reason> {
+        let Some(length) = self.socket.receive(&mut self.message)? else { return Ok(Pulled::Samples(0)) };
+        if length != self.message.len() {
+            return Err("a message of another length".into());
+        }
+        let values = &self.message[overhead(self.chunk)..];
+        out[..values.len()].copy_from_slice(values);
+        Ok(Pulled::Samples(self.chunk))
+    }
 }
 
 /// Messages that ZeroMQ may queue: as many seconds as the other libraries buffer.
@@ -291,8 +238,8 @@ fn load(task: &Task, path: &Path) -> Result<Lsl, Reason> {
 }
 
 fn shape<'a>(task: &Task, source_id: &'a str) -> StreamShape<'a> {
-    let Workload { channel_count, nominal_rate, .. } = task.workload;
-    StreamShape { name: "SchwannBench", channel_count, nominal_rate, source_id }
+    let Workload { format, channel_count, nominal_rate, .. } = task.workload;
+    StreamShape { name: "SchwannBench", format, channel_count, nominal_rate, source_id }
 }
 
 /// The stream that an end makes.
@@ -312,6 +259,6 @@ fn incoming(task: &Task) -> String {
 }
 
 /// Discovery and connection must be done in this time, seconds.
-const CONNECT_SECONDS: f64 = 20.0;
+pub(crate) const CONNECT_SECONDS: f64 = 30.0;
 /// A pull waits so long for samples before it looks whether the run is over, seconds.
-const PULL_SECONDS: f64 = 0.25;
+pub(crate) const PULL_SECONDS: f64 = 0.25;

@@ -4,25 +4,20 @@ use core::time::Duration;
 use std::io::Write;
 use std::net::TcpStream;
 
-use super::link::{Pulled, Receiving};
+use super::link::{self, Pulled, Receiving};
 use super::{Event, Orders, Ports, ReceiverReport, Task, emit, peak_bytes};
 use crate::Reason;
 use crate::clock::{cpu_ns, now_ns};
-use crate::payload::{Payload, Verifier};
+use crate::payload::Verifier;
 use crate::workload::{Pacing, Pull, Workload};
 
-pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
+pub(super) fn run(task: &Task, ports: Ports, orders: &Orders) -> Result<(), Reason> {
     let baseline_bytes = peak_bytes();
-    let mut receiving = Receiving::open(task, ports)?;
+    let mut receiving = link::open(task, ports)?;
     let acknowledge = Acknowledge::connect(task, ports)?;
     emit(&Event::Open);
     let cpu_before = cpu_ns();
-    let mut progress = Progress::<T>::new(&task.workload, acknowledge);
-    match task.workload.pull {
-        Pull::Sample => pull_samples(&mut receiving, &mut progress, orders)?,
-        Pull::Chunk { samples, pause } => pull_chunks(&mut receiving, &mut progress, orders, samples, pause)?,
-    }
-    let mut report = progress.report();
+    let mut report = receive(&mut *receiving, acknowledge, &task.workload, orders)?;
     report.cpu_ns = cpu_ns() - cpu_before;
     report.baseline_bytes = baseline_bytes;
     report.peak_bytes = peak_bytes();
@@ -30,120 +25,83 @@ pub(super) fn run<T: Payload>(task: &Task, ports: Ports, orders: &Orders) -> Res
     Ok(())
 }
 
-fn pull_samples<T: Payload>(
-    receiving: &mut Receiving,
-    progress: &mut Progress<'_, T>,
+/// Pulls until all that was sent has come, or nothing comes any more.
+fn receive(
+    receiving: &mut dyn Receiving,
+    mut acknowledge: Option<Acknowledge>,
+    workload: &Workload,
     orders: &Orders,
-) -> Result<(), Reason> {
-    let mut sample = vec![T::default(); progress.workload.channel_count];
+) -> Result<ReceiverReport, Reason> {
+    let (samples, pause) = match workload.pull {
+        Pull::Sample => (1, Duration::ZERO),
+        Pull::Chunk { samples, pause } => (samples, pause),
+    };
+    let sample_bytes = workload.sample_bytes();
+    let mut values = vec![0; samples * sample_bytes];
+    let mut progress = Progress::new(workload);
     loop {
-        match receiving.pull_sample(&mut sample)? {
-            Pulled::Samples(1) => progress.take(&sample, Measure::Full)?,
-            Pulled::Samples(_) if orders.total().is_some() => return Ok(()),
-            Pulled::Samples(_) => {}
-            Pulled::End => return Ok(()),
-        }
-        if progress.complete(orders) {
-            return Ok(());
-        }
-    }
-}
-
-fn pull_chunks<T: Payload>(
-    receiving: &mut Receiving,
-    progress: &mut Progress<'_, T>,
-    orders: &Orders,
-    samples: usize,
-    pause: Duration,
-) -> Result<(), Reason> {
-    let mut values = vec![T::default(); samples * progress.workload.channel_count];
-    let mut stamps = vec![0.0; samples];
-    loop {
-        match receiving.pull_chunk(&mut values, &mut stamps)? {
-            Pulled::Samples(0) if orders.total().is_some() => return Ok(()),
+        match receiving.pull(&mut values)? {
+            Pulled::End => break,
+            Pulled::Samples(0) if orders.total().is_some() => break,
             Pulled::Samples(0) => {}
             Pulled::Samples(count) => {
-                let measure = if count == samples { Measure::Full } else { Measure::Part };
-                progress.take(&values[..count * progress.workload.channel_count], measure)?;
+                // One that gave less has waited for its timeout.
+                progress.take(&values[..count * sample_bytes], count == samples);
+                acknowledge.as_mut().map_or(Ok(()), |one| one.progress(progress.verifier.next()))?;
             }
-            Pulled::End => return Ok(()),
         }
+        let is_complete = orders.total().is_some_and(|total| progress.verifier.next() >= total);
         // Who pulls slowly on purpose does not catch up afterwards.
-        if progress.complete(orders) || (!pause.is_zero() && orders.total().is_some()) {
-            return Ok(());
+        if is_complete || (!pause.is_zero() && orders.total().is_some()) {
+            break;
         }
         if !pause.is_zero() {
             std::thread::sleep(pause);
         }
     }
-}
-
-/// Whether a pull gave as much as it was asked for. One that did not has waited for its timeout.
-#[derive(Clone, Copy, Eq, PartialEq)]
-enum Measure {
-    Full,
-    Part,
+    Ok(progress.report())
 }
 
 /// What has arrived so far.
-struct Progress<'a, T> {
+struct Progress<'a> {
     workload: &'a Workload,
-    verifier: Verifier<T>,
-    acknowledge: Option<Acknowledge>,
-    first_ns: Option<u64>,
-    first_samples: u64,
-    last_ns: u64,
-    last_samples: u64,
+    verifier: Verifier,
+    /// The time of the first pull that gave something, and the samples until then.
+    first: Option<(u64, u64)>,
+    /// The same of the last one that gave as much as it was asked for.
+    last: (u64, u64),
     arrivals: Vec<(u64, u64)>,
 }
 
-impl<'a, T: Payload> Progress<'a, T> {
-    fn new(workload: &'a Workload, acknowledge: Option<Acknowledge>) -> Self {
-        let expected = workload.duration.as_secs_f64() * workload.nominal_rate;
-        Self {
-            workload,
-            verifier: Verifier::new(workload.channel_count),
-            acknowledge,
-            first_ns: None,
-            first_samples: 0,
-            last_ns: 0,
-            last_samples: 0,
-            arrivals: Vec::with_capacity(if workload.timed { expected as usize + 1 } else { 0 }),
-        }
+impl<'a> Progress<'a> {
+    fn new(workload: &'a Workload) -> Self {
+        let expected = (workload.duration.as_secs_f64() * workload.nominal_rate) as usize + 1;
+        let arrivals = Vec::with_capacity(if workload.timed { expected } else { 0 });
+        let verifier = Verifier::new(workload.format, workload.channel_count);
+        Self { workload, verifier, first: None, last: (0, 0), arrivals }
     }
 
-    fn take(&mut self, values: &[T], measure: Measure) -> Result<(), Reason> {
+    fn take(&mut self, values: &[u8], is_full: bool) {
         let now = now_ns();
-        for sample in values.chunks_exact(self.workload.channel_count) {
+        for sample in values.chunks_exact(self.workload.sample_bytes()) {
             let sequence = self.verifier.take(sample);
             if self.workload.timed {
                 self.arrivals.push((sequence, now));
             }
         }
-        let received = self.verifier.tally.received;
-        if self.first_ns.is_none() {
-            self.first_ns = Some(now);
-            self.first_samples = received;
+        let here = (now, self.verifier.tally.received);
+        self.first.get_or_insert(here);
+        if is_full {
+            self.last = here;
         }
-        if measure == Measure::Full {
-            self.last_ns = now;
-            self.last_samples = received;
-        }
-        match &mut self.acknowledge {
-            Some(acknowledge) => acknowledge.progress(self.verifier.next()),
-            None => Ok(()),
-        }
-    }
-
-    fn complete(&self, orders: &Orders) -> bool {
-        orders.total().is_some_and(|total| self.verifier.next() >= total)
     }
 
     fn report(self) -> ReceiverReport {
+        let (first, last) = (self.first.unwrap_or_default(), self.last);
         ReceiverReport {
             tally: self.verifier.tally,
-            active_ns: self.last_ns.saturating_sub(self.first_ns.unwrap_or(0)),
-            active_samples: self.last_samples.saturating_sub(self.first_samples),
+            active_ns: last.0.saturating_sub(first.0),
+            active_samples: last.1.saturating_sub(first.1),
             arrivals: self.arrivals,
             ..Default::default()
         }

@@ -4,32 +4,32 @@ use core::num::NonZeroU64;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 
-use super::link::{Listening, Sending};
+use super::link::{self, Sending};
 use super::{Event, Order, Orders, Ports, Push, SenderReport, Task, emit, peak_bytes};
 use crate::Reason;
 use crate::clock::{cpu_ns, now_ns, ns, sleep_until};
-use crate::payload::{Chunk, Payload};
-use crate::workload::{Pacing, Workload};
+use crate::payload::Chunk;
+use crate::workload::Pacing;
 
-pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Reason> {
-    let listening = Listening::start::<T>(task)?;
+pub(super) fn run(task: &Task, orders: &Orders) -> Result<(), Reason> {
+    let mut sending = link::listen(task)?;
     let window = match task.workload.pacing {
         Pacing::Window { .. } => Some(TcpListener::bind((task.listen, 0))?),
         Pacing::Schedule { .. } | Pacing::Unpaced => None,
     };
     let window_port = window.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| address.port());
-    emit(&Event::Ready { ports: Ports { data: listening.port()?, window: window_port } });
+    emit(&Event::Ready { ports: Ports { data: sending.port()?, window: window_port } });
     let Order::Go = orders.wait()? else { return Err("expected the order to go".into()) };
 
-    let mut sending = listening.connected(&task.workload)?;
+    sending.connected(task.workload.consumers)?;
     let mut acknowledged = window.map(|listener| Acknowledged::accept(&listener)).transpose()?;
     // Otherwise the kernel may wake this thread 50 us late to save power, which is not the library's doing.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let cpu_before = cpu_ns();
     let mut report = match task.workload.pacing {
-        Pacing::Schedule { rate } => scheduled::<T>(task, rate, &mut sending)?,
-        Pacing::Unpaced => flat_out::<T>(task, &mut sending, |_| Ok(()))?,
-        Pacing::Window { ahead } => flat_out::<T>(task, &mut sending, |sent| match &mut acknowledged {
+        Pacing::Schedule { rate } => scheduled(task, rate, &mut *sending)?,
+        Pacing::Unpaced => flat_out(task, &mut *sending, |_| Ok(()))?,
+        Pacing::Window { ahead } => flat_out(task, &mut *sending, |sent| match &mut acknowledged {
             Some(acknowledged) => acknowledged.wait_until_within(ahead, sent),
             None => Ok(()),
         })?,
@@ -44,11 +44,11 @@ pub(super) fn run<T: Payload>(task: &Task, orders: &Orders) -> Result<(), Reason
 }
 
 /// Pushes on an open-loop schedule: a late push does not move those after it.
-fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Result<SenderReport, Reason> {
+fn scheduled(task: &Task, rate: f64, sending: &mut dyn Sending) -> Result<SenderReport, Reason> {
     let workload = &task.workload;
     let period_ns = workload.chunk as f64 * 1e9 / rate;
     let count = (ns(workload.duration) as f64 / period_ns) as u64;
-    let mut source = Chunk::<T>::new(workload.channel_count, workload.chunk);
+    let mut source = Chunk::new(workload.format, workload.channel_count, workload.chunk);
     let mut pushes = Vec::with_capacity(if workload.timed { count as usize } else { 0 });
     let handicaps = workload.turns.handicaps(count as usize);
     let start = now_ns() + LEAD_IN_NS;
@@ -57,7 +57,7 @@ fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Resul
         let due = start + (index as f64 * period_ns) as u64;
         sleep_until(due);
         let begun = now_ns();
-        push(sending, workload, values)?;
+        sending.push(values)?;
         spin(begun, handicaps.get(index as usize).copied().unwrap_or(0.0));
         if workload.timed {
             pushes.push(Push { due, begun, done: now_ns() });
@@ -72,26 +72,22 @@ fn scheduled<T: Payload>(task: &Task, rate: f64, sending: &mut Sending) -> Resul
 }
 
 /// Pushes without pause for the workload's duration; `admit` may wait before each push.
-fn flat_out<T: Payload>(
+fn flat_out(
     task: &Task,
-    sending: &mut Sending,
+    sending: &mut dyn Sending,
     mut admit: impl FnMut(u64) -> Result<(), Reason>,
 ) -> Result<SenderReport, Reason> {
     let workload = &task.workload;
-    let mut source = Chunk::<T>::new(workload.channel_count, workload.chunk);
+    let mut source = Chunk::new(workload.format, workload.channel_count, workload.chunk);
     let mut sent = 0;
     let start = now_ns();
     let end = start + ns(workload.duration);
     while now_ns() < end {
         admit(sent)?;
-        push(sending, workload, source.at(sent))?;
+        sending.push(source.at(sent))?;
         sent += workload.chunk as u64;
     }
     Ok(SenderReport { sent, active_ns: now_ns() - start, ..Default::default() })
-}
-
-fn push<T: Payload>(sending: &mut Sending, workload: &Workload, values: &[T]) -> Result<(), Reason> {
-    if workload.chunk == 1 { sending.push_sample(values) } else { sending.push_chunk(values, workload.chunk) }
 }
 
 /// Holds a push that began at `begun` up by a share of what it took.

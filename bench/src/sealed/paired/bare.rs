@@ -11,10 +11,11 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use schwann_aead::Kernel;
 
 use super::Cell;
-use super::ends::{Feed, Pull, SEALED_STREAM};
+use super::ends::SEALED_STREAM;
 use crate::Reason;
 use crate::aead::{Contender, Workload, engine};
 use crate::ffi::slices;
+use crate::worker::link::{Pulled, Receiving, Sending};
 
 mod ahead;
 
@@ -67,8 +68,8 @@ impl Record {
     }
 
     /// The bytes of the next sample, to send.
-    fn make(&mut self, sample: &[f32]) -> &[u8] {
-        self.values().copy_from_slice(bytemuck::cast_slice(sample));
+    fn make(&mut self, sample: &[u8]) -> &[u8] {
+        self.values().copy_from_slice(sample);
         if let Some(cipher) = &mut self.cipher {
             cipher.seal(&mut self.work);
         }
@@ -81,11 +82,11 @@ impl Record {
     }
 
     /// Reads the sample that was received.
-    fn read(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+    fn read(&mut self, sample: &mut [u8]) -> Result<(), Reason> {
         if self.cipher.as_mut().is_some_and(|cipher| !cipher.open(&mut self.work)) {
             return Err("a record did not verify".into());
         }
-        bytemuck::cast_slice_mut(sample).copy_from_slice(self.values());
+        sample.copy_from_slice(self.values());
         Ok(())
     }
 
@@ -111,15 +112,15 @@ impl Outlet {
     }
 }
 
-impl Feed for Outlet {
-    fn wait_for_receiver(&mut self) -> Result<(), Reason> {
-        while self.sockets.len() < self.records.len() {
+impl Sending for Outlet {
+    fn connected(&mut self, consumers: usize) -> Result<(), Reason> {
+        while self.sockets.len() < consumers {
             self.sockets.push(self.listener.accept()?.0);
         }
         Ok(())
     }
 
-    fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
+    fn push(&mut self, sample: &[u8]) -> Result<(), Reason> {
         for (socket, record) in self.sockets.iter_mut().zip(&mut self.records) {
             socket.write_all(record.make(sample))?;
         }
@@ -142,11 +143,12 @@ impl Inlet {
     }
 }
 
-impl Pull for Inlet {
-    fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
+impl Receiving for Inlet {
+    fn pull(&mut self, sample: &mut [u8]) -> Result<Pulled, Reason> {
         self.record.prepare();
         self.socket.read_exact(self.record.room())?;
-        self.record.read(sample)
+        self.record.read(sample)?;
+        Ok(Pulled::Samples(1))
     }
 }
 

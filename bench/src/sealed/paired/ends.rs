@@ -9,17 +9,17 @@ use crate::clock::{now_ns, sleep_until};
 use crate::ffi::{Inlet, Lsl, Outlet, Pushes, StreamShape};
 use crate::payload::{Chunk, Tally, Verifier};
 use crate::statistics::Resampler;
+use crate::worker::link::{CONNECT_SECONDS, PULL_SECONDS, Pulled, Receiving, Sending};
 use crate::worker::{Event, Orders, Ports, emit};
+use crate::workload::Format;
 
 /// The streams: in the clear, in the clear again, sealed.
 pub(super) const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
 pub(super) const ENDS: usize = 3;
 /// Which of them is sealed.
 pub(super) const SEALED_STREAM: usize = 2;
-/// Everything must be connected in this time, seconds.
-const CONNECT_SECONDS: f64 = 30.0;
-/// A pull waits so long before the run counts as broken, seconds.
-const PULL_SECONDS: f64 = 20.0;
+/// Where nothing comes for so long the run counts as broken, seconds.
+const PATIENCE_SECONDS: f64 = 20.0;
 /// The schedule begins so long after the order, ns.
 const LEAD_IN_NS: u64 = 100_000_000;
 /// Seconds that a library buffers: all of a run.
@@ -54,7 +54,7 @@ impl Task {
     /// A stream of this source, as both ends describe it.
     fn shape<'a>(&self, stream: usize, source_id: &'a str) -> StreamShape<'a> {
         let (channel_count, nominal_rate) = (self.cell.channels, self.cell.rate);
-        StreamShape { name: NAMES[stream], channel_count, nominal_rate, source_id }
+        StreamShape { name: NAMES[stream], format: Format::Float32, channel_count, nominal_rate, source_id }
     }
 }
 
@@ -66,39 +66,11 @@ pub(crate) fn run_end(task: &Task, orders: &Orders) -> Result<(), Reason> {
     }
 }
 
-/// The sending end of a stream.
-pub(super) trait Feed {
-    fn wait_for_receiver(&mut self) -> Result<(), Reason>;
-    fn push(&mut self, sample: &[f32]) -> Result<(), Reason>;
-}
-
-/// The receiving end of a stream.
-pub(super) trait Pull {
-    /// The next sample; an error if none comes.
-    fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason>;
-}
-
-impl Feed for Outlet {
-    fn wait_for_receiver(&mut self) -> Result<(), Reason> {
-        if self.wait_for_consumers(CONNECT_SECONDS) { Ok(()) } else { Err("no consumer connected".into()) }
-    }
-
-    fn push(&mut self, sample: &[f32]) -> Result<(), Reason> {
-        Ok(self.push_sample(sample)?)
-    }
-}
-
-impl Pull for Inlet {
-    fn pull(&mut self, sample: &mut [f32]) -> Result<(), Reason> {
-        if self.pull_sample(sample, PULL_SECONDS)? { Ok(()) } else { Err("nothing came any more".into()) }
-    }
-}
-
 fn send(task: &Task, orders: &Orders) -> Result<(), Reason> {
     match &task.subject {
         Subject::Bare(cipher) => {
             let outlet = |stream| bare::Outlet::new(cipher, stream, &task.cell, &task.source(stream));
-            feed(task, orders, (0..ENDS).map(outlet).collect::<Result<_, _>>()?)
+            feed(task, orders, (0..ENDS).map(outlet).collect::<Result<Vec<_>, _>>()?)
         }
         Subject::Library(path) => {
             let library = Lsl::load(path)?;
@@ -114,7 +86,7 @@ fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
     let mut outlets = Vec::new();
     for stream in 0..ENDS {
         let source_id = task.source(stream);
-        outlets.push(Outlet::create::<f32>(
+        outlets.push(Outlet::create(
             library,
             &task.shape(stream, &source_id),
             BUFFER_SECONDS,
@@ -124,10 +96,10 @@ fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
     Ok(outlets)
 }
 
-fn feed(task: &Task, orders: &Orders, mut outlets: Vec<impl Feed>) -> Result<(), Reason> {
+fn feed(task: &Task, orders: &Orders, mut outlets: Vec<impl Sending>) -> Result<(), Reason> {
     emit(&Event::Ready { ports: Ports::default() });
     orders.wait()?;
-    outlets.iter_mut().try_for_each(Feed::wait_for_receiver)?;
+    outlets.iter_mut().try_for_each(|outlet| outlet.connected(task.cell.inlets))?;
     let begun = push(task, &mut outlets)?;
     emit(&Event::Pushed(begun.into()));
     // The receiver has its samples when the coordinator ends this process.
@@ -135,12 +107,12 @@ fn feed(task: &Task, orders: &Orders, mut outlets: Vec<impl Feed>) -> Result<(),
 }
 
 /// One push to each stream per period, in random order; a late push does not move those after it.
-fn push(task: &Task, outlets: &mut [impl Feed]) -> Result<[Vec<u64>; ENDS], Reason> {
+fn push(task: &Task, outlets: &mut [impl Sending]) -> Result<[Vec<u64>; ENDS], Reason> {
     // Otherwise the kernel may wake this thread 50 us late to save power.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let count = task.count();
     let slot_ns = 1e9 / task.cell.rate / ENDS as f64;
-    let mut source = Chunk::<f32>::new(task.cell.channels, 1);
+    let mut source = Chunk::new(Format::Float32, task.cell.channels, 1);
     let mut begun: [Vec<u64>; ENDS] = core::array::from_fn(|_| Vec::with_capacity(count as usize));
     let (mut order, mut random) = ([0, 1, 2], Resampler::new(task.seed));
     let start = now_ns() + LEAD_IN_NS;
@@ -177,7 +149,10 @@ fn receive(task: &Task) -> Result<(), Reason> {
 }
 
 /// Pulls from all inlets, each with a thread of its own, in which `inlet` makes it.
-fn pull_all<P: Pull>(task: &Task, inlet: impl Fn(usize) -> Result<P, Reason> + Sync) -> Result<(), Reason> {
+fn pull_all<P: Receiving>(
+    task: &Task,
+    inlet: impl Fn(usize) -> Result<P, Reason> + Sync,
+) -> Result<(), Reason> {
     let open = Barrier::new(ENDS * task.cell.inlets + 1);
     let inlets = std::thread::scope(|scope| -> Result<Vec<(usize, Vec<u64>)>, Reason> {
         let threads: Vec<_> = (0..ENDS * task.cell.inlets)
@@ -205,15 +180,23 @@ fn pull_all<P: Pull>(task: &Task, inlet: impl Fn(usize) -> Result<P, Reason> + S
 }
 
 /// When each sample of one inlet had been pulled. All come, in order, with the values that were pushed.
-fn pull(task: &Task, mut inlet: impl Pull) -> Result<Vec<u64>, Reason> {
-    let (count, mut sample) = (task.count(), vec![0.0_f32; task.cell.channels]);
-    let mut verifier = Verifier::<f32>::new(task.cell.channels);
-    let mut arrived = Vec::with_capacity(count as usize);
+fn pull(task: &Task, mut inlet: impl Receiving) -> Result<Vec<u64>, Reason> {
+    let (count, mut sample) = (task.count(), vec![0; task.cell.channels * Format::Float32.bytes()]);
+    let mut verifier = Verifier::new(Format::Float32, task.cell.channels);
+    let (mut arrived, mut waited) = (Vec::with_capacity(count as usize), 0.0);
     while verifier.next() < count {
         let pulled = inlet.pull(&mut sample);
-        pulled.map_err(|reason| format!("after {} samples: {reason}", arrived.len()))?;
-        arrived.push(now_ns());
-        verifier.take(&sample);
+        match pulled.map_err(|reason| format!("after {} samples: {reason}", arrived.len()))? {
+            Pulled::Samples(1) => {
+                arrived.push(now_ns());
+                verifier.take(&sample);
+                waited = 0.0;
+            }
+            _ if waited > PATIENCE_SECONDS => {
+                return Err(format!("nothing came any more after {} samples", arrived.len()).into());
+            }
+            _ => waited += PULL_SECONDS,
+        }
     }
     match verifier.tally {
         Tally { received, lost: 0, disordered: 0, corrupt: 0 } if received == count => Ok(arrived),
