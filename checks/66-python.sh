@@ -15,7 +15,7 @@ build -p schwann-capi
 # What the tests and the package stand on comes from the environment of all checks.
 installed=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$packages" > "$installed/checks.pth"
-mkdir "$installed/schwann/lib"
+mkdir -p "$installed/schwann/lib"
 cp "$built/liblsl.so" "$installed/schwann/lib/"
 
 "$python" -P -m pytest -q -p no:cacheprovider --timeout 120 --timeout-method thread -n 2 python/tests
@@ -33,7 +33,8 @@ ResolveScope=machine
 SessionID=python-examples-$$
 END
 export LSLAPICFG="$folder/lsl_api.cfg" SCHWANN_KEYS="$folder/keys"
-"$python" examples/python/package/send.py 14 > "$folder/send.txt" & sender=$!
+# Until the others are done, however long that takes.
+"$python" examples/python/package/send.py 600 & sender=$!
 trap 'kill $sender 2> /dev/null || true' EXIT
 "$python" examples/python/package/receive.py 5 | tee "$folder/receive.txt"
 "$python" examples/python/package/latest.py 3
@@ -49,7 +50,8 @@ trap 'kill $sender 2> /dev/null || true' EXIT
 "$python" examples/python/package/notebook.py "$folder/notebook.html" | tee "$folder/notebook.txt" & tasks+=($!)
 for task in "${tasks[@]}"; do wait "$task"; done
 "$python" -m schwann examples/python/resolve.py
-wait "$sender"
+kill "$sender"
+"$python" examples/python/package/send.py 1 | tee "$folder/send.txt"
 grep -q '0 samples lost, clock offset' "$folder/receive.txt"
 grep -q '0 samples lost' "$folder/send.txt"
 grep -q '^Sines: .* × 8 channels in .* s, 0 gaps' "$folder/load.txt"

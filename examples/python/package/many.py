@@ -17,7 +17,7 @@ async def count(info: schwann.StreamInfo, seconds: float) -> None:
 
 
 async def main(seconds: float) -> None:
-    found = schwann.resolve(count=0, timeout=1)
+    found = schwann.resolve(count=0, timeout=2)
     await asyncio.gather(*(count(info, seconds) for info in found))
 
 
