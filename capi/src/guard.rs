@@ -19,9 +19,6 @@ pub(crate) const ARGUMENT: i32 = -3;
 /// Anything else.
 pub(crate) const INTERNAL: i32 = -4;
 
-/// Size of the buffer that `lsl_last_error` returns; its last byte is always NUL.
-const LAST_ERROR_LEN: usize = 512;
-
 thread_local! {
     static LAST_ERROR: LastError = const { LastError(Cell::new([0; LAST_ERROR_LEN])) };
 }
@@ -100,3 +97,6 @@ pub(crate) unsafe fn set_code(place: *mut i32, code: i32) {
         unsafe { place.write(code) };
     }
 }
+
+/// Size of the buffer that `lsl_last_error` returns; its last byte is always NUL.
+const LAST_ERROR_LEN: usize = 512;

@@ -13,9 +13,6 @@ use crate::sys::prepare_process;
 
 pub mod push;
 
-/// What an outlet without a handle answers.
-const NO_HANDLE: Error = Error::Argument("The outlet handle is NULL.");
-
 /// Starts to serve a stream. Null, with a last error, if that is impossible.
 ///
 /// # Safety
@@ -134,3 +131,6 @@ pub unsafe extern "C" fn lsl_get_info(outlet: *mut Outlet) -> *mut Info {
     };
     guard(ptr::null_mut(), || Info::into_handle(outlet.info().clone()))
 }
+
+/// What an outlet without a handle answers.
+const NO_HANDLE: Error = Error::Argument("The outlet handle is NULL.");

@@ -15,10 +15,6 @@ use crate::outlet::time_limit;
 use crate::streaminfo::Info;
 use crate::strings;
 
-/// Most results that one call returns: `lsl_cpp.h` announces its array of 1,024 handles with its size in
-/// bytes.
-const RESULTS_LIMIT: usize = 1024;
-
 /// Searches all streams for `wait_time` seconds; returns how many were found, or an error.
 ///
 /// # Safety
@@ -268,3 +264,7 @@ fn count(minimum: i32) -> usize {
 fn timeout(seconds: f64) -> Duration {
     time_limit(seconds).unwrap_or(resolver::FOREVER)
 }
+
+/// Most results that one call returns: `lsl_cpp.h` announces its array of 1,024 handles with its size in
+/// bytes.
+const RESULTS_LIMIT: usize = 1024;

@@ -16,9 +16,6 @@ pub use self::node::Node;
 pub(crate) use self::node::Nodes;
 use self::node::{TreeElement, add, change};
 
-/// The text that stands for none; never null, because wrappers decode it.
-const EMPTY: &CStr = c"";
-
 /// Stamps functions that lead from a node to another one, or to one of a given name.
 macro_rules! walks {
     ($($(#[$doc:meta])* $name:ident => $walk:ident;)* / $($(#[$named_doc:meta])* $named:ident => $named_walk:ident;)*) => {
@@ -326,3 +323,6 @@ pub unsafe extern "C" fn lsl_remove_child(node: *mut Node, child: *mut Node) {
         unsafe { change(node, false, |document, id| document.remove_child(id, child.id)) };
     });
 }
+
+/// The text that stands for none; never null, because wrappers decode it.
+const EMPTY: &CStr = c"";

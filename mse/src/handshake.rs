@@ -21,9 +21,6 @@ use crate::skey::InfoHash;
 /// The longest padding of any step, in bytes.
 pub const PAD_MAX: usize = 512;
 
-/// Eight zero bytes, the "verification constant" VC.
-const VC: [u8; 8] = [0; 8];
-
 /// One side of a handshake, whichever role it plays.
 pub trait Handshake {
     /// Takes the next step to send. Send it in one write: clients lose 40 ms or the stream on pieces.
@@ -159,3 +156,6 @@ fn pad_len(announced: u16) -> Result<usize, HandshakeError> {
     }
     Ok(announced)
 }
+
+/// Eight zero bytes, the "verification constant" VC.
+const VC: [u8; 8] = [0; 8];

@@ -31,11 +31,6 @@ use crate::net::{AcceptError, DialError};
 use crate::policy::Attempt;
 use crate::skey::InfoHash;
 
-/// Connections carried at once, in either direction; what comes beyond is closed.
-const CONNECTIONS: usize = 512;
-/// Pause before connections are taken again after the system refused one.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
 /// What a sidecar did with one connection.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -232,3 +227,8 @@ impl Drop for Seat {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// Connections carried at once, in either direction; what comes beyond is closed.
+const CONNECTIONS: usize = 512;
+/// Pause before connections are taken again after the system refused one.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

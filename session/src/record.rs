@@ -36,9 +36,6 @@ pub const RECORD_OVERHEAD: usize = RECORD_HEAD + Tag::LEN;
 /// Bytes of a record before its text.
 pub const RECORD_HEAD: usize = 4;
 
-/// Most records given to the cipher in one call: the lanes of its widest kernel.
-const BATCH: usize = 16;
-
 /// Noise's nonce for ChaCha20-Poly1305: 32 zero bits, then the counter (Noise rev. 34 §12.3).
 #[inline]
 pub(crate) fn nonce(counter: u64) -> Nonce {
@@ -58,3 +55,6 @@ fn next_key(key: &Key) -> Result<Key, LayerError> {
 fn advance(counter: u64, by: u64) -> Result<u64, LayerError> {
     counter.checked_add(by).filter(|after| *after < u64::MAX).ok_or(LayerError::Exhausted)
 }
+
+/// Most records given to the cipher in one call: the lanes of its widest kernel.
+const BATCH: usize = 16;

@@ -11,15 +11,6 @@ use crate::Error;
 use crate::net::handshake::{HandshakeError, prepare};
 use crate::net::request::Asking;
 
-/// Largest description accepted, in bytes.
-const LIMIT: usize = 64 << 20;
-/// How long one attempt may take.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an outlet is looked for after a failed attempt, before the next one.
-const SEARCH: Duration = Duration::from_secs(2);
-/// Pause after the system refused something.
-const RETRY: Duration = Duration::from_millis(100);
-
 /// Returns the description; asks the network only the first time.
 ///
 /// - Errors: [`Error::Timeout`]; [`Error::Lost`] if the outlet is gone and must not be looked for.
@@ -120,3 +111,12 @@ fn read(document: &[u8], present: &StreamInfo) -> Result<StreamInfo, Failure> {
         info.channel_count() == present.channel_count() && info.channel_format() == present.channel_format();
     if info.uid() == present.uid() && same_shape { Ok(info) } else { Err(Failure::Outlet) }
 }
+
+/// Largest description accepted, in bytes.
+const LIMIT: usize = 64 << 20;
+/// How long one attempt may take.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an outlet is looked for after a failed attempt, before the next one.
+const SEARCH: Duration = Duration::from_secs(2);
+/// Pause after the system refused something.
+const RETRY: Duration = Duration::from_millis(100);

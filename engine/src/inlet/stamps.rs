@@ -11,9 +11,6 @@ use super::receiver::Wait;
 use super::stream::Stream;
 use crate::{Error, local_clock};
 
-/// How long a pull with clock synchronisation waits for the clock offset (lsl-wire §20).
-const OFFSET_PATIENCE: Duration = Duration::from_secs(5);
-
 /// The post-processor, and its flags where they can be read without a lock.
 pub(crate) struct Stamps {
     flags: AtomicU32,
@@ -132,3 +129,6 @@ impl Clocks for StreamClocks<'_> {
         self.0.was_clock_reset()
     }
 }
+
+/// How long a pull with clock synchronisation waits for the clock offset (lsl-wire §20).
+const OFFSET_PATIENCE: Duration = Duration::from_secs(5);

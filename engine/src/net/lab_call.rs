@@ -13,8 +13,6 @@
 
 use schwann_proto::stream_info::{IpVersion, StreamInfo};
 
-const METHOD: &str = "LSL:lab";
-
 /// What an answer says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Answer {
@@ -65,6 +63,8 @@ fn words(text: &[u8]) -> Option<core::str::SplitAsciiWhitespace<'_>> {
     let (line, rest) = core::str::from_utf8(text).ok()?.split_once('\n')?;
     (line.trim_ascii() == METHOD).then(|| rest.split_ascii_whitespace())
 }
+
+const METHOD: &str = "LSL:lab";
 
 #[cfg(test)]
 mod tests {

@@ -8,9 +8,6 @@ use crate::net::link::Link;
 use crate::security::link::{Flow, Opener};
 use crate::sys::poll::Ready;
 
-/// Bytes of one read.
-const READ_LEN: usize = 16 * 1024;
-
 /// A connection that [`prepare`](super::handshake::prepare) has made.
 pub(crate) struct Asking<'a> {
     pub(crate) link: &'a Link,
@@ -56,3 +53,6 @@ impl Asking<'_> {
         Err(HandshakeError::Malformed)
     }
 }
+
+/// Bytes of one read.
+const READ_LEN: usize = 16 * 1024;

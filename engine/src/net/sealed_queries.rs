@@ -20,13 +20,6 @@ use schwann_session::discovery::{Asker, DiscoveryError, DiscoveryKey, QueryId, R
 use crate::security::keys::{DiscoverySecret, Member};
 use crate::time::wall_clock;
 
-/// Addresses that one query is answered to; a computer asks through each of its interfaces.
-const ANSWERS: usize = 8;
-/// Queries remembered; older ones are forgotten first.
-const REMEMBERED: usize = 1024;
-/// Longest time that a query can be repeated: its time may be as far ahead as behind (secure-session §5.4).
-const REPEATABLE: Duration = Duration::from_secs(61);
-
 /// The sealed queries of one outlet.
 pub(crate) struct SealedQueries {
     member: Arc<Member>,
@@ -158,6 +151,13 @@ impl fmt::Debug for SealedQueries {
 pub(crate) fn is_sealed(datagram: &[u8]) -> bool {
     datagram.starts_with(&[0xD5, b'S'])
 }
+
+/// Addresses that one query is answered to; a computer asks through each of its interfaces.
+const ANSWERS: usize = 8;
+/// Queries remembered; older ones are forgotten first.
+const REMEMBERED: usize = 1024;
+/// Longest time that a query can be repeated: its time may be as far ahead as behind (secure-session §5.4).
+const REPEATABLE: Duration = Duration::from_secs(61);
 
 #[cfg(test)]
 mod tests {

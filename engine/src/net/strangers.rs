@@ -14,15 +14,6 @@ use schwann_session::Refusal;
 
 use crate::lately::Lately;
 
-/// Shortest time between two queries of which the second counts: one burst brings several.
-const NEXT_BURST: Duration = Duration::from_millis(300);
-/// Entries of each kind.
-const MOST: usize = 64;
-/// Time that a query is remembered for; searches repeat theirs every few seconds.
-const REMEMBERED: Duration = Duration::from_secs(30);
-/// Time after which the same is told again.
-const TELL_AGAIN: Duration = Duration::from_secs(600);
-
 /// What is known of those who search.
 #[derive(Debug)]
 pub(crate) struct Strangers {
@@ -81,6 +72,15 @@ fn push<T>(queue: &mut VecDeque<T>, one: T) {
     }
     queue.push_back(one);
 }
+
+/// Shortest time between two queries of which the second counts: one burst brings several.
+const NEXT_BURST: Duration = Duration::from_millis(300);
+/// Entries of each kind.
+const MOST: usize = 64;
+/// Time that a query is remembered for; searches repeat theirs every few seconds.
+const REMEMBERED: Duration = Duration::from_secs(30);
+/// Time after which the same is told again.
+const TELL_AGAIN: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests {

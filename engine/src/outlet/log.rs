@@ -14,15 +14,6 @@ use schwann_proto::wire::sample::StampTracker;
 
 use crate::codec::SampleCodec;
 
-/// Blocks filled with small pushes are frozen at this size, in bytes.
-const BLOCK_LEN: usize = 64 * 1024;
-/// A push of at least this many bytes becomes a block of its own instead of being copied.
-const OWN_BLOCK_LEN: usize = 16 * 1024;
-/// How many emptied blocks are kept for reuse.
-const SPARE_BLOCKS: usize = 4;
-/// The memory of larger emptied blocks is given back to the system, in bytes.
-const SPARE_LEN: usize = 1024 * 1024;
-
 /// Whole samples, one after the other, in their wire form.
 pub(crate) struct Block {
     bytes: Vec<u8>,
@@ -261,6 +252,15 @@ impl Log {
         self.tail.first_sample + self.tail.samples
     }
 }
+
+/// Blocks filled with small pushes are frozen at this size, in bytes.
+const BLOCK_LEN: usize = 64 * 1024;
+/// A push of at least this many bytes becomes a block of its own instead of being copied.
+const OWN_BLOCK_LEN: usize = 16 * 1024;
+/// How many emptied blocks are kept for reuse.
+const SPARE_BLOCKS: usize = 4;
+/// The memory of larger emptied blocks is given back to the system, in bytes.
+const SPARE_LEN: usize = 1024 * 1024;
 
 #[cfg(test)]
 mod tests;

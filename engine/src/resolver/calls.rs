@@ -16,13 +16,6 @@ use crate::net::lab_call::Answer;
 use crate::net::sockets::version_of;
 use crate::security::{Explained, Member};
 
-/// Time between two connections to the same outlet.
-const AGAIN_AFTER: Duration = Duration::from_secs(30);
-
-/// Outlets that wait to be called. The holder of a former key can invent answers faster than connections
-/// fail.
-const MOST_WAITING: usize = 64;
-
 /// The calls that one search follows.
 #[derive(Clone)]
 pub(super) struct Calls {
@@ -99,3 +92,9 @@ impl core::fmt::Debug for Calls {
         out.write_str("Calls")
     }
 }
+
+/// Time between two connections to the same outlet.
+const AGAIN_AFTER: Duration = Duration::from_secs(30);
+/// Outlets that wait to be called. The holder of a former key can invent answers faster than connections
+/// fail.
+const MOST_WAITING: usize = 64;

@@ -16,13 +16,6 @@ use super::questions::Questions;
 use super::tcp::{AnswerOverTcp, TcpProbes};
 use crate::net::sockets::version_of;
 
-/// Seconds after which an outlet that hung up without an answer is asked again.
-const AGAIN_AFTER: f64 = 2.0;
-/// Seconds that an outlet has to answer, from when there is a wish to ask it.
-const ANSWER_SECONDS: f64 = 5.0;
-/// Streams that a search remembers the answers of; a lab has far fewer.
-const MOST: usize = 4096;
-
 /// What one search has asked, and learned.
 #[derive(Debug)]
 pub(super) struct Inquiries {
@@ -105,6 +98,13 @@ impl Inquiries {
         self.probes.expire(now, registry);
     }
 }
+
+/// Seconds after which an outlet that hung up without an answer is asked again.
+const AGAIN_AFTER: f64 = 2.0;
+/// Seconds that an outlet has to answer, from when there is a wish to ask it.
+const ANSWER_SECONDS: f64 = 5.0;
+/// Streams that a search remembers the answers of; a lab has far fewer.
+const MOST: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -28,9 +28,6 @@ use crate::{
     time::wall_clock,
 };
 
-/// Sealed queries whose answers are still taken: those of a few waves.
-const OPEN_QUERIES: usize = 64;
-
 /// What one search asks.
 pub(super) struct Questions {
     trust: Arc<Trust>,
@@ -222,6 +219,9 @@ impl fmt::Debug for Questions {
         out.debug_struct("Questions").field("condition", &self.condition).finish_non_exhaustive()
     }
 }
+
+/// Sealed queries whose answers are still taken: those of a few waves.
+const OPEN_QUERIES: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -23,16 +23,6 @@ use crate::log;
 use crate::net::names;
 use crate::security::{Policy, Trust, journal};
 
-/// Seconds without any stream after which it is asked for the first time, and then again; later the last of them.
-const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
-/// How long one port may take, and all of them.
-const PORT_TIMEOUT: Duration = Duration::from_millis(500);
-const ROUND_TIMEOUT: Duration = Duration::from_secs(5);
-/// Streams that one search remembers; what is beyond is not told.
-const MOST: usize = 64;
-/// Time after which a reason is told again.
-const TELL_AGAIN: Duration = Duration::from_secs(600);
-
 /// When one search asks, and what it was told.
 #[derive(Debug)]
 pub(super) struct Silence {
@@ -157,3 +147,13 @@ fn is_news(address: SocketAddr, refusal: Option<Refusal>) -> bool {
 
 /// For the whole process.
 static TOLD: Mutex<Lately<(SocketAddr, Option<Refusal>)>> = Mutex::new(Lately::new(TELL_AGAIN));
+
+/// Seconds without any stream after which it is asked for the first time, and then again; later the last of them.
+const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
+/// How long one port may take, and all of them.
+const PORT_TIMEOUT: Duration = Duration::from_millis(500);
+const ROUND_TIMEOUT: Duration = Duration::from_secs(5);
+/// Streams that one search remembers; what is beyond is not told.
+const MOST: usize = 64;
+/// Time after which a reason is told again.
+const TELL_AGAIN: Duration = Duration::from_secs(600);

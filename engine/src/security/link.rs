@@ -24,9 +24,6 @@ pub(crate) use self::opener::{Opener, RECEIVE_LEN};
 pub use self::peer::Peer;
 pub use self::update::Assembly;
 
-/// Plain bytes sealed in one go: several records, which the cipher works on side by side.
-const SEAL_LEN: usize = 64 * 1024;
-
 /// Makes `wire` at least so long.
 #[inline]
 fn make_room(wire: &mut Vec<u8>, len: usize) {
@@ -292,3 +289,6 @@ pub(crate) enum Flow {
     /// The peer ended the stream, and proved it.
     Ended,
 }
+
+/// Plain bytes sealed in one go: several records, which the cipher works on side by side.
+const SEAL_LEN: usize = 64 * 1024;

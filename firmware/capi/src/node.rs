@@ -9,9 +9,6 @@ use schwann_session::{Calendar, Entropy as _, UnixSeconds, provision::Keys};
 
 use crate::settings::{Counters, Dice, Settings};
 
-const LINKS: usize = 4;
-const RX: usize = 768;
-const TX: usize = 2048;
 type NodeOutlet = Outlet<'static, LINKS, RX, TX>;
 
 /// `schwann_node`: lies in the caller's memory and is never moved, because its parts refer to each other.
@@ -323,6 +320,10 @@ fn calendar(calendar_s: u64) -> Calendar {
     let date = UnixSeconds(calendar_s);
     if calendar_s == 0 { Calendar::NotBefore(date) } else { Calendar::Known(date) }
 }
+
+const LINKS: usize = 4;
+const RX: usize = 768;
+const TX: usize = 2048;
 
 #[cfg(test)]
 mod tests {

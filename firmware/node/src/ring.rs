@@ -19,8 +19,6 @@ use schwann_proto::{stream::ChannelFormat, wire::sample::Value};
 pub const MAX_SAMPLE_LEN: usize = 1024;
 /// [`MAX_SAMPLE_LEN`] in words.
 pub(crate) const MAX_SAMPLE_WORDS: usize = MAX_SAMPLE_LEN / 4;
-/// Words of a slot before the values: the stamp.
-const HEAD_WORDS: usize = 2;
 
 /// What one sample is made of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -318,6 +316,9 @@ fn store_bytes(slot: &[AtomicU32], bytes: &[u8]) {
         cell.store(u32::from_ne_bytes(last), Ordering::Relaxed);
     }
 }
+
+/// Words of a slot before the values: the stamp.
+const HEAD_WORDS: usize = 2;
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,6 @@ use alloc::boxed::Box;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Keystream bytes that MSE throws away before the first is used (mse §2).
-const DISCARD: usize = 1_024;
-
-/// Bytes made at a time.
-const BLOCK: usize = 8;
-
 /// One direction's RC4 state, for the life of a connection. Wiped when dropped.
 pub struct Rc4 {
     // Words, not bytes: neighbouring bytes share what a core compares when a load follows a store, and then wait for
@@ -116,6 +110,11 @@ impl Drop for Rc4 {
 }
 
 impl ZeroizeOnDrop for Rc4 {}
+
+/// Keystream bytes that MSE throws away before the first is used (mse §2).
+const DISCARD: usize = 1_024;
+/// Bytes made at a time.
+const BLOCK: usize = 8;
 
 #[cfg(test)]
 mod tests {

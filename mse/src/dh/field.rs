@@ -7,14 +7,8 @@ use core::hint::black_box;
 
 use zeroize::Zeroize;
 
-/// Bits taken from the exponent at a time. 160 is a multiple of it, and so are 32 squarings and
-/// multiplications a minimum near which wider windows only grow the table to be scanned.
-const WINDOW: usize = 5;
-const TABLE: usize = 1 << WINDOW;
-
 /// Length of a private exponent in bytes.
 pub(super) const EXPONENT: usize = 20;
-const WINDOWS: usize = EXPONENT * 8 / WINDOW;
 
 /// A prime field, with what Montgomery's method needs to know of it.
 pub(super) struct Field<const N: usize> {
@@ -212,3 +206,9 @@ const fn negated_inverse(word: u64) -> u64 {
     }
     inverse.wrapping_neg()
 }
+
+/// Bits taken from the exponent at a time. 160 is a multiple of it, and so are 32 squarings and
+/// multiplications a minimum near which wider windows only grow the table to be scanned.
+const WINDOW: usize = 5;
+const TABLE: usize = 1 << WINDOW;
+const WINDOWS: usize = EXPONENT * 8 / WINDOW;

@@ -2,9 +2,6 @@
 
 use super::PAD_MAX;
 
-/// The widest window searched for a mark: the padding and the mark itself.
-const CAPACITY: usize = PAD_MAX + 20;
-
 /// A field being collected. It lives inside the machine, so a stranger cannot make it grow.
 pub(super) struct Inbox {
     bytes: [u8; CAPACITY],
@@ -92,3 +89,6 @@ pub(super) enum Sought {
     /// The input ended first.
     NotYet,
 }
+
+/// The widest window searched for a mark: the padding and the mark itself.
+const CAPACITY: usize = PAD_MAX + 20;

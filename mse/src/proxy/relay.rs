@@ -8,9 +8,6 @@ use alloc::vec;
 
 use crate::stream::{Reader, Stream, Writer};
 
-/// Bytes carried at a time: enough that system calls do not count.
-const BUFFER: usize = 64 * 1024;
-
 /// Carries until both sides have closed. Returns the bytes to the peer and from it.
 pub(super) fn relay(client: TcpStream, peer: Stream<TcpStream>) -> io::Result<(u64, u64)> {
     client.set_nodelay(true)?;
@@ -62,3 +59,6 @@ fn next<'b>(from: &mut impl Read, buffer: &'b mut [u8]) -> Option<&'b mut [u8]> 
         }
     }
 }
+
+/// Bytes carried at a time: enough that system calls do not count.
+const BUFFER: usize = 64 * 1024;

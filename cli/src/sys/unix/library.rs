@@ -19,8 +19,6 @@ pub(crate) const NAMES: [&str; 3] = match (IS_MACOS, cfg!(target_pointer_width =
     (false, false) => ["liblsl.so", "liblsl.so.2", "liblsl32.so"],
 };
 
-const IS_MACOS: bool = cfg!(target_os = "macos");
-
 /// Makes `name` lead to the library.
 ///
 /// - Errors: what the system says.
@@ -33,3 +31,5 @@ pub(crate) fn put(library: &Path, name: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(library, &new)?;
     fs::rename(&new, name)
 }
+
+const IS_MACOS: bool = cfg!(target_os = "macos");

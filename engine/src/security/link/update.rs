@@ -6,9 +6,6 @@ use schwann_session::MAX_SERIALS;
 use schwann_session::control::Piece;
 use zeroize::Zeroizing;
 
-/// Longest update: a full revocation list (secure-session §2.4) and the discovery key.
-const MAX_UPDATE: u32 = 72 + 8 * MAX_SERIALS + 64 + 32;
-
 /// Cuts `update` into messages of `most` bytes at most.
 pub(super) fn pieces(number: u64, update: &[u8], most: usize) -> Vec<Vec<u8>> {
     let Ok(total) = u32::try_from(update.len()) else { return Vec::new() };
@@ -49,6 +46,9 @@ impl Assembly {
         is_whole.then(|| core::mem::take(self).bytes)
     }
 }
+
+/// Longest update: a full revocation list (secure-session §2.4) and the discovery key.
+const MAX_UPDATE: u32 = 72 + 8 * MAX_SERIALS + 64 + 32;
 
 #[cfg(test)]
 mod tests {

@@ -11,10 +11,6 @@ use zeroize::optimization_barrier;
 
 use super::{BLOCK, Block, Run, xor};
 
-/// Blocks a batch of the cipher's code for AVX-512, which has registers for the blocks and the round keys. With fewer
-/// the keys must come from memory (see [`super::narrow`]).
-const BATCH_OF_AVX512: usize = 64;
-
 #[inline(always)]
 pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backend: &B) {
     let Run { place, data } = run;
@@ -75,3 +71,7 @@ fn count_up_whole(counter: u128, blocks: &mut [Block]) {
         *block = counter.wrapping_add(n).to_be_bytes().into();
     }
 }
+
+/// Blocks a batch of the cipher's code for AVX-512, which has registers for the blocks and the round keys. With fewer
+/// the keys must come from memory (see [`super::narrow`]).
+const BATCH_OF_AVX512: usize = 64;
