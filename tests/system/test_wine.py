@@ -205,3 +205,86 @@ def test_a_recording_is_played_to_the_other_system(machine):
     playing = windows.start("schwann", "play", windows.path("a.xdf"), "--wait", "1", "--as", f"again-{name}")
     ended(linux.start("counter", "receive", f"again-{name}", "200"))
     ended(playing)
+
+
+REGISTRY = r"HKLM\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
+VERSION = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion"
+
+
+def registry(*arguments):
+    subprocess.run(["wine", "reg", *arguments], check=True, capture_output=True, timeout=SECONDS)
+
+
+def test_doctor_names_a_program_that_the_firewall_blocks_and_the_command_of_windows(machine):
+    program, rule = r"C:\lab\python.exe", f"rule-{uuid.uuid4()}"
+    registry("add", REGISTRY, "/v", rule, "/d",
+             f"v2.30|Action=Block|Active=TRUE|Dir=In|Protocol=17|Profile=Public|App={program}|Name=python|", "/f")
+    try:
+        checkup = machine(WINDOWS).start("schwann", "doctor", "--json")
+        out, error = checkup.communicate(timeout=SECONDS)
+        findings = {finding["code"]: finding for finding in json.loads(out)["findings"]}
+        blocked = findings["firewall-blocks-program"]
+        assert program in blocked["what"] and blocked["fix"].startswith("netsh advfirewall firewall set rule"), (blocked, error)
+    finally:
+        registry("delete", REGISTRY, "/v", rule, "/f")
+
+
+def test_an_old_windows_is_told_so_in_one_sentence(machine):
+    windows = machine(WINDOWS)
+
+    def complaint():
+        asking = windows.start("schwann", "info", "absent.xdf")
+        return asking.communicate(timeout=SECONDS)[1].splitlines()
+
+    assert len(complaint()) == 1
+    registry("add", VERSION, "/v", "CurrentBuildNumber", "/d", "17763", "/f")
+    try:
+        assert "older than Windows 10, version 2004" in complaint()[0]
+    finally:
+        registry("add", VERSION, "/v", "CurrentBuildNumber", "/d", "19045", "/f")
+
+
+def test_programs_are_told_of_the_library_by_a_path_that_they_take(machine):
+    said = machine(WINDOWS).run("schwann", "run", "--", "cmd", "/c", "set")
+    told = {line.split("=")[0]: line.split("=")[1] for line in said.splitlines() if "=" in line}
+    for variable in ("PYLSL_LIB", "MNE_LSL_LIB", "LSL_LIB"):
+        assert told[variable].startswith("C:\\tests\\"), told
+
+
+def test_a_newer_library_takes_the_place_of_one_that_a_program_has_loaded(machine):
+    ours, bare, linux = machine(WINDOWS), machine(ORIGINAL), machine(LINUX)
+    (bare.folder / "lsl.dll").unlink()
+
+    def send(seconds):
+        name = uuid.uuid4().hex
+        sending = ours.start("schwann", "run", "--", bare.path("counter.exe"), "send", name, "8", "100", seconds)
+        ended(linux.start("counter", "receive", name, "50"))
+        return sending
+
+    first = send("60")
+    library = ours.folder / "lsl.dll"
+    newer = library.read_bytes() + bytes(16)
+    library.unlink()
+    library.write_bytes(newer)
+    ended(send("1"))
+    copies = (DRIVE / "users").glob("*/AppData/Local/schwann/lib/*/lsl.dll")
+    assert first.poll() is None and newer in [copy.read_bytes() for copy in copies]
+    # Its program keeps the output open for a minute; nobody waits for that.
+    first.kill()
+    first.wait(timeout=SECONDS)
+
+
+def test_keys_are_not_written_where_other_users_read_them(machine):
+    windows = machine(WINDOWS)
+    founding = windows.start("schwann", "keys", "init", "--unprotected", SCHWANN_KEYS=windows.path("keys"))
+    out, error = founding.communicate(timeout=SECONDS)
+    assert founding.returncode != 0 and "outside your user profile" in error, (out, error)
+    assert not (windows.folder / "keys").exists() and "founded" not in out
+
+
+def test_a_folder_with_spaces_and_umlauts_is_one_like_any_other(machine):
+    windows = machine(WINDOWS)
+    (windows.folder / "Büro Köln").mkdir()
+    file = windows.path("Büro Köln\\Größe 1.xdf")
+    windows.run("schwann", "demo", "--seconds", "2", "--no-dash", "-o", file, LC_ALL="C.UTF-8")
+    assert "whole" in windows.run("schwann", "verify", file, LC_ALL="C.UTF-8")
