@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a release: every package for every system, in target/release-VERSION, from a clean tree.
 #
-#   ./release.sh VERSION [TARGET...]     the targets below, or only those named
+#   ./release.sh VERSION [TARGET...]     the targets below, or only those named; aarch64-linux-android is for the package for Unity
 #
 # The same commit makes the same bytes; release/try.sh installs and runs them. RELEASING.md says what comes before and after.
 set -euo pipefail
@@ -63,6 +63,8 @@ crates() {
 
 pack() {
   local here
+  # A library alone, for games.
+  [[ $1 != *-android ]] || return 0
   here="$built/$(rustc -vV | sed -n 's/^host: //p')/schwann"
   release/archive.sh "$1" "$built/$1" "$folder" "$version"
   release/wheel.sh "$1" "$built/$1" "$folder"

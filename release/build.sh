@@ -42,6 +42,13 @@ case "$target" in
     done
     collect schwann liblsl.dylib libfieldtripbuffer.dylib
     ;;
+  *-android)
+    # Nothing but Google's NDK links for Android.
+    tools="${ANDROID_NDK_HOME:?the folder of Android's NDK}/toolchains/llvm/prebuilt/linux-x86_64/bin"
+    export CARGO_TARGET_AARCH64_LINUX_ANDROID_LINKER="$tools/aarch64-linux-android24-clang"
+    compile build "$target" -p schwann-capi
+    collect liblsl.so
+    ;;
   *-musl)
     compile zigbuild "$target" "${programs[@]}"
     # A program for any Linux has the C library in it; a library has that of the program that loads it.
