@@ -112,6 +112,21 @@ def check_signal(page: Page, program: Program) -> None:
     wait("!document.getElementById('label-menu').checkVisibility()", "and Enter shows the channel alone")
 
 
+def check_hostile(page: Page, program: Program) -> None:
+    """A name is text, whatever it holds; so are markers, and values that are hardly numbers."""
+    name = "<img src=x onerror=\"window.caught = 1\"> & 'quotes'"
+    program.ask("opened", type="outlet", outlet=4, name=name, content="<b>Markers</b>", channels=1, rate=0, format="string", request=3)
+    program.ask("opened", type="outlet", outlet=5, name="Edges", content="EEG", channels=2, rate=0, format="double64", request=4)
+    page.wait(f"[...document.querySelectorAll('#streams .name')].some(e => e.textContent === {json.dumps(name)})", "a name with HTML is shown as text", 20)
+    program.socket.send(json.dumps({"type": "push", "outlet": 4, "samples": [["<script>window.caught = 2</script>" + "x" * 90_000]]}))
+    program.socket.send(json.dumps({"type": "push", "outlet": 5, "samples": [[1e308, -1e308], [5e-324, 0]]}))
+    page.value(f"[...document.querySelectorAll('#streams .name')].find(e => e.textContent === {json.dumps(name)}).closest('button').click()")
+    page.wait("/<script>/.test(document.getElementById('event-list').textContent)", "and so is a marker", 20)
+    page.value("[...document.querySelectorAll('#streams .name')].find(e => e.textContent === 'Edges').closest('button').click()")
+    page.wait("/Edges/.test(document.getElementById('view-title').textContent)", "extreme values are shown")
+    expect(page.value("window.caught === undefined && !document.querySelector('main img, main script')"), "nothing of it ran")
+
+
 def check_marks(page: Page, url: str) -> None:
     bound = page.value("new Promise(done => setTimeout(done, 1000)).then(() => import('/schwann.js')).then(({ Schwann }) => new Promise(done => {"
                        " const lab = new Schwann(location.origin, { streams() { if (lab.bound < Infinity) { done(lab.bound); lab.close(); } } }); }))")
@@ -136,6 +151,7 @@ def check_web() -> None:
             page.call("Page.navigate", url=url)
             check_signal(page, program)
             check_marks(page, url)
+            check_hostile(page, program)
             expect(not page.problems, "no script has failed", page.problems)
         finally:
             page.close()

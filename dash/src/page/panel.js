@@ -37,7 +37,6 @@ export class Panel {
   /** Begins anew with what the server said it will send. */
   show(view) {
     const before = this.view, key = view => JSON.stringify([view.filters, view.minus, view.averaged > 0]);
-    view.labels ??= before?.labels ?? [];
     const fresh = !before || key(before) !== key(view);
     this.view = view;
     const margin = view.until === null ? Math.ceil(MARGIN / view.column_seconds) : 2;

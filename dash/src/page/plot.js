@@ -52,7 +52,7 @@ export class Plot {
   redraw() { this.#stale = true; }
 
   add(frame) {
-    const panel = this.panels.find(panel => panel.generation === frame.generation && panel.view?.generation === frame.generation);
+    const panel = this.panels.find(panel => panel.view?.generation === frame.generation);
     // What comes while the picture stands still is for nobody.
     if (!panel || (panel.view.until === null && !this.following)) return;
     panel.add(frame, this.following ? this.now - DELAY : this.until);

@@ -116,8 +116,8 @@ function queryOf({ name, host, source }) {
 
 function progress({ bytes, seconds, streams, missing, seconds_left: left }) {
   const clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].map(number => String(Math.floor(number)).padStart(2, "0")).join(":");
-  return [`recording ${clock}`, plural(streams.length, "stream"), size(bytes), left === null ? "" : `disk for ${duration(left)}`,
-    missing.length ? `${count(missing.length)} missing` : ""].filter(Boolean).join(" · ");
+  return [`recording ${clock}`, missing.length ? `${count(missing.length)} missing` : "", size(bytes), left === null ? "" : `disk for ${duration(left)}`,
+    plural(streams.length, "stream")].filter(Boolean).join(" · ");
 }
 
 function last({ seconds, bytes, is_well: well }) { return `recorded ${duration(seconds)}, ${size(bytes)}${well ? "" : ", not all is well"}`; }

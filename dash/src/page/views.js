@@ -8,7 +8,7 @@ const BIO = /eeg|ecog|eog|ecg|emg|exg|seeg|nirs/i;
 
 export class Views {
   active = null;           // the panel that controls speak of
-  #plot; #link; #changed; #generation = 0; #pending = null; #asked = 0;
+  #plot; #link; #changed; #generation = 0; #pending = null; #asked = 0; #labels = new Map();
 
   /** Calls `changed()` when other streams are shown, or another one is spoken of. */
   constructor(plot, link, changed) { [this.#plot, this.#link, this.#changed] = [plot, link, changed]; }
@@ -71,7 +71,11 @@ export class Views {
 
   /** The server has said what it will send. */
   take(view) {
-    const panel = this.#plot.panels.find(panel => panel.generation === view.generation);
+    // Names are sent once, perhaps with an answer that another question has overtaken.
+    if (view.labels) this.#labels.set(view.stream, view.labels);
+    view.labels = this.#labels.get(view.stream) ?? [];
+    // On a slow way an answer may come when more was asked already: it is better than none.
+    const panel = this.#plot.panels.find(panel => panel.slot === view.view && panel.id === view.stream);
     panel?.show(view);
     return panel;
   }
