@@ -18,6 +18,7 @@ pub(crate) mod play;
 pub(crate) mod record;
 pub(crate) mod repair;
 pub(crate) mod run;
+pub(crate) mod sign;
 pub(crate) mod swap;
 pub(crate) mod verify;
 pub(crate) mod watch;

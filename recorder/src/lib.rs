@@ -11,6 +11,8 @@
 //!             │
 //!           Meter ─ Course, Arrivals                    rate, lag, gaps
 //!
+//!  Facts ──► FILE.cert.json ──► Certificate ──► compare     what was recorded, and whether a file is that
+//!
 //!  Survey of a FILE.xdf ──► findings ──► Finding        what speaks against a recorded stream
 //!
 //!  Control ─ Naming                                     a recorder that several hands drive; Remote: over TCP
@@ -48,6 +50,7 @@
 extern crate alloc;
 
 mod arrivals;
+pub mod certificate;
 mod chunk;
 pub mod control;
 mod course;

@@ -11,17 +11,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use schwann::inlet::{InletOptions, StreamEvent};
+use schwann::security::Member;
 use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
-use schwann_xdf::{CreateError, Failure, Health, Options, PushError, Readers, StreamWriter, Summary, Writer};
+use schwann_xdf::{
+    CreateError, Failure, Health, Options, Proof, PushError, Readers, StreamWriter, Summary, Writer,
+};
 
+use super::certificate::{Certificate, Events, Facts, write_beside};
 use super::chunk::{Chunk, PULL_SECONDS, pause};
 use super::meter::Meter;
-use super::status::{Phase, RecordingStream};
+use super::status::{Phase, RecordingStream, all_troubles};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
+use super::verdict::Trouble;
 pub use seat::Leaving;
 use seat::{Current, Seat};
 
@@ -139,7 +144,10 @@ impl Recorder {
     /// Takes in what has arrived, ends all streams and completes the file.
     ///
     /// - Errors: the file lacks what was pushed last; all that is in it is readable.
+    ///
+    /// Writes the certificate beside it, too, as far as there is room for it.
     pub fn finish(mut self) -> Result<(Summary, Vec<RecordingStream>), Failure> {
+        let troubles = all_troubles(&self.streams());
         self.taps.iter().for_each(|tap| tap.stop.raise());
         for thread in self.leaving.drain(..) {
             let _reported = thread.join();
@@ -151,7 +159,8 @@ impl Recorder {
             streams.push(tap.shared.status());
         }
         let file = Arc::into_inner(self.current).and_then(Current::into_file).ok_or(Failure::Internal)?;
-        Ok((file.finish()?, streams))
+        let judged = streams.iter().cloned().zip(troubles).collect();
+        Ok((file.finish(judged)?, streams))
     }
 }
 
@@ -182,6 +191,45 @@ struct File {
     writer: Writer,
     events: Mutex<Option<StreamWriter>>,
     annotations: Mutex<Option<StreamWriter>>,
+    certified: Certified,
+}
+
+/// What the certificate of a file needs, beside the file itself.
+struct Certified {
+    path: PathBuf,
+    /// In seconds since 1970.
+    began: u64,
+    happened: Mutex<Events>,
+    member: Option<Arc<Member>>,
+}
+
+impl Certified {
+    fn begin(path: &Path, context: &Context) -> Self {
+        let member = context.trust().ok().and_then(|trust| trust.member().cloned());
+        let one = Self { path: path.to_owned(), began: unix_seconds(), happened: Mutex::default(), member };
+        one.note("start");
+        one
+    }
+
+    fn note(&self, what: &str) {
+        lock(&self.happened).note(what);
+    }
+
+    /// Writes the certificate of the finished file.
+    fn write(self, proof: Proof, streams: Vec<(RecordingStream, Vec<Trouble>)>) {
+        self.note("stop");
+        let facts = Facts {
+            name: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            proof,
+            wall_clock: [self.began, unix_seconds()],
+            streams,
+            events: lock(&self.happened).list(),
+            replaces: None,
+        };
+        let member = self.member.as_deref();
+        // A disk without room for it has a recording with checksums alone, and `verify` says that.
+        let _best_effort = write_beside(&self.path, &Certificate::encode(&facts.statement(member), member));
+    }
 }
 
 impl File {
@@ -190,22 +238,28 @@ impl File {
         // What was sealed on its way is not for other users of the computer.
         options.readers = if may_be_sealed(context) { Readers::Owner } else { Readers::AsUsual };
         let writer = Writer::create(path, options)?;
-        Ok(Self { writer, events: Mutex::default(), annotations: Mutex::default() })
+        let certified = Certified::begin(path, context);
+        Ok(Self { writer, events: Mutex::default(), annotations: Mutex::default(), certified })
     }
 
     fn annotate(&self, text: &str, stamp: f64) -> Result<(), PushError> {
+        self.certified.note(&format!("note: {text}"));
         self.say(&self.annotations, ANNOTATIONS_HEADER, text, stamp)
     }
 
     /// Records that something happened to the recording as a whole.
     fn note(&self, text: &str) {
+        self.certified.note(text);
         // A file that takes no more says so by itself; see `Health::failure`.
         let _said_elsewhere = self.say(&self.events, EVENTS_HEADER, text, local_clock());
     }
 
-    fn finish(self) -> Result<Summary, Failure> {
+    /// Completes the file and its certificate.
+    fn finish(self, streams: Vec<(RecordingStream, Vec<Trouble>)>) -> Result<Summary, Failure> {
         drop((self.events, self.annotations));
-        self.writer.finish()
+        let summary = self.writer.finish()?;
+        self.certified.write(summary.proof.clone(), streams);
+        Ok(summary)
     }
 
     /// Records that something happened to a stream now.
@@ -512,12 +566,17 @@ impl Writing {
     fn take(current: &Current, xml: &str) -> Option<Self> {
         let seat = current.seat();
         let writer = seat.file.writer.add_stream(xml).ok()?;
+        seat.file.certified.note(&format!("came: stream {}", writer.id()));
         Some(Self { seat, writer })
     }
 
     fn event(&self, what: &str, info: &StreamInfo) {
         self.seat.file.event(what, info, self.writer.id());
     }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,7 +5,7 @@ use schwann::security::Refusal;
 use schwann::{StreamInfo, local_clock};
 
 use super::meter::Reading;
-use super::verdict::{Evidence, Reach, Verdict, judge, twins};
+use super::verdict::{Evidence, Reach, Trouble, Verdict, judge, troubles, twins};
 
 /// Where one stream of a recording stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,6 +51,10 @@ impl RecordingStream {
     /// How the stream is at `now`, in seconds on the local clock; `has_twin` says whether another one claims to be
     /// the same.
     pub fn verdict(&self, has_twin: bool, now: f64) -> Verdict {
+        judge(&self.evidence(has_twin, now), now)
+    }
+
+    fn evidence(&self, has_twin: bool, now: f64) -> Evidence {
         let reach = match self.phase {
             Phase::Connecting if self.refusal.is_some() => Reach::Refused,
             Phase::Connecting => Reach::Connecting,
@@ -60,18 +64,24 @@ impl RecordingStream {
         };
         let clock_age = now - self.measured.map_or(self.since, |measured| measured.max(self.since));
         let evidence = self.reading.evidence(reach, self.since);
-        judge(&Evidence { has_twin, clock_age: Some(clock_age), ..evidence }, now)
+        Evidence { has_twin, clock_age: Some(clock_age), ..evidence }
     }
 }
 
 /// How every stream of a recording is now.
 pub fn verdicts(streams: &[RecordingStream]) -> Vec<Verdict> {
     let now = local_clock();
+    with_twins(streams).map(|(stream, has_twin)| stream.verdict(has_twin, now)).collect()
+}
+
+/// All that is wrong with every stream of a recording now.
+pub(crate) fn all_troubles(streams: &[RecordingStream]) -> Vec<Vec<Trouble>> {
+    let now = local_clock();
+    with_twins(streams).map(|(stream, has_twin)| troubles(&stream.evidence(has_twin, now), now)).collect()
+}
+
+fn with_twins(streams: &[RecordingStream]) -> impl Iterator<Item = (&RecordingStream, bool)> {
     let is_there = |stream: &&RecordingStream| stream.phase == Phase::Recording;
     let mut are_twins = twins(streams.iter().filter(is_there).map(|stream| &stream.info)).into_iter();
-    let judged = streams.iter().map(|stream| {
-        let has_twin = is_there(&stream) && are_twins.next().unwrap_or_default();
-        stream.verdict(has_twin, now)
-    });
-    judged.collect()
+    streams.iter().map(move |stream| (stream, is_there(&stream) && are_twins.next().unwrap_or_default()))
 }

@@ -211,6 +211,33 @@ pub fn compare<R: Read + Seek>(
     Ok(Comparison { has_checksums: !spans.is_empty(), changed, uncovered, sha256: proof.sha256 })
 }
 
+/// Where in a file pieces may begin, each with its place in the recording that it was of: every piece but the first begins
+/// with the checksum of the one before, wherever an excerpt has it.
+///
+/// - Errors: from the source.
+pub fn moved_pieces<R: Read + Seek>(source: &mut R) -> io::Result<Vec<(u64, u64)>> {
+    source.seek(SeekFrom::Start(0))?;
+    let head: Vec<u8> = [&[1, (Checksum::CHUNK_BYTES - 2) as u8, 5, 0][..], &Checksum::NAME].concat();
+    let mut found = Vec::new();
+    let (mut window, mut base) = (Vec::new(), 0);
+    loop {
+        let count = source.take(READ_BYTES as u64).read_to_end(&mut window)?;
+        let places =
+            window.windows(head.len() + 16).enumerate().filter(|(_, bytes)| bytes.starts_with(&head));
+        for (place, bytes) in places {
+            let there = bytes.get(head.len() + 8..).and_then(|rest| rest.first_chunk()).copied();
+            found.push((base + place as u64, u64::from_le_bytes(there.unwrap_or_default())));
+        }
+        if count == 0 {
+            return Ok(found);
+        }
+        // What may begin here and end in what is read next.
+        let done = window.len().saturating_sub(head.len() + 15);
+        window.drain(..done);
+        base += done as u64;
+    }
+}
+
 /// The head of a tree over these pieces. Source: RFC 9162 §2.1.1.
 #[must_use]
 pub fn tree_head(pieces: &[Piece]) -> Hash {

@@ -32,7 +32,9 @@ mod values;
 mod wire;
 mod writer;
 
-pub use checksum::{Checksum, Comparison, Hash, Ledger, Piece, Proof, compare, piece_hash, tree_head};
+pub use checksum::{
+    Checksum, Comparison, Hash, Ledger, Piece, Proof, compare, moved_pieces, piece_hash, tree_head,
+};
 pub use clock::{ClockMap, ClockOffset};
 pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
 pub use histogram::Histogram;

@@ -107,9 +107,17 @@ impl Progress {
         }
         self.shown = Some(now);
         let percent = done as f64 / all.max(1) as f64 * 100.0;
+        let passed = self.began.elapsed().as_secs_f64();
+        let left = passed * all.saturating_sub(done) as f64 / done.max(1) as f64;
+        let rate = bytes((done as f64 / passed.max(1e-3)) as u64);
         // A terminal that cannot be written to needs no progress.
-        let _unseen =
-            write!(io::stderr(), "\r\x1b[K{} {} of {}, {percent:.0} %", self.task, bytes(done), bytes(all));
+        let _unseen = write!(
+            io::stderr(),
+            "\r\x1b[K{} {} of {}, {percent:.0} %, {rate} a second, {left:.0} s left",
+            self.task,
+            bytes(done),
+            bytes(all)
+        );
     }
 
     /// Removes the line.

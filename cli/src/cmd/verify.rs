@@ -1,5 +1,7 @@
 //! `schwann verify`: whether a recording can be trusted.
 
+mod certified;
+
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -9,6 +11,8 @@ use serde_json::json;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome};
 use crate::terminal::plural;
+use certified::Certified;
+pub(super) use certified::text_of;
 
 /// Check that a recording is whole: every chunk, every footer, every count, and every byte if it has checksums.
 ///
@@ -22,7 +26,8 @@ Examples:
   schwann verify --json *.xdf
 
 Exit code 0 if every file is whole, 1 if one is not, whatever its streams show. `schwann repair` salvages a damaged file. Checksums
-find accidents, not forgers: who changes a value can change its checksum. Keep one elsewhere: sha256sum session.xdf > elsewhere")]
+find accidents, not forgers: who changes a value can change its checksum. A certificate beside the file, session.xdf.cert.json,
+is read and compared: if a lab has keys, it is signed, and who changes the file or the certificate is found out.")]
 pub(crate) struct Arguments {
     /// The recordings.
     #[arg(value_name = "FILE.xdf", required = true)]
@@ -41,7 +46,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     for file in &arguments.files {
         let survey = survey::of(file, &mut Progress::new("checking"))?;
         let compared = survey::compared(file, &survey)?;
-        let is_whole = survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
+        let certified = Certified::of(file)?;
+        let is_whole =
+            certified.agrees() && survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
         if !is_whole {
             exit = Exit::Found;
         }
@@ -50,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             let mut json = survey::json(&survey, &arguments.limits);
             json["file"] = file.display().to_string().into();
             json["values_checked"] = compared.has_checksums.into();
+            json["certificate"] = certified.json();
             json["sound"] = is_whole.into();
             json["changed"] = json!(compared.changed);
             json["unchecked_bytes"] =
@@ -66,6 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let streams = plural(survey.streams.len(), "stream");
         let samples = plural(samples, "sample");
         writeln!(out, "{}: {verdict}: {streams}, {samples}{limit}", file.display())?;
+        certified.print(&mut out)?;
         for (stream, found) in survey.streams.iter().zip(findings_by(&survey, &arguments.limits)) {
             let name = format!("  stream {} ({})", stream.header.id, stream.header.name);
             if let Some(complaint) = survey::footer_complaint(stream) {

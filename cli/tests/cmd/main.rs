@@ -7,6 +7,8 @@
 #[cfg(unix)]
 mod bridge;
 #[cfg(unix)]
+mod certificate;
+#[cfg(unix)]
 mod config;
 #[cfg(unix)]
 mod control;

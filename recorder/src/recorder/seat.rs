@@ -98,7 +98,7 @@ impl Leaving {
     pub fn finish(self) -> Result<Summary, Failure> {
         // Nothing is ever sent: this returns when the last sender is gone.
         let Err(_all_left) = self.left.recv();
-        Arc::into_inner(self.file).ok_or(Failure::Internal)?.finish()
+        Arc::into_inner(self.file).ok_or(Failure::Internal)?.finish(Vec::new())
     }
 }
 

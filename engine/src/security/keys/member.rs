@@ -198,6 +198,11 @@ impl Member {
         Held(Arc::clone(&self.credentials.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// The lab that it is a member of.
+    pub fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
     /// The number of the revocation list in force.
     pub fn revocation_number(&self) -> u64 {
         self.standing().number()

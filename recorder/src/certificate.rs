@@ -1,0 +1,56 @@
+//! The certificate of a recording: what was recorded, by whom, how well, and a hash of every piece of it.
+//!
+//! `FILE.cert.json` lies beside `FILE`: an in-toto statement in a DSSE envelope, signed with the device's key if this
+//! computer is a member of a lab.
+//!
+//! Source: certificate §1.
+
+mod compare;
+mod envelope;
+mod events;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use compare::{Standing, compare};
+pub use envelope::{Certificate, CertificateError, Endorsement, LabStanding, Signer};
+pub(crate) use events::Events;
+pub use statement::Facts;
+
+/// Where the certificate of the recording at `path` lies.
+pub fn certificate_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".cert.json");
+    path.with_file_name(name)
+}
+
+/// Writes a certificate beside the recording at `path`, readable by the same users.
+///
+/// One of an earlier recording of this name stays, under a name with the number of this second.
+///
+/// - Errors: from the file system.
+pub fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let at = certificate_path(path);
+    // A file that was deleted while it was recorded needs none.
+    fs::metadata(path)?;
+    if at.exists() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        fs::rename(&at, at.with_extension(format!("{now}.json")))?;
+    }
+    let mut how = OpenOptions::new();
+    how.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        how.mode(fs::metadata(path).map_or(0o600, |found| found.permissions().mode() & 0o666));
+    }
+    let mut file = how.open(&at)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    Ok(at)
+}

@@ -1,0 +1,121 @@
+//! What a certificate states of a recording.
+//!
+//! Source: certificate §3.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schwann::inlet::Protection;
+use schwann::security::Member;
+use schwann_xdf::Proof;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::envelope::{IN_TOTO, PREDICATE, hex};
+use crate::status::{Phase, RecordingStream};
+use crate::verdict::{Limits, Trouble};
+
+/// What is known of a recording at its end.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The name of the file, without its folder.
+    pub name: String,
+    /// Its hashes.
+    pub proof: Proof,
+    /// When it began and ended, in seconds since 1970.
+    pub wall_clock: [u64; 2],
+    /// Its streams, each with what was wrong with it at the end.
+    pub streams: Vec<(RecordingStream, Vec<Trouble>)>,
+    /// What happened, each event chained to the one before.
+    pub events: Vec<Value>,
+    /// What it was made from, by the hash of that certificate and of that file; none for a recording.
+    pub replaces: Option<Value>,
+}
+
+impl Facts {
+    /// The statement of these facts, by a device of `member`'s lab.
+    pub fn statement(&self, member: Option<&Member>) -> Value {
+        let lab = member.map(|member| member.lab().authority().fingerprint().to_string());
+        let pieces: Vec<u8> = self
+            .proof
+            .pieces
+            .iter()
+            .flat_map(|piece| [&piece.bytes.to_le_bytes()[..], &piece.hash].concat())
+            .collect();
+        json!({
+            "_type": IN_TOTO,
+            "subject": [{
+                "name": self.name,
+                "digest": {"sha256": hex(&self.proof.sha256), "schwannTree": hex(&self.proof.head())},
+            }],
+            "predicateType": PREDICATE,
+            "predicate": {
+                "bytes": self.proof.bytes,
+                "pieces": STANDARD.encode(pieces),
+                "recorder": {"name": "schwann", "version": env!("CARGO_PKG_VERSION"), "lab": lab},
+                "wall_clock": {"begin": self.wall_clock[0], "end": self.wall_clock[1], "ntp": ntp_state()},
+                "streams": self.streams.iter().map(|(stream, troubles)| stream_json(stream, troubles)).collect::<Vec<_>>(),
+                "events": self.events,
+                "replaces": self.replaces,
+            },
+        })
+    }
+}
+
+fn stream_json(stream: &RecordingStream, troubles: &[Trouble]) -> Value {
+    let (info, reading) = (&stream.info, &stream.reading);
+    let number = |value: Option<f64>| value.filter(|value| value.is_finite());
+    json!({
+        "origin": {
+            "name": info.name().to_string_lossy(),
+            "type": info.stream_type().to_string_lossy(),
+            "source_id": info.source_id().to_string_lossy(),
+            "uid": info.uid().to_string_lossy(),
+            "hostname": info.hostname().to_string_lossy(),
+            "description_sha256": hex(&Sha256::digest(info.fullinfo()).into()),
+            "travelled": match stream.protection {
+                Some(Protection::Sealed) => Some("sealed"),
+                Some(Protection::Plain) => Some("plain"),
+                None => None,
+            },
+        },
+        "completeness": {
+            "received": reading.sample_count,
+            "written": reading.sample_count.saturating_sub(stream.unrecorded),
+            "dropped_by_the_recorder": stream.unrecorded,
+            "gaps": reading.gap_count,
+            "missing_before_they_were_sent": reading.missing,
+            "interruptions": stream.recoveries,
+            "away_seconds": number(Some(stream.away_seconds)),
+            "was_there_at_the_end": stream.phase == Phase::Recording,
+        },
+        "timing": {
+            "nominal_rate": number(Some(reading.nominal_rate)),
+            "rate": number(reading.measured_rate.map(|rate| rate.hz)),
+            "drift_ppm": number(reading.drift.map(|drift| drift.ppm)),
+            "drift_plus_minus_ppm": number(reading.drift.map(|drift| drift.plus_minus)),
+            "jitter_p50": number(reading.jitter.map(|jitter| jitter[0])),
+            "jitter_p99": number(reading.jitter.map(|jitter| jitter[1])),
+            "lag_p50": number(reading.lag_p50),
+            "lag_p99": number(reading.lag_p99),
+            "backward": reading.backward_count,
+            "clock_steps": reading.steps.map_or(0, |steps| steps.count),
+        },
+        "verdict": troubles.iter().map(|trouble| {
+            let mark = trouble.mark(&Limits::USUAL);
+            json!({
+                "code": trouble.code(),
+                "says": trouble.explained(),
+                "number": number(mark.map(|mark| mark.number)),
+                "limit": number(mark.map(|mark| mark.limit)),
+            })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+/// Whether a program keeps the system's clock right, as far as can be told without a privilege.
+fn ntp_state() -> &'static str {
+    match std::path::Path::new("/run/systemd/timesync/synchronized").exists() {
+        true => "synchronised",
+        false => "not known",
+    }
+}
