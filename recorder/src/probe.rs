@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use schwann::clock::Estimate;
-use schwann::inlet::{InletOptions, Protection, StreamEvent};
+use schwann::inlet::{InletOptions, Protection};
 use schwann::security::{PeerIdentity, Refusal};
 use schwann::{Context, Error, Inlet, StreamInfo, local_clock};
 
 use super::chunk::{Chunk, PULL_SECONDS, pause};
-use super::meter::{Meter, Reading};
+use super::meter::Reading;
+use super::observed::Observed;
 use super::verdict::{Evidence, Limits, Reach, Trouble, Verdict, judge, troubles};
 
 /// A stream that is being looked at, until this is dropped.
@@ -75,13 +76,7 @@ impl Probe {
     /// - Errors: [`Error`] of the inlet, or no thread.
     pub fn start(info: &StreamInfo, context: Arc<Context>) -> Result<Self, Error> {
         let inlet = Inlet::in_context(info, &InletOptions::default(), context)?;
-        let state = ProbeState {
-            reach: Reach::Connecting,
-            since: local_clock(),
-            meter: Meter::new(info.nominal_rate()),
-            breaks: 0,
-            has_answered: false,
-        };
+        let state = Observed::new(info.nominal_rate());
         let shared = Arc::new(ProbedInlet { inlet, state: Mutex::new(state), end: AtomicBool::new(false) });
         let pulling = Arc::clone(&shared);
         let thread = thread::Builder::new()
@@ -108,7 +103,7 @@ impl Probe {
             info,
             reach: state.reach,
             since: state.since,
-            reading: state.meter.reading(local_clock()),
+            reading: state.reading(),
             clock,
             protection,
             peer: inlet.peer(),
@@ -147,16 +142,8 @@ impl Drop for Probe {
 
 struct ProbedInlet {
     inlet: Inlet,
-    state: Mutex<ProbeState>,
+    state: Mutex<Observed>,
     end: AtomicBool,
-}
-
-struct ProbeState {
-    reach: Reach,
-    since: f64,
-    meter: Meter,
-    breaks: u64,
-    has_answered: bool,
 }
 
 impl ProbedInlet {
@@ -168,17 +155,10 @@ impl ProbedInlet {
         let _not_known_yet = self.inlet.clock_offset(0.0);
         while !self.end.load(Ordering::Relaxed) {
             let pulled = chunk.pull(&self.inlet, PULL_SECONDS);
-            let lag = self.inlet.lag();
-            let mut state = self.lock();
-            while let Some(event) = self.inlet.next_event(0.0) {
-                state.follow(event);
+            self.lock().pulled(&self.inlet, &chunk, &pulled);
+            if matches!(pulled, Err(Error::Lost)) {
+                return;
             }
-            match pulled {
-                Ok(()) => state.meter.arrived(chunk.stamps(), lag, local_clock()),
-                Err(Error::Lost) => return state.change(Reach::Gone),
-                Err(_) => {}
-            }
-            drop(state);
             if !pause.is_zero() {
                 thread::sleep(pause);
             }
@@ -190,9 +170,7 @@ impl ProbedInlet {
         while !self.end.load(Ordering::Relaxed) {
             let opened = Chunk::open(&self.inlet, PULL_SECONDS);
             let mut state = self.lock();
-            while let Some(event) = self.inlet.next_event(0.0) {
-                state.follow(event);
-            }
+            state.follow_events(&self.inlet);
             match opened {
                 Ok(chunk) => return chunk,
                 Err(Error::Lost) => {
@@ -205,28 +183,7 @@ impl ProbedInlet {
         None
     }
 
-    fn lock(&self) -> MutexGuard<'_, ProbeState> {
+    fn lock(&self) -> MutexGuard<'_, Observed> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl ProbeState {
-    fn follow(&mut self, event: StreamEvent) {
-        match event {
-            StreamEvent::Connected => {
-                self.change(Reach::Connected);
-                self.has_answered = true;
-                self.meter.interrupted();
-            }
-            StreamEvent::Recovering => {
-                self.change(Reach::Away);
-                self.breaks += 1;
-            }
-            _ => {}
-        }
-    }
-
-    fn change(&mut self, reach: Reach) {
-        (self.reach, self.since) = (reach, local_clock());
     }
 }

@@ -16,8 +16,10 @@ use crate::stop;
 use crate::terminal::line_of_data;
 
 mod fresh;
+mod judged;
 
 use fresh::{Freshness, seconds};
+use judged::Judged;
 
 /// Print the samples of a stream as they come, as text or CSV.
 #[derive(clap::Args, Debug)]
@@ -28,7 +30,8 @@ Examples:
   schwann watch \"type='EEG' and hostname='amp-pc'\" --count 10
   schwann watch EEG --latest=0.2 --alert
 
-Stamps are in seconds on the sender's clock; with --clock local on that of this computer.")]
+Stamps are in seconds on the sender's clock; with --clock local on that of this computer. Standard error tells what is
+wrong with the stream, and when it is well again.")]
 pub(crate) struct Arguments {
     /// The stream: its name, type, source id, or a condition.
     #[arg(value_name = "NAME")]
@@ -91,10 +94,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let full = inlet.full_info(FULL_INFO_SECONDS).unwrap_or_else(|_| info.clone());
         out.write_all(line_of_data(&titles(&full), is_terminal).as_bytes())?;
     }
+    let mut judged = Judged::new(&inlet);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     let mut line = String::new();
     while left > 0 && !stop.is_raised() {
-        match chunk.pull(&inlet, WAIT) {
+        let pulled = chunk.pull(&inlet, WAIT);
+        judged.pulled(&inlet, &chunk, &pulled);
+        match pulled {
             Ok(()) => {}
             Err(Error::Lost) => return Err(wrong(Error::Lost)),
             // The clock offset is not known yet; the next pull asks again.

@@ -1,6 +1,7 @@
 //! `schwann watch`
 
 use crate::harness::Lab;
+use crate::senders::{Habit, Sender};
 
 #[test]
 fn samples_are_printed_as_csv_with_the_labels_of_the_channels() {
@@ -44,4 +45,14 @@ fn a_stream_that_is_not_there_is_said_to_be_absent() {
     let (code, out, err) = lab.run(&["watch", "Nobody", "--wait", "0.2"]);
     assert_eq!((code, out.as_str()), (3, ""));
     assert!(err.contains("Nobody"), "{err}");
+}
+
+#[test]
+fn what_is_wrong_with_the_stream_is_said_beside_its_samples() {
+    let lab = Lab::new("watch-verdict");
+    let habit = Habit { ahead: 100.0, ..Habit::sound("Ahead", 200.0) };
+    let _sender = Sender::start(&lab, habit, None);
+    let (code, out, err) = lab.run(&["watch", "Ahead", "--count", "600"]);
+    assert_eq!((code, out.lines().count()), (0, 600));
+    assert!(err.contains("Ahead stamps its samples 100.0 s ahead of its own clock"), "{err}");
 }

@@ -1,0 +1,73 @@
+//! What `schwann watch` says of its stream besides the samples: the verdict, on standard error.
+
+use core::mem::{Discriminant, discriminant};
+
+use schwann::{Error, Inlet};
+use schwann_recorder::{Chunk, Observed, Trouble, Verdict};
+
+/// A stream that is watched, and what was said of it last.
+pub(super) struct Judged {
+    name: String,
+    observed: Observed,
+    said: Option<Discriminant<Trouble>>,
+}
+
+impl Judged {
+    /// Nothing is known of the stream yet; the inlet begins to measure its sender's clock.
+    pub(super) fn new(inlet: &Inlet) -> Self {
+        let info = inlet.info();
+        // The first question only begins the measurement.
+        let _not_yet = inlet.clock_offset(0.0);
+        Self { name: info.name().to_string(), observed: Observed::new(info.nominal_rate()), said: None }
+    }
+
+    /// Takes in what a pull came to; says what is wrong as soon as it is, and when it is over.
+    pub(super) fn pulled(&mut self, inlet: &Inlet, chunk: &Chunk, outcome: &Result<(), Error>) {
+        self.observed.pulled(inlet, chunk, outcome);
+        let verdict = self.observed.verdict();
+        // What this end has passed over, because it was old or came too fast, is no fault of the stream.
+        let is_ours = inlet.dropped_samples() > 0
+            && matches!(verdict, Verdict::Trouble(Trouble::Gaps { .. } | Trouble::Rate { .. }));
+        let news = if is_ours { None } else { self.news(verdict) };
+        if let Some(sentence) = news {
+            eprintln!("schwann: {sentence}");
+        }
+    }
+
+    /// What has changed, in a sentence.
+    fn news(&mut self, verdict: Verdict) -> Option<String> {
+        let trouble = verdict.trouble();
+        let kind = trouble.as_ref().map(discriminant);
+        // A stream that is gone ends the command, which says so itself. Too early to tell is no news.
+        let is_news = trouble.map_or(verdict.is_calm(), |trouble| trouble != Trouble::Gone);
+        if !is_news || kind == self.said {
+            return None;
+        }
+        self.said = kind;
+        let what = match trouble {
+            Some(trouble) => trouble.explained().unwrap_or_else(|| format!("({trouble})")),
+            None => String::from("is well again"),
+        };
+        Some(format!("{} {what}", self.name.escape_debug()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_trouble_is_said_when_it_begins_and_when_it_is_over() {
+        let mut judged = Judged { name: "EEG".to_owned(), observed: Observed::new(100.0), said: None };
+        let stopped = |seconds| Verdict::Trouble(Trouble::Stopped { seconds });
+        assert_eq!(judged.news(Verdict::Early), None);
+        assert_eq!(judged.news(Verdict::Well), None);
+        let said = judged.news(stopped(2.0)).expect("news");
+        assert!(said.starts_with("EEG is connected, but sent its last sample 2.0 s ago"), "{said}");
+        assert_eq!(judged.news(stopped(3.0)), None);
+        let away = judged.news(Verdict::Trouble(Trouble::Away)).expect("news");
+        assert_eq!(away, "EEG (CONNECTION LOST)");
+        assert_eq!(judged.news(Verdict::Early), None, "it is back, and too early to tell");
+        assert_eq!(judged.news(Verdict::Well).as_deref(), Some("EEG is well again"));
+    }
+}
