@@ -77,7 +77,9 @@ export class SignalPanel {
   redraw() {
     if (!this.isOpen || !this.#last) return;
     this.#theme = { dark: isDark(), ...Object.fromEntries(["ink", "dim", "line", "accent", "card", "raised"].map(name => [name, color(`--${name}`)])) };
-    const { spectra, spectrogram } = this.#last;
+    const { spectra, spectrogram, stream } = this.#last;
+    // What was computed of another stream or montage is not that of this one.
+    if (stream !== this.#panel?.id || (spectra && spectra.powers.length !== this.#panel.view.names.length)) return;
     if (spectra) { this.#drawSpectrum(spectra); this.#tellBands(spectra); this.#drawHead(spectra); }
     if (spectrogram) this.#drawSpectrogram(spectrogram);
   }
