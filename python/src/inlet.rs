@@ -133,7 +133,7 @@ impl Inlet {
         py: Python<'py>,
         rows: Option<usize>,
         timeout: Option<f64>,
-    ) -> PyResult<(Vec<Vec<u8>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Texts<'py>> {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
         let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
@@ -399,3 +399,6 @@ fn event_name(event: StreamEvent) -> &'static str {
         _ => "other",
     }
 }
+
+/// Strings as Python gets them: the bytes of each, row by row, and a stamp for each row.
+type Texts<'py> = (Vec<Vec<u8>>, Bound<'py, PyArray1<f64>>);

@@ -119,7 +119,7 @@ impl Outlet {
 
     /// Each receiver: its name, samples it was too slow for, bytes that wait for it; what its program said: the seconds by
     /// which it is behind, and how many samples it skipped.
-    fn consumers(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, u64, f64, u64)>> {
+    fn consumers(&self, py: Python<'_>) -> PyResult<Vec<Receiver>> {
         let describe = |one: ConsumerStatus| {
             let skipped = one.report.map_or(0, |report| report.skipped);
             let behind = one.report.filter(|report| report.pace == Pace::Behind);
@@ -200,3 +200,6 @@ fn flush(later: bool) -> Flush {
 fn contiguous<'a>(py: Python<'_>, stamps: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [f64]> {
     stamps.as_slice().map_err(|_| exception(py, Kind::Argument, "The array of stamps is not contiguous."))
 }
+
+/// A receiver as Python gets it: name, dropped samples, waiting bytes, seconds behind, skipped samples.
+type Receiver = (String, u64, u64, f64, u64);
