@@ -15,7 +15,7 @@ use crate::suite::{AGENT, Depth, Kind, MCU, SUITES, Suite, find};
 
 /// Runs the command that `arguments` (without the program's name) give, and says how the process should end.
 ///
-/// The caller must have called [`crate::run_if_worker`] first: the measuring processes are this program.
+/// The caller must have called [`crate::worker::run_if_worker`] first: the measuring processes are this program.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = [OsString::from("schwann-bench")].into_iter().chain(arguments);
     match execute(Options::parse_from(arguments)) {

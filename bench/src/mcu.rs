@@ -30,7 +30,7 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
 ///
 /// # Errors
 ///
-/// [`McuError`].
+/// QEMU is missing or failed, or the image counted nothing.
 pub(crate) fn run(step: &str, image: &Path) -> Result<Vec<Reading>, Reason> {
     let settings = std::env::temp_dir().join(format!("schwann-mcu-{}", std::process::id()));
     std::fs::write(&settings, b"mode=measure\n\0")?;

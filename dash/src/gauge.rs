@@ -150,7 +150,7 @@ mod tests {
         assert!(matches!(said(&gauge, 102.0), Verdict::Trouble(Trouble::NoSamples { .. })));
         run(&mut gauge, 0, 1_000);
         gauge.add_lag(-1.8e9);
-        assert!(matches!(said(&gauge, 104.1), Verdict::Trouble(Trouble::Ahead { .. })));
+        assert!(matches!(said(&gauge, 104.1), Verdict::Trouble(Trouble::TimeBase { .. })));
         let unknown = judge(&gauge.evidence(Reach::Connected, 100.0, false), 104.1);
         assert_eq!(unknown, Verdict::Well, "without the sender's clock a lag means nothing");
         assert!(matches!(said(&gauge, 106.0), Verdict::Trouble(Trouble::Stopped { .. })));

@@ -268,7 +268,7 @@ pub enum ReceiptFault {
     NoReceipt,
     /// Its hash is that of other blocks: the recorder has something else on its disk.
     OtherBlocks,
-    /// More than [`MAX_RECORDERS`] devices send receipts.
+    /// More than 64 devices send receipts.
     TooManyRecorders,
     /// The journal no longer holds the block that it names, so nothing can be compared.
     Unknown,

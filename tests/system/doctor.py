@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
@@ -380,9 +381,15 @@ def a_member_in_another_subnet_that_was_met_before(lab):
     lab.more = lab.keys()
     lab.send(more=lab.more)
     environment = lab.environment("[ports]\nIPv6=disable\n[lab]\nKnownPeers={10.99.1.2}\n") | lab.more
+    deadline = time.monotonic() + 60
     met = subprocess.run(["ip", "netns", "exec", lab.b, str(PROGRAMS / "schwann"), "--once"], env=environment, capture_output=True,
                          text=True, timeout=60)
     assert "sealed" in met.stdout, met
+    # It is written down beside the program's work.
+    remembered = pathlib.Path(lab.more["SCHWANN_KEYS"]) / "lab.met"
+    while not remembered.exists() or "10.99.1.2" not in remembered.read_text():
+        assert time.monotonic() < deadline, met
+        time.sleep(0.05)
 
 
 def examine(name: str) -> bool:

@@ -3,6 +3,7 @@
 Each machine is a home of its own. Needs SCHWANN_LIBLSL and SCHWANN_PROGRAM. Run by checks/53-sealed.sh.
 """
 
+import codecs
 import os
 import pty
 import queue
@@ -45,10 +46,12 @@ class Machine:
                                    start_new_session=True)
         os.close(own)
         deadline, text, answers = time.monotonic() + PATIENCE, "", list(answers)
+        # A read may end within a character.
+        decoder = codecs.getincrementaldecoder("utf-8")()
         while True:
             # At the end of the last program on it, a terminal says so by an error.
             try:
-                text += os.read(screen, 65536).decode()
+                text += decoder.decode(os.read(screen, 65536))
             except OSError:
                 break
             assert time.monotonic() < deadline, text

@@ -353,10 +353,10 @@ fn json(scene: &Scene) -> Value {
         "seconds": scene.seconds,
         "remote": scene.idle.and_then(|(remote, _)| remote).map(|address| address.to_string()),
         "files_before": scene.complete_count,
-        "disk": scene.forecast.map(|forecast| json!({
-            "free_bytes": forecast.free_bytes,
-            "seconds_left": forecast.seconds_left,
-        })),
+        "disk": {
+            "free_bytes": scene.forecast.map(|forecast| forecast.free_bytes),
+            "seconds_left": scene.forecast.and_then(|forecast| forecast.seconds_left),
+        },
         "streams": streams,
         "not_recorded": scene.waiting,
         "unmatched": scene.unmatched.iter().map(unmatched_json).collect::<Vec<_>>(),

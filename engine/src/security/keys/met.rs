@@ -48,12 +48,8 @@ impl Met {
         let Some(folder) = folder.map(Path::to_path_buf) else { return };
         // It may be a thread with samples to deliver that met the member.
         let spawned = std::thread::Builder::new().name(String::from("lsl-met")).spawn(move || {
-            let mut stored = read(&folder);
-            if !stored.contains(&ip) {
-                stored.insert(0, ip);
-                if let Err(error) = write(&folder, &stored) {
-                    log::info!("where a member was met is not remembered: {error}");
-                }
+            if let Err(error) = add(&folder, ip) {
+                log::info!("where a member was met is not remembered: {error}");
             }
         });
         if let Err(error) = spawned {
@@ -82,6 +78,18 @@ pub fn read(folder: &Path) -> Vec<IpAddr> {
     }
     let places = lines.filter_map(|line| line.trim().parse().ok());
     places.filter(|ip| is_elsewhere(*ip)).take(MOST).collect()
+}
+
+/// Adds an address to the file.
+fn add(folder: &Path, ip: IpAddr) -> Result<(), TrustError> {
+    // Another program of this user may meet another member at the same moment: neither may undo the other's line.
+    let _held = std::fs::File::open(folder.join(LAB)).and_then(|file| file.lock().map(|()| file));
+    let mut stored = read(folder);
+    if stored.contains(&ip) {
+        return Ok(());
+    }
+    stored.insert(0, ip);
+    write(folder, &stored)
 }
 
 /// Forgets an address; says whether it was remembered.

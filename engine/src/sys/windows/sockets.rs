@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::io::{self, IoSlice, Read};
+use std::os::windows::io::AsRawSocket;
 
 use mio::event::Source;
 use mio::net::TcpStream;
