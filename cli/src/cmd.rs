@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod dash;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod fake;
 pub(crate) mod ft;
 pub(crate) mod gateway;

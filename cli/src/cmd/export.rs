@@ -1,0 +1,183 @@
+//! `schwann export`: a recording in the formats of other programs.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use schwann_export::{Entities, Format, Options, Report, Written, bids, export};
+use serde_json::{Value, json};
+
+use super::survey::Progress;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::{plural, printable, short_time, thousands};
+
+/// Write a recording in the formats of other programs.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann export session.xdf --to brainvision          session.vhdr, session.vmrk, session.eeg
+  schwann export session.xdf --to edf -o out/s.edf     another name; several streams get their names added
+  schwann export session.xdf --to nwb --stream EEG     streams with this name or type alone
+  schwann export session.xdf --bids study --subject 01 --task rest
+
+brainvision, edf and bdf hold streams with a rate, a file each, with all markers in each. Gaps are filled and marked
+BAD_gap. nwb, mcap, csv and npz hold every stream with the time of each sample.
+Times are on the recorder's clock, by the measured clock offsets; streams with a rate are evened out between gaps.
+Whole numbers that fit are exact; what a format rounds is printed. No existing file is replaced.
+
+Exit code 0 if all is in the files, 1 if a stream was left out or the recording is damaged.")]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["to", "bids"])))]
+pub(crate) struct Arguments {
+    /// The recording.
+    #[arg(value_name = "FILE.xdf")]
+    file: PathBuf,
+    /// The format.
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<To>,
+    /// The file to write; by default beside the recording.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "bids")]
+    output: Option<PathBuf>,
+    /// Streams with this name or type alone.
+    #[arg(long, value_name = "NAME", conflicts_with = "bids")]
+    stream: Vec<String>,
+    /// Add the recording to the BIDS dataset in this folder: EEG as BrainVision, and the recording in sourcedata.
+    #[arg(long, value_name = "FOLDER", requires_all = ["subject", "task"])]
+    bids: Option<PathBuf>,
+    /// BIDS: who, such as 01.
+    #[arg(long, value_name = "LABEL", requires = "bids")]
+    subject: Option<String>,
+    /// BIDS: which visit.
+    #[arg(long, value_name = "LABEL", requires = "bids")]
+    session: Option<String>,
+    /// BIDS: what the subject does.
+    #[arg(long, value_name = "LABEL", requires = "bids")]
+    task: Option<String>,
+    /// BIDS: which repetition; the next free one if not said.
+    #[arg(long, value_name = "N", requires = "bids")]
+    run: Option<u32>,
+    /// Print JSON for scripts.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A format.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum To {
+    /// BrainVision: a header, markers and the samples
+    Brainvision,
+    /// EDF+, 16 bits a value
+    Edf,
+    /// BDF+, 24 bits a value
+    Bdf,
+    /// Neurodata Without Borders
+    Nwb,
+    /// MCAP, a message per sample
+    Mcap,
+    /// Text, a file per stream
+    Csv,
+    /// NumPy arrays
+    Npz,
+}
+
+impl From<To> for Format {
+    fn from(to: To) -> Self {
+        match to {
+            To::Brainvision => Self::BrainVision,
+            To::Edf => Self::Edf,
+            To::Bdf => Self::Bdf,
+            To::Nwb => Self::Nwb,
+            To::Mcap => Self::Mcap,
+            To::Csv => Self::Csv,
+            To::Npz => Self::Npz,
+        }
+    }
+}
+
+/// Exports the recording and says what was written.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let mut progress = Progress::new("exporting");
+    let mut show = |done, all| progress.show(done, all);
+    let report = match (&arguments.bids, arguments.to) {
+        (Some(root), _) => bids(&arguments.file, root, &entities(arguments), &mut show),
+        (None, Some(to)) => {
+            let mut options = Options::new(to.into());
+            (options.output, options.streams) = (arguments.output.clone(), arguments.stream.clone());
+            export(&arguments.file, &options, &mut show)
+        }
+        // clap demands one of the two.
+        (None, None) => return Ok(Exit::Usage),
+    };
+    progress.clear();
+    let report = report.map_err(|error| Problem::with(arguments.file.display(), error))?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", json(&report))?
+    } else {
+        print(&mut out, &report)?
+    }
+    Ok(if report.left.is_empty() && report.damage_count == 0 { Exit::Good } else { Exit::Found })
+}
+
+fn entities(arguments: &Arguments) -> Entities {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut entities = Entities::new(&text(&arguments.subject), &text(&arguments.task));
+    (entities.session, entities.run) = (arguments.session.clone(), arguments.run);
+    entities
+}
+
+fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    for file in &report.files {
+        writeln!(out, "{}", printable(&sentence(file)))?;
+    }
+    if report.events > 0 {
+        writeln!(out, "{} in the files", plural(report.events as usize, "event"))?;
+    }
+    for left in &report.left {
+        writeln!(out, "LEFT OUT {}: {}", printable(&left.stream), left.why)?;
+    }
+    if report.damage_count > 0 {
+        writeln!(
+            out,
+            "the recording is DAMAGED in {}; what is whole was exported; see: schwann verify",
+            plural(report.damage_count, "place")
+        )?;
+    }
+    Ok(())
+}
+
+fn sentence(file: &Written) -> String {
+    let rate = if file.rate > 0.0 { format!(" at {} Hz", file.rate) } else { String::new() };
+    let samples = plural(file.samples as usize, "sample");
+    let mut text = format!("{}: {}, {samples}{rate}", file.path.display(), file.stream);
+    if file.filled > 0 {
+        text.push_str(&format!(", {} put into gaps", thousands(file.filled)));
+    }
+    if file.padded > 0 {
+        text.push_str(&format!(", {} added to fill the last block", thousands(file.padded)));
+    }
+    if file.rate > 0.0 {
+        text.push_str(&format!("; times within {}", short_time(file.time_error)));
+    }
+    match file.value_error {
+        0.0 => text.push_str("; values exact"),
+        error => text.push_str(&format!("; values within {error:.3e}")),
+    }
+    text
+}
+
+fn json(report: &Report) -> Value {
+    json!({
+        "files": report.files.iter().map(|file| json!({
+            "path": file.path.display().to_string(),
+            "stream": file.stream,
+            "sample_count": file.samples,
+            "rate": file.rate,
+            "filled": file.filled,
+            "padded": file.padded,
+            "time_error": file.time_error,
+            "value_error": file.value_error,
+        })).collect::<Vec<_>>(),
+        "left_out": report.left.iter().map(|left| json!({ "stream": left.stream, "why": left.why })).collect::<Vec<_>>(),
+        "event_count": report.events,
+        "damage_count": report.damage_count,
+    })
+}

@@ -1,0 +1,228 @@
+//! A BIDS dataset: the recording among its source data, and its EEG as BrainVision with what describes it.
+//!
+//! Source: BIDS specification 1.10, "Electroencephalography", "Task events".
+
+mod text;
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::Progress;
+use crate::brainvision;
+use crate::error::{ExportError, writing};
+use crate::grid::Grid;
+use crate::output::Outputs;
+use crate::plan::{Plan, Stream, Wanted};
+use crate::report::Report;
+
+/// What a recording is of, as BIDS names it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Entities {
+    /// Who, such as `01`.
+    pub subject: String,
+    /// Which visit.
+    pub session: Option<String>,
+    /// What the subject does.
+    pub task: String,
+    /// Which repetition; the next free one if not said.
+    pub run: Option<u32>,
+}
+
+impl Entities {
+    /// A subject and a task; the rest is not said.
+    #[must_use]
+    pub fn new(subject: &str, task: &str) -> Self {
+        Self { subject: subject.to_owned(), task: task.to_owned(), ..Self::default() }
+    }
+
+    /// The folder of a visit, and the beginning of its names.
+    fn visit(&self) -> (PathBuf, String) {
+        let (mut folder, mut name) =
+            (PathBuf::from(format!("sub-{}", self.subject)), format!("sub-{}", self.subject));
+        if let Some(session) = &self.session {
+            folder.push(format!("ses-{session}"));
+            name.push_str(&format!("_ses-{session}"));
+        }
+        (folder.join("eeg"), format!("{name}_task-{}", self.task))
+    }
+
+    fn check(&self) -> Result<(), ExportError> {
+        let labels = [Some(&self.subject), self.session.as_ref(), Some(&self.task)];
+        for label in labels.into_iter().flatten() {
+            if label.is_empty() || !label.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                return Err(ExportError::Label(label.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds the recording at `path` to the dataset in the folder `root`, which is made if there is none.
+///
+/// Streams of type `EEG` become raw data; with several, each has its name as its acquisition. The recording itself is
+/// copied to `sourcedata`, unless it is there.
+///
+/// - Errors: [`ExportError`]; no file that it made is left behind then, and no existing one has changed.
+pub fn bids(
+    path: &Path,
+    root: &Path,
+    entities: &Entities,
+    progress: &mut Progress<'_>,
+) -> Result<Report, ExportError> {
+    entities.check()?;
+    let plan = Plan::make(path, &Wanted { names: &[], ranges: false }, progress)?;
+    let is_eeg =
+        |stream: &Stream| stream.is_signal() && stream.header.content_type.eq_ignore_ascii_case("eeg");
+    let chosen: Vec<_> =
+        plan.streams.iter().filter(|stream| is_eeg(stream)).map(|stream| stream.header.id).collect();
+    if chosen.is_empty() {
+        return Err(ExportError::Nothing);
+    }
+    let (visit, beginning) = entities.visit();
+    let folder = root.join(&visit);
+    make_folder(&folder)?;
+    let run = entities.run.unwrap_or_else(|| free_run(&folder, &beginning));
+    let mut report = Report::of(&plan);
+    for stream in plan.streams.iter().filter(|stream| !is_eeg(stream) && !stream.is_events()) {
+        report.leave(&stream.header.name, "it is not of type EEG; it stays in the source data");
+    }
+    let mut made = Vec::new();
+    for id in &chosen {
+        let acquisition = match chosen.len() {
+            1 => String::new(),
+            _ => plan
+                .streams
+                .iter()
+                .find(|stream| stream.header.id == *id)
+                .map_or_else(String::new, acquisition),
+        };
+        let name = format!("{beginning}{acquisition}_run-{run:03}");
+        let mut outputs = Outputs::new(&folder.join(format!("{name}_eeg")));
+        one(path, &plan, *id, &folder.join(name), entities, &mut outputs, &mut report, progress)?;
+        made.push(outputs);
+    }
+    let mut source = Outputs::new(root);
+    keep_source(path, root, &visit, &format!("{beginning}_run-{run:03}_eeg.xdf"), &mut source)?;
+    describe(root, entities)?;
+    made.iter_mut().for_each(Outputs::keep);
+    source.keep();
+    Ok(report)
+}
+
+/// Writes the files of one stream.
+#[expect(clippy::too_many_arguments, reason = "all of them are one thing each")]
+fn one(
+    path: &Path,
+    plan: &Plan,
+    id: u32,
+    name: &Path,
+    entities: &Entities,
+    outputs: &mut Outputs,
+    report: &mut Report,
+    progress: &mut Progress<'_>,
+) -> Result<(), ExportError> {
+    let Some(stream) = plan.streams.iter().find(|stream| stream.header.id == id) else { return Ok(()) };
+    let written = brainvision::write_one(path, plan, stream, outputs, progress)?;
+    report.files.push(written);
+    let grid = Grid::of(stream)?;
+    let beside = |ending: &str| {
+        let mut path = name.to_owned();
+        path.as_mut_os_string().push(ending);
+        path
+    };
+    put(&beside("_eeg.json"), &text::eeg(stream, &grid, entities), outputs)?;
+    put(&beside("_channels.tsv"), &text::channels(stream, &grid), outputs)?;
+    put(&beside("_events.tsv"), &text::events(plan, &grid), outputs)?;
+    put(&beside("_events.json"), &text::events_description(), outputs)?;
+    if stream.channels.iter().any(|channel| channel.location.is_some()) {
+        let whole = entities.visit().1;
+        let place = |ending: &str| {
+            let visit = whole.strip_suffix(&format!("_task-{}", entities.task)).unwrap_or(&whole);
+            name.with_file_name(format!("{visit}{ending}"))
+        };
+        // One montage a visit: that of the first recording holds.
+        if !place("_electrodes.tsv").exists() {
+            put(&place("_electrodes.tsv"), &text::electrodes(stream), outputs)?;
+            put(&place("_coordsystem.json"), &text::coordinates(), outputs)?;
+        }
+    }
+    Ok(())
+}
+
+fn put(path: &Path, text: &str, outputs: &mut Outputs) -> Result<(), ExportError> {
+    let mut file = outputs.create(path)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(writing(path))
+}
+
+fn acquisition(stream: &Stream) -> String {
+    let label: String = stream.part.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("_acq-{label}{}", stream.header.id)
+}
+
+/// The first run of which there is no file.
+fn free_run(folder: &Path, beginning: &str) -> u32 {
+    let names: Vec<_> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .filter(|name| name.starts_with(beginning))
+        .collect();
+    let is_free = |run: &u32| !names.iter().any(|name| name.contains(&format!("_run-{run:03}_")));
+    (1..1000).find(is_free).unwrap_or(1000)
+}
+
+fn make_folder(folder: &Path) -> Result<(), ExportError> {
+    fs::create_dir_all(folder).map_err(writing(folder))
+}
+
+/// Copies the recording to the source data, unless it lies there.
+fn keep_source(
+    path: &Path,
+    root: &Path,
+    visit: &Path,
+    name: &str,
+    outputs: &mut Outputs,
+) -> Result<(), ExportError> {
+    let source = root.join("sourcedata");
+    let real = |path: &Path| path.canonicalize().ok();
+    if let (Some(path), Some(source)) = (real(path), real(&source))
+        && path.starts_with(source)
+    {
+        return Ok(());
+    }
+    let folder = source.join(visit);
+    make_folder(&folder)?;
+    let target = folder.join(name);
+    let mut from = fs::File::open(path).map_err(writing(path))?;
+    let mut to = outputs.create_plain(&target)?;
+    std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(writing(&target))
+}
+
+/// Makes the files that describe the dataset, where there are none, and adds the subject.
+fn describe(root: &Path, entities: &Entities) -> Result<(), ExportError> {
+    let name = root.canonicalize().ok();
+    let name = name.as_deref().unwrap_or(root).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for (file, content) in [
+        ("dataset_description.json", text::dataset(&name)),
+        ("README", text::readme(&name)),
+        ("participants.json", text::participants()),
+    ] {
+        let path = root.join(file);
+        if !path.exists() {
+            fs::write(&path, content).map_err(writing(&path))?;
+        }
+    }
+    let path = root.join("participants.tsv");
+    let listed = fs::read_to_string(&path).unwrap_or_default();
+    let id = format!("sub-{}", entities.subject);
+    if listed.lines().any(|line| line.split('\t').next() == Some(&id)) {
+        return Ok(());
+    }
+    let columns = listed.lines().next().map_or(1, |line| line.split('\t').count());
+    let line = format!("{id}{}\n", "\tn/a".repeat(columns.saturating_sub(1)));
+    let heading = if listed.is_empty() { "participant_id\n" } else { "" };
+    let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(writing(&path))?;
+    file.write_all(format!("{heading}{line}").as_bytes()).map_err(writing(&path))
+}

@@ -1,0 +1,357 @@
+//! EDF+ and BDF+: blocks of one length, with whole numbers of 16 or 24 bits, and events in a channel of their own.
+//!
+//! Whole numbers that fit are exact. Others are scaled between the smallest and the largest of their channel.
+//!
+//! Source: Kemp and Olivan, "European data format 'plus' (EDF+)", 2003; BDF+ of EDFbrowser's documentation.
+
+mod annotation;
+mod scale;
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use schwann_xdf::Values;
+
+use crate::Progress;
+use crate::brainvision::leave_out;
+use crate::error::{ExportError, writing};
+use crate::grid::{Grid, Step, Walk};
+use crate::number::put_f64;
+use crate::output::Outputs;
+use crate::pass::pass;
+use crate::plan::{Plan, Stream};
+use crate::report::{Report, Written};
+use annotation::Annotations;
+use scale::{Scale, short};
+
+/// One of the two formats.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    extension: &'static str,
+    version: &'static [u8; 8],
+    continuous: &'static str,
+    annotations: &'static str,
+    value_bytes: usize,
+    least: i64,
+    most: i64,
+}
+
+pub(crate) const EDF: Kind = Kind {
+    extension: "edf",
+    version: b"0       ",
+    continuous: "EDF+C",
+    annotations: "EDF Annotations",
+    value_bytes: 2,
+    least: -32_768,
+    most: 32_767,
+};
+
+pub(crate) const BDF: Kind = Kind {
+    extension: "bdf",
+    version: b"\xffBIOSEMI",
+    continuous: "BDF+C",
+    annotations: "BDF Annotations",
+    value_bytes: 3,
+    least: -8_388_608,
+    most: 8_388_607,
+};
+
+/// Writes each stream with a rate into a file, with all events in each.
+pub(crate) fn write(
+    kind: Kind,
+    path: &Path,
+    plan: &Plan,
+    outputs: &mut Outputs,
+    report: &mut Report,
+    progress: &mut Progress<'_>,
+) -> Result<(), ExportError> {
+    let count = plan.signals().count();
+    if count == 0 {
+        return Err(ExportError::Nothing);
+    }
+    let mut sinks: Vec<Option<Sink<'_>>> = Vec::new();
+    for stream in &plan.streams {
+        if !stream.is_signal() {
+            leave_out(stream, report);
+            sinks.push(None);
+            continue;
+        }
+        let part = if count == 1 { "" } else { stream.part.as_str() };
+        let target = outputs.path(part, kind.extension);
+        sinks.push(Some(Sink::create(kind, stream, plan, target, outputs)?));
+    }
+    pass(path, progress, |samples| {
+        let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
+        sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
+    })?;
+    for sink in sinks.into_iter().flatten() {
+        let written = sink.finish()?;
+        report.files.push(written);
+    }
+    Ok(())
+}
+
+/// How samples are cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Blocks {
+    /// Samples of each channel in a block.
+    samples: usize,
+    /// Seconds of a block, as the header says.
+    seconds: f64,
+    count: u64,
+}
+
+impl Blocks {
+    /// The cut whose length in seconds the header's eight characters say best.
+    fn of(grid: &Grid, channels: usize, value_bytes: usize) -> Self {
+        let most = (BLOCK_BYTES_MAX / (channels * value_bytes)).max(1);
+        let longest = ((grid.rate * BLOCK_SECONDS_MAX) as usize).clamp(1, most);
+        let error = |samples: usize| {
+            let seconds = samples as f64 / grid.rate;
+            let said = short(seconds).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+            // Relative, and told apart only where it matters.
+            ((said - seconds).abs() / seconds * 1e10).round()
+        };
+        // A second where that is as good as any: what people expect.
+        let second = (grid.rate.round() as usize).clamp(1, most);
+        let candidates = core::iter::once(second).chain((1..=longest).rev().take(CANDIDATES_MAX));
+        let samples = candidates.min_by(|one, other| error(*one).total_cmp(&error(*other))).unwrap_or(second);
+        let seconds = short(samples as f64 / grid.rate).and_then(|text| text.parse().ok());
+        Self {
+            samples,
+            seconds: seconds.unwrap_or(samples as f64 / grid.rate),
+            count: grid.places.div_ceil(samples as u64),
+        }
+    }
+}
+
+struct Sink<'a> {
+    kind: Kind,
+    stream: &'a Stream,
+    grid: Grid,
+    walk: Walk,
+    blocks: Blocks,
+    scales: Vec<Scale>,
+    annotations: Annotations,
+    path: PathBuf,
+    file: BufWriter<File>,
+    numbers: Vec<f64>,
+    /// The block that is being filled, channel after channel, and how many of its samples are there.
+    block: Vec<u8>,
+    filled: usize,
+    written: u64,
+    value_error: f64,
+}
+
+impl<'a> Sink<'a> {
+    fn create(
+        kind: Kind,
+        stream: &'a Stream,
+        plan: &Plan,
+        path: PathBuf,
+        outputs: &mut Outputs,
+    ) -> Result<Self, ExportError> {
+        let grid = Grid::of(stream)?;
+        let channels = stream.header.channel_count;
+        let blocks = Blocks::of(&grid, channels, kind.value_bytes);
+        let mut scales = Vec::with_capacity(channels);
+        for (range, channel) in stream.ranges.iter().zip(&stream.channels) {
+            let scale = Scale::of(*range, stream.header.format, kind.least, kind.most);
+            scales.push(scale.ok_or_else(|| ExportError::Range(channel.label.clone()))?);
+        }
+        let annotations = Annotations::lay_out(plan, &grid, &blocks, kind.value_bytes);
+        let mut file = outputs.create(&path)?;
+        let header = header(kind, stream, plan, &blocks, &scales, &annotations);
+        file.write_all(&header).map_err(writing(&path))?;
+        let block = vec![0; blocks.samples * channels * kind.value_bytes];
+        Ok(Self {
+            kind,
+            stream,
+            walk: grid.walk(),
+            grid,
+            blocks,
+            scales,
+            annotations,
+            path,
+            file,
+            numbers: Vec::new(),
+            block,
+            filled: 0,
+            written: 0,
+            value_error: 0.0,
+        })
+    }
+
+    fn take(&mut self, values: &Values, count: usize) -> Result<(), ExportError> {
+        let mut numbers = core::mem::take(&mut self.numbers);
+        numbers.clear();
+        put_f64(values, &mut numbers);
+        let channels = self.stream.header.channel_count;
+        for step in self.walk.steps(count) {
+            match step {
+                Step::Fill(places) => {
+                    for _ in 0..places {
+                        self.put_row(None)?;
+                    }
+                }
+                Step::Take(rows) => {
+                    let rows = numbers.get(rows.start * channels..rows.end * channels).unwrap_or_default();
+                    for row in rows.chunks_exact(channels) {
+                        self.put_row(Some(row))?;
+                    }
+                }
+            }
+        }
+        self.numbers = numbers;
+        Ok(())
+    }
+
+    /// Puts a sample into the block, or one that stands for none.
+    fn put_row(&mut self, row: Option<&[f64]>) -> Result<(), ExportError> {
+        let bytes = self.kind.value_bytes;
+        for (channel, scale) in self.scales.iter().enumerate() {
+            let value = row.and_then(|row| row.get(channel)).copied();
+            let digital = value.map_or(scale.nothing(), |value| {
+                let (digital, error) = scale.digital(value);
+                self.value_error = self.value_error.max(error);
+                digital
+            });
+            let at = (channel * self.blocks.samples + self.filled) * bytes;
+            let number = digital.to_le_bytes();
+            if let (Some(place), Some(number)) = (self.block.get_mut(at..at + bytes), number.get(..bytes)) {
+                place.copy_from_slice(number);
+            }
+        }
+        self.filled += 1;
+        if self.filled == self.blocks.samples { self.put_block() } else { Ok(()) }
+    }
+
+    fn put_block(&mut self) -> Result<(), ExportError> {
+        self.file.write_all(&self.block).map_err(writing(&self.path))?;
+        let annotation = self.annotations.block(self.written);
+        self.file.write_all(&annotation).map_err(writing(&self.path))?;
+        (self.filled, self.written) = (0, self.written + 1);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Written, ExportError> {
+        let mut padded = 0;
+        while self.filled > 0 {
+            self.put_row(None)?;
+            padded += 1;
+        }
+        self.file.flush().map_err(writing(&self.path))?;
+        // The rate that the header's seconds mean, against that of the samples.
+        let rate = self.blocks.samples as f64 / self.blocks.seconds;
+        let drift = self.grid.places as f64 * (1.0 / rate - 1.0 / self.grid.rate).abs();
+        Ok(Written {
+            path: self.path,
+            stream: self.stream.header.name.clone(),
+            samples: self.stream.samples,
+            rate,
+            filled: self.grid.filled(),
+            padded,
+            time_error: self.grid.time_error + drift,
+            value_error: self.value_error,
+        })
+    }
+}
+
+/// The header: fields of fixed width in ASCII, each field of all channels together.
+fn header(
+    kind: Kind,
+    stream: &Stream,
+    plan: &Plan,
+    blocks: &Blocks,
+    scales: &[Scale],
+    annotations: &Annotations,
+) -> Vec<u8> {
+    let count = stream.header.channel_count + 1;
+    let mut out = kind.version.to_vec();
+    let (date, time, long_date) = dates(&plan.datetime);
+    put(&mut out, "X X X X", 80);
+    put(&mut out, &format!("Startdate {long_date} X X schwann"), 80);
+    put(&mut out, &date, 8);
+    put(&mut out, &time, 8);
+    put(&mut out, &(256 * (count + 1)).to_string(), 8);
+    put(&mut out, kind.continuous, 44);
+    put(&mut out, &blocks.count.to_string(), 8);
+    put(&mut out, &short(blocks.seconds).unwrap_or_default(), 8);
+    put(&mut out, &count.to_string(), 4);
+    let mut each = |width: usize, last: &str, field: &dyn Fn(usize) -> String| {
+        (0..count - 1).for_each(|at| put(&mut out, &field(at), width));
+        put(&mut out, last, width);
+    };
+    let channel = |at: usize| stream.channels.get(at).cloned().unwrap_or_default();
+    let scale = |at: usize| scales.get(at).copied().unwrap_or_default();
+    each(16, kind.annotations, &|at| channel(at).label);
+    each(80, "", &|_| String::new());
+    each(8, "", &|at| channel(at).unit);
+    each(8, "-1", &|at| scale(at).least_text());
+    each(8, "1", &|at| scale(at).most_text());
+    each(8, &kind.least.to_string(), &|at| scale(at).digital_least.to_string());
+    each(8, &kind.most.to_string(), &|at| scale(at).digital_most.to_string());
+    each(80, "", &|_| String::new());
+    let own = (annotations.bytes() / kind.value_bytes).to_string();
+    each(8, &own, &|_| blocks.samples.to_string());
+    each(32, "", &|_| String::new());
+    out
+}
+
+/// Appends a field: printable ASCII, cut or filled to its width.
+fn put(out: &mut Vec<u8>, text: &str, width: usize) {
+    let end = out.len() + width;
+    let ascii = text.replace(['µ', 'μ'], "u");
+    out.extend(ascii.chars().take(width).map(|c| if matches!(c, ' '..='~') { c as u8 } else { b'?' }));
+    out.resize(end, b' ');
+}
+
+/// The date as `dd.mm.yy`, the time as `hh.mm.ss`, and the date as `dd-MMM-yyyy`.
+fn dates(datetime: &str) -> (String, String, String) {
+    let number = |from: usize, to: usize| datetime.get(from..to).and_then(|text| text.parse::<u32>().ok());
+    let parts = (number(0, 4), number(5, 7), number(8, 10), number(11, 13), number(14, 16), number(17, 19));
+    let (Some(year), Some(month @ 1..=12), Some(day), Some(hour), Some(minute), Some(second)) = parts else {
+        return ("01.01.85".into(), "00.00.00".into(), "X".into());
+    };
+    let name = MONTHS.get(month as usize - 1).copied().unwrap_or("JAN");
+    (
+        format!("{day:02}.{month:02}.{:02}", year % 100),
+        format!("{hour:02}.{minute:02}.{second:02}"),
+        format!("{day:02}-{name}-{year:04}"),
+    )
+}
+
+const MONTHS: [&str; 12] =
+    ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+/// Readers take a block into memory at once.
+const BLOCK_BYTES_MAX: usize = 1 << 20;
+const BLOCK_SECONDS_MAX: f64 = 9.99;
+const CANDIDATES_MAX: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(rate: f64) -> Grid {
+        Grid { rate, begin: 0.0, runs: Vec::new(), places: 100_000, time_error: 0.0 }
+    }
+
+    #[test]
+    fn a_block_is_a_second_where_that_is_exact_and_else_what_is_said_best() {
+        let even = Blocks::of(&grid(500.0), 8, 2);
+        assert_eq!((even.samples, even.seconds, even.count), (500, 1.0, 200));
+        let odd = Blocks::of(&grid(499.987_31), 8, 2);
+        let relative = (odd.samples as f64 / odd.seconds - 499.987_31).abs() / 499.987_31;
+        assert!(relative < 1e-9, "{odd:?}: {relative}");
+        let wide = Blocks::of(&grid(30_000.0), 1000, 3);
+        assert!(wide.samples * 1000 * 3 <= BLOCK_BYTES_MAX);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_header_or_say_nothing() {
+        let (date, time, long) = dates("2025-01-31T00:21:17+0000");
+        assert_eq!((date.as_str(), time.as_str(), long.as_str()), ("31.01.25", "00.21.17", "31-JAN-2025"));
+        assert_eq!(dates("nonsense").2, "X");
+    }
+}

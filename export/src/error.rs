@@ -1,0 +1,83 @@
+//! Why a recording is not exported.
+
+use core::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use schwann_xdf::ReadError;
+
+/// Why a recording is not exported. No file is left behind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The recording cannot be read.
+    Read(ReadError),
+    /// A file cannot be written.
+    Write(PathBuf, io::Error),
+    /// No stream of the recording is of a kind that the format holds.
+    Nothing,
+    /// No stream has one of the names that were asked for.
+    NoSuchStream(Vec<String>),
+    /// A stream's gaps are too long to be filled, and the format has none.
+    Gaps {
+        /// The stream's name.
+        stream: String,
+        /// All gaps together, in seconds.
+        seconds: f64,
+    },
+    /// A stream's stamps make no sense, and the format needs a rate.
+    Stamps(String),
+    /// A channel's values are beyond what the format holds.
+    Range(String),
+    /// Texts of one stream differ too much in length for an array.
+    Texts(String),
+    /// There are more events than fit in memory.
+    Events,
+    /// A label or text cannot stand in a name of BIDS.
+    Label(String),
+    /// A library refuses what it was given.
+    Library(String),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(out),
+            Self::Write(path, error) => write!(out, "{}: {error}", path.display()),
+            Self::Nothing => out.write_str(
+                "no stream has numbers and a rate, which this format needs; --to csv, npz, mcap or nwb takes every stream",
+            ),
+            Self::NoSuchStream(there) => write!(out, "no stream has this name or type; found: {}", there.join(", ")),
+            Self::Gaps { stream, seconds } => write!(
+                out,
+                "{stream} has gaps of {seconds:.0} s, too long to be filled; --to csv, npz, mcap or nwb keeps them"
+            ),
+            Self::Stamps(stream) => write!(
+                out,
+                "the stamps of {stream} make no even sequence; --to csv, npz, mcap or nwb keeps them as they are"
+            ),
+            Self::Range(channel) => {
+                write!(out, "the values of {channel} are beyond what this format holds; --to nwb, npz or csv takes them")
+            }
+            Self::Texts(stream) => {
+                write!(out, "the texts of {stream} are too long for an array; --to csv, mcap or nwb takes them")
+            }
+            Self::Events => out.write_str("there are too many events to keep in memory; --stream leaves streams out"),
+            Self::Label(label) => write!(out, "{label:?} is no BIDS label: letters and digits alone"),
+            Self::Library(what) => out.write_str(what),
+        }
+    }
+}
+
+impl core::error::Error for ExportError {}
+
+impl From<ReadError> for ExportError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Names the file in an error of writing it.
+pub(crate) fn writing(path: &std::path::Path) -> impl Fn(io::Error) -> ExportError + '_ {
+    |error| ExportError::Write(path.to_owned(), error)
+}

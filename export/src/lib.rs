@@ -1,0 +1,119 @@
+//! Recordings in the formats of other programs: BrainVision, EDF+, BDF+, NWB, MCAP, CSV, NumPy, and BIDS datasets.
+//!
+//! ```text
+//! FILE.xdf ── Plan ──► what is in it: rates, clocks, ranges, events       first pass, no samples kept
+//!     └────── pass ──► brainvision, edf, nwb, mcap, csv, npz ──► files    second pass, some pieces in memory
+//!                                   └── bids: a dataset around them
+//! ```
+//!
+//! Stamps are placed on the recorder's clock by the measured offsets. In streams with a regular rate they are evened out
+//! between gaps. Formats without stamps get a sample for each period; gaps are filled and marked `BAD_gap`. What a format cannot
+//! hold exactly is in the [`Report`], with its size.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use schwann_export::{Format, Options, export};
+//!
+//! # fn main() -> Result<(), Box<dyn core::error::Error>> {
+//! let options = Options::new(Format::BrainVision);
+//! let report = export(Path::new("session.xdf"), &options, &mut |_, _| {})?;
+//! for file in &report.files {
+//!     println!("{}: {} samples", file.path.display(), file.samples);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod bids;
+mod brainvision;
+mod channel;
+mod csv;
+mod edf;
+mod error;
+mod grid;
+mod messages;
+mod npz;
+mod number;
+mod nwb;
+mod output;
+mod pass;
+mod plan;
+mod report;
+mod timing;
+
+use std::path::{Path, PathBuf};
+
+pub use bids::{Entities, bids};
+pub use error::ExportError;
+pub use report::{Left, Report, Written};
+
+use output::Outputs;
+use plan::{Plan, Wanted};
+
+/// A format of files.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Format {
+    /// BrainVision Core Data Format 1.0: `.vhdr`, `.vmrk`, `.eeg`.
+    BrainVision,
+    /// European Data Format with annotations (EDF+C), 16 bits a value.
+    Edf,
+    /// BioSemi's variant of it (BDF+C), 24 bits a value.
+    Bdf,
+    /// Neurodata Without Borders 2.
+    Nwb,
+    /// MCAP, a message per sample.
+    Mcap,
+    /// Comma-separated values, a file per stream.
+    Csv,
+    /// NumPy arrays in one archive.
+    Npz,
+}
+
+/// How to export.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The format.
+    pub format: Format,
+    /// The file to write, or the beginning of the names of several; nothing takes the recording's name.
+    pub output: Option<PathBuf>,
+    /// Streams whose names or types these are; all if there are none.
+    pub streams: Vec<String>,
+}
+
+impl Options {
+    /// All streams, beside the recording.
+    #[must_use]
+    pub const fn new(format: Format) -> Self {
+        Self { format, output: None, streams: Vec::new() }
+    }
+}
+
+/// Told how far it has come: bytes done, and bytes in all.
+pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
+
+/// Exports the recording at `path`. No file that exists is replaced.
+///
+/// - Errors: [`ExportError`]; no file is left behind then.
+pub fn export(path: &Path, options: &Options, progress: &mut Progress<'_>) -> Result<Report, ExportError> {
+    let wanted =
+        Wanted { names: &options.streams, ranges: matches!(options.format, Format::Edf | Format::Bdf) };
+    let plan = Plan::make(path, &wanted, progress)?;
+    let base = options.output.clone().unwrap_or_else(|| path.with_extension(""));
+    let mut outputs = Outputs::new(&base);
+    let mut report = Report::of(&plan);
+    match options.format {
+        Format::BrainVision => brainvision::write(path, &plan, &mut outputs, &mut report, progress),
+        Format::Edf => edf::write(edf::EDF, path, &plan, &mut outputs, &mut report, progress),
+        Format::Bdf => edf::write(edf::BDF, path, &plan, &mut outputs, &mut report, progress),
+        Format::Nwb => nwb::write(path, &plan, &mut outputs, &mut report, progress),
+        Format::Mcap => messages::write(path, &plan, &mut outputs, &mut report, progress),
+        Format::Csv => csv::write(path, &plan, &mut outputs, &mut report, progress),
+        Format::Npz => npz::write(path, &plan, &mut outputs, &mut report, progress),
+    }?;
+    outputs.keep();
+    Ok(report)
+}

@@ -1,0 +1,69 @@
+//! The files of an export: none replaces another, and none is left behind after an error.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use crate::error::{ExportError, writing};
+
+/// The files that were made.
+pub(crate) struct Outputs {
+    base: PathBuf,
+    made: Vec<PathBuf>,
+    kept: bool,
+}
+
+impl Outputs {
+    /// Files whose names begin with `base`.
+    pub(crate) fn new(base: &Path) -> Self {
+        Self { base: base.to_owned(), made: Vec::new(), kept: false }
+    }
+
+    /// The path with this extension; `part` tells several files apart, if it says something.
+    pub(crate) fn path(&self, part: &str, extension: &str) -> PathBuf {
+        let mut name = self.base.clone();
+        if name.extension().is_some_and(|given| given.eq_ignore_ascii_case(extension)) {
+            name.set_extension("");
+        }
+        let text = name.as_mut_os_string();
+        if !part.is_empty() {
+            text.push("_");
+            text.push(part);
+        }
+        text.push(".");
+        text.push(extension);
+        name
+    }
+
+    /// Makes a file that does not exist yet.
+    pub(crate) fn create(&mut self, path: &Path) -> Result<BufWriter<File>, ExportError> {
+        let file = self.create_plain(path)?;
+        Ok(BufWriter::with_capacity(BUFFER_BYTES, file))
+    }
+
+    /// The same without a buffer, and it can be read.
+    pub(crate) fn create_plain(&mut self, path: &Path) -> Result<File, ExportError> {
+        let file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(writing(path))?;
+        self.made.push(path.to_owned());
+        Ok(file)
+    }
+
+    /// Keeps the files.
+    pub(crate) fn keep(&mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        if !self.kept {
+            for path in &self.made {
+                // An error is on its way already.
+                let _gone_already = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+const BUFFER_BYTES: usize = 1 << 20;

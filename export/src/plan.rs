@@ -1,0 +1,260 @@
+//! What is in a recording, as far as one must know before writing: the first pass, which keeps no samples.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schwann_xdf::{
+    ClockOffset, Event as Found, Format, ReadError, Reader, StreamHeader, Values, root_child_text,
+};
+
+use crate::Progress;
+use crate::channel::{Channel, channels, file_part};
+use crate::error::ExportError;
+use crate::number::{Numeric, on_numbers, put_text};
+use crate::pass::SHOWN_EVERY_BYTES;
+use crate::timing::{Learner, Timing};
+
+/// What is in a recording.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The streams with samples, in the order of the file.
+    pub(crate) streams: Vec<Stream>,
+    /// Markers and notes of all streams, in the order of their times.
+    pub(crate) events: Vec<Event>,
+    /// When the recording began, as its header says; empty if it does not.
+    pub(crate) datetime: String,
+    pub(crate) damage_count: usize,
+}
+
+/// One stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) header: StreamHeader,
+    pub(crate) channels: Vec<Channel>,
+    /// What tells its files from those of other streams.
+    pub(crate) part: String,
+    pub(crate) samples: u64,
+    pub(crate) timing: Timing,
+    /// Smallest and largest number of each channel, if they were asked for; infinite if there are none.
+    pub(crate) ranges: Vec<(f64, f64)>,
+    /// Characters of the longest text, and bytes of all.
+    pub(crate) longest_text: usize,
+    pub(crate) text_bytes: u64,
+}
+
+/// Something that happened at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Event {
+    /// In seconds on the recorder's clock.
+    pub(crate) at: f64,
+    pub(crate) text: String,
+    /// The id of its stream.
+    pub(crate) stream: u32,
+}
+
+/// What to learn.
+pub(crate) struct Wanted<'a> {
+    /// Names or types of streams; all if there are none.
+    pub(crate) names: &'a [String],
+    /// Whether the numbers' ranges are needed.
+    pub(crate) ranges: bool,
+}
+
+/// A stream, as far as it has been read.
+struct Learnt {
+    header: StreamHeader,
+    learner: Learner,
+    offsets: Vec<ClockOffset>,
+    ranges: Vec<(f64, f64)>,
+    longest_text: usize,
+    text_bytes: u64,
+    /// Stamps and texts, if it is a stream of events.
+    events: Option<Vec<(f64, String)>>,
+}
+
+impl Plan {
+    /// Reads a recording once.
+    ///
+    /// - Errors: [`ExportError::Read`], [`ExportError::Events`], [`ExportError::NoSuchStream`].
+    pub(crate) fn make(
+        path: &Path,
+        wanted: &Wanted<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Self, ExportError> {
+        let mut reader = Reader::open(path)?;
+        let mut learnt = BTreeMap::<u32, Learnt>::new();
+        let (mut datetime, mut damage_count, mut event_bytes, mut shown) = (String::new(), 0, 0, 0);
+        let mut others = Vec::new();
+        while let Some(found) = reader.next_event().map_err(ReadError::Io)? {
+            match found {
+                Found::FileHeader { xml } => datetime = root_child_text(xml, "datetime").unwrap_or_default(),
+                Found::StreamHeader(header) if wanted.has(header) => {
+                    learnt.insert(header.id, Learnt::new(header.clone(), wanted.ranges));
+                }
+                Found::StreamHeader(header) => others.push(header.name.clone()),
+                Found::ClockOffset { stream, collected, offset } => {
+                    if let Some(stream) = learnt.get_mut(&stream) {
+                        stream.offsets.push(ClockOffset { collected, offset });
+                    }
+                }
+                Found::Samples { stream, stamps, values } => {
+                    if let Some(stream) = learnt.get_mut(&stream) {
+                        event_bytes += stream.take(stamps, values);
+                    }
+                }
+                Found::Damage(_) => damage_count += 1,
+                _ => {}
+            }
+            if event_bytes > EVENT_BYTES_MAX {
+                return Err(ExportError::Events);
+            }
+            let (done, all) = reader.progress();
+            if done >= shown {
+                progress(done, all);
+                shown = done + SHOWN_EVERY_BYTES;
+            }
+        }
+        if learnt.is_empty() && !others.is_empty() {
+            return Err(ExportError::NoSuchStream(others));
+        }
+        Ok(Self::of(learnt.into_values(), datetime, damage_count))
+    }
+
+    fn of(learnt: impl Iterator<Item = Learnt>, datetime: String, damage_count: usize) -> Self {
+        let (mut streams, mut events) = (Vec::<Stream>::new(), Vec::new());
+        for one in learnt {
+            let mut stream = one.settle(&mut events);
+            let is_taken = |part: &str| streams.iter().any(|other| other.part == part);
+            if is_taken(&stream.part) {
+                stream.part = format!("{}-{}", stream.part, stream.header.id);
+            }
+            streams.push(stream);
+        }
+        events.sort_by(|one, other| one.at.total_cmp(&other.at));
+        Self { streams, events, datetime, damage_count }
+    }
+
+    /// Streams with numbers and a rate, and with samples.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = &Stream> {
+        self.streams.iter().filter(|stream| stream.is_signal())
+    }
+
+    /// The stream of this id.
+    pub(crate) fn index(&self, id: u32) -> Option<usize> {
+        self.streams.iter().position(|stream| stream.header.id == id)
+    }
+}
+
+impl Stream {
+    /// Whether it has numbers, a rate, and samples.
+    pub(crate) fn is_signal(&self) -> bool {
+        self.header.format != Format::String && self.header.nominal_rate > 0.0 && self.samples > 0
+    }
+
+    /// Whether its samples are among the events of the plan.
+    pub(crate) fn is_events(&self) -> bool {
+        is_events(&self.header)
+    }
+
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.channels.iter().map(|channel| channel.label.as_str())
+    }
+}
+
+impl Wanted<'_> {
+    fn has(&self, header: &StreamHeader) -> bool {
+        let is = |name: &String| *name == header.name || *name == header.content_type;
+        self.names.is_empty() || self.names.iter().any(is)
+    }
+}
+
+impl Learnt {
+    fn new(header: StreamHeader, ranges: bool) -> Self {
+        let is_number = header.format != Format::String;
+        let count = if ranges && is_number { header.channel_count } else { 0 };
+        Self {
+            learner: Learner::new(&header),
+            offsets: Vec::new(),
+            ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); count],
+            longest_text: 0,
+            text_bytes: 0,
+            events: is_events(&header).then(Vec::new),
+            header,
+        }
+    }
+
+    /// Takes in samples; returns how many bytes of memory their events took.
+    fn take(&mut self, stamps: &[f64], values: &Values) -> usize {
+        self.learner.take(stamps);
+        if !self.ranges.is_empty() {
+            on_numbers!(values, numbers => widen(&mut self.ranges, numbers), _texts => ());
+        }
+        if let Values::String(texts) = values {
+            for text in texts {
+                self.longest_text = self.longest_text.max(text.chars().count());
+                self.text_bytes += text.len() as u64;
+            }
+        }
+        let Some(events) = &mut self.events else { return 0 };
+        let (mut bytes, channels) = (0, self.header.channel_count);
+        for (row, stamp) in stamps.iter().enumerate() {
+            let mut text = String::new();
+            for channel in 0..channels {
+                if channel > 0 {
+                    text.push('\t');
+                }
+                put_text(values, row * channels + channel, &mut text);
+            }
+            bytes += text.len() + EVENT_BYTES;
+            events.push((*stamp, text));
+        }
+        bytes
+    }
+
+    fn settle(self, events: &mut Vec<Event>) -> Stream {
+        let samples = self.learner.count();
+        let timing = self.learner.finish(&self.offsets);
+        let mut stamper = timing.stamper();
+        let own = self.events.into_iter().flatten().map(|(stamp, text)| Event {
+            at: stamper.next(stamp),
+            text,
+            stream: self.header.id,
+        });
+        events.extend(own.filter(|event| event.at.is_finite()));
+        Stream {
+            channels: channels(&self.header),
+            part: file_part(&self.header.name),
+            header: self.header,
+            samples,
+            timing,
+            ranges: self.ranges,
+            longest_text: self.longest_text,
+            text_bytes: self.text_bytes,
+        }
+    }
+}
+
+/// Whether a stream's samples are events: texts, or single numbers without a rate.
+fn is_events(header: &StreamHeader) -> bool {
+    header.format == Format::String || (header.nominal_rate == 0.0 && header.channel_count == 1)
+}
+
+fn widen<T: Numeric>(ranges: &mut [(f64, f64)], numbers: &[T]) {
+    for row in numbers.chunks_exact(ranges.len()) {
+        for ((least, most), number) in ranges.iter_mut().zip(row) {
+            let number = number.as_f64();
+            // What is no number changes neither, and neither does what is infinite.
+            if number < *least && number.is_finite() {
+                *least = number;
+            }
+            if number > *most && number.is_finite() {
+                *most = number;
+            }
+        }
+    }
+}
+
+/// Events are kept in memory.
+const EVENT_BYTES_MAX: usize = 64 << 20;
+/// What an event takes beside its text.
+const EVENT_BYTES: usize = 80;

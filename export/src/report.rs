@@ -1,0 +1,61 @@
+//! What an export wrote, what it changed, and what it left out.
+
+use std::path::PathBuf;
+
+use crate::plan::Plan;
+
+/// What was exported.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// The files, in the order in which they were written.
+    pub files: Vec<Written>,
+    /// What is not in any of them.
+    pub left: Vec<Left>,
+    /// Events that are in the files.
+    pub events: u64,
+    /// Damaged places of the recording; what was whole was exported.
+    pub damage_count: usize,
+}
+
+/// A stream in a file.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Written {
+    /// The file; of several that belong together, the one to open.
+    pub path: PathBuf,
+    /// The stream's name.
+    pub stream: String,
+    /// Samples of the recording.
+    pub samples: u64,
+    /// In hertz; 0 if each sample has its stamp.
+    pub rate: f64,
+    /// Samples that were put into gaps, marked as such.
+    pub filled: u64,
+    /// Samples after the last one, where a format has blocks of one size.
+    pub padded: u64,
+    /// The most by which a sample's time in the file differs from that on the recorder's clock, in seconds.
+    pub time_error: f64,
+    /// The most by which a value in the file differs from the recorded one, in the stream's unit; 0 if all are exact.
+    pub value_error: f64,
+}
+
+/// A stream that the format does not hold, and why.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Left {
+    /// The stream's name.
+    pub stream: String,
+    /// Why, as the end of a sentence.
+    pub why: String,
+}
+
+impl Report {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self { damage_count: plan.damage_count, events: plan.events.len() as u64, ..Self::default() }
+    }
+
+    pub(crate) fn leave(&mut self, stream: &str, why: &str) {
+        self.left.push(Left { stream: stream.to_owned(), why: why.to_owned() });
+    }
+}

@@ -1,0 +1,251 @@
+//! When each sample was, on the recorder's clock: the offsets applied, and the stamps of even stretches evened out.
+
+use schwann_xdf::{
+    ANOTHER_CLOCK, ClockMap, ClockOffset, GAP_PERIODS, GAP_SECONDS, LONGEST_BLOCK, StreamHeader,
+};
+
+/// When the samples of a stream were.
+#[derive(Clone, Debug)]
+pub(crate) enum Timing {
+    /// At even times, in stretches; at least one.
+    Even(Vec<Stretch>),
+    /// Each at a time of its own, on the stream's clock.
+    Single(ClockMap),
+}
+
+/// Samples at even times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stretch {
+    /// The number of its first sample in the stream.
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    /// When its first sample was, in seconds on the recorder's clock.
+    pub(crate) begin: f64,
+    /// Seconds from a sample to the next.
+    pub(crate) step: f64,
+}
+
+impl Stretch {
+    pub(crate) fn at(&self, sample: u64) -> f64 {
+        self.begin + self.step * (sample - self.first) as f64
+    }
+
+    pub(crate) fn last(&self) -> f64 {
+        self.at(self.first + self.count.saturating_sub(1))
+    }
+}
+
+/// Learns the timing of a stream from its stamps, one after the other, and keeps none.
+#[derive(Debug)]
+pub(crate) struct Learner {
+    /// A stretch ends where samples are further apart than this, in seconds; nothing for streams without a rate.
+    longest: Option<f64>,
+    interval: f64,
+    /// Seconds that samples of one block are stamped too close together.
+    crowded: f64,
+    done: Vec<Line>,
+    line: Line,
+    count: u64,
+    last: f64,
+}
+
+/// The least-squares line through stamps, as far as it has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    first: u64,
+    count: u64,
+    base: f64,
+    mean_x: f64,
+    mean_y: f64,
+    products: f64,
+    squares: f64,
+}
+
+impl Line {
+    fn take(&mut self, stamp: f64) {
+        let (x, y) = (self.count as f64, stamp - self.base);
+        self.count += 1;
+        let n = self.count as f64;
+        let (from_x, from_y) = (x - self.mean_x, y - self.mean_y);
+        self.mean_x += from_x / n;
+        self.mean_y += from_y / n;
+        self.products += from_x * (y - self.mean_y);
+        self.squares += from_x * (x - self.mean_x);
+    }
+
+    fn at(&self, place: f64) -> f64 {
+        let slope = if self.squares > 0.0 { self.products / self.squares } else { 0.0 };
+        self.base + (self.mean_y + slope * (place - self.mean_x))
+    }
+}
+
+impl Learner {
+    pub(crate) fn new(header: &StreamHeader) -> Self {
+        let interval = header.interval();
+        let longest = match header.can_drop_samples {
+            // Its stamps are exact, and each left-out sample is a gap.
+            true => LEFT_OUT_PERIODS * interval,
+            false => GAP_SECONDS.max(GAP_PERIODS * interval),
+        };
+        let longest = (interval > 0.0).then_some(longest);
+        Self { longest, interval, crowded: 0.0, done: Vec::new(), line: Line::default(), count: 0, last: 0.0 }
+    }
+
+    pub(crate) fn take(&mut self, stamps: &[f64]) {
+        for &stamp in stamps {
+            match self.longest {
+                Some(longest) => self.take_one(stamp, longest),
+                None => self.count += 1,
+            }
+        }
+    }
+
+    fn take_one(&mut self, stamp: f64, longest: f64) {
+        let seconds = stamp - self.last;
+        let missed = seconds - self.uncrowd(seconds);
+        // Written so that a stamp that is no number breaks, too.
+        let goes_on = self.line.count > 0 && missed <= longest && seconds >= -ANOTHER_CLOCK;
+        if !goes_on {
+            if self.line.count > 0 {
+                self.done.push(self.line);
+            }
+            self.crowded = 0.0;
+            self.line = Line { first: self.count, base: stamp, ..Line::default() };
+            if self.done.len() > STRETCHES_MAX {
+                self.longest = None;
+            }
+        }
+        self.line.take(stamp);
+        self.last = stamp;
+        self.count += 1;
+    }
+
+    /// The seconds of a step that belong to the block before it, as [`Survey`](schwann_xdf::Survey) judges gaps.
+    fn uncrowd(&mut self, seconds: f64) -> f64 {
+        if seconds < HALF * self.interval {
+            self.crowded += self.interval - seconds;
+        } else if seconds > LEFT_OUT_PERIODS * self.interval {
+            return core::mem::take(&mut self.crowded).min(LONGEST_BLOCK);
+        }
+        0.0
+    }
+
+    /// How many samples there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The timing, once all offsets are known.
+    pub(crate) fn finish(mut self, offsets: &[ClockOffset]) -> Timing {
+        let mut map = ClockMap::fit(offsets);
+        if self.longest.is_none() || self.count == 0 {
+            return Timing::Single(map);
+        }
+        self.done.push(self.line);
+        let stretches = self.done.iter().map(|line| {
+            let end = line.count.saturating_sub(1) as f64;
+            let (first, last) = (line.at(0.0), line.at(end));
+            let begin = map.place(first);
+            let step = if end > 0.0 { (map.place(last) - begin) / end } else { self.interval };
+            Stretch { first: line.first, count: line.count, begin, step }
+        });
+        Timing::Even(stretches.collect())
+    }
+}
+
+impl Timing {
+    /// Gives out the time of one sample after the other.
+    pub(crate) fn stamper(&self) -> Stamper {
+        match self {
+            Self::Even(stretches) => {
+                Stamper { stretches: stretches.clone(), at: 0, map: ClockMap::default(), next: 0 }
+            }
+            Self::Single(map) => Stamper { stretches: Vec::new(), at: 0, map: map.clone(), next: 0 },
+        }
+    }
+}
+
+/// Gives out the time of one sample after the other.
+#[derive(Debug)]
+pub(crate) struct Stamper {
+    stretches: Vec<Stretch>,
+    at: usize,
+    map: ClockMap,
+    next: u64,
+}
+
+impl Stamper {
+    /// When the next sample was, whose stamp on its own clock is `stamp`.
+    pub(crate) fn next(&mut self, stamp: f64) -> f64 {
+        let sample = self.next;
+        self.next += 1;
+        while self.stretches.get(self.at).is_some_and(|stretch| sample >= stretch.first + stretch.count) {
+            self.at += 1;
+        }
+        match self.stretches.get(self.at) {
+            Some(stretch) => stretch.at(sample),
+            None => self.map.place(stamp),
+        }
+    }
+}
+
+/// A step of more periods than this leaves a sample out; of fewer than [`HALF`], it is within a block.
+const LEFT_OUT_PERIODS: f64 = 1.5;
+const HALF: f64 = 0.5;
+/// Stamps that jump more often have no even stretches worth the name.
+const STRETCHES_MAX: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(rate: f64) -> StreamHeader {
+        let xml = format!(
+            "<info><channel_count>1</channel_count><nominal_srate>{rate}</nominal_srate>\
+             <channel_format>int8</channel_format></info>"
+        );
+        StreamHeader::parse(1, xml.as_bytes()).expect("a header")
+    }
+
+    /// The stretches of stamps at 100 Hz, as their first samples and counts, and the most that a time is off `even`.
+    fn learn(stamps: &[f64], even: &[f64], offset: f64) -> (Vec<(u64, u64)>, f64) {
+        let mut learner = Learner::new(&header(100.0));
+        stamps.chunks(7).for_each(|some| learner.take(some));
+        let timing = learner.finish(&[ClockOffset { collected: 55.0, offset }]);
+        let mut stamper = timing.stamper();
+        let errors =
+            stamps.iter().zip(even).map(|(stamp, even)| (stamper.next(*stamp) - offset - even).abs());
+        let error = errors.fold(0.0, f64::max);
+        let Timing::Even(stretches) = timing else { panic!("even") };
+        (stretches.iter().map(|one| (one.first, one.count)).collect(), error)
+    }
+
+    #[test]
+    fn a_stretch_ends_at_each_gap_and_jitter_is_none() {
+        for seconds in [0.2, 3.0, 60.0] {
+            let pause = |n: u32| if n < 1000 { 0.0 } else { seconds };
+            let even: Vec<_> = (0..2000).map(|n| 50.0 + f64::from(n) / 100.0 + pause(n)).collect();
+            let jitter = |n: usize| if n.is_multiple_of(2) { 0.002 } else { -0.002 };
+            let stamps: Vec<_> = even.iter().enumerate().map(|(n, at)| at + jitter(n)).collect();
+            let (stretches, error) = learn(&stamps, &even, 3.0);
+            assert_eq!(stretches, [(0, 1000), (1000, 1000)], "{seconds}");
+            assert!(error < 2e-5, "{seconds}: {error}");
+        }
+    }
+
+    #[test]
+    fn blocks_with_one_stamp_are_no_gaps() {
+        let stamps: Vec<_> = (0..400).map(|n| f64::from(n / 50) * 0.5).collect();
+        assert_eq!(learn(&stamps, &stamps, 0.0).0, [(0, 400)]);
+    }
+
+    #[test]
+    fn stamps_of_nonsense_take_bounded_memory() {
+        let mut learner = Learner::new(&header(100.0));
+        for n in 0..300_000 {
+            learner.take(&[if n % 2 == 0 { f64::NAN } else { 1e300 }]);
+        }
+        assert!(learner.done.len() <= STRETCHES_MAX + 1);
+        assert!(matches!(learner.finish(&[]), Timing::Single(_)));
+    }
+}
