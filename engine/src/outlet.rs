@@ -179,7 +179,7 @@ impl Outlet {
     /// Answers clock probes as if this computer's clock were so many seconds ahead: for a program that passes on a stream
     /// of another computer with its stamps.
     ///
-    /// - Units: seconds to add to [`local_clock`] to have the clock of the stamps.
+    /// - Units: seconds to add to [`local_clock`](crate::local_clock) to have the clock of the stamps.
     pub fn set_clock_shift(&self, seconds: f64) {
         self.shared.advertisement.set_clock_shift(seconds);
     }
