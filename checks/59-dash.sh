@@ -1,7 +1,7 @@
 # The dashboard in a real browser: traces move, a stopped stream says so, keys work, strangers are refused,
 # axe-core finds nothing wrong, and a recorder beside it loses nothing.
 # network: own
-# debian: chromium
+# debian: chromium iproute2 openssl
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need chromium

@@ -8,9 +8,19 @@ use core::fmt::{self, Write as _};
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
+use qrcode::render::unicode::Dense1x2;
 use schwann::log::steers_terminals;
 
 pub(crate) use schwann_recorder::words::{plural, thousands};
+
+/// A code that a camera reads as `text`, in half blocks; none where the terminal is too narrow for it.
+pub(crate) fn code(text: &str) -> Option<String> {
+    let code = qrcode::QrCode::with_error_correction_level(text.as_bytes(), qrcode::EcLevel::L).ok()?;
+    let columns = terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
+    // Terminals are dark more often than light.
+    let render = || code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
+    (code.width() + 8 <= columns).then(render)
+}
 
 /// Text that replaces itself on a terminal, and is printed once per call elsewhere.
 pub(crate) struct Screen<W> {

@@ -10,7 +10,6 @@ use core::{
 use std::{
     collections::BTreeMap,
     io,
-    net::TcpStream,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -18,30 +17,39 @@ use schwann::local_clock;
 use serde_json::{Value, json};
 use tungstenite::{
     Error, Message, WebSocket,
-    protocol::{Role, WebSocketConfig},
+    protocol::WebSocketConfig,
 };
 
 use super::{
     analysis::{Analyse, channel_quality},
     history::{HISTORY_SECONDS, ROOM_BYTES},
     lab::Lab,
+    link::Link,
     list,
     outlets::{Outlets, Reason, check_time},
+    role::Role,
     view::View,
     wish::{Request, Wish},
 };
 
-/// Serves a page until it is closed or the dashboard ends.
+/// Serves a page, whose link is of this role, until it is closed or the dashboard ends.
 ///
 /// - Errors: those of the connection.
-pub(super) fn attend(stream: TcpStream, rest: Vec<u8>, lab: &Lab, stopping: &AtomicBool) -> io::Result<()> {
-    stream.set_read_timeout(Some(TICK))?;
+pub(super) fn attend(
+    mut link: Link,
+    rest: Vec<u8>,
+    lab: &Lab,
+    role: Role,
+    stopping: &AtomicBool,
+) -> io::Result<()> {
+    link.set_patience(TICK)?;
     let config =
         WebSocketConfig::default().max_message_size(Some(WISH_LIMIT)).max_frame_size(Some(WISH_LIMIT));
-    let socket = WebSocket::from_partially_read(stream, rest, Role::Server, Some(config));
+    let socket = WebSocket::from_partially_read(link, rest, tungstenite::protocol::Role::Server, Some(config));
     let mut browser = Browser {
         socket,
         lab,
+        role,
         views: BTreeMap::new(),
         outlets: Outlets::default(),
         seen_markers: 0,
@@ -57,8 +65,10 @@ pub(super) fn attend(stream: TcpStream, rest: Vec<u8>, lab: &Lab, stopping: &Ato
 }
 
 struct Browser<'a> {
-    socket: WebSocket<TcpStream>,
+    socket: WebSocket<Link>,
     lab: &'a Lab,
+    /// What its link lets it do.
+    role: Role,
     views: BTreeMap<u32, View>,
     outlets: Outlets,
     seen_markers: u64,
@@ -74,6 +84,7 @@ impl Browser<'_> {
         self.send(json!({
             "type": "hello",
             "version": env!("CARGO_PKG_VERSION"),
+            "role": self.role,
             "now": local_clock(),
             "kept_seconds": HISTORY_SECONDS,
             "kept_bytes": ROOM_BYTES,
@@ -105,7 +116,11 @@ impl Browser<'_> {
     /// Does what the page asks for, or says why not.
     fn take_request(&mut self, text: &str) -> Result<(), Error> {
         let arrival = local_clock();
-        match serde_json::from_str(text) {
+        let asked = serde_json::from_str(text);
+        if let Some(refused) = asked.as_ref().ok().filter(|asked: &&Request| self.role < asked.role()) {
+            return self.reply(refused.number(), Err(self.role.refusal(refused.role())), Value::Null);
+        }
+        match asked {
             Ok(Request::Analyse(analyse)) => {
                 self.analyse = Some(analyse);
                 self.next_analysis = Instant::now();

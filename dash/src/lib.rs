@@ -12,7 +12,8 @@
 //!  server ── one ───── browser ── list, markers; view: columns of one stream
 //!   │     per             └─ analysis: spectrum and bands of a stretch of the history; quality of channels
 //!   │     page
-//!   └─ request, guard
+//!   ├─ request, guard, role
+//!   └─ link, tls     from other computers
 //! ```
 //!
 //! It records as `schwann record` does, by the same recorder (`recording`). It never sends to a stream's sender anything but what every inlet sends. What pages send are streams of their own:
@@ -33,6 +34,7 @@ mod guard;
 mod history;
 mod lab;
 mod labels;
+mod link;
 mod list;
 mod marker;
 mod monitor;
@@ -44,10 +46,12 @@ mod quality;
 mod reading;
 mod recording;
 mod request;
+mod role;
 mod server;
 mod spectrum;
 mod stretch;
 mod sys;
+mod tls;
 mod view;
 mod wish;
 
@@ -59,14 +63,27 @@ use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
 
 use schwann::{Context, ResolveError};
 
-pub use self::open::Opened;
-use self::{lab::Lab, server::Server};
+use self::{
+    guard::{Guard, Scheme},
+    lab::Lab,
+    server::Server,
+    tls::Identity,
+};
+pub use self::{
+    open::Opened,
+    role::Role,
+    tls::{Certificate, CertificateError},
+};
 
 /// How the dashboard is served.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it is served.
+    /// Where it is served: on loopback, unless other computers are let in.
     pub bind: IpAddr,
+    /// Lets other computers in, by TLS with this certificate; nothing keeps it to this one.
+    pub lan: Option<Certificate>,
+    /// What links call this computer; nothing takes its address.
+    pub host: Option<String>,
     /// Port; nothing takes the usual one, or any if that is taken.
     pub port: Option<u16>,
     /// Sessions that are shown; none shows that of the configuration.
@@ -82,6 +99,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             bind: Ipv4Addr::LOCALHOST.into(),
+            lan: None,
+            host: None,
             port: None,
             sessions: Vec::new(),
             recordings: PathBuf::from("."),
@@ -94,12 +113,24 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Dashboard {
     server: Server,
+    fingerprint: Option<String>,
 }
 
 impl Dashboard {
-    /// Where a browser finds it. It holds the token, so it is for the person alone who started this program.
+    /// Where a browser finds it, for all that can be done. It holds a token, so it is for the person alone who started
+    /// this program.
     pub fn url(&self) -> String {
-        self.server.url()
+        self.urls().pop().map_or_else(String::new, |(_, url)| url)
+    }
+
+    /// Where browsers find it for each role, from the one that may least; on loopback for [`Role::Record`] alone.
+    pub fn urls(&self) -> Vec<(Role, String)> {
+        self.server.urls()
+    }
+
+    /// SHA-256 of its certificate, as browsers show it; none on loopback.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
     }
 
     /// Shows the page in the usual browser, by an address that serves once. Does not wait for it.
@@ -112,6 +143,12 @@ impl Dashboard {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServeError {
+    /// Other computers would reach it, and read what it says.
+    Open(IpAddr),
+    /// There is no certificate to show to other computers.
+    Certificate(CertificateError),
+    /// The certificate and the key do not belong together.
+    Mismatch(String),
     /// The port is taken, or the address is none of this computer's.
     Listen {
         /// Where it was to be served.
@@ -130,6 +167,12 @@ pub enum ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Open(bind) => write!(
+                out,
+                "at {bind} other computers reach the dashboard; `schwann dash --lan` lets them in by TLS, with a link for each role"
+            ),
+            Self::Certificate(error) => write!(out, "{error}"),
+            Self::Mismatch(why) => write!(out, "the certificate and the key cannot be used together: {why}"),
             Self::Listen { bind, port, error } => {
                 write!(out, "the dashboard cannot be served at {bind} port {port}: {error}")
             }
@@ -145,14 +188,25 @@ impl core::error::Error for ServeError {}
 ///
 /// - Errors: [`ServeError`].
 pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
+    if options.lan.is_none() && !options.bind.is_loopback() {
+        return Err(ServeError::Open(options.bind));
+    }
+    let identity = |certificate| Identity::load(certificate, guard::reachable(options.bind));
+    let identity = options.lan.as_ref().map(identity).transpose().map_err(ServeError::Certificate)?;
+    let fingerprint = identity.as_ref().map(|identity| identity.fingerprint.clone());
+    let tls = identity.map(tls::settings).transpose().map_err(|error| ServeError::Mismatch(error.to_string()))?;
     let listener = listen(options).map_err(|error| {
         let port = options.port.unwrap_or(USUAL_PORT);
         ServeError::Listen { bind: options.bind, port, error }
     })?;
     let context = options.context.as_ref().unwrap_or_else(|| Context::get());
     let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
-    let server = Server::start(listener, lab).map_err(ServeError::System)?;
-    Ok(Dashboard { server })
+    let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
+    let address = listener.local_addr().map_err(ServeError::System)?;
+    let guard = Guard::new(address, options.host.as_deref(), scheme);
+    let guard = guard.map_err(|error| ServeError::System(io::Error::other(error)))?;
+    let server = Server::start(listener, guard, tls, lab).map_err(ServeError::System)?;
+    Ok(Dashboard { server, fingerprint })
 }
 
 fn listen(options: &Options) -> io::Result<TcpListener> {

@@ -5,9 +5,10 @@
 use core::time::Duration;
 use std::{
     io::{self, Read, Write},
-    net::TcpStream,
     time::Instant,
 };
+
+use super::link::Link;
 
 /// What a browser asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,6 +48,8 @@ pub(super) enum Refusal {
     TooLarge,
     /// It did not come in time, or the connection broke.
     Unread,
+    /// It came as plain HTTP where TLS is spoken.
+    Unsealed,
 }
 
 /// The outcome of looking at the bytes that have come.
@@ -57,21 +60,22 @@ enum Parsed {
 }
 
 /// Reads the head of the request.
-pub(super) fn read(stream: &mut TcpStream) -> Result<Request, Refusal> {
-    let deadline = Instant::now() + HEAD_TIME;
+pub(super) fn read(link: &mut Link) -> Result<Request, Refusal> {
+    // Counted over handshake and head: a peer cannot hold a thread by a byte now and then.
+    link.read_until(Some(Instant::now() + HEAD_TIME));
     let mut head = Vec::new();
     let mut part = [0; 1024];
     loop {
-        // Counted over the whole head: a peer cannot hold a thread by a byte now and then.
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        stream.set_read_timeout(Some(left)).map_err(|_| Refusal::Unread)?;
-        let count = stream.read(&mut part).map_err(|_| Refusal::Unread)?;
-        if count == 0 || Instant::now() >= deadline {
+        let count = link.read(&mut part).map_err(|_| Refusal::Unread)?;
+        if count == 0 {
             return Err(Refusal::Unread);
         }
         head.extend_from_slice(part.get(..count).unwrap_or_default());
         match parse(&head)? {
-            Parsed::Complete(request) => return Ok(*request),
+            Parsed::Complete(request) => {
+                link.read_until(None);
+                return Ok(*request);
+            }
             Parsed::Partial if head.len() > HEAD_LIMIT => return Err(Refusal::TooLarge),
             Parsed::Partial => {}
         }
@@ -161,6 +165,10 @@ pub(super) fn refuse(stream: &mut impl Write, refusal: Refusal) -> io::Result<()
             "403 Forbidden",
             "The dashboard answers only its own page, at the address that schwann dash printed.\n",
         ),
+        Refusal::Unsealed => (
+            "400 Bad Request",
+            "This dashboard speaks TLS: the address begins with https://, as schwann dash --lan printed it.\n",
+        ),
         Refusal::Method => ("405 Method Not Allowed", "The dashboard can only be read.\n"),
         Refusal::NotFound => ("404 Not Found", "There is no such page.\n"),
         Refusal::TooLarge => ("431 Request Header Fields Too Large", "The request is too large.\n"),
@@ -186,7 +194,7 @@ Referrer-Policy: no-referrer\r\n\
 X-Content-Type-Options: nosniff\r\n";
 
 const HEAD_LIMIT: usize = 16 << 10;
-const HEAD_TIME: Duration = Duration::from_secs(5);
+pub(super) const HEAD_TIME: Duration = Duration::from_secs(5);
 const MAX_HEADERS: usize = 64;
 
 #[cfg(test)]

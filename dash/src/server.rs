@@ -12,6 +12,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use rustls::ServerConfig;
 use schwann_fieldtrip::door::{self, Stranger};
 use tungstenite::handshake::derive_accept_key;
 
@@ -19,7 +20,9 @@ use super::{
     api, browser,
     guard::{Admission, Guard},
     lab::Lab,
-    request::{self, Refusal, Request},
+    link::{self, Link, Opening},
+    request::{self, HEAD_TIME, Refusal, Request},
+    role::Role,
 };
 
 /// A server that runs until it is dropped.
@@ -33,29 +36,35 @@ pub(super) struct Server {
 #[derive(Debug)]
 struct Service {
     guard: Guard,
+    /// What TLS is spoken with, if it is.
+    tls: Option<Arc<ServerConfig>>,
     lab: Lab,
     connections: AtomicUsize,
     stopping: AtomicBool,
 }
 
 impl Server {
-    /// Serves what comes to `listener`.
+    /// Serves what comes to `listener` and what the guard admits, by TLS or, on this computer alone, without.
     ///
-    /// - Errors: those of the system: no thread, no random numbers.
-    pub(super) fn start(listener: TcpListener, lab: Lab) -> io::Result<Self> {
+    /// - Errors: those of the system: no thread.
+    pub(super) fn start(
+        listener: TcpListener,
+        guard: Guard,
+        tls: Option<Arc<ServerConfig>>,
+        lab: Lab,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        let guard = Guard::new(address).map_err(io::Error::other)?;
         let (connections, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Service { guard, lab, connections, stopping });
+        let shared = Arc::new(Service { guard, tls, lab, connections, stopping });
         let for_thread = Arc::clone(&shared);
         let run = move || for_thread.accept(&listener);
         let thread = thread::Builder::new().name("dash-server".to_owned()).spawn(run)?;
         Ok(Self { shared, address, thread: Some(thread) })
     }
 
-    /// The address of the page, for a person; it holds the token.
-    pub(super) fn url(&self) -> String {
-        self.shared.guard.url()
+    /// The addresses of the page, for a person; they hold the tokens.
+    pub(super) fn urls(&self) -> Vec<(Role, String)> {
+        self.shared.guard.urls()
     }
 
     /// An address that opens the page once, for a browser whose command line others see; see [`Guard::ticket_url`].
@@ -102,41 +111,56 @@ impl Service {
         }
     }
 
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_write_timeout(Some(WRITE_TIME))?;
         stream.set_nodelay(true)?;
-        let outcome = request::read(&mut stream).and_then(|request| {
-            let admission = self.guard.admit(&request, || is_own_users(&stream))?;
+        let mut link = self.link(stream)?;
+        let outcome = request::read(&mut link).and_then(|request| {
+            if self.tls.is_some() && matches!(link, Link::Plain(_)) {
+                return Err(Refusal::Unsealed);
+            }
+            let admission = self.guard.admit(&request, || is_own_users(link.socket()))?;
             Ok((request, admission))
         });
         match outcome {
-            Err(refusal) => request::refuse(&mut stream, refusal),
-            Ok((_, Admission::Welcome)) => {
-                let headers = format!("{}Location: /\r\n", self.guard.cookie());
-                request::respond(&mut stream, "303 See Other", TEXT, &headers, b"")
+            Err(refusal) => request::refuse(&mut link, refusal),
+            Ok((_, Admission::Welcome(role))) => {
+                let headers = format!("{}Location: /\r\n", self.guard.cookie(role));
+                request::respond(&mut link, "303 See Other", TEXT, &headers, b"")
             }
-            Ok((request, Admission::Granted)) => self.answer(stream, request),
+            Ok((request, Admission::Granted(role))) => self.answer(link, request, role),
         }
     }
 
-    fn answer(&self, mut stream: TcpStream, request: Request) -> io::Result<()> {
+    /// What is read and written through. Who speaks plain HTTP where TLS is spoken hears so in plain HTTP.
+    fn link(&self, stream: TcpStream) -> io::Result<Link> {
+        match &self.tls {
+            Some(settings) if link::opening(&stream, HEAD_TIME)? == Opening::Handshake => {
+                Link::sealed(stream, Arc::clone(settings)).map_err(io::Error::other)
+            }
+            _ => Ok(Link::plain(stream)),
+        }
+    }
+
+    fn answer(&self, mut link: Link, request: Request, role: Role) -> io::Result<()> {
         if let ("/live", Some(key)) = (request.path.as_str(), &request.web_socket_key) {
             let accept = derive_accept_key(key.as_bytes());
             write!(
-                stream,
+                link,
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                  Sec-WebSocket-Accept: {accept}\r\n\r\n"
             )?;
-            return browser::attend(stream, request.rest, &self.lab, &self.stopping);
+            link.flush()?;
+            return browser::attend(link, request.rest, &self.lab, role, &self.stopping);
         }
         if let Some(asked) = request.path.strip_prefix("/api/") {
-            return api::answer(&mut stream, asked, &request, &self.lab);
+            return api::answer(&mut link, asked, &request, &self.lab, role);
         }
         match PARTS.iter().find(|(path, _, _)| *path == request.path) {
             Some((_, content_type, body)) => {
-                request::respond(&mut stream, "200 OK", content_type, "", body.as_bytes())
+                request::respond(&mut link, "200 OK", content_type, "", body.as_bytes())
             }
-            None => request::refuse(&mut stream, Refusal::NotFound),
+            None => request::refuse(&mut link, Refusal::NotFound),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
     monitor::{Kind, Monitor},
     outlets::{Description, Samples},
     recording::Order,
+    role::Role,
 };
 
 /// What a page asks for.
@@ -58,6 +59,25 @@ pub(super) enum Request {
     },
     /// To see one.
     Show(Wish),
+}
+
+impl Request {
+    /// Who may ask this: holders of a link of this role, or of one that may more.
+    pub(super) fn role(&self) -> Role {
+        match self {
+            Self::Analyse(_) | Self::Clock { .. } | Self::Hide { .. } | Self::Show(_) => Role::Look,
+            Self::Close { .. } | Self::Mark { .. } | Self::Outlet { .. } | Self::Push(_) => Role::Mark,
+            Self::Dismiss { .. } | Self::Record { .. } => Role::Record,
+        }
+    }
+
+    /// The page's number for it, which comes back with the answer.
+    pub(super) fn number(&self) -> Option<u32> {
+        match self {
+            Self::Mark { request, .. } | Self::Outlet { request, .. } | Self::Record { request, .. } => *request,
+            _ => None,
+        }
+    }
 }
 
 /// What a page wants to see.

@@ -21,6 +21,7 @@ from dash_door import check_other_user, check_strangers, check_token, enter
 from dash_gone import check_gone
 from dash_hands import check_hands
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
+from dash_lan import check_lan
 from dash_record import check_record
 from dash_web import check_web
 
@@ -274,6 +275,7 @@ def main() -> None:
     check_record()
     check_calm()
     check_gone()
+    check_lan()
 
 
 if __name__ == "__main__":

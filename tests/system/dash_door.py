@@ -5,10 +5,11 @@ import os
 import pathlib
 import re
 import socket
+import subprocess
 import tempfile
 
 from chromium import wait_for
-from dash_lab import ENVIRONMENT, dashboard, expect, origin_of, port_of
+from dash_lab import ENVIRONMENT, PROGRAMS, dashboard, expect, origin_of, port_of
 
 NOBODY = 65534
 UPGRADE = ("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -63,17 +64,19 @@ def check_strangers(url: str) -> None:
 
 
 def check_token() -> None:
-    for where in ([], ["--bind", "0.0.0.0"]):
-        with dashboard("--no-browser", *where) as (url, _):
-            port, token = re.search(r":(\d+)/\?token=(\w{32})$", url).groups()
-            port = int(port)
-            locked = ask(port)
-            expect(locked.startswith("HTTP/1.1 403"), "without the token nothing is answered")
-            expect("schwann dash" in locked and "terminal" in locked, "but what to do")
-            expect(token not in locked, "and the token is not told")
-            expect(ask(port, f"/?token={token[::-1]}").startswith("HTTP/1.1 403"), "nor with a wrong one")
-            cookie = enter(port, f"token={token}")
-            expect(ask(port, headers=cookie).startswith("HTTP/1.1 200"), "and remembers it")
+    with dashboard("--no-browser") as (url, _):
+        port, token = re.search(r":(\d+)/\?token=(\w{32})$", url).groups()
+        port = int(port)
+        locked = ask(port)
+        expect(locked.startswith("HTTP/1.1 403"), "without the token nothing is answered")
+        expect("schwann dash" in locked and "terminal" in locked, "but what to do")
+        expect(token not in locked, "and the token is not told")
+        expect(ask(port, f"/?token={token[::-1]}").startswith("HTTP/1.1 403"), "nor with a wrong one")
+        cookie = enter(port, f"token={token}")
+        expect(ask(port, headers=cookie).startswith("HTTP/1.1 200"), "and remembers it")
+    command = [str(PROGRAMS / "schwann"), "dash", "--no-browser", "--bind", "0.0.0.0"]
+    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    expect(ended.returncode != 0 and "--lan" in ended.stderr, "other computers are let in by TLS alone", ended.stderr)
 
 
 def as_nobody(work) -> str:

@@ -47,14 +47,14 @@ def dashboard(*arguments: str, **options):
     command = [str(PROGRAMS / "schwann"), "dash", "--port", "0", *arguments]
     with running(*command, **options) as process:
         line = process.stdout.readline()
-        url = re.search(r"http://\S+", line)
+        url = re.search(r"https?://\S+", line)
         if not url:
             raise SystemExit(f"FAILED: no address of the dashboard in {line!r}")
         yield url[0], process
 
 
 def origin_of(url: str) -> str:
-    return re.match(r"http://[^/]+", url)[0]
+    return re.match(r"https?://[^/]+", url)[0]
 
 
 def port_of(url: str) -> int:

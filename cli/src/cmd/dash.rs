@@ -5,15 +5,16 @@ use core::{
     time::Duration,
 };
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write},
     path::PathBuf,
 };
 
-use schwann_dash::{Opened, Options, serve};
+use schwann::security::keys::store;
+use schwann_dash::{Certificate, Dashboard, Opened, Options, Role, serve};
 
 use crate::{
     exit::{Exit, Outcome},
-    stop,
+    stop, terminal,
 };
 
 /// Show the streams of the lab in the browser: rates, lag, gaps, traces, events; and record them.
@@ -26,6 +27,7 @@ Examples:
   schwann dash --no-browser --port 8000
   schwann dash --session pilot --session main
   schwann dash --folder study
+  schwann dash --lan
   ssh -L 16570:127.0.0.1:16570 lab-pc schwann dash --no-browser
 
 What the dashboard does never costs a recorder a sample: it receives on connections of its own.
@@ -33,13 +35,16 @@ What the dashboard does never costs a recorder a sample: it receives on connecti
 The address that is printed holds a token, without which nothing is answered, because other users of this computer
 reach the port as well. Share it only with people who may see every stream.
 
-With --bind other computers can reach it, if they know that address. The connection is not encrypted: on a
-network that you do not trust, use ssh as above instead.")]
+With --lan other computers and phones reach it by TLS. There is a link for each role: look sees everything, mark also
+writes markers and sends streams, record also drives the recorder. The code for a camera holds the link of --qr. A
+browser warns of the certificate, because it is made here: compare the fingerprint that is printed with the one that
+the browser shows. --certificate and --key replace it by one that your browsers trust.")]
 pub(crate) struct Arguments {
     /// Port to serve at [default: 16570, or any if that is taken].
     #[arg(long)]
     port: Option<u16>,
-    /// Session to show; may be given several times [default: that of the configuration].
+    /// Session to show; may be given several times. Markers and recordings are of the first [default: that of the
+    /// configuration].
     #[arg(long = "session", value_name = "ID")]
     sessions: Vec<String>,
     /// Folder for recordings that are started from the page.
@@ -48,29 +53,55 @@ pub(crate) struct Arguments {
     /// Do not open a browser.
     #[arg(long)]
     no_browser: bool,
-    /// Address to serve at; one beyond this computer lets others in who know the token.
-    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
-    bind: IpAddr,
+    /// Let other computers in, by TLS and a link for each role.
+    #[arg(long)]
+    lan: bool,
+    /// Address to serve at [default: this computer alone; with --lan all of its addresses].
+    #[arg(long, value_name = "ADDRESS")]
+    bind: Option<IpAddr>,
+    /// What links call this computer [default: its address].
+    #[arg(long, value_name = "NAME", requires = "lan")]
+    host: Option<String>,
+    /// Certificate to show in place of the one that is made here; PEM.
+    #[arg(long, value_name = "FILE", requires_all = ["lan", "key"])]
+    certificate: Option<PathBuf>,
+    /// Private key of that certificate; PEM.
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// Role whose link is shown as a code for a camera.
+    #[arg(long, value_name = "ROLE", default_value = "look", requires = "lan")]
+    qr: QrRole,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum QrRole {
+    Look,
+    Mark,
+    Record,
+}
+
+impl From<QrRole> for Role {
+    fn from(role: QrRole) -> Self {
+        match role {
+            QrRole::Look => Self::Look,
+            QrRole::Mark => Self::Mark,
+            QrRole::Record => Self::Record,
+        }
+    }
 }
 
 /// Serves the dashboard until the program is ended.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let options = Options {
-        bind: arguments.bind,
-        port: arguments.port,
-        sessions: arguments.sessions.clone(),
-        context: Some(crate::lab::config()),
-        recordings: arguments.folder.clone(),
-    };
+    let options = arguments.options();
     if let Some(context) = &options.context {
         crate::lab::look_after_certificate(context);
     }
     let stop = stop::on_signals()?;
     let dashboard = serve(&options)?;
     let mut out = io::stdout().lock();
-    writeln!(out, "dashboard: {}", dashboard.url())?;
-    if !arguments.bind.is_loopback() {
-        writeln!(out, "Anyone with this address sees every stream, and the connection is not encrypted.")?;
+    match dashboard.fingerprint() {
+        None => writeln!(out, "dashboard: {}", dashboard.url())?,
+        Some(fingerprint) => show_links(&mut out, &dashboard, fingerprint, arguments)?,
     }
     if !arguments.no_browser && dashboard.open_browser() == Opened::No {
         writeln!(out, "Open this address in a browser.")?;
@@ -80,4 +111,51 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     drop(out);
     while !stop.wait(Duration::from_secs(3600)) {}
     Ok(Exit::Good)
+}
+
+impl Arguments {
+    fn options(&self) -> Options {
+        let lan = self.lan.then(|| match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => {
+                Certificate::Given { certificate: certificate.clone(), key: key.clone() }
+            }
+            _ => Certificate::Kept(store::folder()),
+        });
+        let everywhere = if self.lan { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+        Options {
+            bind: self.bind.unwrap_or(everywhere.into()),
+            lan,
+            host: self.host.clone(),
+            port: self.port,
+            sessions: self.sessions.clone(),
+            context: Some(crate::lab::config()),
+            recordings: self.folder.clone(),
+        }
+    }
+}
+
+/// Says how other computers get in, and how a person knows that it is this dashboard.
+fn show_links(
+    out: &mut (impl Write + ?Sized),
+    dashboard: &Dashboard,
+    fingerprint: &str,
+    arguments: &Arguments,
+) -> io::Result<()> {
+    let shown = Role::from(arguments.qr);
+    for (role, url) in dashboard.urls() {
+        writeln!(out, "dashboard, {:<7} {url}", format!("{}:", role.name()))?;
+        if role == shown
+            && io::stdout().is_terminal()
+            && let Some(code) = terminal::code(&url)
+        {
+            writeln!(out, "{code}")?;
+        }
+    }
+    writeln!(out, "A link lets in who has it. Give each person the one that suffices.")?;
+    if arguments.certificate.is_none() {
+        writeln!(out, "A browser warns that it does not know the certificate. Its SHA-256 fingerprint must be")?;
+    } else {
+        writeln!(out, "SHA-256 fingerprint of the certificate:")?;
+    }
+    writeln!(out, "  {fingerprint}")
 }

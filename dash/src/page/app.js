@@ -32,6 +32,7 @@ const link = new Schwann(location.origin, {
   },
   silent() { cutOff("No contact: the program that serves this page says nothing. What is below is not of now."); },
   hello(message) {
+    takeRole(message.role);
     element("kept-note").textContent = `The last ${duration(message.kept_seconds)} are kept, and at most ${message.kept_bytes / 2 ** 20} MB of all streams together.`;
   },
   frame(frame) { plot.add(frame); },
@@ -58,6 +59,13 @@ const menu = new LabelMenu({ changed: describe, asked: panel => views.askFor(pan
 async function leaveIfLocked() {
   const answer = await fetch("/", { cache: "no-store" }).catch(() => null);
   if (answer?.status === 403) location.reload();
+}
+
+/** Shows no control that the server would refuse to the holder of this link. */
+function takeRole(role) {
+  document.body.dataset.role = role;
+  marks.isAllowed = role !== "look";
+  element("role").textContent = { look: "looking only", mark: "looking and marking" }[role] ?? "";
 }
 
 /** Nothing is known of any stream now, and nothing may look as if it were. */

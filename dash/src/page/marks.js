@@ -4,6 +4,7 @@ const KEYS = ["m", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 const SEEN = 2500;       // ms that a note stays
 
 export class Marks {
+  isAllowed = true;        // whether this link may mark
   #lab; #note = document.getElementById("mark-note"); #dialog = document.getElementById("mark-dialog"); #timer = 0;
   #texts = Object.fromEntries(KEYS.map(key => [key, key === "m" ? "mark" : `mark ${key}`]));
 
@@ -21,7 +22,7 @@ export class Marks {
   }
 
   /** Whether a key is one that marks. */
-  has(key) { return Boolean(this.#texts[key]); }
+  has(key) { return this.isAllowed && Boolean(this.#texts[key]); }
 
   /** Writes the marker of a key, with the stamp of the moment in which it was pressed. */
   async mark(key, timeStamp) {

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use qrcode::render::unicode::Dense1x2;
 use schwann_session::pairing::{Candidate, Invitation, PairingError, Words, refusal};
 use schwann_session::{AuthorityKey, Flags, SystemEntropy};
 
@@ -18,7 +17,7 @@ use super::wire::{self, PAIRING, PATIENCE};
 use super::{Keys, failed, words};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
-use crate::terminal::{plural, printable};
+use crate::terminal::{self, plural, printable};
 
 /// Conversations at the same time; more wait.
 const MOST: usize = 16;
@@ -169,11 +168,7 @@ fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
 /// Words and place, for a scanner that types what it reads.
 fn code(words: &str, place: Option<SocketAddr>) -> Option<String> {
     let text = place.map_or_else(|| words.to_owned(), |place| format!("{words} at {place}"));
-    let code = qrcode::QrCode::with_error_correction_level(text.as_bytes(), qrcode::EcLevel::L).ok()?;
-    let columns = terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0));
-    // Terminals are dark more often than light.
-    let render = || code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
-    (code.width() + 8 <= columns).then(render)
+    terminal::code(&text)
 }
 
 /// An address of this machine that others may reach.
