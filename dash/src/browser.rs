@@ -15,10 +15,7 @@ use std::{
 
 use schwann::local_clock;
 use serde_json::{Value, json};
-use tungstenite::{
-    Error, Message, WebSocket,
-    protocol::WebSocketConfig,
-};
+use tungstenite::{Error, Message, WebSocket, protocol::WebSocketConfig};
 
 use super::{
     analysis::{Analyse, channel_quality},
@@ -45,7 +42,8 @@ pub(super) fn attend(
     link.set_patience(TICK)?;
     let config =
         WebSocketConfig::default().max_message_size(Some(WISH_LIMIT)).max_frame_size(Some(WISH_LIMIT));
-    let socket = WebSocket::from_partially_read(link, rest, tungstenite::protocol::Role::Server, Some(config));
+    let socket =
+        WebSocket::from_partially_read(link, rest, tungstenite::protocol::Role::Server, Some(config));
     let mut browser = Browser {
         socket,
         lab,

@@ -70,7 +70,11 @@ impl Guard {
     /// Guards a server at this address, by tokens of its own. Links lead to `host`, or to an address of this computer.
     ///
     /// - Errors: the system has no random numbers.
-    pub(super) fn new(address: SocketAddr, host: Option<&str>, scheme: Scheme) -> Result<Self, getrandom::Error> {
+    pub(super) fn new(
+        address: SocketAddr,
+        host: Option<&str>,
+        scheme: Scheme,
+    ) -> Result<Self, getrandom::Error> {
         let shown = match host {
             Some(host) => format!("{host}:{}", address.port()),
             None => SocketAddr::new(reachable(address.ip()), address.port()).to_string(),

@@ -194,7 +194,8 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     let identity = |certificate| Identity::load(certificate, guard::reachable(options.bind));
     let identity = options.lan.as_ref().map(identity).transpose().map_err(ServeError::Certificate)?;
     let fingerprint = identity.as_ref().map(|identity| identity.fingerprint.clone());
-    let tls = identity.map(tls::settings).transpose().map_err(|error| ServeError::Mismatch(error.to_string()))?;
+    let tls =
+        identity.map(tls::settings).transpose().map_err(|error| ServeError::Mismatch(error.to_string()))?;
     let listener = listen(options).map_err(|error| {
         let port = options.port.unwrap_or(USUAL_PORT);
         ServeError::Listen { bind: options.bind, port, error }

@@ -4,30 +4,31 @@
 //! what is received is kept in bounded memory. While the sender is gone a row holds no inlet, so it holds no socket,
 //! port or thread either; the lab's one search finds the sender when it is back.
 
+mod intake;
+mod state;
+
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use schwann::{
-    ChannelFormat, Context, Error, StreamInfo,
-    inlet::StreamEvent,
-    local_clock,
-    security::{Explained, LastPeer, PeerIdentity, Refusal},
+    ChannelFormat, Context, Error, StreamInfo, local_clock,
+    security::{Explained, LastPeer},
 };
-use schwann_recorder::{Gap, Reach, Trouble, Verdict, judge};
+use schwann_recorder::Gap;
 
+use self::state::{Contact, MonitorState};
 use super::{
-    batch::Batch,
-    chain::{self, Chain, Processing},
+    chain::{Chain, Processing},
     decimate::{Column, Decimator, Selection},
     follow::{Follower, Seats},
-    gauge::{Continuity, Gauge},
+    gauge::Gauge,
     history::{Block, History, Room},
-    labels::{Labels, labels},
-    marker::{Marker, Markers},
+    labels::Labels,
+    marker::Markers,
     past::Past,
-    reading::{Health, Reading, SPARK_COLUMNS, spark_selection, sparkline},
+    reading::{Health, Reading, spark_selection, sparkline},
 };
 
 /// One stream of the lab.
@@ -52,42 +53,6 @@ pub(super) enum Kind {
     Markers,
 }
 
-#[derive(Debug)]
-struct MonitorState {
-    info: StreamInfo,
-    /// What receives it now.
-    follower: Option<Arc<Follower>>,
-    link: Link,
-    /// Since when the link is as it is.
-    since: f64,
-    /// Since when there is a row for it.
-    shown: f64,
-    /// When it was last tried to connect.
-    tried: f64,
-    /// When a search has last found the sender.
-    found: f64,
-    refusal: Option<Refusal>,
-    /// Whether there ever was a connection.
-    has_answered: bool,
-    last_peer: LastPeer,
-    /// Samples that earlier followers dropped.
-    dropped: u64,
-    gauge: Gauge,
-    history: History,
-    spark: Decimator,
-    spark_columns: Vec<Column>,
-    views: Vec<Weak<Mutex<Decimator>>>,
-    labels: Arc<Labels>,
-    clock: Option<[f64; 2]>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Link {
-    Connected,
-    Gone,
-    New,
-}
-
 impl Monitor {
     /// Makes the row of a stream that nothing follows yet.
     pub(super) fn new(id: u32, info: &StreamInfo, markers: Arc<Markers>, room: Arc<Room>) -> Self {
@@ -97,7 +62,7 @@ impl Monitor {
         let state = MonitorState {
             info: info.clone(),
             follower: None,
-            link: Link::New,
+            contact: Contact::New,
             since: now,
             shown: now,
             tried: now,
@@ -153,7 +118,7 @@ impl Monitor {
         if state.follower.as_ref().is_some_and(|present| Arc::ptr_eq(present, follower)) {
             state.follower = None;
             state.dropped += follower.inlet.dropped_samples();
-            state.change_link(Link::Gone);
+            state.change_contact(Contact::Gone);
         }
         drop(state);
         follower.end();
@@ -226,7 +191,9 @@ impl Monitor {
     /// Whether its sender, which a search finds, should be tried once more.
     pub(super) fn is_due(&self) -> bool {
         let state = self.lock();
-        state.link == Link::Gone && state.follower.is_none() && local_clock() - state.tried > RETRY_SECONDS
+        state.contact == Contact::Gone
+            && state.follower.is_none()
+            && local_clock() - state.tried > RETRY_SECONDS
     }
 
     /// Whether neither samples nor answers to a search have come for long: the computer is off, or its cable out.
@@ -284,135 +251,8 @@ impl Monitor {
         }
     }
 
-    /// Takes in the stream's whole description.
-    pub(super) fn describe(&self, info: &StreamInfo) {
-        self.lock().labels = Arc::new(labels(info));
-    }
-
-    /// Takes in how far the sender's clock is from ours, and how sure that is, in seconds.
-    pub(super) fn set_clock(&self, offset: f64, uncertainty: f64) {
-        self.lock().clock = Some([offset, uncertainty]);
-    }
-
-    /// Takes in what happened to the connection.
-    pub(super) fn take_in_event(&self, event: StreamEvent, follower: &Follower) {
-        let mut state = self.lock();
-        match event {
-            StreamEvent::Connected => {
-                (state.refusal, state.has_answered) = (None, true);
-                state.change_link(Link::Connected);
-                // Each return of a sender has a follower, and an inlet, of its own.
-                let now = follower.inlet.peer();
-                if let Some(before) = state.last_peer.replace(now) {
-                    self.tell_takeover(&before, now.as_ref());
-                }
-            }
-            StreamEvent::Lost | StreamEvent::Recovering => state.change_link(Link::Gone),
-            StreamEvent::Refused => state.refusal = follower.inlet.refusal(),
-            StreamEvent::ClockReset => state.clock = None,
-            _ => {}
-        }
-    }
-
-    /// Takes in samples, and how old the newest one was when it came.
-    pub(super) fn take_in(&self, batch: &mut Batch, age: Option<f64>) {
-        let mut state = self.lock();
-        let state = &mut *state;
-        // Until the sender's clock is known, its stamps tell no age.
-        if let (Some(age), Some([offset, _])) = (age, state.clock) {
-            state.gauge.add_lag(age - offset);
-        }
-        let [offset, _] = state.clock.unwrap_or_default();
-        if !batch.stamps.is_empty() {
-            state.gauge.arrived(local_clock());
-            // While the sender is gone, samples that came before may still wait.
-            if state.link == Link::New {
-                state.link = Link::Connected;
-            }
-        }
-        let views: Vec<_> = state.views.iter().filter_map(Weak::upgrade).collect();
-        let mut views: Vec<_> =
-            views.iter().map(|view| view.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-        for (row, &stamp) in batch.stamps.iter().enumerate() {
-            let (stamp, sample) = (stamp + offset, batch.sample(row));
-            if state.gauge.add(stamp) == Continuity::Broken {
-                views.iter_mut().for_each(|view| view.interrupt());
-            }
-            state.spark.add(stamp, sample);
-            state.history.add(stamp, sample);
-            views.iter_mut().for_each(|view| view.add(stamp, sample));
-        }
-        if self.kind == Kind::Markers {
-            self.publish(batch, offset);
-        }
-        batch.clear();
-        state.views.retain(|view| view.strong_count() > 0);
-        state.spark_columns.extend(state.spark.take());
-        let surplus = state.spark_columns.len().saturating_sub(SPARK_COLUMNS);
-        state.spark_columns.drain(..surplus);
-    }
-
-    fn publish(&self, batch: &Batch, offset: f64) {
-        for (row, &stamp) in batch.stamps.iter().enumerate() {
-            let text =
-                batch.texts.get(row).cloned().or_else(|| {
-                    chain::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
-                });
-            self.markers.add(Marker {
-                stream: self.id,
-                time: stamp + offset,
-                text: text.unwrap_or_default(),
-            });
-        }
-    }
-
-    /// Puts into the list of events that another device sends the stream than before.
-    fn tell_takeover(&self, before: &PeerIdentity, now: Option<&PeerIdentity>) {
-        let name = |peer: &PeerIdentity| peer.statement.name.as_str().to_owned();
-        let now = now.map_or_else(|| String::from("one that does not seal"), name);
-        let text = format!("from another device: {now}, before {}", name(before));
-        self.markers.add(Marker { stream: self.id, time: local_clock(), text });
-    }
-
     fn lock(&self) -> MutexGuard<'_, MonitorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl MonitorState {
-    fn verdict(&self, now: f64) -> Verdict {
-        let reach = match self.link {
-            Link::New => Reach::Connecting,
-            Link::Connected => Reach::Connected,
-            Link::Gone => Reach::Away,
-        };
-        judge(&self.gauge.evidence(reach, self.since, self.clock.is_some()), now)
-    }
-
-    fn health(&self, now: f64) -> Health {
-        match (self.link, self.verdict(now).trouble()) {
-            (Link::Gone, _) => Health::Stopped,
-            (Link::New, _) => Health::Connecting,
-            (_, Some(Trouble::NoSamples { .. } | Trouble::Stopped { .. })) => Health::Silent,
-            (Link::Connected, _) => Health::Live,
-        }
-    }
-
-    fn gone(&self, now: f64) -> Option<f64> {
-        let is_gone = self.link == Link::Gone && now - self.found > FOUND_SECONDS;
-        is_gone.then_some(now - self.since)
-    }
-
-    fn change_link(&mut self, link: Link) {
-        if self.link == link {
-            return;
-        }
-        (self.link, self.since) = (link, local_clock());
-        self.gauge.disconnected();
-        // What comes later is no continuation of what came before.
-        for view in self.views.iter().filter_map(Weak::upgrade) {
-            view.lock().unwrap_or_else(PoisonError::into_inner).interrupt();
-        }
     }
 }
 
@@ -423,8 +263,6 @@ fn kind(info: &StreamInfo) -> Kind {
     if is_text || is_number { Kind::Markers } else { Kind::Signal }
 }
 
-/// A search that has not noted a stream for this long does not find it.
-const FOUND_SECONDS: f64 = 1.0;
 /// Longer than a busy computer takes to answer a search.
 const FORSAKEN_SECONDS: f64 = 15.0;
 /// Pause between two attempts to connect to a sender that is found and cannot be reached.

@@ -74,7 +74,9 @@ impl Request {
     /// The page's number for it, which comes back with the answer.
     pub(super) fn number(&self) -> Option<u32> {
         match self {
-            Self::Mark { request, .. } | Self::Outlet { request, .. } | Self::Record { request, .. } => *request,
+            Self::Mark { request, .. } | Self::Outlet { request, .. } | Self::Record { request, .. } => {
+                *request
+            }
             _ => None,
         }
     }

@@ -153,7 +153,10 @@ fn show_links(
     }
     writeln!(out, "A link lets in who has it. Give each person the one that suffices.")?;
     if arguments.certificate.is_none() {
-        writeln!(out, "A browser warns that it does not know the certificate. Its SHA-256 fingerprint must be")?;
+        writeln!(
+            out,
+            "A browser warns that it does not know the certificate. Its SHA-256 fingerprint must be"
+        )?;
     } else {
         writeln!(out, "SHA-256 fingerprint of the certificate:")?;
     }

@@ -214,7 +214,8 @@ mod tests {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path).expect("it is kept");
         let until = text.lines().find(|line| line.starts_with(UNTIL)).expect("it says until when");
-        fs::write(&path, text.replace(until, &format!("{UNTIL}{}", now().as_secs() + 3600))).expect("written");
+        fs::write(&path, text.replace(until, &format!("{UNTIL}{}", now().as_secs() + 3600)))
+            .expect("written");
         assert_ne!(load(), first, "one that ends within the hour is replaced");
         fs::remove_dir_all(folder).expect("removed");
     }

@@ -1,0 +1,103 @@
+//! How a row takes in what comes of its stream: samples, events, its description and its clock.
+
+use std::sync::{Arc, PoisonError, Weak};
+
+use schwann::{StreamInfo, inlet::StreamEvent, local_clock, security::PeerIdentity};
+
+use super::{Kind, Monitor, state::Contact};
+use crate::{
+    batch::Batch, chain, follow::Follower, gauge::Continuity, labels::labels, marker::Marker,
+    reading::SPARK_COLUMNS,
+};
+
+impl Monitor {
+    /// Takes in the stream's whole description.
+    pub(crate) fn describe(&self, info: &StreamInfo) {
+        self.lock().labels = Arc::new(labels(info));
+    }
+
+    /// Takes in how far the sender's clock is from ours, and how sure that is, in seconds.
+    pub(crate) fn set_clock(&self, offset: f64, uncertainty: f64) {
+        self.lock().clock = Some([offset, uncertainty]);
+    }
+
+    /// Takes in what happened to the connection.
+    pub(crate) fn take_in_event(&self, event: StreamEvent, follower: &Follower) {
+        let mut state = self.lock();
+        match event {
+            StreamEvent::Connected => {
+                (state.refusal, state.has_answered) = (None, true);
+                state.change_contact(Contact::Connected);
+                // Each return of a sender has a follower, and an inlet, of its own.
+                let now = follower.inlet.peer();
+                if let Some(before) = state.last_peer.replace(now) {
+                    self.tell_takeover(&before, now.as_ref());
+                }
+            }
+            StreamEvent::Lost | StreamEvent::Recovering => state.change_contact(Contact::Gone),
+            StreamEvent::Refused => state.refusal = follower.inlet.refusal(),
+            StreamEvent::ClockReset => state.clock = None,
+            _ => {}
+        }
+    }
+
+    /// Takes in samples, and how old the newest one was when it came.
+    pub(crate) fn take_in(&self, batch: &mut Batch, age: Option<f64>) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        // Until the sender's clock is known, its stamps tell no age.
+        if let (Some(age), Some([offset, _])) = (age, state.clock) {
+            state.gauge.add_lag(age - offset);
+        }
+        let [offset, _] = state.clock.unwrap_or_default();
+        if !batch.stamps.is_empty() {
+            state.gauge.arrived(local_clock());
+            // While the sender is gone, samples that came before may still wait.
+            if state.contact == Contact::New {
+                state.contact = Contact::Connected;
+            }
+        }
+        let views: Vec<_> = state.views.iter().filter_map(Weak::upgrade).collect();
+        let mut views: Vec<_> =
+            views.iter().map(|view| view.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+        for (row, &stamp) in batch.stamps.iter().enumerate() {
+            let (stamp, sample) = (stamp + offset, batch.sample(row));
+            if state.gauge.add(stamp) == Continuity::Broken {
+                views.iter_mut().for_each(|view| view.interrupt());
+            }
+            state.spark.add(stamp, sample);
+            state.history.add(stamp, sample);
+            views.iter_mut().for_each(|view| view.add(stamp, sample));
+        }
+        if self.kind == Kind::Markers {
+            self.publish(batch, offset);
+        }
+        batch.clear();
+        state.views.retain(|view| view.strong_count() > 0);
+        state.spark_columns.extend(state.spark.take());
+        let surplus = state.spark_columns.len().saturating_sub(SPARK_COLUMNS);
+        state.spark_columns.drain(..surplus);
+    }
+
+    fn publish(&self, batch: &Batch, offset: f64) {
+        for (row, &stamp) in batch.stamps.iter().enumerate() {
+            let text =
+                batch.texts.get(row).cloned().or_else(|| {
+                    chain::value(self.format, batch.sample(row), 0).map(|value| value.to_string())
+                });
+            self.markers.add(Marker {
+                stream: self.id,
+                time: stamp + offset,
+                text: text.unwrap_or_default(),
+            });
+        }
+    }
+
+    /// Puts into the list of events that another device sends the stream than before.
+    fn tell_takeover(&self, before: &PeerIdentity, now: Option<&PeerIdentity>) {
+        let name = |peer: &PeerIdentity| peer.statement.name.as_str().to_owned();
+        let now = now.map_or_else(|| String::from("one that does not seal"), name);
+        let text = format!("from another device: {now}, before {}", name(before));
+        self.markers.add(Marker { stream: self.id, time: local_clock(), text });
+    }
+}
