@@ -116,7 +116,7 @@ impl Follower {
             self.take_in_events(monitor);
             if local_clock() >= next_clock {
                 if let Ok(estimate) = self.inlet.clock_offset(patience) {
-                    monitor.set_clock(estimate.offset, estimate.uncertainty);
+                    monitor.set_clock(estimate);
                 }
                 (patience, next_clock) = (0.0, local_clock() + CLOCK_SECONDS);
             }

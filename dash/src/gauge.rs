@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use schwann_recorder::{Arrivals, Course, Evidence, Gap, Reach, Reading, Step};
+use schwann_recorder::{Arrivals, Course, Evidence, Gap, Pace, Reach, Reading, Step};
 
 /// Counts and measures; the samples' values are not its concern.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(super) struct Gauge {
     lags: VecDeque<f64>,
     arrivals: Arrivals,
     gaps: VecDeque<Gap>,
+    /// What arrivals say of the clock that stamps the samples.
+    pace: Pace,
 }
 
 impl Gauge {
@@ -23,6 +25,7 @@ impl Gauge {
             lags: VecDeque::new(),
             arrivals: Arrivals::default(),
             gaps: VecDeque::new(),
+            pace: Pace::new(nominal_rate),
         }
     }
 
@@ -38,10 +41,13 @@ impl Gauge {
         Continuity::Broken
     }
 
-    /// Notes that samples have arrived.
-    pub(super) fn arrived(&mut self, now: f64) {
+    /// Notes that samples with these stamps have arrived.
+    ///
+    /// - Units: `stamps` in seconds on the sender's clock, `now` on the local one.
+    pub(super) fn arrived(&mut self, stamps: &[f64], now: f64) {
         self.arrivals.add(now);
         self.course.look();
+        self.pace.arrived(stamps, now);
     }
 
     /// When samples have last arrived.
@@ -62,6 +68,7 @@ impl Gauge {
         self.course.forget_rate();
         self.lags.clear();
         self.arrivals = Arrivals::default();
+        self.pace.interrupted();
     }
 
     /// Samples per second over the last seconds; none before it can be told. While nothing comes, it falls.
@@ -88,10 +95,12 @@ impl Gauge {
         self.gaps.iter()
     }
 
-    /// What speaks for and against the stream, whose sender's clock is known or not.
+    /// What speaks for and against the stream, whose sender's clock is known or not. How long ago that was measured is
+    /// for who knows it.
     pub(super) fn evidence(&self, reach: Reach, since: f64, is_clock_known: bool) -> Evidence {
         let lag = self.lags.back().copied().filter(|_| is_clock_known);
-        Reading::new(&self.course, self.arrivals, lag).evidence(reach, since)
+        let reading = Reading::new(&self.course, self.arrivals, lag);
+        Reading { steps: self.pace.steps(), drift: self.pace.drift(), ..reading }.evidence(reach, since)
     }
 }
 
@@ -117,7 +126,7 @@ mod tests {
         for n in from..to {
             let stamp = 100.0 + f64::from(n) / 250.0;
             gauge.add(stamp);
-            gauge.arrived(stamp + 0.002);
+            gauge.arrived(&[stamp], stamp + 0.002);
         }
     }
 
@@ -156,6 +165,28 @@ mod tests {
         assert!(matches!(said(&gauge, 106.0), Verdict::Trouble(Trouble::Stopped { .. })));
         gauge.disconnected();
         assert_eq!(said(&gauge, 101.0), Verdict::Early);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_or_runs_too_fast_is_accused() {
+        let mut gauge = Gauge::new(250.0);
+        run(&mut gauge, 0, 1_000);
+        for n in 1_000..2_000_u32 {
+            let sent = 100.0 + f64::from(n) / 250.0;
+            gauge.add(sent + 7.0);
+            gauge.arrived(&[sent + 7.0], sent + 0.002);
+        }
+        let verdict = judge(&gauge.evidence(Reach::Connected, 100.0, true), 108.0);
+        assert!(matches!(verdict, Verdict::Trouble(Trouble::ClockStep { count: 1, .. })), "{verdict:?}");
+        let mut gauge = Gauge::new(250.0);
+        for n in 0..15_000_u32 {
+            let sent = 100.0 + f64::from(n) / 250.0;
+            let stamp = 100.0 + (sent - 100.0) * 1.004;
+            gauge.add(stamp);
+            gauge.arrived(&[stamp], sent + 0.002);
+        }
+        let verdict = judge(&gauge.evidence(Reach::Connected, 100.0, true), 160.0);
+        assert!(matches!(verdict, Verdict::Trouble(Trouble::Drift { .. })), "{verdict:?}");
     }
 
     #[test]

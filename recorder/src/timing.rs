@@ -76,12 +76,13 @@ pub struct Steps {
 }
 
 impl Pace {
-    pub(crate) fn new(nominal_rate: f64) -> Self {
+    /// Begins for a stream of this rate, in Hz; 0 if it has none.
+    pub fn new(nominal_rate: f64) -> Self {
         Self { period: if nominal_rate > 0.0 { 1.0 / nominal_rate } else { 0.0 }, ..Self::default() }
     }
 
-    /// Takes in stamps that arrived at `now`, in seconds on the local clock.
-    pub(crate) fn arrived(&mut self, stamps: &[f64], now: f64) {
+    /// Takes in stamps on the sender's clock that arrived at `now`, in seconds on the local clock.
+    pub fn arrived(&mut self, stamps: &[f64], now: f64) {
         let Some(&newest) = stamps.last().filter(|_| self.period > 0.0) else { return };
         let age = now - newest;
         if self.began == 0.0 {
@@ -112,7 +113,7 @@ impl Pace {
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
-    pub(crate) fn interrupted(&mut self) {
+    pub fn interrupted(&mut self) {
         (self.newest, self.age) = (None, None);
         self.least.clear();
     }

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, PoisonError, Weak};
 
-use schwann::{StreamInfo, inlet::StreamEvent, local_clock, security::PeerIdentity};
+use schwann::{StreamInfo, clock::Estimate, inlet::StreamEvent, local_clock, security::PeerIdentity};
 
-use super::{Kind, Monitor, state::Contact};
+use super::{
+    Kind, Monitor,
+    state::{Clock, Contact},
+};
 use crate::{
     batch::Batch, chain, follow::Follower, gauge::Continuity, labels::labels, marker::Marker,
     reading::SPARK_COLUMNS,
@@ -16,9 +19,10 @@ impl Monitor {
         self.lock().labels = Arc::new(labels(info));
     }
 
-    /// Takes in how far the sender's clock is from ours, and how sure that is, in seconds.
-    pub(crate) fn set_clock(&self, offset: f64, uncertainty: f64) {
-        self.lock().clock = Some([offset, uncertainty]);
+    /// Takes in how far the sender's clock is from ours.
+    pub(crate) fn set_clock(&self, estimate: Estimate) {
+        let Estimate { offset, uncertainty, remote_time } = estimate;
+        self.lock().clock = Some(Clock { offset, uncertainty, measured: remote_time + offset });
     }
 
     /// Takes in what happened to the connection.
@@ -46,12 +50,12 @@ impl Monitor {
         let mut state = self.lock();
         let state = &mut *state;
         // Until the sender's clock is known, its stamps tell no age.
-        if let (Some(age), Some([offset, _])) = (age, state.clock) {
-            state.gauge.add_lag(age - offset);
+        if let (Some(age), Some(clock)) = (age, state.clock) {
+            state.gauge.add_lag(age - clock.offset);
         }
-        let [offset, _] = state.clock.unwrap_or_default();
+        let offset = state.clock.map_or(0.0, |clock| clock.offset);
         if !batch.stamps.is_empty() {
-            state.gauge.arrived(local_clock());
+            state.gauge.arrived(&batch.stamps, local_clock());
             // While the sender is gone, samples that came before may still wait.
             if state.contact == Contact::New {
                 state.contact = Contact::Connected;

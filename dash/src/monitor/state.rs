@@ -6,7 +6,7 @@ use schwann::{
     StreamInfo, local_clock,
     security::{LastPeer, Refusal},
 };
-use schwann_recorder::{Reach, Trouble, Verdict, judge};
+use schwann_recorder::{Evidence, Reach, Trouble, Verdict, judge};
 
 use crate::{
     decimate::{Column, Decimator},
@@ -44,7 +44,18 @@ pub(super) struct MonitorState {
     pub(super) spark_columns: Vec<Column>,
     pub(super) views: Vec<Weak<Mutex<Decimator>>>,
     pub(super) labels: Arc<Labels>,
-    pub(super) clock: Option<[f64; 2]>,
+    pub(super) clock: Option<Clock>,
+}
+
+/// How the sender's clock is to ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// Seconds to add to the sender's stamps.
+    pub(super) offset: f64,
+    /// How sure that is: at most half of this is wrong, in seconds.
+    pub(super) uncertainty: f64,
+    /// When it was measured, in seconds on the local clock.
+    pub(super) measured: f64,
 }
 
 /// Whether there is a connection to the sender.
@@ -66,7 +77,9 @@ impl MonitorState {
             Contact::Connected => Reach::Connected,
             Contact::Gone => Reach::Away,
         };
-        judge(&self.gauge.evidence(reach, self.since, self.clock.is_some()), now)
+        let measured = self.clock.map_or(self.since, |clock| clock.measured.max(self.since));
+        let evidence = self.gauge.evidence(reach, self.since, self.clock.is_some());
+        judge(&Evidence { clock_age: Some(now - measured), ..evidence }, now)
     }
 
     /// How it is doing.
