@@ -10,6 +10,7 @@ use core::{
 use std::{
     collections::BTreeMap,
     io,
+    sync::Arc,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -19,6 +20,7 @@ use tungstenite::{Error, Message, WebSocket, protocol::WebSocketConfig};
 
 use super::{
     analysis::{Analyse, channel_quality},
+    chores::{Busy, Chore, Chores},
     history::{HISTORY_SECONDS, ROOM_BYTES},
     lab::Lab,
     link::Link,
@@ -52,6 +54,7 @@ pub(super) fn attend(
         outlets: Outlets::default(),
         seen_markers: 0,
         next_list: Instant::now(),
+        chores: Chores::new(),
         analyse: None,
         next_analysis: Instant::now(),
         next_quality: Instant::now(),
@@ -71,6 +74,7 @@ struct Browser<'a> {
     outlets: Outlets,
     seen_markers: u64,
     next_list: Instant,
+    chores: Chores,
     /// What is computed again and again.
     analyse: Option<Analyse>,
     next_analysis: Instant,
@@ -97,14 +101,17 @@ impl Browser<'_> {
             }
             self.send_traces()?;
             self.send_markers()?;
+            while let Some(answer) = self.chores.answer() {
+                self.send(answer)?;
+            }
             if is_due(&mut self.next_list, LIST_INTERVAL) {
                 self.send_list()?;
             }
             if is_due(&mut self.next_quality, QUALITY_INTERVAL) {
-                self.send_quality()?;
+                self.judge_quality();
             }
             if is_due(&mut self.next_analysis, ANALYSIS_INTERVAL) {
-                self.send_analysis()?;
+                self.analyse();
             }
         }
         self.socket.close(None)?;
@@ -138,7 +145,7 @@ impl Browser<'_> {
                 self.reply(request, written, json!({ "type": "marked", "text": text, "time": time }))
             }
             Ok(Request::Outlet { description, request }) => {
-                let opened = self.outlets.open(&description, self.lab.context());
+                let opened = self.outlets.open(&description, self.lab.home());
                 self.reply(request, opened, json!({ "type": "opened", "outlet": description.outlet }))
             }
             Ok(Request::Push(samples)) => match self.outlets.push(&samples) {
@@ -146,8 +153,10 @@ impl Browser<'_> {
                 Err(reason) => self.reply(None, Err(reason), Value::Null),
             },
             Ok(Request::Record { order, request }) => {
-                let done = self.lab.desk().obey(&order);
-                self.reply(request, done, json!({ "type": "recorder" }))
+                let desk = Arc::clone(self.lab.desk());
+                let obey = move || vec![answer(request, desk.obey(&order), json!({ "type": "recorder" }))];
+                let begun = self.chores.begin(Chore::Order, obey);
+                begun.or_else(|Busy| self.reply(request, Err(String::from(BUSY)), Value::Null))
             }
             Ok(Request::Close { outlet }) => {
                 self.outlets.close(outlet);
@@ -170,14 +179,7 @@ impl Browser<'_> {
 
     /// Answers a request: by what it asked for, or why there is none.
     fn reply(&mut self, request: Option<u32>, outcome: Result<(), Reason>, done: Value) -> Result<(), Error> {
-        let mut answer = match outcome {
-            Ok(()) => done,
-            Err(reason) => json!({ "type": "refused", "reason": reason }),
-        };
-        if let (Some(request), Some(fields)) = (request, answer.as_object_mut()) {
-            fields.insert("request".to_owned(), request.into());
-        }
-        self.send(answer)
+        self.send(answer(request, outcome, done))
     }
 
     fn show(&mut self, wish: &Wish) -> Result<(), Error> {
@@ -222,29 +224,45 @@ impl Browser<'_> {
         }))
     }
 
-    fn send_quality(&mut self) -> Result<(), Error> {
-        let views = self.views.iter();
-        let found: Vec<_> = views
-            .filter_map(|(&id, view)| {
-                channel_quality(&view.monitor, &view.selection.processing, id, view.edge())
-            })
-            .collect();
-        found.into_iter().try_for_each(|found| self.send(found))
+    fn judge_quality(&self) {
+        let shown = |(&id, view): (&u32, &View)| {
+            (id, Arc::clone(&view.monitor), view.selection.processing.clone(), view.edge())
+        };
+        let views: Vec<_> = self.views.iter().map(shown).collect();
+        let judge = move || {
+            let found =
+                views.iter().map(|(id, monitor, shown, edge)| channel_quality(monitor, shown, *id, *edge));
+            found.flatten().collect()
+        };
+        // What is not done yet is asked for again with the next turn.
+        let _begun = self.chores.begin(Chore::Quality, judge);
     }
 
-    fn send_analysis(&mut self) -> Result<(), Error> {
-        let Some(analyse) = &self.analyse else { return Ok(()) };
-        let Some(view) = self.views.get(&analyse.view) else { return Ok(()) };
-        let selection = &view.selection;
-        match analyse.run(&view.monitor, &selection.processing, selection.window(), view.edge()) {
-            Some(found) => self.send(found),
-            None => Ok(()),
-        }
+    fn analyse(&self) {
+        let Some(analyse) = self.analyse.clone() else { return };
+        let Some(view) = self.views.get(&analyse.view) else { return };
+        let (monitor, selection, edge) = (Arc::clone(&view.monitor), view.selection.clone(), view.edge());
+        let run = move || {
+            analyse.run(&monitor, &selection.processing, selection.window(), edge).into_iter().collect()
+        };
+        let _begun = self.chores.begin(Chore::Analysis, run);
     }
 
     fn send(&mut self, value: Value) -> Result<(), Error> {
         self.socket.send(Message::text(value.to_string()))
     }
+}
+
+/// The answer to a request: what it asked for, or why there is none.
+fn answer(request: Option<u32>, outcome: Result<(), Reason>, done: Value) -> Value {
+    let mut answer = match outcome {
+        Ok(()) => done,
+        Err(reason) => json!({ "type": "refused", "reason": reason }),
+    };
+    if let (Some(request), Some(fields)) = (request, answer.as_object_mut()) {
+        fields.insert("request".to_owned(), request.into());
+    }
+    answer
 }
 
 /// Whether something is due; then it is due again after the interval.
@@ -262,6 +280,7 @@ fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
+const BUSY: &str = "The recorder has not done yet what it was told before.";
 const ANALYSIS_INTERVAL: Duration = Duration::from_secs(1);
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
 /// Streams that one page shows at a time.

@@ -30,10 +30,12 @@ pub(super) struct Lab {
 #[derive(Debug)]
 struct Inside {
     context: Arc<Context>,
+    /// The same in the session of what the dashboard sends and records.
+    home: Arc<Context>,
     rows: Mutex<Rows>,
     markers: Arc<Markers>,
     pen: Pen,
-    desk: Desk,
+    desk: Arc<Desk>,
     seats: Seats,
     /// What all rows remember with.
     room: Arc<Room>,
@@ -47,8 +49,8 @@ struct Rows {
 }
 
 impl Lab {
-    /// Begins to look for streams of some sessions; none means the session of the configuration. Recordings go into a
-    /// folder.
+    /// Begins to look for streams of some sessions; none means the session of the configuration. The first is that of
+    /// what the dashboard sends and records. Recordings go into a folder.
     ///
     /// - Errors: [`ResolveError`] if the system refuses a thread.
     pub(super) fn open(
@@ -60,12 +62,17 @@ impl Lab {
             [] => ContinuousResolver::all(Arc::clone(context), FORGET_AFTER)?,
             sessions => ContinuousResolver::new(Arc::clone(context), &query(sessions), FORGET_AFTER)?,
         };
+        let home = sessions.first().map_or_else(
+            || Arc::clone(context),
+            |session| Arc::new(context.reconfigured(|config| config.lab.session_id.clone_from(session))),
+        );
         let inside = Arc::new(Inside {
             context: Arc::clone(context),
             rows: Mutex::default(),
             markers: Arc::default(),
-            pen: Pen::new(Arc::clone(context), source()),
-            desk: Desk::new(Arc::clone(context), recordings.to_owned()),
+            pen: Pen::new(Arc::clone(&home), source()),
+            desk: Arc::new(Desk::new(Arc::clone(&home), recordings.to_owned())),
+            home,
             seats: Seats::default(),
             room: Arc::default(),
             stopping: AtomicBool::new(false),
@@ -100,13 +107,13 @@ impl Lab {
     }
 
     /// The recorder.
-    pub(super) fn desk(&self) -> &Desk {
+    pub(super) fn desk(&self) -> &Arc<Desk> {
         &self.inside.desk
     }
 
-    /// Where streams are looked for.
-    pub(super) fn context(&self) -> &Arc<Context> {
-        &self.inside.context
+    /// Where pages' streams are sent.
+    pub(super) fn home(&self) -> &Arc<Context> {
+        &self.inside.home
     }
 
     /// What happened, from all marker streams.

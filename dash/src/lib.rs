@@ -26,6 +26,7 @@ mod api;
 mod batch;
 mod browser;
 mod chain;
+mod chores;
 mod decimate;
 mod filter;
 mod follow;

@@ -59,34 +59,28 @@ enum NamingPlan {
 pub(super) struct Desk {
     context: Arc<Context>,
     folder: PathBuf,
+    /// One order at a time; held while it is obeyed, which may take a second.
+    orders: Mutex<()>,
     control: Mutex<Option<Control>>,
 }
 
 impl Desk {
     /// Prepares to record into `folder`, which no recording leaves.
     pub(super) fn new(context: Arc<Context>, folder: PathBuf) -> Self {
-        Self { context, folder, control: Mutex::default() }
+        Self { context, folder, orders: Mutex::default(), control: Mutex::default() }
     }
 
-    /// Does what a page asks for.
+    /// Does what a page asks for. A start takes as long as a search does.
     ///
     /// - Errors: why not, in a sentence.
     pub(super) fn obey(&self, order: &Order) -> Result<(), Reason> {
-        let mut control = self.lock();
+        let _alone = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        // The status is asked for all the time, and does not wait for this.
+        let control = self.lock().clone();
         if let Order::Start(plan) = order {
-            if let Some(progress) = control.as_ref().and_then(|control| control.status().recording) {
-                return Err(format!("{} is being recorded already.", progress.path.display()));
-            }
-            let settings = plan.settings(&self.folder)?;
-            let new =
-                Control::open(Arc::clone(&self.context), settings).map_err(|error| error.to_string())?;
-            plan.name(&new)?;
-            let stop = Stop::default();
-            let started = new.start_when_complete(FINDING_TIME, &stop).map_err(|error| error.to_string());
-            *control = started.as_ref().is_ok().then_some(new);
-            return started.map(drop);
+            return self.start(plan, control.as_ref());
         }
-        let control = control.as_ref().ok_or("Nothing is being recorded.")?;
+        let control = control.ok_or("Nothing is being recorded.")?;
         match order {
             Order::Next => control.next_run().map(drop),
             Order::Note { text } => control.annotate(text),
@@ -95,10 +89,24 @@ impl Desk {
         .map_err(|error| error.to_string())
     }
 
+    fn start(&self, plan: &Plan, before: Option<&Control>) -> Result<(), Reason> {
+        if let Some(progress) = before.and_then(|control| control.status().recording) {
+            return Err(format!("{} is being recorded already.", progress.path.display()));
+        }
+        let settings = plan.settings(&self.folder)?;
+        let new = Control::open(Arc::clone(&self.context), settings).map_err(|error| error.to_string())?;
+        plan.name(&new)?;
+        let started = new.start_when_complete(FINDING_TIME, &Stop::default());
+        let control = started.as_ref().is_ok().then_some(new);
+        let _ended = core::mem::replace(&mut *self.lock(), control);
+        started.map(drop).map_err(|error| error.to_string())
+    }
+
     /// Where the recorder stands.
     pub(super) fn status(&self) -> Value {
         let folder = self.folder.display().to_string();
-        let Some(status) = self.lock().as_ref().map(Control::status) else {
+        let control = self.lock().clone();
+        let Some(status) = control.as_ref().map(Control::status) else {
             return json!({ "folder": folder, "recording": null, "ended": null, "remarks": [], "failure": null });
         };
         json!({
