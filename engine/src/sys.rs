@@ -14,3 +14,5 @@ use windows as system;
 pub(crate) use system::{clock, files, process, sockets};
 
 pub(crate) mod poll;
+#[cfg(any(windows, target_vendor = "apple"))]
+mod polled_receive;

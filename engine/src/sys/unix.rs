@@ -1,5 +1,7 @@
 //! Linux, Android, macOS, iOS and the BSDs.
 
+#[cfg(not(target_vendor = "apple"))]
+mod blocking_receive;
 pub(crate) mod clock;
 pub(crate) mod files;
 pub(crate) mod process;

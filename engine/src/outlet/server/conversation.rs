@@ -121,7 +121,7 @@ impl Conversation {
     /// What the poller is to be told instead, given the consumers whose sockets are full.
     ///
     /// A local socket says that it is writable for each piece that its reader takes, which would wake the server with
-    /// every sample; so it is asked only when that matters. TCP says it only to whom it had no room for.
+    /// every sample; so it is asked only when that matters. On Linux, TCP says it only after it had no room.
     pub(super) fn changed_interest(&mut self, full: &[u64]) -> Option<Interest> {
         let has_room = match self.role {
             Role::Feeding { consumer, .. } => !full.contains(&consumer),
@@ -136,7 +136,7 @@ impl Conversation {
     fn asks_for_room_only_when_full(&self) -> bool {
         let is_local_feed =
             matches!(self.role, Role::Feeding { .. }) && self.link.carrier() == Carrier::Local;
-        is_local_feed || sockets::POLLER_IS_ASKED_EACH_TIME
+        is_local_feed || sockets::ROOM_IS_TOLD_UNASKED
     }
 
     /// The consumer that this connection feeds, if any.

@@ -1,6 +1,8 @@
 //! Sockets that block, and calls that say for themselves that they will not wait.
+//!
+//! Apple's systems heed `MSG_DONTWAIT` in receives alone: a send to a full socket would wait for a slow receiver. So there sockets
+//! never block, as on Windows.
 
-use core::time::Duration;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -8,27 +10,37 @@ use mio::event::Source;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
-use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::{Domain, Socket, Type};
 
-use crate::sys::poll::{Ready, wait};
+#[cfg(target_vendor = "apple")]
+pub(crate) use crate::sys::polled_receive::WaitingReceive;
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) use crate::sys::unix::blocking_receive::WaitingReceive;
 
 /// Readiness that was told is told again only when there is more: a poller may be asked for all of it at all times.
 pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;
 
+/// Whether a poller tells of room in a TCP socket each time that the peer takes something, and not only after there was none.
+/// kqueue does.
+pub(crate) const ROOM_IS_TOLD_UNASKED: bool = cfg!(not(any(target_os = "linux", target_os = "android")));
+
 /// Sees to what a link's socket needs before its first byte.
 pub(crate) fn prepare(socket: &Socket) {
-    // Where a send cannot say that it raises no signal, the socket does.
+    // Where a send cannot say that it raises no signal and does not wait, the socket does.
     #[cfg(target_vendor = "apple")]
-    let _ = socket.set_nosigpipe(true);
+    {
+        // These fail only for what is no socket.
+        let _ = socket.set_nosigpipe(true);
+        let _ = socket.set_nonblocking(true);
+    }
     #[cfg(not(target_vendor = "apple"))]
     let _ = socket;
 }
 
 /// Sees to what a socket needs once it is connected.
 pub(crate) fn finish_connecting(socket: &Socket) -> io::Result<()> {
-    socket.set_nonblocking(false)
+    socket.set_nonblocking(cfg!(target_vendor = "apple"))
 }
 
 /// Whether a connection was begun, and is yet to be made.
@@ -100,54 +112,6 @@ pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
     Socket::pair(Domain::UNIX, Type::STREAM, None)
 }
 
-/// How the thread that needs the samples waits for them: in the receive itself, which is one system call and one wake-up less.
-#[derive(Default)]
-pub(crate) struct WaitingReceive {
-    /// The receive timeout that the socket has now.
-    socket_timeout: Option<Duration>,
-}
-
-impl WaitingReceive {
-    /// Receives once into `room`, waiting for the first byte for `left` at most; without it, as long as it takes.
-    ///
-    /// - Errors: [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::Interrupted`] if nothing came so far, perhaps before the
-    ///   time was over; what else the system says.
-    pub(crate) fn receive(
-        &mut self,
-        socket: &Socket,
-        room: &mut [u8],
-        left: Option<Duration>,
-    ) -> io::Result<usize> {
-        let flags = match left {
-            Some(left) if left < SHORTEST_BLOCKING_WAIT => {
-                if !left.is_zero() && !wait(socket, Ready::ToReceive, left) {
-                    return Err(io::ErrorKind::WouldBlock.into());
-                }
-                RecvFlags::DONTWAIT
-            }
-            left => {
-                self.set_timeout(socket, left);
-                RecvFlags::empty()
-            }
-        };
-        Ok(rustix::net::recv(socket, room, flags)?.1)
-    }
-
-    /// Lets a blocking receive return no later than after `left`; a coarse value serves, because the
-    /// rest is waited for again, and saves a system call when the next wait is alike.
-    fn set_timeout(&mut self, socket: &Socket, left: Option<Duration>) {
-        let wanted = left.map(|left| {
-            let exponent = left.as_millis().max(1).ilog2();
-            Duration::from_millis(1 << (exponent - 1).min(30))
-        });
-        if wanted != self.socket_timeout
-            && rustix::net::sockopt::set_socket_timeout(socket, Timeout::Recv, wanted).is_ok()
-        {
-            self.socket_timeout = wanted;
-        }
-    }
-}
-
 /// A link's socket as a poller knows it. It is not to be used after the link.
 #[derive(Debug)]
 pub(crate) struct Watched(RawFd);
@@ -172,10 +136,6 @@ impl Source for Watched {
         SourceFd(&self.0).deregister(registry)
     }
 }
-
-/// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
-/// timer tick, so the last stretch is waited for with `poll`.
-const SHORTEST_BLOCKING_WAIT: Duration = Duration::from_millis(64);
 
 /// `MSG_NOSIGNAL`, where there is one; Apple's systems have an option of the socket instead.
 #[cfg(not(target_vendor = "apple"))]

@@ -1,6 +1,5 @@
 //! Sockets that never block, because calls cannot say so for themselves.
 
-use core::time::Duration;
 use std::io::{self, IoSlice, Read};
 use std::os::windows::io::AsRawSocket;
 
@@ -10,11 +9,13 @@ use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 use socket2::Socket;
 
-use crate::sys::poll::{Ready, wait};
+pub(crate) use crate::sys::polled_receive::WaitingReceive;
 
-/// A poller tells of readiness once, and is then to be asked again; what is ready meanwhile is told at once. So it is asked
-/// for room to send only while something waits for it.
+/// A poller tells of readiness once, and is then to be asked again; what is ready meanwhile is told at once.
 pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = true;
+
+/// Whether a poller tells of room in a TCP socket each time that it is asked, and not only after there was none.
+pub(crate) const ROOM_IS_TOLD_UNASKED: bool = true;
 
 /// Sees to what a link's socket needs before its first byte.
 pub(crate) fn prepare(socket: &Socket) {
@@ -87,34 +88,6 @@ pub(crate) fn receive_now(mut socket: &Socket, room: &mut [u8]) -> io::Result<us
     socket.read(room)
 }
 
-/// How the thread that needs the samples waits for them.
-#[derive(Default)]
-pub(crate) struct WaitingReceive;
-
-impl WaitingReceive {
-    /// Receives once into `room`, waiting for the first byte for `left` at most; without it, as long as it takes.
-    ///
-    /// - Errors: [`io::ErrorKind::WouldBlock`] if nothing came so far, perhaps before the time was over; what else the
-    ///   system says.
-    pub(crate) fn receive(
-        &mut self,
-        socket: &Socket,
-        room: &mut [u8],
-        left: Option<Duration>,
-    ) -> io::Result<usize> {
-        // What is there already needs no wait.
-        match receive_now(socket, room) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            received => return received,
-        }
-        let left = left.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
-        if left.is_zero() || !wait(socket, Ready::ToReceive, left) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        receive_now(socket, room)
-    }
-}
-
 /// A link's socket as a poller knows it: a second handle, because a poller takes no other kind.
 #[derive(Debug)]
 pub(crate) struct Watched(TcpStream);
@@ -139,6 +112,3 @@ impl Source for Watched {
         self.0.deregister(registry)
     }
 }
-
-/// A wait without a limit is one that is begun anew; the system counts milliseconds in 31 bits.
-const LONGEST_WAIT: Duration = Duration::from_hours(1);

@@ -29,8 +29,14 @@ pub(crate) fn write_some(socket: &Socket, parts: &[IoSlice<'_>]) -> io::Result<u
     Ok(sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), NO_SIGNAL)?)
 }
 
-/// Sends what the socket takes at once, even while others use it.
+/// Sends a few bytes if the socket takes them at once, even while others use it.
+///
+/// - Errors: [`io::ErrorKind::WouldBlock`] if it takes nothing now; what else the system says.
 pub(crate) fn send_now(socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    // Apple's systems do not heed the flag in sends. There, a socket that is writable has room for 2 KiB.
+    if cfg!(target_vendor = "apple") && !is_writable(socket) {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
     Ok(send(socket, bytes, SendFlags::DONTWAIT | NO_SIGNAL)?)
 }
 
