@@ -66,9 +66,6 @@ class Chunks(Iterator[Chunk], AsyncIterator[Chunk]):
     def _pull(self) -> None:
         """Takes what is there, and keeps it: a wait that is cancelled loses nothing."""
         count = None if self._length is None else self._missing()
-        if count is None and self._stream.waiting == 0:
-            # A pull of nothing says whether anything can come.
-            count = 1
         part = self._stream.pull(count, 0.0)
         if len(part):
             self._parts.append(part)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import _schwann
+from ._errors import Error
 
 _AGAIN = 1.0
 """Seconds after which a stream without a connection is looked at in any case."""
@@ -45,6 +46,8 @@ class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._bell = _schwann.Bell()
         self._waits: dict[int, list[asyncio.Future[None]]] = {}
+        # Each wait, its streams, and their descriptors: kept, so that none is closed and then another's as long as it waits.
+        self._listening: dict[asyncio.Future[None], tuple[Sequence[_schwann.Inlet], Sequence[_schwann.Readable | None]]] = {}
         self._readers: _Readers = _LoopsOwn(loop)
         try:
             self._readers.add(self._bell.fileno(), self._rung)
@@ -64,20 +67,19 @@ class Hub:
 
     async def wait(self, natives: Sequence[_schwann.Inlet], timeout: float | None = None) -> None:
         """Returns once a pull of one of the streams may find samples, or says why none will come, or after `timeout` seconds."""
-        # They keep their descriptors from being closed, and so from being another's, as long as this waits.
-        readables: list[_schwann.Readable] = []
+        readables: list[_schwann.Readable | None] = []
         for native in natives:
             is_ready, readable = native.watch(self._bell)
             if is_ready:
                 return
-            if readable is None:
-                timeout = min(_AGAIN, math.inf if timeout is None else timeout)
-            else:
-                readables.append(readable)
+            readables.append(readable)
+        if None in readables:
+            timeout = min(_AGAIN, math.inf if timeout is None else timeout)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        numbers = [self._bell.fileno(), *(readable.fileno() for readable in readables)]
+        self._listening[future] = natives, readables
         timer = None if timeout is None else loop.call_later(timeout, _done, future)
+        numbers = _numbers(readables)
         for number in numbers:
             self._begin(number, future)
         try:
@@ -87,11 +89,12 @@ class Hub:
                 timer.cancel()
             for number in numbers:
                 self._end(number, future)
+            del self._listening[future]
 
     def _begin(self, number: int, future: asyncio.Future[None]) -> None:
         waits = self._waits.setdefault(number, [])
         waits.append(future)
-        if len(waits) == 1 and number != self._bell.fileno():
+        if len(waits) == 1:
             self._readers.add(number, self._wake, number)
 
     def _end(self, number: int, future: asyncio.Future[None]) -> None:
@@ -99,17 +102,30 @@ class Hub:
         waits.remove(future)
         if not waits:
             del self._waits[number]
-            if number != self._bell.fileno():
-                self._readers.remove(number)
+            self._readers.remove(number)
 
     def _wake(self, number: int) -> None:
         for future in self._waits.get(number, ()):
             _done(future)
 
     def _rung(self) -> None:
+        """Something has happened to one of the streams: looks which, as waking all of many for each would take up the loop."""
         self._bell.clear()
-        # All that wait listen to the bell.
-        self._wake(self._bell.fileno())
+        for future, (natives, readables) in self._listening.items():
+            if not future.done() and self._has_changed(natives, readables):
+                _done(future)
+
+    def _has_changed(self, natives: Sequence[_schwann.Inlet], readables: Sequence[_schwann.Readable | None]) -> bool:
+        try:
+            watches = [native.watch(self._bell) for native in natives]
+        except Error:
+            # What is wrong, the next pull says.
+            return True
+        return any(is_ready for is_ready, _ in watches) or _numbers(readable for _, readable in watches) != _numbers(readables)
+
+
+def _numbers(readables: Iterable[_schwann.Readable | None]) -> list[int]:
+    return [readable.fileno() for readable in readables if readable is not None]
 
 
 def _done(future: asyncio.Future[None]) -> None:

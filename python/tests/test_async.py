@@ -276,3 +276,33 @@ def test_what_cannot_be_merged_is_refused(connect: Connect) -> None:
         schwann.merge()
     with pytest.raises(schwann.ArgumentError, match="patience"):
         schwann.merge(stream, patience=float("nan"))
+
+
+def test_what_happens_to_one_stream_wakes_no_other(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    (outlet, stream), (_, idle) = connect("EEG", 1, rate=100.0), connect("EEG", 1, rate=100.0)
+    pulls = {stream: 0, idle: 0}
+    pull = schwann.Stream.pull
+
+    def counted(self: schwann.Stream, count: int | None = None, timeout: float | None = None) -> schwann.Chunk:
+        pulls[self] += 1
+        return pull(self, count, timeout)
+
+    monkeypatch.setattr(schwann.Stream, "pull", counted)
+
+    async def take(chunks: schwann.Chunks) -> None:
+        await anext(chunks)
+
+    async def main() -> None:
+        waits = asyncio.create_task(take(idle.chunks()))
+        hub = _waiting.Hub.of_running_loop()
+        while not hub._listening:
+            await asyncio.sleep(0)
+        before = pulls[idle]
+        for _ in range(20):
+            hub._bell.ring()
+            outlet.push([1.0])
+            await take(stream.chunks())
+        assert pulls[idle] == before
+        waits.cancel()
+
+    run_in(asyncio.new_event_loop, main())
