@@ -1,3 +1,4 @@
-# The code is formatted by rustfmt.
+# The code is formatted by rustfmt, and bash can read every script.
 set -euo pipefail
 cargo fmt --all --check
+git ls-files -z '*.sh' .ci/run | xargs -0 -n 1 bash -n

@@ -44,7 +44,7 @@ case "$target" in
     ;;
   *-android)
     # Nothing but Google's NDK links for Android.
-    tools="${ANDROID_NDK_HOME:?the folder of Android's NDK}/toolchains/llvm/prebuilt/linux-x86_64/bin"
+    tools="${ANDROID_NDK_HOME:?the folder of the Android NDK}/toolchains/llvm/prebuilt/linux-x86_64/bin"
     export CARGO_TARGET_AARCH64_LINUX_ANDROID_LINKER="$tools/aarch64-linux-android24-clang"
     compile build "$target" -p schwann-capi
     collect liblsl.so
