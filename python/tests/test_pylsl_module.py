@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 import time
@@ -282,6 +283,45 @@ def test_a_lost_stream_raises(receiver: Any) -> None:
         with pytest.raises(kind):
             util.handle_error(code)
     util.handle_error(0)
+
+
+EXAMPLE = "import runpy, sys, schwann.pylsl; sys.modules['pylsl'] = schwann.pylsl; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+"""Runs a program of pylsl's with our module in its place."""
+
+
+@pytest.mark.parametrize(
+    ("sends", "receives", "prints"),
+    [
+        ("SendData", "ReceiveData", r"[\d.]+ \["),
+        ("SendDataAdvanced", "ReceiveDataInChunks", r"\[[\d.]+"),
+        ("SendData", "GetTimeCorrection", r"Offset: -?[\d.e-]+$"),
+        ("SendStringMarkers", "ReceiveStringMarkers", r"got \S+ at time [\d.]+"),
+        (None, "HandleMetadata", "The manufacturer is: SCCN"),
+    ],
+)
+def test_the_examples_of_pylsl_run(sends: str | None, receives: str, prints: str, tmp_path: Any) -> None:
+    folder = os.path.dirname(importlib.import_module("pylsl.examples").__file__ or "")
+    # They resolve by type, so they have a session of their own.
+    session = tmp_path / "lsl_api.cfg"
+    session.write_text(f"[log]\nlevel=-2\n[multicast]\nResolveScope=machine\n[lab]\nSessionID=examples-{uuid.uuid4()}\n")
+
+    def start(name: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-u", "-c", EXAMPLE, os.path.join(folder, f"{name}.py")]
+        environment = os.environ | {"LSLAPICFG": str(session)}
+        return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    programs = [start(name) for name in (sends, receives) if name]
+    try:
+        said = ""
+        for line in programs[-1].stdout or ():
+            said += line
+            if re.match(prints, line):
+                return
+        pytest.fail(f"{receives} ended with {programs[-1].wait()}: {said}")
+    finally:
+        for one in programs:
+            one.kill()
+            one.communicate()
 
 
 def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
