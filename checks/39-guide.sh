@@ -12,6 +12,12 @@ scratch="$SCHWANN_STATE/guide-pages"
 rm -rf "$scratch"; mkdir -p "$scratch"
 trap 'rm -rf "$scratch"' EXIT
 mdbook build --dest-dir "$scratch/book" docs/guide
+python3 - "$scratch/book" << 'END'
+import pathlib, re, sys
+book = pathlib.Path(sys.argv[1])
+links = [(page, link) for page in book.rglob("*.html") for link in re.findall(r'href="(?!\w+:)([^"#?]+)', page.read_text())]
+sys.exit("\n".join(f"{page.relative_to(book)}: {link} leads nowhere" for page, link in links if not (page.parent / link).exists()))
+END
 # The Python package as it is in the tree: what is native of it beside the rest.
 package="$scratch/python/schwann"
 mkdir -p "$package"
