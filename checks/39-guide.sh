@@ -16,7 +16,7 @@ python3 - "$scratch/book" << 'END'
 import pathlib, re, sys
 book = pathlib.Path(sys.argv[1])
 links = [(page, link) for page in book.rglob("*.html") for link in re.findall(r'href="(?!\w+:)([^"#?]+)', page.read_text())]
-sys.exit("\n".join(f"{page.relative_to(book)}: {link} leads nowhere" for page, link in links if not (page.parent / link).exists()))
+sys.exit("\n".join(f"{page.relative_to(book)}: {link} leads nowhere" for page, link in links if not (page.parent / link).exists()) or None)
 END
 # The Python package as it is in the tree: what is native of it beside the rest.
 package="$scratch/python/schwann"
