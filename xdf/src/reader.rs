@@ -4,6 +4,8 @@
 //! chunk that does not fit its content is read as far as its samples are whole, and reading goes on at the
 //! next place that makes sense. Each such place is reported as [`Event::Damage`].
 
+mod chunks;
+mod damaged;
 mod event;
 mod frame;
 mod layout;
@@ -15,14 +17,14 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 pub use event::{Damage, DamageKind, Event, ReadError};
-use frame::{Found, Frame, Framer, Head, PIECE, XML_BYTES_MAX};
-use layout::{Layout, Measure, append_row};
+use frame::{Found, Frame, Framer, PIECE, XML_BYTES_MAX};
+use layout::{Measure, append_row};
 use window::Window;
 
 use crate::checksum::Checksum;
-use crate::header::{StreamFooter, StreamHeader, is_xml};
+use crate::header::{StreamFooter, StreamHeader};
 use crate::values::Values;
-use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, MAGIC, Tag};
+use crate::wire::MAGIC;
 
 /// Reads a recording.
 #[derive(Debug)]
@@ -174,219 +176,6 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Says whether a chunk whose end leads nowhere has another chunk's beginning within: bytes are missing.
-    fn swallows(&mut self, head: Head) -> io::Result<bool> {
-        Ok(!self.framer.is_plausible(head.end)? && self.hides_chunk(head)?)
-    }
-
-    /// Says whether another chunk begins within a chunk.
-    fn hides_chunk(&mut self, head: Head) -> io::Result<bool> {
-        Ok(self.framer.resync(head.at, head.end)? < head.end)
-    }
-
-    /// Takes in a chunk whose content fits; none if it does not, and then nothing has changed.
-    fn chunk(&mut self, head: Head) -> io::Result<Option<Step>> {
-        let step = match Tag::parse(head.tag) {
-            Some(Tag::Samples) => return self.samples(head),
-            Some(Tag::Boundary)
-                if head.content_len() == 16 && self.framer.window.view(head.content, 16)? == BOUNDARY =>
-            {
-                Step::Boundary
-            }
-            Some(Tag::Boundary) if head.content_len() > 16 => return self.long_boundary(head),
-            Some(Tag::ClockOffset) => return self.clock_offset(head),
-            Some(tag @ (Tag::FileHeader | Tag::StreamHeader | Tag::StreamFooter)) => {
-                return self.xml(tag, head);
-            }
-            // The specification lets readers skip chunks that it does not name.
-            None if self.framer.is_plausible(head.end)? && !self.hides_chunk(head)? => Step::Again,
-            Some(Tag::Boundary) | None => return Ok(None),
-        };
-        self.at = head.end;
-        Ok(Some(step))
-    }
-
-    /// Takes in a boundary with more than its mark: a checksum, an index, or what is not known.
-    fn long_boundary(&mut self, head: Head) -> io::Result<Option<Step>> {
-        let Some(mark_at) = head.end.checked_sub(BOUNDARY.len() as u64) else { return Ok(None) };
-        if self.framer.window.view(mark_at, BOUNDARY.len())? != BOUNDARY {
-            return Ok(None);
-        }
-        if head.content_len() < 256 {
-            let content = self.framer.window.view(head.content, 255)?;
-            let content = usize::try_from(head.content_len()).ok().and_then(|len| content.get(..len));
-            self.checksums.extend(content.and_then(|content| Checksum::parse(head.at, content)));
-        }
-        self.at = head.end;
-        Ok(Some(Step::Again))
-    }
-
-    fn samples(&mut self, head: Head) -> io::Result<Option<Step>> {
-        let Some(found) = self.framer.find_samples(head.content, head.end)? else { return Ok(None) };
-        if !found.walk.complete || found.walk.end != head.end {
-            return Ok(None);
-        }
-        self.begin_samples(found);
-        self.at = head.end;
-        Ok(Some(Step::Again))
-    }
-
-    fn clock_offset(&mut self, head: Head) -> io::Result<Option<Step>> {
-        if head.content_len() != CLOCK_OFFSET_CONTENT as u64 {
-            return Ok(None);
-        }
-        let bytes = self.framer.window.view(head.content, CLOCK_OFFSET_CONTENT)?;
-        let Some((id, rest)) = bytes.split_first_chunk() else { return Ok(None) };
-        let Some((collected, rest)) = rest.split_first_chunk() else { return Ok(None) };
-        let Some(offset) = rest.first_chunk() else { return Ok(None) };
-        let stream = u32::from_le_bytes(*id);
-        if !self.streams.contains_key(&stream) {
-            return Ok(None);
-        }
-        let (collected, offset) = (f64::from_le_bytes(*collected), f64::from_le_bytes(*offset));
-        self.at = head.end;
-        Ok(Some(Step::ClockOffset { stream, collected, offset }))
-    }
-
-    fn xml(&mut self, tag: Tag, head: Head) -> io::Result<Option<Step>> {
-        if head.content_len() > XML_BYTES_MAX {
-            return Ok(None);
-        }
-        let content = self
-            .framer
-            .window
-            .view(head.content, usize::try_from(head.content_len()).unwrap_or(usize::MAX))?;
-        let step = if tag == Tag::FileHeader {
-            if !is_xml(content) {
-                return Ok(None);
-            }
-            self.text.clear();
-            self.text.push_str(&String::from_utf8_lossy(content));
-            Step::FileHeader
-        } else {
-            let Some((id, xml)) = content.split_first_chunk() else { return Ok(None) };
-            let stream = u32::from_le_bytes(*id);
-            if tag == Tag::StreamHeader {
-                // A second header of the same stream can only be a damaged one: the first holds.
-                let Ok(header) = StreamHeader::parse(stream, xml) else { return Ok(None) };
-                if self.streams.contains_key(&stream) {
-                    return Ok(None);
-                }
-                self.add_stream(header);
-                Step::StreamHeader(stream)
-            } else {
-                let Some(footer) = StreamFooter::parse(xml) else { return Ok(None) };
-                if !self.streams.contains_key(&stream) {
-                    return Ok(None);
-                }
-                self.footer = footer;
-                Step::StreamFooter(stream)
-            }
-        };
-        self.at = head.end;
-        Ok(Some(step))
-    }
-
-    fn add_stream(&mut self, header: StreamHeader) {
-        let layout = Layout::new(&header);
-        self.framer.layouts.insert(header.id, layout);
-        self.streams.insert(header.id, Stream { header, last_stamp: 0.0 });
-    }
-
-    /// Goes on past a chunk whose content does not fit its length.
-    fn step_misfit(&mut self, head: Head) -> io::Result<Step> {
-        // A length that leads to another chunk is right, unless one comes earlier.
-        let (limit, trusted) =
-            if self.framer.is_plausible(head.end)? { (head.end, true) } else { (u64::MAX, false) };
-        if let Some(step) = self.chunk_by_content(limit)? {
-            return Ok(step);
-        }
-        if !trusted || self.hides_chunk(head)? {
-            return self.step_lost();
-        }
-        // Another chunk follows where this one says that it ends: its content is what is damaged.
-        let mut from = head.at;
-        if head.tag == Tag::StreamHeader.number() {
-            return self.damaged_header(head);
-        }
-        if let Some(found) = self.framer.find_samples(head.content, head.end)? {
-            let exact = found.walk.complete && found.walk.end == head.end;
-            if head.tag == Tag::Samples.number() || exact {
-                self.begin_samples(found);
-                from = found.walk.end;
-            }
-        }
-        Ok(self.damage(from, head.end, DamageKind::Content))
-    }
-
-    /// Takes from a stream header that is no XML what can be made out.
-    fn damaged_header(&mut self, head: Head) -> io::Result<Step> {
-        let len = usize::try_from(head.content_len().min(XML_BYTES_MAX)).unwrap_or(usize::MAX);
-        let content = self.framer.window.view(head.content, len)?;
-        let header = content
-            .split_first_chunk()
-            .and_then(|(id, xml)| StreamHeader::parse_damaged(u32::from_le_bytes(*id), xml))
-            .filter(|header| !self.streams.contains_key(&header.id));
-        let again = self.damage(head.at, head.end, DamageKind::Content);
-        let Some(header) = header else { return Ok(again) };
-        let id = header.id;
-        self.add_stream(header);
-        Ok(Step::StreamHeader(id))
-    }
-
-    /// Goes on past a chunk that would end after the file does.
-    fn step_torn(&mut self, head: Head) -> io::Result<Step> {
-        if let Some(step) = self.chunk_by_content(u64::MAX)? {
-            return Ok(step);
-        }
-        if head.tag == Tag::Samples.number()
-            && let Some(found) = self.framer.find_samples(head.content, head.end)?
-            && !found.walk.complete
-            && found.walk.end + TORN_SAMPLE_MAX > head.end
-        {
-            self.begin_samples(found);
-            return Ok(self.damage(found.walk.end, head.end, DamageKind::Torn));
-        }
-        self.step_lost()
-    }
-
-    /// Takes in a chunk whose length is damaged, if its content tells where it ends, before `limit`.
-    fn chunk_by_content(&mut self, limit: u64) -> io::Result<Option<Step>> {
-        let at = self.at;
-        let Some(head) = self.framer.frame_by_content(at)?.filter(|head| head.end < limit) else {
-            return Ok(None);
-        };
-        let step = self.chunk(head)?;
-        if step.is_some() {
-            self.pending = Some(Damage { at, bytes: 0, kind: DamageKind::Framing });
-        }
-        Ok(step)
-    }
-
-    /// Goes on where the next chunk can be found.
-    fn step_lost(&mut self) -> io::Result<Step> {
-        let at = self.at;
-        let to = self.framer.resync(at, u64::MAX)?;
-        // What can be read before that is still worth reading.
-        let mut from = at;
-        if let Frame::Whole(head) | Frame::Torn(head, _) = self.framer.frame(at)?
-            && head.tag == Tag::Samples.number()
-            && let Some(found) = self.framer.find_samples(head.content, head.end.min(to))?
-            && found.walk.count > 0
-        {
-            from = found.walk.end;
-            self.begin_samples(found);
-        }
-        let kind = if to == self.framer.window.len() { DamageKind::Torn } else { DamageKind::Framing };
-        Ok(self.damage(from, to, kind))
-    }
-
-    fn damage(&mut self, at: u64, to: u64, kind: DamageKind) -> Step {
-        self.at = to;
-        self.pending = Some(Damage { at, bytes: to - at, kind });
-        Step::Again
-    }
-
     fn begin_samples(&mut self, found: Found) {
         if found.walk.count > 0 {
             self.decoding = Some(Decoding {
@@ -478,8 +267,6 @@ struct Decoding {
 
 /// Where a recording that lost its beginning must go on at the latest.
 const BEGINNING_BYTES: u64 = 1 << 20;
-/// The most bytes of a sample that a torn chunk may end with.
-const TORN_SAMPLE_MAX: u64 = 1 << 28;
 
 #[cfg(test)]
 mod tests;

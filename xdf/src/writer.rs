@@ -12,6 +12,7 @@ mod disk;
 mod error;
 pub(crate) mod slot;
 mod store;
+mod syncer;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 
 use schwann_xdf::{Failure, Summary};
 
-use super::{File, lock};
+use super::file::File;
+use super::lock;
 
 /// The file that new samples go into.
 pub(super) struct Current {

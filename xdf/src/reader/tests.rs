@@ -2,7 +2,7 @@ use core::cell::Cell;
 use std::io::{Cursor, SeekFrom};
 
 use super::*;
-use crate::wire::{put_chunk, put_clock_offset};
+use crate::wire::{BOUNDARY, Tag, put_chunk, put_clock_offset};
 
 const NUMBERS: &str = "<info><channel_count>2</channel_count><nominal_srate>10</nominal_srate>\
     <channel_format>int16</channel_format></info>";

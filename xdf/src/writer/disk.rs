@@ -1,16 +1,15 @@
 //! The two threads between memory and disk: one writes whole chunks, one syncs.
 
 use core::mem;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use core::time::Duration;
-use std::fs::File;
+use core::sync::atomic::Ordering;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::slot::{Pending, Slot, put_samples_head};
 use super::store::Store;
+use super::syncer::Syncer;
 use super::{Failure, SharedWriter, StreamProgress, Summary, lock};
 use crate::checksum::Checksum;
 use crate::header::{FOOTER_BYTES_MAX, FOOTER_OFFSET_BYTES_MAX, put_footer_xml};
@@ -321,80 +320,6 @@ fn batch_chunks<'a>(
         .enumerate()
         .flat_map(|(place, stream)| stream.taken.chunk_bytes().map(move |(_, bytes)| (place, bytes)));
     chunks.zip(heads).map(|((place, bytes), head)| (place, head, bytes))
-}
-
-/// The thread that syncs, so that no write waits for it.
-struct Syncer {
-    state: Arc<SyncState>,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// What the two threads share.
-#[derive(Default)]
-struct SyncState {
-    written: AtomicU64,
-    synced: AtomicU64,
-    stopping: AtomicBool,
-    idle: Mutex<()>,
-    woken: Condvar,
-}
-
-impl Syncer {
-    fn spawn(shared: Arc<SharedWriter>, file: Arc<File>) -> io::Result<Self> {
-        let state = Arc::new(SyncState::default());
-        let thread = thread::Builder::new().name("xdf-sync".into()).spawn({
-            let state = Arc::clone(&state);
-            move || state.run(&shared, &file)
-        })?;
-        Ok(Self { state, thread: Some(thread) })
-    }
-
-    fn written(&self, bytes: u64) {
-        self.state.written.store(bytes, Ordering::Release);
-    }
-
-    fn synced(&self) -> u64 {
-        self.state.synced.load(Ordering::Acquire)
-    }
-
-    fn stop(&mut self) {
-        {
-            let _idle = lock(&self.state.idle);
-            self.state.stopping.store(true, Ordering::Release);
-            self.state.woken.notify_all();
-        }
-        if let Some(thread) = self.thread.take() {
-            // It only ends early by a panic, and the final sync follows anyway.
-            let _ended = thread.join();
-        }
-    }
-}
-
-impl SyncState {
-    fn run(&self, shared: &SharedWriter, file: &File) {
-        while self.wait(shared.options.sync_every) {
-            let written = self.written.load(Ordering::Acquire);
-            if written == self.synced.load(Ordering::Acquire) {
-                continue;
-            }
-            match file.sync_data() {
-                Ok(()) => self.synced.store(written, Ordering::Release),
-                Err(error) => {
-                    // After a failed sync the kernel forgets which pages were not written: no second try.
-                    let _first_wins = shared.failure.set(Failure::from(error));
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Waits for `period`; says whether to go on.
-    fn wait(&self, period: Duration) -> bool {
-        let idle = lock(&self.idle);
-        let until_stop = |_: &mut ()| !self.stopping.load(Ordering::Acquire);
-        drop(self.woken.wait_timeout_while(idle, period, until_stop).unwrap_or_else(PoisonError::into_inner));
-        !self.stopping.load(Ordering::Acquire)
-    }
 }
 
 /// A boundary chunk with its head.

@@ -1,0 +1,124 @@
+//! The file of a recording: its own streams as far as there are any yet, and what its certificate will say.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use schwann::security::Member;
+use schwann::{Context, StreamInfo, local_clock};
+use schwann_xdf::{CreateError, Failure, Options, Proof, PushError, Readers, StreamWriter, Summary, Writer};
+
+use super::{lock, may_be_sealed};
+use crate::certificate::{Certificate, Events, Facts, write_beside};
+use crate::status::RecordingStream;
+use crate::verdict::Trouble;
+
+/// The file, and its own streams as far as there are any yet.
+pub(super) struct File {
+    pub(super) writer: Writer,
+    pub(super) events: Mutex<Option<StreamWriter>>,
+    pub(super) annotations: Mutex<Option<StreamWriter>>,
+    pub(super) certified: Certified,
+}
+
+/// What the certificate of a file needs, beside the file itself.
+pub(super) struct Certified {
+    pub(super) path: PathBuf,
+    /// In seconds since 1970.
+    pub(super) began: u64,
+    pub(super) happened: Mutex<Events>,
+    pub(super) member: Option<Arc<Member>>,
+}
+
+impl Certified {
+    pub(super) fn begin(path: &Path, context: &Context) -> Self {
+        let member = context.trust().ok().and_then(|trust| trust.member().cloned());
+        let one = Self { path: path.to_owned(), began: unix_seconds(), happened: Mutex::default(), member };
+        one.note("start");
+        one
+    }
+
+    pub(super) fn note(&self, what: &str) {
+        lock(&self.happened).note(what);
+    }
+
+    /// Writes the certificate of the finished file.
+    pub(super) fn write(self, proof: Proof, streams: Vec<(RecordingStream, Vec<Trouble>)>) {
+        self.note("stop");
+        let facts = Facts {
+            name: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            proof,
+            wall_clock: [self.began, unix_seconds()],
+            streams,
+            events: lock(&self.happened).list(),
+            replaces: None,
+        };
+        let member = self.member.as_deref();
+        // A disk without room for it has a recording with checksums alone, and `verify` says that.
+        let _best_effort = write_beside(&self.path, &Certificate::encode(&facts.statement(member), member));
+    }
+}
+
+impl File {
+    pub(super) fn create(path: &Path, context: &Context) -> Result<Self, CreateError> {
+        let mut options = Options::default();
+        // What was sealed on its way is not for other users of the computer.
+        options.readers = if may_be_sealed(context) { Readers::Owner } else { Readers::AsUsual };
+        let writer = Writer::create(path, options)?;
+        let certified = Certified::begin(path, context);
+        Ok(Self { writer, events: Mutex::default(), annotations: Mutex::default(), certified })
+    }
+
+    pub(super) fn annotate(&self, text: &str, stamp: f64) -> Result<(), PushError> {
+        self.certified.note(&format!("note: {text}"));
+        self.say(&self.annotations, ANNOTATIONS_HEADER, text, stamp)
+    }
+
+    /// Records that something happened to the recording as a whole.
+    pub(super) fn note(&self, text: &str) {
+        self.certified.note(text);
+        // A file that takes no more says so by itself; see `Health::failure`.
+        let _said_elsewhere = self.say(&self.events, EVENTS_HEADER, text, local_clock());
+    }
+
+    /// Completes the file and its certificate.
+    pub(super) fn finish(self, streams: Vec<(RecordingStream, Vec<Trouble>)>) -> Result<Summary, Failure> {
+        drop((self.events, self.annotations));
+        let summary = self.writer.finish()?;
+        self.certified.write(summary.proof.clone(), streams);
+        Ok(summary)
+    }
+
+    /// Records that something happened to a stream now.
+    pub(super) fn event(&self, what: &str, info: &StreamInfo, id: u32) {
+        self.note(&format!("{what}: {} (stream {id})", info.name()));
+    }
+
+    /// Adds a text to a stream of the file's own, which begins with the first.
+    pub(super) fn say(
+        &self,
+        stream: &Mutex<Option<StreamWriter>>,
+        header: &str,
+        text: &str,
+        stamp: f64,
+    ) -> Result<(), PushError> {
+        let mut stream = lock(stream);
+        if stream.is_none() {
+            *stream = self.writer.add_stream(header).ok();
+        }
+        let stream = stream.as_ref().ok_or(PushError::Failed(Failure::Internal))?;
+        stream.push_text(&[stamp], &[text])?;
+        stream.clock_offset(stamp, 0.0)
+    }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+const EVENTS_HEADER: &str = "<?xml version=\"1.0\"?><info><name>Recorder</name><type>RecorderEvents</type>\
+    <channel_count>1</channel_count><nominal_srate>0</nominal_srate><channel_format>string</channel_format>\
+    <source_id>schwann-recorder</source_id><created_at>0</created_at><desc /></info>";
+const ANNOTATIONS_HEADER: &str = "<?xml version=\"1.0\"?><info><name>Annotations</name><type>Markers</type>\
+    <channel_count>1</channel_count><nominal_srate>0</nominal_srate><channel_format>string</channel_format>\
+    <source_id>schwann-annotations</source_id><created_at>0</created_at><desc /></info>";

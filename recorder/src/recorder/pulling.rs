@@ -1,0 +1,190 @@
+//! One stream, in its thread: pulled from its sender and pushed into the file.
+
+use std::sync::Arc;
+
+use schwann::inlet::StreamEvent;
+use schwann::{Error, StreamInfo, local_clock};
+use schwann_xdf::{PushError, StreamWriter};
+
+use super::seat::{Current, Seat};
+use super::tap::TappedInlet;
+use super::{Inspect, lock};
+use crate::chunk::{Chunk, PULL_SECONDS, pause};
+use crate::status::Phase;
+use crate::stop::Stop;
+
+/// One stream, in its thread.
+pub(super) struct Pulling {
+    pub(super) shared: Arc<TappedInlet>,
+    pub(super) current: Arc<Current>,
+    pub(super) stop: Arc<Stop>,
+    pub(super) inspect: Inspect,
+    /// When to record the clock offset next, in seconds on the local clock.
+    pub(super) next_offset: f64,
+}
+
+impl Pulling {
+    pub(super) fn run(mut self) {
+        let Some((info, chunk)) = self.open().filter(|_| self.shared.note_answer()) else { return };
+        let xml = String::from_utf8_lossy(&info.fullinfo()).into_owned();
+        let (Some(mut chunk), Some(mut writing)) = (chunk, Writing::take(&self.current, &xml)) else {
+            lock(&self.shared.state).change(Phase::Unreadable);
+            return;
+        };
+        let pause = pause(info.nominal_rate());
+        loop {
+            if self.current.has_changed(&writing.seat) {
+                let Some(next) = Writing::take(&self.current, &xml) else {
+                    lock(&self.shared.state).change(Phase::Unreadable);
+                    return;
+                };
+                writing = next;
+                self.next_offset = 0.0;
+            }
+            // What has arrived by the time of the stop belongs to the recording.
+            let last = self.stop.is_raised();
+            let pulled = chunk.pull(&self.shared.inlet, if last { 0.0 } else { PULL_SECONDS });
+            // First what happened to the connection: what was pulled after a return belongs to another run.
+            self.note_events(&info, &writing);
+            self.take_in(&chunk, &writing.writer);
+            match pulled {
+                Err(Error::Lost) => return self.lose(&info, &writing),
+                _ if last && chunk.count() == 0 => break,
+                _ => {}
+            }
+            self.record_offset(&writing.writer);
+            if !last && !pause.is_zero() {
+                self.stop.wait(pause);
+            }
+        }
+    }
+
+    /// Connects and asks for the whole description; none if the recording ends before that.
+    pub(super) fn open(&self) -> Option<(StreamInfo, Option<Chunk>)> {
+        let mut chunk = None;
+        while !self.stop.is_raised() {
+            let outcome = match chunk.take() {
+                None => Chunk::open(&self.shared.inlet, PULL_SECONDS).map(|opened| chunk = Some(opened)),
+                Some(opened) => match self.shared.inlet.full_info(PULL_SECONDS) {
+                    Ok(info) => return Some((info, opened)),
+                    Err(error) => {
+                        chunk = Some(opened);
+                        Err(error)
+                    }
+                },
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(Error::Lost) => {
+                    lock(&self.shared.state).change(Phase::Lost);
+                    return None;
+                }
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    pub(super) fn take_in(&mut self, chunk: &Chunk, writer: &StreamWriter) {
+        if chunk.count() == 0 {
+            return;
+        }
+        let (lag, now) = (self.shared.inlet.lag(), local_clock());
+        (self.inspect)(chunk);
+        let recorded = chunk.record(writer);
+        let mut state = lock(&self.shared.state);
+        // While the stream is away, samples that came before may still wait.
+        if state.phase == Phase::Connecting {
+            state.change(Phase::Recording);
+        }
+        state.meter.arrived(chunk.stamps(), lag, now);
+        if let Err(PushError::Backlogged | PushError::Failed(_)) = recorded {
+            state.unrecorded += chunk.count() as u64;
+        }
+    }
+
+    pub(super) fn note_events(&mut self, info: &StreamInfo, writing: &Writing) {
+        while let Some(event) = self.shared.inlet.next_event(0.0) {
+            let mut state = lock(&self.shared.state);
+            let came_back = state.phase == Phase::Recovering;
+            match event {
+                StreamEvent::Connected => {
+                    state.change(Phase::Recording);
+                    if came_back {
+                        state.recoveries += 1;
+                        state.meter.interrupted();
+                        drop(state);
+                        writing.event("recovered", info);
+                    }
+                }
+                StreamEvent::Recovering => {
+                    state.change(Phase::Recovering);
+                    state.meter.disconnected();
+                    drop(state);
+                    writing.event("connection lost", info);
+                }
+                StreamEvent::OtherDevice => {
+                    drop(state);
+                    let now = self.shared.inlet.peer();
+                    let device = now.map_or_else(
+                        || String::from("none that seals"),
+                        |now| {
+                            format!("{} (certificate {})", now.statement.name.as_str(), now.statement.serial)
+                        },
+                    );
+                    writing.event(&format!("comes from another device, {device}"), info);
+                }
+                StreamEvent::ClockReset => {
+                    drop(state);
+                    writing.event("clock may be another", info);
+                    self.next_offset = 0.0;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records the newest clock offset every [`OFFSET_EVERY`] seconds, as LabRecorder does.
+    pub(super) fn record_offset(&mut self, writer: &StreamWriter) {
+        let now = local_clock();
+        if now < self.next_offset {
+            return;
+        }
+        // The first question starts the measurement and is answered after a while.
+        let Ok(estimate) = self.shared.inlet.clock_offset(0.0) else { return };
+        lock(&self.shared.state).measured = Some(estimate.remote_time + estimate.offset);
+        // On the sender's clock, like the stamps it is to be applied to. Source: XDF specification 1.0,
+        // "ClockOffset"; LabRecorder writes `now - offset`.
+        if writer.clock_offset(now - estimate.offset, estimate.offset).is_ok() {
+            self.next_offset = now + OFFSET_EVERY;
+        }
+    }
+
+    pub(super) fn lose(&mut self, info: &StreamInfo, writing: &Writing) {
+        lock(&self.shared.state).change(Phase::Lost);
+        writing.event("gone", info);
+    }
+}
+
+/// Where the samples of one stream go.
+pub(super) struct Writing {
+    pub(super) seat: Seat,
+    pub(super) writer: StreamWriter,
+}
+
+impl Writing {
+    /// Adds the stream to the file of now; none if the file does not take it.
+    pub(super) fn take(current: &Current, xml: &str) -> Option<Self> {
+        let seat = current.seat();
+        let writer = seat.file.writer.add_stream(xml).ok()?;
+        seat.file.certified.note(&format!("came: stream {}", writer.id()));
+        Some(Self { seat, writer })
+    }
+
+    pub(super) fn event(&self, what: &str, info: &StreamInfo) {
+        self.seat.file.event(what, info, self.writer.id());
+    }
+}
+
+/// Source: LabRecorder `recording.cpp`, `offset_interval`.
+const OFFSET_EVERY: f64 = 5.0;

@@ -1,0 +1,131 @@
+//! Takes in chunks whose content fits their length.
+
+use std::io::{self, Read, Seek};
+
+use super::frame::{Head, XML_BYTES_MAX};
+use super::layout::Layout;
+use super::{Reader, Step, Stream};
+use crate::checksum::Checksum;
+use crate::header::{StreamFooter, StreamHeader, is_xml};
+use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, Tag};
+
+impl<R: Read + Seek> Reader<R> {
+    /// Says whether a chunk whose end leads nowhere has another chunk's beginning within: bytes are missing.
+    pub(super) fn swallows(&mut self, head: Head) -> io::Result<bool> {
+        Ok(!self.framer.is_plausible(head.end)? && self.hides_chunk(head)?)
+    }
+
+    /// Says whether another chunk begins within a chunk.
+    pub(super) fn hides_chunk(&mut self, head: Head) -> io::Result<bool> {
+        Ok(self.framer.resync(head.at, head.end)? < head.end)
+    }
+
+    /// Takes in a chunk whose content fits; none if it does not, and then nothing has changed.
+    pub(super) fn chunk(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let step = match Tag::parse(head.tag) {
+            Some(Tag::Samples) => return self.samples(head),
+            Some(Tag::Boundary)
+                if head.content_len() == 16 && self.framer.window.view(head.content, 16)? == BOUNDARY =>
+            {
+                Step::Boundary
+            }
+            Some(Tag::Boundary) if head.content_len() > 16 => return self.long_boundary(head),
+            Some(Tag::ClockOffset) => return self.clock_offset(head),
+            Some(tag @ (Tag::FileHeader | Tag::StreamHeader | Tag::StreamFooter)) => {
+                return self.xml(tag, head);
+            }
+            // The specification lets readers skip chunks that it does not name.
+            None if self.framer.is_plausible(head.end)? && !self.hides_chunk(head)? => Step::Again,
+            Some(Tag::Boundary) | None => return Ok(None),
+        };
+        self.at = head.end;
+        Ok(Some(step))
+    }
+
+    /// Takes in a boundary with more than its mark: a checksum, an index, or what is not known.
+    pub(super) fn long_boundary(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let Some(mark_at) = head.end.checked_sub(BOUNDARY.len() as u64) else { return Ok(None) };
+        if self.framer.window.view(mark_at, BOUNDARY.len())? != BOUNDARY {
+            return Ok(None);
+        }
+        if head.content_len() < 256 {
+            let content = self.framer.window.view(head.content, 255)?;
+            let content = usize::try_from(head.content_len()).ok().and_then(|len| content.get(..len));
+            self.checksums.extend(content.and_then(|content| Checksum::parse(head.at, content)));
+        }
+        self.at = head.end;
+        Ok(Some(Step::Again))
+    }
+
+    pub(super) fn samples(&mut self, head: Head) -> io::Result<Option<Step>> {
+        let Some(found) = self.framer.find_samples(head.content, head.end)? else { return Ok(None) };
+        if !found.walk.complete || found.walk.end != head.end {
+            return Ok(None);
+        }
+        self.begin_samples(found);
+        self.at = head.end;
+        Ok(Some(Step::Again))
+    }
+
+    pub(super) fn clock_offset(&mut self, head: Head) -> io::Result<Option<Step>> {
+        if head.content_len() != CLOCK_OFFSET_CONTENT as u64 {
+            return Ok(None);
+        }
+        let bytes = self.framer.window.view(head.content, CLOCK_OFFSET_CONTENT)?;
+        let Some((id, rest)) = bytes.split_first_chunk() else { return Ok(None) };
+        let Some((collected, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let Some(offset) = rest.first_chunk() else { return Ok(None) };
+        let stream = u32::from_le_bytes(*id);
+        if !self.streams.contains_key(&stream) {
+            return Ok(None);
+        }
+        let (collected, offset) = (f64::from_le_bytes(*collected), f64::from_le_bytes(*offset));
+        self.at = head.end;
+        Ok(Some(Step::ClockOffset { stream, collected, offset }))
+    }
+
+    pub(super) fn xml(&mut self, tag: Tag, head: Head) -> io::Result<Option<Step>> {
+        if head.content_len() > XML_BYTES_MAX {
+            return Ok(None);
+        }
+        let content = self
+            .framer
+            .window
+            .view(head.content, usize::try_from(head.content_len()).unwrap_or(usize::MAX))?;
+        let step = if tag == Tag::FileHeader {
+            if !is_xml(content) {
+                return Ok(None);
+            }
+            self.text.clear();
+            self.text.push_str(&String::from_utf8_lossy(content));
+            Step::FileHeader
+        } else {
+            let Some((id, xml)) = content.split_first_chunk() else { return Ok(None) };
+            let stream = u32::from_le_bytes(*id);
+            if tag == Tag::StreamHeader {
+                // A second header of the same stream can only be a damaged one: the first holds.
+                let Ok(header) = StreamHeader::parse(stream, xml) else { return Ok(None) };
+                if self.streams.contains_key(&stream) {
+                    return Ok(None);
+                }
+                self.add_stream(header);
+                Step::StreamHeader(stream)
+            } else {
+                let Some(footer) = StreamFooter::parse(xml) else { return Ok(None) };
+                if !self.streams.contains_key(&stream) {
+                    return Ok(None);
+                }
+                self.footer = footer;
+                Step::StreamFooter(stream)
+            }
+        };
+        self.at = head.end;
+        Ok(Some(step))
+    }
+
+    pub(super) fn add_stream(&mut self, header: StreamHeader) {
+        let layout = Layout::new(&header);
+        self.framer.layouts.insert(header.id, layout);
+        self.streams.insert(header.id, Stream { header, last_stamp: 0.0 });
+    }
+}

@@ -1,0 +1,107 @@
+//! Goes on past what does not fit, and loses no more than that.
+
+use std::io::{self, Read, Seek};
+
+use super::frame::{Frame, Head, XML_BYTES_MAX};
+use super::{Damage, DamageKind, Reader, Step};
+use crate::header::StreamHeader;
+use crate::wire::Tag;
+
+impl<R: Read + Seek> Reader<R> {
+    /// Goes on past a chunk whose content does not fit its length.
+    pub(super) fn step_misfit(&mut self, head: Head) -> io::Result<Step> {
+        // A length that leads to another chunk is right, unless one comes earlier.
+        let (limit, trusted) =
+            if self.framer.is_plausible(head.end)? { (head.end, true) } else { (u64::MAX, false) };
+        if let Some(step) = self.chunk_by_content(limit)? {
+            return Ok(step);
+        }
+        if !trusted || self.hides_chunk(head)? {
+            return self.step_lost();
+        }
+        // Another chunk follows where this one says that it ends: its content is what is damaged.
+        let mut from = head.at;
+        if head.tag == Tag::StreamHeader.number() {
+            return self.damaged_header(head);
+        }
+        if let Some(found) = self.framer.find_samples(head.content, head.end)? {
+            let exact = found.walk.complete && found.walk.end == head.end;
+            if head.tag == Tag::Samples.number() || exact {
+                self.begin_samples(found);
+                from = found.walk.end;
+            }
+        }
+        Ok(self.damage(from, head.end, DamageKind::Content))
+    }
+
+    /// Takes from a stream header that is no XML what can be made out.
+    pub(super) fn damaged_header(&mut self, head: Head) -> io::Result<Step> {
+        let len = usize::try_from(head.content_len().min(XML_BYTES_MAX)).unwrap_or(usize::MAX);
+        let content = self.framer.window.view(head.content, len)?;
+        let header = content
+            .split_first_chunk()
+            .and_then(|(id, xml)| StreamHeader::parse_damaged(u32::from_le_bytes(*id), xml))
+            .filter(|header| !self.streams.contains_key(&header.id));
+        let again = self.damage(head.at, head.end, DamageKind::Content);
+        let Some(header) = header else { return Ok(again) };
+        let id = header.id;
+        self.add_stream(header);
+        Ok(Step::StreamHeader(id))
+    }
+
+    /// Goes on past a chunk that would end after the file does.
+    pub(super) fn step_torn(&mut self, head: Head) -> io::Result<Step> {
+        if let Some(step) = self.chunk_by_content(u64::MAX)? {
+            return Ok(step);
+        }
+        if head.tag == Tag::Samples.number()
+            && let Some(found) = self.framer.find_samples(head.content, head.end)?
+            && !found.walk.complete
+            && found.walk.end + TORN_SAMPLE_MAX > head.end
+        {
+            self.begin_samples(found);
+            return Ok(self.damage(found.walk.end, head.end, DamageKind::Torn));
+        }
+        self.step_lost()
+    }
+
+    /// Takes in a chunk whose length is damaged, if its content tells where it ends, before `limit`.
+    pub(super) fn chunk_by_content(&mut self, limit: u64) -> io::Result<Option<Step>> {
+        let at = self.at;
+        let Some(head) = self.framer.frame_by_content(at)?.filter(|head| head.end < limit) else {
+            return Ok(None);
+        };
+        let step = self.chunk(head)?;
+        if step.is_some() {
+            self.pending = Some(Damage { at, bytes: 0, kind: DamageKind::Framing });
+        }
+        Ok(step)
+    }
+
+    /// Goes on where the next chunk can be found.
+    pub(super) fn step_lost(&mut self) -> io::Result<Step> {
+        let at = self.at;
+        let to = self.framer.resync(at, u64::MAX)?;
+        // What can be read before that is still worth reading.
+        let mut from = at;
+        if let Frame::Whole(head) | Frame::Torn(head, _) = self.framer.frame(at)?
+            && head.tag == Tag::Samples.number()
+            && let Some(found) = self.framer.find_samples(head.content, head.end.min(to))?
+            && found.walk.count > 0
+        {
+            from = found.walk.end;
+            self.begin_samples(found);
+        }
+        let kind = if to == self.framer.window.len() { DamageKind::Torn } else { DamageKind::Framing };
+        Ok(self.damage(from, to, kind))
+    }
+
+    pub(super) fn damage(&mut self, at: u64, to: u64, kind: DamageKind) -> Step {
+        self.at = to;
+        self.pending = Some(Damage { at, bytes: to - at, kind });
+        Step::Again
+    }
+}
+
+/// The most bytes of a sample that a torn chunk may end with.
+const TORN_SAMPLE_MAX: u64 = 1 << 28;
