@@ -32,6 +32,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Kind {
+    /// The secret half of a lab's archive key, as the text of an age identity.
+    Archive,
     /// An authority's seed.
     Authority,
     /// An authority with all that it has issued.
@@ -49,11 +51,12 @@ impl Kind {
             Self::Authority => 2,
             Self::Bundle => 3,
             Self::Backup => 4,
+            Self::Archive => 5,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Device, Self::Authority, Self::Bundle, Self::Backup]
+        [Self::Device, Self::Authority, Self::Bundle, Self::Backup, Self::Archive]
             .into_iter()
             .find(|kind| kind.byte() == byte)
     }
