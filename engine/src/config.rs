@@ -240,6 +240,15 @@ impl Config {
         }
     }
 
+    /// The texts of a `key` here and, if this is a file in the current folder, in the configuration that would count without
+    /// it: for keys of which the stricter text counts.
+    pub fn raw_in_each<'a>(&'a self, section: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+        [Some(self), self.beneath.as_deref()]
+            .into_iter()
+            .flatten()
+            .filter_map(move |config| config.raw(section, key))
+    }
+
     /// The text of any `key` in any `section`, for sections that have no typed fields here.
     pub fn raw(&self, section: &str, key: &str) -> Option<&str> {
         self.raw.get(section, key)
