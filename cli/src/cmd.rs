@@ -14,6 +14,7 @@ pub(crate) mod keys;
 pub(crate) mod look;
 pub(crate) mod man;
 pub(crate) mod mse;
+pub(crate) mod opening;
 pub(crate) mod peers;
 pub(crate) mod play;
 pub(crate) mod record;

@@ -8,6 +8,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use schwann_xdf::{Location, Wrapping};
+
 use crate::Progress;
 use crate::brainvision;
 use crate::error::{ExportError, writing};
@@ -59,20 +61,21 @@ impl Entities {
     }
 }
 
-/// Adds the recording at `path` to the dataset in the folder `root`, which is made if there is none.
+/// Adds a recording to the dataset in the folder `root`, which is made if there is none.
 ///
 /// Streams of type `EEG` become raw data; with several, each has its name as its acquisition. The recording itself is
 /// copied to `sourcedata`, unless it is there.
 ///
 /// - Errors: [`ExportError`]; no file that it made is left behind then, and no existing one has changed.
 pub fn bids(
-    path: &Path,
+    recording: impl Into<Location>,
     root: &Path,
     entities: &Entities,
     progress: &mut Progress<'_>,
 ) -> Result<Report, ExportError> {
     entities.check()?;
-    let plan = Plan::make(path, &Wanted { names: &[], ranges: false }, progress)?;
+    let recording = &recording.into();
+    let plan = Plan::make(recording, &Wanted { names: &[], ranges: false }, progress)?;
     let is_eeg =
         |stream: &Stream| stream.is_signal() && stream.header.content_type.eq_ignore_ascii_case("eeg");
     let chosen: Vec<_> =
@@ -99,12 +102,12 @@ pub fn bids(
                 .map_or_else(String::new, acquisition),
         };
         let name = format!("{beginning}{acquisition}_run-{run:03}");
-        let mut outputs = Outputs::new(&folder.join(format!("{name}_eeg")));
-        one(path, &plan, *id, &folder.join(name), entities, &mut outputs, &mut report, progress)?;
+        let mut outputs = Outputs::new(&folder.join(format!("{name}_eeg")), recording.path());
+        one(recording, &plan, *id, &folder.join(name), entities, &mut outputs, &mut report, progress)?;
         made.push(outputs);
     }
-    let mut source = Outputs::new(root);
-    keep_source(path, root, &visit, &format!("{beginning}_run-{run:03}_eeg.xdf"), &mut source)?;
+    let mut source = Outputs::new(root, recording.path());
+    keep_source(recording, root, &visit, &format!("{beginning}_run-{run:03}_eeg"), &mut source)?;
     describe(root, entities)?;
     made.iter_mut().for_each(Outputs::keep);
     source.keep();
@@ -114,7 +117,7 @@ pub fn bids(
 /// Writes the files of one stream.
 #[expect(clippy::too_many_arguments, reason = "all of them are one thing each")]
 fn one(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     id: u32,
     name: &Path,
@@ -124,7 +127,7 @@ fn one(
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     let Some(stream) = plan.streams.iter().find(|stream| stream.header.id == id) else { return Ok(()) };
-    let written = brainvision::write_one(path, plan, stream, outputs, progress)?;
+    let written = brainvision::write_one(recording, plan, stream, outputs, progress)?;
     report.files.push(written);
     let grid = Grid::of(stream)?;
     let beside = |ending: &str| {
@@ -179,13 +182,13 @@ fn make_folder(folder: &Path) -> Result<(), ExportError> {
 
 /// Copies the recording to the source data, unless it lies there.
 fn keep_source(
-    path: &Path,
+    recording: &Location,
     root: &Path,
     visit: &Path,
     name: &str,
     outputs: &mut Outputs,
 ) -> Result<(), ExportError> {
-    let source = root.join("sourcedata");
+    let (path, source) = (recording.path(), root.join("sourcedata"));
     let real = |path: &Path| path.canonicalize().ok();
     if let (Some(path), Some(source)) = (real(path), real(&source))
         && path.starts_with(source)
@@ -194,7 +197,13 @@ fn keep_source(
     }
     let folder = source.join(visit);
     make_folder(&folder)?;
-    let target = folder.join(name);
+    // As it is: what is sealed stays sealed.
+    let extension = match recording.wrapping().map_err(writing(path))? {
+        Wrapping::None => "xdf",
+        Wrapping::Gzip => "xdfz",
+        Wrapping::Age => "xdf.age",
+    };
+    let target = folder.join(format!("{name}.{extension}"));
     let mut from = fs::File::open(path).map_err(writing(path))?;
     let mut to = outputs.create_plain(&target)?;
     std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(writing(&target))

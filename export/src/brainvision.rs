@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use schwann_xdf::{Format, Values};
+use schwann_xdf::{Format, Location, Values};
 
 use crate::Progress;
 use crate::error::{ExportError, writing};
@@ -19,7 +19,7 @@ use crate::report::{Report, Written};
 
 /// Writes each stream with a rate into three files, with all events in each.
 pub(crate) fn write(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -39,7 +39,7 @@ pub(crate) fn write(
         let part = if count == 1 { "" } else { stream.part.as_str() };
         sinks.push(Some(Sink::create(stream, part, outputs)?));
     }
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
     })?;
@@ -52,14 +52,14 @@ pub(crate) fn write(
 
 /// Writes one stream, with all events.
 pub(crate) fn write_one(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     stream: &Stream,
     outputs: &mut Outputs,
     progress: &mut Progress<'_>,
 ) -> Result<Written, ExportError> {
     let mut sink = Sink::create(stream, "", outputs)?;
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         let is_it = samples.stream == stream.header.id;
         if is_it { sink.take(samples.values, samples.stamps.len()) } else { Ok(()) }
     })?;

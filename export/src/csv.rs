@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use schwann_xdf::{Format, Values};
+use schwann_xdf::{Format, Location, Values};
 
 use crate::Progress;
 use crate::error::{ExportError, writing};
@@ -17,7 +17,7 @@ use crate::timing::Stamper;
 
 /// Writes each stream into a file of its own.
 pub(crate) fn write(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -31,7 +31,7 @@ pub(crate) fn write(
         let part = if plan.streams.len() == 1 { "" } else { stream.part.as_str() };
         sinks.push(Sink::create(stream, outputs.path(part, "csv"), outputs)?);
     }
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at));
         sink.map_or(Ok(()), |sink| sink.take(samples.stamps, samples.values))
     })?;

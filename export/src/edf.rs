@@ -9,9 +9,9 @@ mod scale;
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use schwann_xdf::Values;
+use schwann_xdf::{Location, Values};
 
 use crate::Progress;
 use crate::brainvision::leave_out;
@@ -60,7 +60,7 @@ pub(crate) const BDF: Kind = Kind {
 /// Writes each stream with a rate into a file, with all events in each.
 pub(crate) fn write(
     kind: Kind,
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -81,7 +81,7 @@ pub(crate) fn write(
         let target = outputs.path(part, kind.extension);
         sinks.push(Some(Sink::create(kind, stream, plan, target, outputs)?));
     }
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
     })?;

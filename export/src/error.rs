@@ -31,6 +31,8 @@ pub enum ExportError {
     Range(String),
     /// Texts of one stream differ too much in length for an array.
     Texts(String),
+    /// The recording is damaged, and shall be copied as it is.
+    Damaged,
     /// There are more events than fit in memory.
     Events,
     /// A label or text cannot stand in a name of BIDS.
@@ -62,6 +64,7 @@ impl fmt::Display for ExportError {
             Self::Texts(stream) => {
                 write!(out, "the texts of {stream} are too long for an array; --to csv, mcap or nwb takes them")
             }
+            Self::Damaged => out.write_str("the recording is damaged; schwann repair writes what is whole of it"),
             Self::Events => out.write_str("there are too many events to keep in memory; --stream leaves streams out"),
             Self::Label(label) => write!(out, "{label:?} is no BIDS label: letters and digits alone"),
             Self::Library(what) => out.write_str(what),

@@ -29,6 +29,7 @@
 mod bids;
 mod brainvision;
 mod channel;
+mod copy;
 mod csv;
 mod edf;
 mod error;
@@ -49,6 +50,9 @@ pub use bids::{Entities, bids};
 pub use error::ExportError;
 pub use report::{Left, Report, Written};
 
+use schwann_xdf::Location;
+
+use copy::Packing;
 use output::Outputs;
 use plan::{Plan, Wanted};
 
@@ -70,6 +74,10 @@ pub enum Format {
     Csv,
     /// NumPy arrays in one archive.
     Npz,
+    /// The recording itself, neither sealed nor compressed.
+    Xdf,
+    /// The recording itself, compressed by gzip.
+    Xdfz,
 }
 
 /// How to export.
@@ -95,25 +103,38 @@ impl Options {
 /// Told how far it has come: bytes done, and bytes in all.
 pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
 
-/// Exports the recording at `path`. No file that exists is replaced.
+/// Exports a recording. No file that exists is replaced.
 ///
 /// - Errors: [`ExportError`]; no file is left behind then.
-pub fn export(path: &Path, options: &Options, progress: &mut Progress<'_>) -> Result<Report, ExportError> {
+pub fn export(
+    recording: impl Into<Location>,
+    options: &Options,
+    progress: &mut Progress<'_>,
+) -> Result<Report, ExportError> {
+    let recording = &recording.into();
     let wanted =
         Wanted { names: &options.streams, ranges: matches!(options.format, Format::Edf | Format::Bdf) };
-    let plan = Plan::make(path, &wanted, progress)?;
-    let base = options.output.clone().unwrap_or_else(|| path.with_extension(""));
-    let mut outputs = Outputs::new(&base);
+    let plan = Plan::make(recording, &wanted, progress)?;
+    let base = options.output.clone().unwrap_or_else(|| stem(recording.path()));
+    let mut outputs = Outputs::new(&base, recording.path());
     let mut report = Report::of(&plan);
     match options.format {
-        Format::BrainVision => brainvision::write(path, &plan, &mut outputs, &mut report, progress),
-        Format::Edf => edf::write(edf::EDF, path, &plan, &mut outputs, &mut report, progress),
-        Format::Bdf => edf::write(edf::BDF, path, &plan, &mut outputs, &mut report, progress),
-        Format::Nwb => nwb::write(path, &plan, &mut outputs, &mut report, progress),
-        Format::Mcap => messages::write(path, &plan, &mut outputs, &mut report, progress),
-        Format::Csv => csv::write(path, &plan, &mut outputs, &mut report, progress),
-        Format::Npz => npz::write(path, &plan, &mut outputs, &mut report, progress),
+        Format::BrainVision => brainvision::write(recording, &plan, &mut outputs, &mut report, progress),
+        Format::Edf => edf::write(edf::EDF, recording, &plan, &mut outputs, &mut report, progress),
+        Format::Bdf => edf::write(edf::BDF, recording, &plan, &mut outputs, &mut report, progress),
+        Format::Nwb => nwb::write(recording, &plan, &mut outputs, &mut report, progress),
+        Format::Mcap => messages::write(recording, &plan, &mut outputs, &mut report, progress),
+        Format::Csv => csv::write(recording, &plan, &mut outputs, &mut report, progress),
+        Format::Npz => npz::write(recording, &plan, &mut outputs, &mut report, progress),
+        Format::Xdf => copy::write(Packing::None, recording, &plan, &mut outputs, &mut report, progress),
+        Format::Xdfz => copy::write(Packing::Gzip, recording, &plan, &mut outputs, &mut report, progress),
     }?;
     outputs.keep();
     Ok(report)
+}
+
+/// The path without what says of which kind the file is.
+fn stem(path: &Path) -> PathBuf {
+    let is_sealed = path.extension().is_some_and(|extension| extension == "age");
+    if is_sealed { path.with_extension("").with_extension("") } else { path.with_extension("") }
 }

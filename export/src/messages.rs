@@ -6,11 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::Path;
 
 use mcap::records::MessageHeader;
 use mcap::{WriteOptions, Writer};
-use schwann_xdf::Values;
+use schwann_xdf::{Location, Values};
 use serde_json::json;
 
 use crate::Progress;
@@ -23,7 +22,7 @@ use crate::report::{Report, Written};
 
 /// Writes all streams into one file.
 pub(crate) fn write(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -45,7 +44,7 @@ pub(crate) fn write(
         channels.push((channel, stream.timing.stamper(), 0_u32));
     }
     let mut text = String::new();
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         let Some(at) = plan.index(samples.stream) else { return Ok(()) };
         let (Some(stream), Some((channel, stamper, sequence))) = (plan.streams.get(at), channels.get_mut(at))
         else {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use schwann_xdf::{Format, Values};
+use schwann_xdf::{Format, Location, Values};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -21,7 +21,7 @@ use crate::report::{Report, Written};
 
 /// Writes all streams into one archive.
 pub(crate) fn write(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -39,9 +39,9 @@ pub(crate) fn write(
         |error: zip::result::ZipError| ExportError::Library(format!("{}: {error}", target.display()));
     for stream in &plan.streams {
         begin(&mut zip, &format!("{}/stamps.npy", stream.part)).map_err(failed)?;
-        put_stamps(&mut zip, path, stream, progress).map_err(|error| named(error, &target))?;
+        put_stamps(&mut zip, recording, stream, progress).map_err(|error| named(error, &target))?;
         begin(&mut zip, &format!("{}/values.npy", stream.part)).map_err(failed)?;
-        put_values(&mut zip, path, stream, progress).map_err(|error| named(error, &target))?;
+        put_values(&mut zip, recording, stream, progress).map_err(|error| named(error, &target))?;
         report.files.push(Written {
             path: target.clone(),
             stream: stream.header.name.clone(),
@@ -77,13 +77,13 @@ fn begin(zip: &mut ZipWriter<BufWriter<File>>, name: &str) -> Result<(), zip::re
 
 fn put_stamps(
     out: &mut impl Write,
-    path: &Path,
+    recording: &Location,
     stream: &Stream,
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     put(out, &header("<f8", &format!("({},)", stream.samples)))?;
     let (mut stamper, mut bytes) = (stream.timing.stamper(), Vec::new());
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         if samples.stream != stream.header.id {
             return Ok(());
         }
@@ -95,14 +95,14 @@ fn put_stamps(
 
 fn put_values(
     out: &mut impl Write,
-    path: &Path,
+    recording: &Location,
     stream: &Stream,
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
     let shape = format!("({}, {})", stream.samples, stream.header.channel_count);
     put(out, &header(&kind(stream), &shape))?;
     let mut bytes = Vec::new();
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         if samples.stream != stream.header.id {
             return Ok(());
         }

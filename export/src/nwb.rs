@@ -16,7 +16,7 @@ use hdf5_pure::{
     AttrValue, FileBuilder, FinishedGroup, GroupBuilder, Layout, make_f32_type, make_f64_type, make_i8_type,
     make_i16_type, make_i32_type, make_i64_type,
 };
-use schwann_xdf::Format;
+use schwann_xdf::{Format, Location};
 
 use crate::Progress;
 use crate::error::{ExportError, writing};
@@ -29,7 +29,7 @@ use crate::timing::{Stamper, Timing};
 
 /// Writes all streams into one file.
 pub(crate) fn write(
-    path: &Path,
+    recording: &Location,
     plan: &Plan,
     outputs: &mut Outputs,
     report: &mut Report,
@@ -42,12 +42,14 @@ pub(crate) fn write(
     let target = outputs.path("", "nwb");
     let mut file = outputs.create_plain(&target)?;
     let mut holes = Holes { file: &mut file, at: 0 };
-    lay_out(path, plan, &streams)?.finish_to(&mut holes).map_err(|error| failed(&target, error))?;
+    lay_out(recording.path(), plan, &streams)?
+        .finish_to(&mut holes)
+        .map_err(|error| failed(&target, error))?;
     let end = holes.at;
     file.set_len(end).map_err(writing(&target))?;
     let mut places = find(&target, &streams)?;
     let mut bytes = Vec::new();
-    pass(path, progress, |samples| {
+    pass(recording, progress, |samples| {
         let place = places.iter_mut().find(|place| place.stream == samples.stream);
         place
             .map_or(Ok(()), |place| place.take(&mut file, samples.stamps, samples.values, &mut bytes))

@@ -1,22 +1,26 @@
 //! The files of an export: none replaces another, and none is left behind after an error.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+
+use schwann_xdf::private_as;
 
 use crate::error::{ExportError, writing};
 
 /// The files that were made.
 pub(crate) struct Outputs {
     base: PathBuf,
+    /// What they are made from; who may not read it may not read them.
+    source: PathBuf,
     made: Vec<PathBuf>,
     kept: bool,
 }
 
 impl Outputs {
-    /// Files whose names begin with `base`.
-    pub(crate) fn new(base: &Path) -> Self {
-        Self { base: base.to_owned(), made: Vec::new(), kept: false }
+    /// Files whose names begin with `base`, as private as `source`.
+    pub(crate) fn new(base: &Path, source: &Path) -> Self {
+        Self { base: base.to_owned(), source: source.to_owned(), made: Vec::new(), kept: false }
     }
 
     /// The path with this extension; `part` tells several files apart, if it says something.
@@ -43,8 +47,8 @@ impl Outputs {
 
     /// The same without a buffer, and it can be read.
     pub(crate) fn create_plain(&mut self, path: &Path) -> Result<File, ExportError> {
-        let file =
-            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(writing(path))?;
+        let mut how = private_as(&self.source);
+        let file = how.read(true).write(true).create_new(true).open(path).map_err(writing(path))?;
         self.made.push(path.to_owned());
         Ok(file)
     }

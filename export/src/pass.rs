@@ -1,8 +1,6 @@
 //! A pass over the samples of a recording, in its order.
 
-use std::path::Path;
-
-use schwann_xdf::{Event, ReadError, Reader, Values};
+use schwann_xdf::{Event, Location, ReadError, Values};
 
 use crate::Progress;
 use crate::error::ExportError;
@@ -19,11 +17,11 @@ pub(crate) struct Samples<'a> {
 
 /// Hands over all samples, a piece at a time.
 pub(crate) fn pass(
-    path: &Path,
+    recording: &Location,
     progress: &mut Progress<'_>,
     mut take: impl FnMut(&Samples<'_>) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = recording.reader()?;
     let mut shown = 0;
     loop {
         let event = reader.next_event().map_err(ReadError::Io)?;

@@ -1,10 +1,9 @@
 //! What is in a recording, as far as one must know before writing: the first pass, which keeps no samples.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use schwann_xdf::{
-    ClockOffset, Event as Found, Format, ReadError, Reader, StreamHeader, Values, root_child_text,
+    ClockOffset, Event as Found, Format, Location, ReadError, StreamHeader, Values, root_child_text,
 };
 
 use crate::Progress;
@@ -77,11 +76,11 @@ impl Plan {
     ///
     /// - Errors: [`ExportError::Read`], [`ExportError::Events`], [`ExportError::NoSuchStream`].
     pub(crate) fn make(
-        path: &Path,
+        recording: &Location,
         wanted: &Wanted<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Self, ExportError> {
-        let mut reader = Reader::open(path)?;
+        let mut reader = recording.reader()?;
         let mut learnt = BTreeMap::<u32, Learnt>::new();
         let (mut datetime, mut damage_count, mut event_bytes, mut shown) = (String::new(), 0, 0, 0);
         let mut others = Vec::new();

@@ -18,15 +18,25 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use compare::{Standing, compare};
+pub(crate) use envelope::hex;
 pub use envelope::{Certificate, CertificateError, Endorsement, LabStanding, Signer};
 pub(crate) use events::Events;
 pub use statement::Facts;
 
+use crate::naming::SEALED;
+
 /// Where the certificate of the recording at `path` lies.
+///
+/// It certifies what is in the file: so `x.xdf`, `x.xdfz` and `x.xdf.age` have the same one.
 pub fn certificate_path(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".cert.json");
-    path.with_file_name(name)
+    path.with_file_name(format!("{}.cert.json", content_name(path)))
+}
+
+/// The name that the recording at `path` has when it is neither sealed nor compressed.
+pub(crate) fn content_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(SEALED).unwrap_or(&name);
+    name.strip_suffix(".xdfz").map_or_else(|| name.to_owned(), |stem| format!("{stem}.xdf"))
 }
 
 /// Writes a certificate beside the recording at `path`, readable by the same users.

@@ -34,11 +34,12 @@ use std::time::Instant;
 
 use schwann::resolver::ResolveError;
 use schwann::{Context, StreamInfo};
-use schwann_xdf::{CreateError, Failure, PushError};
+use schwann_xdf::{CreateError, Failure, PushError, Recipients};
 
 use super::naming::{Labels, NameError, Naming};
 use super::query::Selector;
 use super::recorder::AddError;
+use super::sealing::SealingError;
 use super::search::{Missing, Unmatched};
 use super::space::Forecast;
 use super::status::{Phase, RecordingStream};
@@ -62,6 +63,8 @@ pub struct Settings {
     pub required: Vec<Selector>,
     /// What recordings are called.
     pub naming: Naming,
+    /// Keys that recordings are sealed to; nothing to do as the configuration says.
+    pub sealed_to: Option<Recipients>,
     /// After how long a recording goes on in another file; nothing for never.
     pub split_every: Option<Duration>,
 }
@@ -70,7 +73,7 @@ impl Settings {
     /// Every stream, in files with these names.
     #[must_use]
     pub fn new(naming: Naming) -> Self {
-        Self { wanted: Vec::new(), required: Vec::new(), naming, split_every: None }
+        Self { wanted: Vec::new(), required: Vec::new(), naming, sealed_to: None, split_every: None }
     }
 }
 
@@ -188,6 +191,8 @@ pub enum ControlError {
     Missing(Missing),
     /// There is no name for the file.
     Name(NameError),
+    /// It is not known to whom to seal the file.
+    Sealing(SealingError),
     /// The file cannot be made.
     Create(PathBuf, CreateError),
     /// A stream cannot be recorded.
@@ -205,6 +210,7 @@ impl fmt::Display for ControlError {
             Self::Idle => out.write_str("nothing is being recorded"),
             Self::Missing(missing) => write!(out, "{missing}; nothing was recorded"),
             Self::Name(error) => error.fmt(out),
+            Self::Sealing(error) => error.fmt(out),
             Self::Create(path, error) => write!(out, "{}: {error}", path.display()),
             Self::Add(error) => error.fmt(out),
             Self::Annotate(error) => write!(out, "the note is not in the file: {error}"),

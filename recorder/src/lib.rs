@@ -64,6 +64,7 @@ mod probes;
 mod query;
 mod recorder;
 pub mod remote;
+pub mod sealing;
 mod search;
 mod sections;
 mod space;

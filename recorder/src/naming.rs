@@ -18,6 +18,8 @@ pub struct Naming {
     root: PathBuf,
     pattern: Pattern,
     labels: Labels,
+    /// What recordings end in after `.xdf`, if they are sealed.
+    suffix: &'static str,
     /// How many names were given out.
     given: u32,
     taken: Taken,
@@ -97,10 +99,13 @@ impl fmt::Display for NameError {
 impl core::error::Error for NameError {}
 
 impl Naming {
-    /// The first recording is `path`; those after it have a number before the extension.
+    /// The first recording is `path`; those after it have a number before the extension. One that ends in `.age` is sealed.
     pub fn file(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self::new(folder_of(path), Pattern::File(name))
+        match name.strip_suffix(SEALED) {
+            Some(name) => Self::new(folder_of(path), Pattern::File(name.to_owned())).sealed(),
+            None => Self::new(folder_of(path), Pattern::File(name)),
+        }
     }
 
     /// Each recording is named by the time at which it begins, in UTC.
@@ -119,7 +124,18 @@ impl Naming {
         // Without the dot, a file in the folder of now is called as a person would call it.
         let base = if folder == Path::new(".") { PathBuf::new() } else { folder.to_owned() };
         let labels = Labels::default();
-        Self { root: base.clone(), base, pattern, labels, given: 0, taken: Taken::Refuse }
+        Self { root: base.clone(), base, pattern, labels, suffix: "", given: 0, taken: Taken::Refuse }
+    }
+
+    /// The same with the ending of sealed recordings, `.age`.
+    #[must_use]
+    pub fn sealed(self) -> Self {
+        Self { suffix: SEALED, ..self }
+    }
+
+    /// Whether recordings have the ending of sealed ones.
+    pub const fn is_sealed(&self) -> bool {
+        !self.suffix.is_empty()
     }
 
     /// The folder that no recording leaves.
@@ -184,7 +200,7 @@ impl Naming {
     ///
     /// - Errors: [`NameError`].
     pub fn next(&mut self, now: SystemTime) -> Result<PathBuf, NameError> {
-        let path = self.free(now)?;
+        let path = self.with_suffix(self.free(now)?);
         if !matches!(self.pattern, Pattern::File(_)) {
             let folder = folder_of(&path);
             fs::create_dir_all(folder).map_err(|error| NameError::Folder(folder.to_owned(), error))?;
@@ -200,7 +216,7 @@ impl Naming {
             Pattern::File(name) => self.numbered(&self.root.join(name), self.given + 1),
             Pattern::Dated => {
                 let path = self.root.join(dated_name(now));
-                if path.exists() { self.numbered(&path, 2) } else { Ok(path) }
+                if self.is_taken(&path) { self.numbered(&path, 2) } else { Ok(path) }
             }
             Pattern::Template(template) => {
                 let first = self.labels.run.unwrap_or(1).saturating_add(self.given);
@@ -209,11 +225,11 @@ impl Naming {
                     return Ok(path);
                 }
                 if !["%n", "%r"].iter().any(|run| template.contains(run)) {
-                    return if path.exists() { self.numbered(&path, 2) } else { Ok(path) };
+                    return if self.is_taken(&path) { self.numbered(&path, 2) } else { Ok(path) };
                 }
                 for run in first..=first.saturating_add(RUN_MAX) {
                     let path = self.fill(run)?;
-                    if !path.exists() {
+                    if !self.is_taken(&path) {
                         return Ok(path);
                     }
                 }
@@ -227,7 +243,20 @@ impl Naming {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let paths = (first..=first.saturating_add(RUN_MAX))
             .map(|number| path.with_file_name(format!("{stem}-{number:03}.xdf")));
-        paths.into_iter().find(|path| !path.exists()).ok_or_else(|| NameError::NoRunFree(self.root.clone()))
+        paths
+            .into_iter()
+            .find(|path| !self.is_taken(path))
+            .ok_or_else(|| NameError::NoRunFree(self.root.clone()))
+    }
+
+    /// Whether there is a recording of this name, sealed or not.
+    fn is_taken(&self, path: &Path) -> bool {
+        path.exists() || self.with_suffix(path.to_owned()).exists()
+    }
+
+    fn with_suffix(&self, mut path: PathBuf) -> PathBuf {
+        path.as_mut_os_string().push(self.suffix);
+        path
     }
 
     /// The path that the template makes for a run.
@@ -344,6 +373,8 @@ fn dated_name(now: SystemTime) -> String {
 const BIDS: &str = "sourcedata/sub-%p/[ses-%s/]%m/sub-%p_[ses-%s_]task-%b_[acq-%a_]run-%r_%m.xdf";
 /// Source: LabRecorder's README, "BIDS", and its remote control without a template.
 const LAB_RECORDER: &str = "sub-%p/ses-%s/%m/sub-%p_ses-%s_task-%b[_acq-%a]_run-%r_%m.xdf";
+/// What sealed recordings end in.
+pub(crate) const SEALED: &str = ".age";
 const RUN_MAX: u32 = 998;
 /// What file systems take, less a number and an extension.
 const PART_BYTES_MAX: usize = 240;

@@ -18,10 +18,12 @@ use std::time::Instant;
 
 use schwann::inlet::InletOptions;
 use schwann::{Context, Error, Inlet, StreamInfo};
-use schwann_xdf::{CreateError, Failure, Health, PushError, Summary};
+use schwann_xdf::{CreateError, Failure, Health, PushError, Recipients, Summary};
 
 use super::chunk::Chunk;
 use super::meter::Meter;
+use super::naming::SEALED;
+use super::sealing;
 use super::status::{RecordingStream, all_troubles};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
@@ -35,6 +37,7 @@ use tap::{Tap, TapState, TappedInlet};
 pub struct Recorder {
     context: Arc<Context>,
     path: PathBuf,
+    sealed_to: Option<Recipients>,
     current: Arc<Current>,
     taps: Vec<Tap>,
     /// Threads of streams that gave way, until they have ended.
@@ -49,11 +52,30 @@ pub type Inspect = Box<dyn FnMut(&Chunk) + Send>;
 impl Recorder {
     /// Creates the file at `path`.
     ///
-    /// - Errors: [`CreateError`]: it exists, or its folder takes no file.
+    /// It is sealed to the lab's archive key if its name ends in `.age`, or if the configuration wants it: see
+    /// [`sealing`](crate::sealing). A sealed file ends in `.age`, whatever was asked for; [`Recorder::path`] says so.
+    ///
+    /// - Errors: [`CreateError`]: it exists, or its folder takes no file; [`CreateError::NoRecipient`] if it must be sealed and
+    ///   there is no key.
     pub fn create(path: &Path, context: Arc<Context>) -> Result<Self, CreateError> {
-        let current = Arc::new(Current::new(File::create(path, &context)?));
-        let (path, turns) = (path.to_owned(), Turns::default());
-        Ok(Self { context, path, current, taps: Vec::new(), leaving: Vec::new(), turns, waiting: 0 })
+        let is_wished = path.as_os_str().as_encoded_bytes().ends_with(SEALED.as_bytes());
+        let sealed_to = sealing::recipients(&context, is_wished, &Recipients::default())
+            .map_err(|_| CreateError::NoRecipient)?;
+        Self::create_for(path, context, sealed_to)
+    }
+
+    /// Creates the file at `path`, sealed to these keys if there are any.
+    ///
+    /// - Errors: as [`Recorder::create`].
+    pub(crate) fn create_for(
+        path: &Path,
+        context: Arc<Context>,
+        sealed_to: Option<Recipients>,
+    ) -> Result<Self, CreateError> {
+        let path = ending(path, sealed_to.is_some());
+        let current = Arc::new(Current::new(File::create(&path, &context, sealed_to.as_ref())?));
+        let (taps, leaving, turns) = (Vec::new(), Vec::new(), Turns::default());
+        Ok(Self { context, path, sealed_to, current, taps, leaving, turns, waiting: 0 })
     }
 
     /// Goes on in a new file at `path`, with the same connections: each stream's next sample is in it, and none is lost
@@ -61,9 +83,10 @@ impl Recorder {
     ///
     /// - Errors: [`CreateError`]; then the recording goes on in the file it is in.
     pub fn next_file(&mut self, path: &Path) -> Result<Leaving, CreateError> {
-        let next = File::create(path, &self.context)?;
-        let before = core::mem::replace(&mut self.path, path.to_owned());
-        Ok(self.current.change(next, before, path))
+        let path = ending(path, self.sealed_to.is_some());
+        let next = File::create(&path, &self.context, self.sealed_to.as_ref())?;
+        let before = core::mem::replace(&mut self.path, path);
+        Ok(self.current.change(next, before, &self.path))
     }
 
     /// Begins to record as many of these streams as there is room for. Returns the UIDs of streams that gave way to
@@ -181,6 +204,15 @@ impl fmt::Display for AddError {
 }
 
 impl core::error::Error for AddError {}
+
+/// The path with the ending of a sealed file, if it is one.
+fn ending(path: &Path, is_sealed: bool) -> PathBuf {
+    let mut path = path.to_owned();
+    if is_sealed && !path.as_os_str().as_encoded_bytes().ends_with(SEALED.as_bytes()) {
+        path.as_mut_os_string().push(SEALED);
+    }
+    path
+}
 
 /// Whether what this process receives may be sealed on its way: then it is not for other users of the computer.
 pub fn may_be_sealed(context: &Context) -> bool {

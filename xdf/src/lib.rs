@@ -13,8 +13,8 @@
 //!    └─ IndexedRecording  any part of a recording at once, and its peaks for a picture
 //! ```
 //!
-//! The format is described in docs/spec/xdf.md. This crate does not record from the network, and does not
-//! read the compressed variant (`.xdfz`).
+//! The format is described in docs/spec/xdf.md. A recording may be compressed (`.xdfz`) or sealed (`.xdf.age`): [`Location`]
+//! opens either. This crate does not record from the network.
 #![forbid(unsafe_code)]
 
 mod checksum;
@@ -26,6 +26,8 @@ mod jitter;
 mod load;
 mod reader;
 mod repair;
+mod sealing;
+mod source;
 mod survey;
 mod sys;
 mod values;
@@ -42,10 +44,13 @@ pub use index::{Entry, Index, IndexedRecording, Overview, Peaks, StreamIndex};
 pub use load::{Clocks, Jitter, RecordedStream, Recording};
 pub use reader::{Damage, DamageKind, Event, ReadError, Reader};
 pub use repair::{Repair, RepairError, repair, repair_into};
+pub use sealing::{Identities, KeyError, Recipients, Sealed};
+pub use source::{Location, Source, Wrapping};
 pub use survey::{
     ANOTHER_CLOCK, ClockQuality, ClockSegment, ClockStep, Drift, GAP_PERIODS, GAP_SECONDS, Gap,
     LONGEST_BLOCK, StampTiming, SteppedClock, StreamSurvey, Survey,
 };
+pub use sys::private_as;
 pub use values::{Number, Values};
 pub use wire::{BOUNDARY, Format, MAGIC, Tag};
 pub use writer::{

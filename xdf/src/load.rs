@@ -2,12 +2,12 @@
 
 use core::ops::Range;
 use std::io::{Read, Seek};
-use std::path::Path;
 
 use crate::clock::{ClockOffset, last_is_corrupt, synchronize};
 use crate::header::{StreamFooter, StreamHeader};
 use crate::jitter;
 use crate::reader::{Damage, Event, ReadError, Reader};
+use crate::source::Location;
 use crate::values::Values;
 
 /// A recording in memory.
@@ -65,22 +65,22 @@ pub enum Jitter {
 }
 
 impl Recording {
-    /// Loads the file at `path`. The defaults of [`Clocks`] and [`Jitter`] are pyxdf's.
+    /// Loads a recording. The defaults of [`Clocks`] and [`Jitter`] are pyxdf's.
     ///
     /// - Errors: [`ReadError`]. Damage is not an error: see [`Recording::damage`].
-    pub fn load(path: impl AsRef<Path>, clocks: Clocks, jitter: Jitter) -> Result<Self, ReadError> {
-        Self::read(Reader::open(path)?, clocks, jitter)
+    pub fn load(recording: impl Into<Location>, clocks: Clocks, jitter: Jitter) -> Result<Self, ReadError> {
+        Self::read(Reader::open(recording)?, clocks, jitter)
     }
 
     /// Loads everything but the values, which stay on the disk: [`RecordedStream::values`] is empty.
     ///
     /// - Errors: as [`Recording::load`].
     pub fn load_without_values(
-        path: impl AsRef<Path>,
+        recording: impl Into<Location>,
         clocks: Clocks,
         jitter: Jitter,
     ) -> Result<Self, ReadError> {
-        Self::collect(Reader::open(path)?, clocks, jitter, false)
+        Self::collect(Reader::open(recording)?, clocks, jitter, false)
     }
 
     /// Loads what `reader` reads.

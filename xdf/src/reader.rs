@@ -12,9 +12,7 @@ mod layout;
 mod window;
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::path::Path;
 
 pub use event::{Damage, DamageKind, Event, ReadError};
 use frame::{Found, Frame, Framer, PIECE, XML_BYTES_MAX};
@@ -23,6 +21,7 @@ use window::Window;
 
 use crate::checksum::Checksum;
 use crate::header::{StreamFooter, StreamHeader};
+use crate::source::{AGE, Flaws, GZIP, Location, Source};
 use crate::values::Values;
 use crate::wire::MAGIC;
 
@@ -34,6 +33,8 @@ pub struct Reader<R> {
     streams: HashMap<u32, Stream>,
     decoding: Option<Decoding>,
     pending: Option<Damage>,
+    /// What is wrong with the end of what is around the recording, until it is told.
+    at_end: Option<Damage>,
     checksums: Vec<Checksum>,
     /// The XML, footer, stamps and values handed out last.
     text: String,
@@ -42,29 +43,45 @@ pub struct Reader<R> {
     values: Values,
 }
 
-impl Reader<File> {
-    /// Opens the file at `path`.
+impl Reader<Source> {
+    /// Opens a recording: plain, compressed, or sealed to a key that comes with its [`Location`].
+    ///
+    /// - Errors: as [`Location::open`] and [`Reader::new`].
+    pub fn open(recording: impl Into<Location>) -> Result<Self, ReadError> {
+        recording.into().reader()
+    }
+
+    /// Begins to read a recording that was opened.
     ///
     /// - Errors: as [`Reader::new`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        Self::new(File::open(path)?)
+    pub fn of(source: Source) -> Result<Self, ReadError> {
+        let flaws = source.flaws();
+        Self::with_flaws(source, flaws)
     }
 }
 
 impl<R: Read + Seek> Reader<R> {
     /// Begins to read `source` at its beginning.
     ///
-    /// - Errors: [`ReadError::Compressed`] if it is compressed; [`ReadError::NotXdf`] if it does not begin with [`MAGIC`] and no chunk can be found near its
+    /// - Errors: [`ReadError::Compressed`] or [`ReadError::Sealed`] if it is not the plain recording; [`ReadError::NotXdf`] if it does not begin with [`MAGIC`] and no chunk can be found near its
     ///   beginning; [`ReadError::Io`] from the source.
     pub fn new(source: R) -> Result<Self, ReadError> {
+        Self::with_flaws(source, Flaws::default())
+    }
+
+    fn with_flaws(source: R, flaws: Flaws) -> Result<Self, ReadError> {
         let window = Window::new(source)?;
         let suspicion = window.len().saturating_mul(16).saturating_add(16 * XML_BYTES_MAX);
-        let mut framer = Framer { window, layouts: HashMap::new(), suspicion };
+        let at_end = flaws.at_end();
+        let mut framer = Framer { window, layouts: HashMap::new(), suspicion, flaws };
         let mut at = MAGIC.len() as u64;
         let mut pending = None;
         if framer.window.view(0, MAGIC.len())? != MAGIC {
             if framer.window.view(0, GZIP.len())? == GZIP {
                 return Err(ReadError::Compressed);
+            }
+            if framer.window.view(0, AGE.len())? == AGE {
+                return Err(ReadError::Sealed);
             }
             // A damaged beginning must not cost the file.
             if framer.window.len() <= at || !framer.is_plausible(at)? {
@@ -81,6 +98,7 @@ impl<R: Read + Seek> Reader<R> {
             streams: HashMap::new(),
             decoding: None,
             pending,
+            at_end,
             checksums: Vec::new(),
             text: String::new(),
             footer: StreamFooter::default(),
@@ -133,6 +151,7 @@ impl<R: Read + Seek> Reader<R> {
     /// Begins anew.
     pub(crate) fn rewind(&mut self) {
         self.seek_to(MAGIC.len() as u64);
+        self.at_end = self.framer.flaws.at_end();
         self.streams.clear();
         self.framer.layouts.clear();
         self.checksums.clear();
@@ -162,7 +181,7 @@ impl<R: Read + Seek> Reader<R> {
             return Ok(Step::Damage(damage));
         }
         match self.framer.frame(self.at)? {
-            Frame::End => Ok(Step::Done),
+            Frame::End => Ok(self.at_end.take().map_or(Step::Done, Step::Damage)),
             Frame::Invalid => match self.chunk_by_content(u64::MAX)? {
                 Some(step) => Ok(step),
                 None => self.step_lost(),
@@ -230,9 +249,6 @@ impl<R: Read + Seek> Reader<R> {
         Ok(Step::Samples(stream))
     }
 }
-
-/// How a file begins that gzip has written. Source: RFC 1952 §2.3.1.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// What reading came upon.
 #[derive(Clone, Copy, Debug)]

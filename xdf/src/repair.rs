@@ -12,6 +12,8 @@ use std::time::SystemTime;
 
 use crate::header::{StreamFooter, StreamHeader, file_header_xml, put_footer_xml};
 use crate::reader::{Damage, Event, ReadError, Reader};
+use crate::sealing::Recipients;
+use crate::source::Location;
 use crate::survey::Survey;
 use crate::sys;
 use crate::values::Values;
@@ -37,23 +39,29 @@ pub struct Repair {
     pub damage: Vec<Damage>,
 }
 
-/// Writes what can be read of the recording `from` into the new file `to`.
+/// Writes what can be read of the recording `from` into the new file `to`, sealed if there is someone to seal it to.
 ///
 /// `progress` is told bytes read and bytes in all, now and then.
 ///
 /// - Errors: [`RepairError`]; `to` does not exist then, unless it did before.
 pub fn repair(
-    from: impl AsRef<Path>,
+    from: impl Into<Location>,
     to: impl AsRef<Path>,
+    sealed_to: &Recipients,
     progress: impl FnMut(u64, u64),
 ) -> Result<Repair, RepairError> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
-    sys::be_as_private_as(from.as_ref(), &mut how);
-    let reader = Reader::open(from)?;
+    let from = from.into();
+    sys::be_as_private_as(from.path(), &mut how);
+    let reader = from.reader()?;
     let file = how.open(&to).map_err(RepairError::Write)?;
-    let done = repair_into(reader, BufWriter::new(&file), progress)
-        .and_then(|done| file.sync_all().map(|()| done).map_err(RepairError::Write));
+    let out = BufWriter::new(&file);
+    let done = match sealed_to.is_empty() {
+        true => repair_into(reader, out, progress),
+        false => repair_sealed(reader, out, sealed_to, progress),
+    };
+    let done = done.and_then(|done| file.sync_all().map(|()| done).map_err(RepairError::Write));
     if done.is_err() {
         // Half a repair would pass for a whole one. If it cannot be removed, the error says enough.
         let _best_effort = fs::remove_file(to);
@@ -78,6 +86,18 @@ pub fn repair_into<R: Read + Seek, W: Write>(
         copy.take_in(event)?;
     }
     copy.finish()
+}
+
+fn repair_sealed<R: Read + Seek, W: Write>(
+    reader: Reader<R>,
+    out: W,
+    to: &Recipients,
+    progress: impl FnMut(u64, u64),
+) -> Result<Repair, RepairError> {
+    let mut sealed = to.seal(out).map_err(RepairError::Write)?;
+    let done = repair_into(reader, &mut sealed, progress)?;
+    sealed.finish().and_then(|mut out| out.flush()).map_err(RepairError::Write)?;
+    Ok(done)
 }
 
 /// Why a repair was given up.

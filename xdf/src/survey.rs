@@ -5,12 +5,12 @@ mod timing;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
-use std::path::Path;
 
 use crate::checksum::Checksum;
 use crate::clock::{ClockOffset, Correction, median, segments};
 use crate::header::{StreamFooter, StreamHeader, root_child_text};
 use crate::reader::{Damage, DamageKind, Event, ReadError, Reader};
+use crate::source::Location;
 use timing::TimingTally;
 pub use timing::{ClockSegment, ClockStep, Drift, StampTiming, SteppedClock};
 
@@ -18,7 +18,7 @@ pub use timing::{ClockSegment, ClockStep, Drift, StampTiming, SteppedClock};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Survey {
-    /// Bytes in the file.
+    /// Bytes in the file; of one that is compressed or sealed, of what is in it.
     pub file_bytes: u64,
     /// `<datetime>` of the file header: when the recording began; empty if not said.
     pub datetime: String,
@@ -101,11 +101,11 @@ impl Survey {
     /// Damaged places and gaps listed at most, so that a hopeless file does not fill memory.
     pub const LISTED_MAX: usize = 1_000;
 
-    /// Surveys the file at `path`. `progress` is told bytes read and bytes in all, now and then.
+    /// Surveys a recording. `progress` is told bytes read and bytes in all, now and then.
     ///
     /// - Errors: [`ReadError`]. Damage is not an error: see [`Survey::damage`].
-    pub fn of(path: impl AsRef<Path>, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
-        Self::read(Reader::open(path)?, progress)
+    pub fn of(recording: impl Into<Location>, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
+        Self::read(Reader::open(recording)?, progress)
     }
 
     /// Surveys what `reader` reads.
@@ -146,10 +146,11 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Says whether the file ends within a chunk.
+    /// Says whether the file was cut off: it ends within a chunk, or what is around it has no end.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
-        self.damage.iter().any(|damage| damage.kind == DamageKind::Torn)
+        let is_torn = |kind| matches!(kind, DamageKind::Torn | DamageKind::PackedTorn | DamageKind::SealTorn);
+        self.damage.iter().any(|damage| is_torn(damage.kind))
     }
 
     /// Says whether the file is as its recorder meant it: no damage, and each stream with a footer that

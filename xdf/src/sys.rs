@@ -28,6 +28,14 @@ pub(crate) fn be_as_private_as(other: &Path, how: &mut OpenOptions) {
 #[cfg(not(unix))]
 pub(crate) fn be_as_private_as(_: &Path, _: &mut OpenOptions) {}
 
+/// Options for a new file that only those may read who may read `other`.
+#[must_use]
+pub fn private_as(other: &Path) -> OpenOptions {
+    let mut how = OpenOptions::new();
+    be_as_private_as(other, &mut how);
+    how
+}
+
 /// Asks the file system to set aside space up to `len`, without making the file longer.
 #[cfg(target_os = "linux")]
 pub(crate) fn allocate(file: &File, len: u64) -> io::Result<()> {

@@ -10,6 +10,7 @@
 
 mod disk;
 mod error;
+mod sealer;
 pub(crate) mod slot;
 mod store;
 mod syncer;
@@ -27,9 +28,11 @@ pub use error::{AddStreamError, CreateError, Failure, PushError};
 
 use crate::checksum::Proof;
 use crate::header::{StreamHeader, file_header_xml};
+use crate::sealing::Recipients;
 use crate::sys;
 use crate::values::{Number, Values, on_values};
 use crate::wire::{Format, MAGIC, Tag, put_chunk};
+use sealer::Sealer;
 use slot::Slot;
 use store::Store;
 
@@ -47,11 +50,28 @@ impl Writer {
     ///
     /// - Errors: [`CreateError`]; [`CreateError::Exists`] if there is a file already: it is never replaced.
     pub fn create(path: impl AsRef<Path>, options: Options) -> Result<Self, CreateError> {
-        let path = path.as_ref();
+        Self::begin(path.as_ref(), options, None)
+    }
+
+    /// Creates a file that is sealed to `recipients` while it is written, in the format of age.
+    ///
+    /// A process that is killed loses what was not sealed yet: up to five seconds, or 64 KiB if they come sooner.
+    ///
+    /// - Errors: as [`Writer::create`]; [`CreateError::NoRecipient`].
+    pub fn create_sealed(
+        path: impl AsRef<Path>,
+        options: Options,
+        recipients: &Recipients,
+    ) -> Result<Self, CreateError> {
+        let sealer = Sealer::new(recipients).map_err(|_| CreateError::NoRecipient)?;
+        Self::begin(path.as_ref(), options, Some(sealer))
+    }
+
+    fn begin(path: &Path, options: Options, sealer: Option<Sealer>) -> Result<Self, CreateError> {
         let file = create_new(path, options.readers).map_err(CreateError::from)?;
         let mut head = MAGIC.to_vec();
         put_chunk(&mut head, Tag::FileHeader, None, file_header_xml(&datetime(SystemTime::now())).as_bytes());
-        let mut store = Store::new(file);
+        let mut store = Store::new(file, sealer);
         store.append(&[&head], 0).map_err(CreateError::Failed)?;
         store.sync().map_err(CreateError::Failed)?;
         sync_folder(path);

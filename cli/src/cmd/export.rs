@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schwann_export::{Entities, Format, Options, Report, Written, bids, export};
 use serde_json::{Value, json};
 
+use super::opening::Opening;
 use super::survey::Progress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::{plural, printable, short_time, thousands};
@@ -17,6 +18,8 @@ Examples:
   schwann export session.xdf --to brainvision          session.vhdr, session.vmrk, session.eeg
   schwann export session.xdf --to edf -o out/s.edf     another name; several streams get their names added
   schwann export session.xdf --to nwb --stream EEG     streams with this name or type alone
+  schwann export session.xdf --to xdfz                 compressed; the same certificate holds
+  schwann export session.xdf.age --to xdf              opened with the lab's archive key
   schwann export session.xdf --bids study --subject 01 --task rest
 
 brainvision, edf and bdf hold streams with a rate, a file each, with all markers in each. Gaps are filled and marked
@@ -30,6 +33,8 @@ pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
     file: PathBuf,
+    #[command(flatten)]
+    opening: Opening,
     /// The format.
     #[arg(long, value_name = "FORMAT")]
     to: Option<To>,
@@ -76,6 +81,10 @@ enum To {
     Csv,
     /// NumPy arrays
     Npz,
+    /// The recording itself, opened if it was sealed or compressed
+    Xdf,
+    /// The recording itself, compressed, as pyxdf reads it
+    Xdfz,
 }
 
 impl From<To> for Format {
@@ -88,20 +97,23 @@ impl From<To> for Format {
             To::Mcap => Self::Mcap,
             To::Csv => Self::Csv,
             To::Npz => Self::Npz,
+            To::Xdf => Self::Xdf,
+            To::Xdfz => Self::Xdfz,
         }
     }
 }
 
 /// Exports the recording and says what was written.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let recording = arguments.opening.location(&arguments.file)?;
     let mut progress = Progress::new("exporting");
     let mut show = |done, all| progress.show(done, all);
     let report = match (&arguments.bids, arguments.to) {
-        (Some(root), _) => bids(&arguments.file, root, &entities(arguments), &mut show),
+        (Some(root), _) => bids(recording, root, &entities(arguments), &mut show),
         (None, Some(to)) => {
             let mut options = Options::new(to.into());
             (options.output, options.streams) = (arguments.output.clone(), arguments.stream.clone());
-            export(&arguments.file, &options, &mut show)
+            export(recording, &options, &mut show)
         }
         // clap demands one of the two.
         (None, None) => return Ok(Exit::Usage),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schwann_recorder::Limits;
 use schwann_xdf::StreamSurvey;
 
+use super::opening::Opening;
 use super::survey::{self, Progress, bytes, seconds};
 use crate::exit::{Exit, Outcome};
 use crate::terminal::{plural, times};
@@ -22,6 +23,8 @@ pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
     file: PathBuf,
+    #[command(flatten)]
+    opening: Opening,
     /// Print JSON for scripts.
     #[arg(long)]
     json: bool,
@@ -29,7 +32,8 @@ pub(crate) struct Arguments {
 
 /// Prints what is in the recording.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let survey = survey::of(&arguments.file, &mut Progress::new("reading"))?;
+    let recording = arguments.opening.location(&arguments.file)?;
+    let survey = survey::of(&recording, &mut Progress::new("reading"))?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{:#}", survey::json(&survey, &Limits::USUAL))?;

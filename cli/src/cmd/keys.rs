@@ -15,6 +15,7 @@ use schwann_session::{
 
 use crate::exit::{Outcome, Problem};
 
+pub(crate) mod archive;
 mod authority;
 mod backup;
 mod invite;
@@ -55,6 +56,10 @@ A microcontroller prints its request on its serial line, and takes what this pri
 The lab's authority, kept in a safe and moved to another machine:
   schwann keys backup lab.backup              prints a sheet for the safe; keep the file elsewhere
   schwann keys recover lab.backup             on any machine, with the words of the sheet
+
+Recordings that only the lab can open:
+  schwann keys archive                        on the lab's machine; prints what to run on the others
+  schwann record --seal                       on any of them
 
 Streams are sealed as soon as a key is installed. `schwann keys status` tells what is in force.")]
 pub(crate) struct Arguments {
@@ -164,6 +169,15 @@ enum Action {
         /// The file.
         file: PathBuf,
     },
+    /// Make or show the key that recordings are sealed to, for `schwann record --seal`.
+    Archive {
+        /// Install the public half that the lab's machine printed.
+        #[arg(long, value_name = "KEY", conflicts_with = "export")]
+        install: Option<String>,
+        /// Write the secret half to a file for a safe, which `age -d -i FILE` reads.
+        #[arg(long, value_name = "FILE")]
+        export: Option<PathBuf>,
+    },
     /// Keep this machine's key open in memory until it is switched off.
     Unlock,
 }
@@ -230,6 +244,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             keys.backup(file, if *moves { Afterwards::Remove } else { Afterwards::Keep })
         }
         Action::Recover { file } => keys.recover(file),
+        Action::Archive { install: Some(key), .. } => keys.install_archive(key),
+        Action::Archive { export: Some(file), .. } => keys.export_archive(file),
+        Action::Archive { .. } => keys.archive(),
         Action::Unlock => keys.unlock(),
     }
 }

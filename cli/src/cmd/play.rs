@@ -11,6 +11,7 @@ use std::time::Instant;
 use schwann::local_clock;
 use schwann_xdf::{Clocks, Jitter, Recording};
 
+use super::opening::Opening;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
@@ -33,6 +34,8 @@ pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
     file: PathBuf,
+    #[command(flatten)]
+    opening: Opening,
     /// How many times as fast as it was recorded.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
@@ -51,13 +54,15 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let file = &arguments.file;
-    let recording = Recording::load_without_values(file, Clocks::Synchronised, Jitter::AsRecorded)
-        .map_err(|error| Problem::with(file.display(), error))?;
+    let location = arguments.opening.location(file)?;
+    let recording =
+        Recording::load_without_values(location.clone(), Clocks::Synchronised, Jitter::AsRecorded)
+            .map_err(|error| Problem::with(file.display(), error))?;
     for damage in &recording.damage {
         eprintln!("schwann: {}: damaged at byte {}: {}", file.display(), damage.at, damage.kind);
     }
     let mut player =
-        Player::new(file, recording, arguments.name.as_deref(), arguments.speed, &lab::config())?;
+        Player::new(&location, recording, arguments.name.as_deref(), arguments.speed, &lab::config())?;
     let mut view = View::new();
     while !player.all_have_receivers(arguments.wait) {
         view.show(&player, 0.0, "waiting for receivers of")?;

@@ -12,9 +12,11 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
 use keys::{Keyboard, Wish};
+use schwann::Context;
 use schwann_recorder::control::{Control, ControlError, Ended, Settings, Status};
 use schwann_recorder::remote::{Heard, Remote};
-use schwann_recorder::{Hidden, Selector, Stop};
+use schwann_recorder::{Hidden, Selector, Stop, sealing};
+use schwann_xdf::Recipients;
 use view::{Scene, View};
 
 /// Record live streams to an XDF file, until Ctrl-C.
@@ -29,12 +31,16 @@ Examples:
   schwann record --bids study --subject 01 --task rest      among the source data of the dataset study
   schwann record --split 60                                 another file every hour, without losing a sample
   schwann record --remote --folder data                     scripts that drive LabRecorder drive this
+  schwann record --seal -o session.xdf                      session.xdf.age, which the archive key opens alone
 
 Keys: n goes on in the next file (the next run), a adds a note, s stops.
 BIDS takes no XDF among its raw data, so recordings lie in sourcedata/; schwann export --bids makes the raw data.
 
 A recorder that is killed leaves a readable file that lacks less than a second. Losses and recoveries of a
 stream are in the file as a stream of type RecorderEvents. A file that exists is never replaced.
+
+A sealed recording that is killed lacks up to five seconds, or less if samples come fast. It is in the format of age:
+schwann keys archive makes the key, and age -d opens it, too. Its certificate lies open, with the names of streams.
 
 A disk that is full ends the recording with exit code 3; what was written before is whole and readable.
 
@@ -64,6 +70,12 @@ pub(crate) struct Arguments {
     /// Obey remote control from other users and other computers, too: whoever reaches the address drives the recorder.
     #[arg(long, requires = "remote")]
     remote_anyone: bool,
+    /// Seal the recording, so that only the holder of the lab's archive key can read it; FILE.xdf.age is written.
+    #[arg(long)]
+    seal: bool,
+    /// Seal it to this public key of age, too, or if there is no archive key, to this one alone.
+    #[arg(long, value_name = "KEY")]
+    to: Vec<Recipients>,
     /// Print JSON, one line per second and one at the end.
     #[arg(long)]
     json: bool,
@@ -78,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     settings.wanted.clone_from(&arguments.queries);
     settings.required.clone_from(&arguments.require);
     settings.split_every = arguments.split;
+    settings.sealed_to = sealed_to(arguments, &config, settings.naming.is_sealed())?;
     let control =
         Control::open(Arc::clone(&config), settings).map_err(|error| Problem::with("search", error))?;
     let remote =
@@ -91,6 +104,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let desk = Desk { arguments, control, remote, hidden };
     desk.attend(&stop)
+}
+
+/// To whom the recordings are sealed.
+fn sealed_to(arguments: &Arguments, config: &Context, is_named: bool) -> Result<Option<Recipients>, Problem> {
+    let mut more = Recipients::default();
+    arguments.to.iter().for_each(|key| more.add(key));
+    let all = sealing::recipients(config, arguments.seal || is_named, &more);
+    all.map_err(|error| Problem::Failed(error.to_string()))
 }
 
 fn serve(control: &Control, address: SocketAddr, is_for_anyone: bool) -> Result<Remote, Problem> {

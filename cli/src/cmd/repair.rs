@@ -3,9 +3,11 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use schwann_xdf::{RepairError, Survey};
+use schwann_recorder::sealing;
+use schwann_xdf::{Recipients, RepairError, Survey};
 use serde_json::json;
 
+use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::plural;
@@ -27,6 +29,11 @@ pub(crate) struct Arguments {
     /// The new recording; it must not exist yet. By default FILE-repaired.xdf.
     #[arg(long, short, value_name = "FILE.xdf")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    opening: Opening,
+    /// Seal the new recording to this key, too; one of a sealed recording is sealed to the lab's archive key.
+    #[arg(long, value_name = "KEY")]
+    to: Vec<Recipients>,
     /// Print JSON for scripts.
     #[arg(long)]
     json: bool,
@@ -34,16 +41,18 @@ pub(crate) struct Arguments {
 
 /// Repairs the recording and says what was salvaged.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let recording = arguments.opening.location(&arguments.file)?;
     let output = arguments.output.clone().unwrap_or_else(|| beside(&arguments.file));
     // A copy of a sound recording may be large and helps only a script, which names it.
     if arguments.output.is_none() {
-        let survey = survey::of(&arguments.file, &mut Progress::new("checking"))?;
+        let survey = survey::of(&recording, &mut Progress::new("checking"))?;
         if survey.is_sound() {
             return say_sound(arguments, &survey);
         }
     }
+    let sealed_to = sealed_to(&output, &arguments.to)?;
     let mut progress = Progress::new("repairing");
-    let done = schwann_xdf::repair(&arguments.file, &output, |at, all| progress.show(at, all));
+    let done = schwann_xdf::repair(recording, &output, &sealed_to, |at, all| progress.show(at, all));
     progress.clear();
     let done = done.map_err(|error| match error {
         RepairError::Read(error) => Problem::with(arguments.file.display(), error),
@@ -100,7 +109,29 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
     Ok(Exit::Good)
 }
 
+/// To whom the new recording is sealed: no one, unless its name says that it is sealed.
+fn sealed_to(output: &Path, more: &[Recipients]) -> Result<Recipients, Problem> {
+    let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
+    if output.extension().is_none_or(|extension| extension != "age") {
+        return match more {
+            [] => Ok(Recipients::default()),
+            _ => Err(wrong(&"a sealed recording ends in .age: name the new one so with -o")),
+        };
+    }
+    let mut all = sealing::archive_key().map_err(|error| wrong(&error))?.unwrap_or_default();
+    more.iter().for_each(|key| all.add(key));
+    match all.is_empty() {
+        true => Err(wrong(
+            &"there is no key to seal it to; name one with --to age1..., or an open file with -o FILE.xdf",
+        )),
+        false => Ok(all),
+    }
+}
+
+/// The name of the new recording: sealed if the old one is.
 fn beside(file: &Path) -> PathBuf {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    file.with_file_name(format!("{stem}-repaired.xdf"))
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let (name, sealed) = name.strip_suffix(".age").map_or((&*name, ""), |name| (name, ".age"));
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    file.with_file_name(format!("{stem}-repaired.xdf{sealed}"))
 }

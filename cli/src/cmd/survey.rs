@@ -1,29 +1,28 @@
 //! What `info`, `verify` and `repair` share: reading a recording with progress, and saying what is in it.
 
 use core::time::Duration;
-use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
 use std::time::Instant;
 
 use schwann_recorder::{Finding, Limits, findings_by};
-use schwann_xdf::{Comparison, StreamSurvey, Survey, compare};
+use schwann_xdf::{Comparison, Location, StreamSurvey, Survey, compare};
 use serde_json::{Value, json};
 
 use crate::exit::Problem;
 
-/// Surveys the file at `path`.
-pub(crate) fn of(path: &Path, progress: &mut Progress) -> Result<Survey, Problem> {
-    let survey = Survey::of(path, |done, all| progress.show(done, all));
+/// Surveys a recording.
+pub(crate) fn of(recording: &Location, progress: &mut Progress) -> Result<Survey, Problem> {
+    let survey = Survey::of(recording.clone(), |done, all| progress.show(done, all));
     progress.clear();
-    survey.map_err(|error| Problem::with(path.display(), error))
+    survey.map_err(|error| Problem::with(recording.path().display(), error))
 }
 
-/// Compares every byte of the file at `path` with the checksums that its recorder wrote.
-pub(crate) fn compared(path: &Path, survey: &Survey) -> Result<Comparison, Problem> {
+/// Compares every byte of a recording with the checksums that its recorder wrote.
+pub(crate) fn compared(recording: &Location, survey: &Survey) -> Result<Comparison, Problem> {
     let mut progress = Progress::new("hashing");
-    let file = File::open(path).map_err(|error| Problem::with(path.display(), error))?;
-    let compared = compare(file, &survey.checksums, |done| progress.show(done, survey.file_bytes));
+    let path = recording.path();
+    let source = recording.open().map_err(|error| Problem::with(path.display(), error))?;
+    let compared = compare(source, &survey.checksums, |done| progress.show(done, survey.file_bytes));
     progress.clear();
     compared.map_err(|error| Problem::with(path.display(), error))
 }

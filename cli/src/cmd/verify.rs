@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use schwann_recorder::{Limits, findings_by};
 use serde_json::json;
 
+use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome};
 use crate::terminal::plural;
@@ -32,6 +33,8 @@ pub(crate) struct Arguments {
     /// The recordings.
     #[arg(value_name = "FILE.xdf", required = true)]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    opening: Opening,
     /// Print JSON for scripts, one line per file.
     #[arg(long)]
     json: bool,
@@ -44,9 +47,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut exit = Exit::Good;
     for file in &arguments.files {
-        let survey = survey::of(file, &mut Progress::new("checking"))?;
-        let compared = survey::compared(file, &survey)?;
-        let certified = Certified::of(file)?;
+        let recording = arguments.opening.location(file)?;
+        let survey = survey::of(&recording, &mut Progress::new("checking"))?;
+        let compared = survey::compared(&recording, &survey)?;
+        let certified = Certified::of(&recording)?;
         let is_whole =
             certified.agrees() && survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
         if !is_whole {

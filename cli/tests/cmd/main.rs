@@ -5,6 +5,8 @@
 )]
 
 #[cfg(unix)]
+mod archive;
+#[cfg(unix)]
 mod bridge;
 #[cfg(unix)]
 mod certificate;

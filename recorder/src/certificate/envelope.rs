@@ -279,7 +279,7 @@ fn proof_of(statement: &Value) -> Option<Proof> {
     (rest.is_empty() && proof.head() == head && sum == proof.bytes).then_some(proof)
 }
 
-pub(super) fn hex(hash: &Hash) -> String {
+pub(crate) fn hex(hash: &Hash) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -19,6 +19,8 @@ use crate::verdict::{Limits, Trouble};
 pub struct Facts {
     /// The name of the file, without its folder.
     pub name: String,
+    /// The public keys that its file is sealed to; none if it is not.
+    pub sealed_to: Option<String>,
     /// Its hashes.
     pub proof: Proof,
     /// When it began and ended, in seconds since 1970.
@@ -50,6 +52,7 @@ impl Facts {
             "predicateType": PREDICATE,
             "predicate": {
                 "bytes": self.proof.bytes,
+                "sealed_to": self.sealed_to,
                 "pieces": STANDARD.encode(pieces),
                 "recorder": {"name": "schwann", "version": env!("CARGO_PKG_VERSION"), "lab": lab},
                 "wall_clock": {"begin": self.wall_clock[0], "end": self.wall_clock[1], "ntp": ntp_state()},

@@ -9,12 +9,13 @@ use std::time::{Instant, SystemTime};
 
 use schwann::resolver::ResolveError;
 use schwann::{Context, local_clock};
-use schwann_xdf::{Failure, Summary};
+use schwann_xdf::{Failure, Recipients, Summary};
 
 use super::{ControlError, Ended, Failed, Progress, Settings, Status};
 use crate::naming::Labels;
 use crate::query::Selector;
 use crate::recorder::{Leaving, Recorder};
+use crate::sealing;
 use crate::search::{Missing, Search};
 use crate::space::Space;
 use crate::status::{Phase, RecordingStream, verdicts};
@@ -68,8 +69,9 @@ impl Desk {
         if !missing.is_empty() {
             return Err(ControlError::Missing(Missing { queries: missing, after: waited }));
         }
+        let sealed_to = self.sealed_to()?;
         let path = self.next_path()?;
-        let recorder = Recorder::create(&path, Arc::clone(&self.context))
+        let recorder = Recorder::create_for(&path, Arc::clone(&self.context), sealed_to)
             .map_err(|error| ControlError::Create(path.clone(), error))?;
         self.search.begin_anew(&self.settings.wanted);
         let mut running = Running::new(recorder);
@@ -77,6 +79,21 @@ impl Desk {
         self.failure = None;
         self.running = Some(running);
         Ok(path)
+    }
+
+    /// To whom the next recording is sealed; its name then says so.
+    fn sealed_to(&mut self) -> Result<Option<Recipients>, ControlError> {
+        let wished = self.settings.sealed_to.clone();
+        let is_wished = wished.is_some() || self.settings.naming.is_sealed();
+        let all = match wished {
+            Some(all) => Some(all),
+            None => sealing::recipients(&self.context, is_wished, &Recipients::default())
+                .map_err(ControlError::Sealing)?,
+        };
+        if all.is_some() {
+            self.settings.naming = self.settings.naming.clone().sealed();
+        }
+        Ok(all)
     }
 
     pub(super) fn stop(&mut self) -> Result<Arc<Ended>, ControlError> {

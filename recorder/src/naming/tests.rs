@@ -44,6 +44,20 @@ fn recordings_are_numbered_and_dated() {
 }
 
 #[test]
+fn sealed_recordings_end_in_age_and_share_numbers_with_plain_ones() {
+    let scratch = Scratch::new("sealed");
+    let mut file = Naming::file(&scratch.0.join("a.xdf.age"));
+    assert!(file.is_sealed());
+    fs::write(scratch.0.join("a-002.xdf"), b"").expect("a file");
+    let names = [next(&mut file), next(&mut file)];
+    assert_eq!(names, ["a.xdf.age", "a-003.xdf.age"].map(|name| scratch.0.join(name)));
+    let mut bids = Naming::bids(&scratch.0, labels("01", "rest")).sealed();
+    let names = ["sub-01_task-rest_run-001_eeg.xdf.age", "sub-01_task-rest_run-002_eeg.xdf.age"];
+    let folder = scratch.0.join("sourcedata/sub-01/eeg");
+    assert_eq!([next(&mut bids), next(&mut bids)], names.map(|name| folder.join(name)));
+}
+
+#[test]
 fn names_of_bids_lie_in_the_source_data_and_count_the_runs() {
     let scratch = Scratch::new("bids");
     let mut bids = Naming::bids(&scratch.0, labels("01", "rest"));

@@ -6,10 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use schwann::security::Member;
 use schwann::{Context, StreamInfo, local_clock};
-use schwann_xdf::{CreateError, Failure, Options, Proof, PushError, Readers, StreamWriter, Summary, Writer};
+use schwann_xdf::{
+    CreateError, Failure, Options, Proof, PushError, Readers, Recipients, StreamWriter, Summary, Writer,
+};
+use sha2::{Digest as _, Sha256};
 
 use super::{lock, may_be_sealed};
-use crate::certificate::{Certificate, Events, Facts, write_beside};
+use crate::certificate::{Certificate, Events, Facts, content_name, hex, write_beside};
 use crate::status::RecordingStream;
 use crate::verdict::Trouble;
 
@@ -28,12 +31,14 @@ pub(super) struct Certified {
     pub(super) began: u64,
     pub(super) happened: Mutex<Events>,
     pub(super) member: Option<Arc<Member>>,
+    pub(super) sealed_to: Option<Recipients>,
 }
 
 impl Certified {
-    pub(super) fn begin(path: &Path, context: &Context) -> Self {
+    pub(super) fn begin(path: &Path, context: &Context, sealed_to: Option<&Recipients>) -> Self {
         let member = context.trust().ok().and_then(|trust| trust.member().cloned());
-        let one = Self { path: path.to_owned(), began: unix_seconds(), happened: Mutex::default(), member };
+        let (path, sealed_to) = (path.to_owned(), sealed_to.cloned());
+        let one = Self { path, began: unix_seconds(), happened: Mutex::default(), member, sealed_to };
         one.note("start");
         one
     }
@@ -46,7 +51,8 @@ impl Certified {
     pub(super) fn write(self, proof: Proof, streams: Vec<(RecordingStream, Vec<Trouble>)>) {
         self.note("stop");
         let facts = Facts {
-            name: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: content_name(&self.path),
+            sealed_to: self.sealed_to.as_ref().map(ToString::to_string),
             proof,
             wall_clock: [self.began, unix_seconds()],
             streams,
@@ -60,17 +66,30 @@ impl Certified {
 }
 
 impl File {
-    pub(super) fn create(path: &Path, context: &Context) -> Result<Self, CreateError> {
+    pub(super) fn create(
+        path: &Path,
+        context: &Context,
+        sealed_to: Option<&Recipients>,
+    ) -> Result<Self, CreateError> {
         let mut options = Options::default();
         // What was sealed on its way is not for other users of the computer.
-        options.readers = if may_be_sealed(context) { Readers::Owner } else { Readers::AsUsual };
-        let writer = Writer::create(path, options)?;
-        let certified = Certified::begin(path, context);
+        let is_private = sealed_to.is_some() || may_be_sealed(context);
+        options.readers = if is_private { Readers::Owner } else { Readers::AsUsual };
+        let writer = match sealed_to {
+            Some(recipients) => Writer::create_sealed(path, options, recipients)?,
+            None => Writer::create(path, options)?,
+        };
+        let certified = Certified::begin(path, context, sealed_to);
         Ok(Self { writer, events: Mutex::default(), annotations: Mutex::default(), certified })
     }
 
     pub(super) fn annotate(&self, text: &str, stamp: f64) -> Result<(), PushError> {
-        self.certified.note(&format!("note: {text}"));
+        // The certificate of a sealed recording lies open: it proves what was said, and does not tell it.
+        let noted = match self.certified.sealed_to {
+            Some(_) => format!("note with the SHA-256 {}", hex(&Sha256::digest(text).into())),
+            None => format!("note: {text}"),
+        };
+        self.certified.note(&noted);
         self.say(&self.annotations, ANNOTATIONS_HEADER, text, stamp)
     }
 

@@ -1,13 +1,12 @@
 //! Reads parts of a recording: from one time to another, or the peaks of a stretch for a picture.
 
 use core::ops::Range;
-use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::Path;
 
 use super::{Index, StreamIndex};
 use crate::header::StreamHeader;
 use crate::reader::{Event, ReadError, Reader};
+use crate::source::{Location, Source};
 use crate::values::{Number as _, Values, on_values};
 
 /// A recording whose parts can be read in any order.
@@ -43,13 +42,14 @@ pub struct Peaks {
     pub columns: Vec<[f32; 2]>,
 }
 
-impl IndexedRecording<File> {
+impl IndexedRecording<Source> {
     /// Opens a recording. One without an index is read through, and `progress` is told bytes read and bytes in all.
     ///
     /// - Errors: [`ReadError`].
-    pub fn open(path: impl AsRef<Path>, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
-        let file = File::open(path)?;
-        Self::new(file, progress)
+    pub fn open(recording: impl Into<Location>, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
+        let mut source = recording.into().open()?;
+        let found = Index::at_end_of(&mut source)?;
+        Self::with(found, Reader::of(source)?, progress)
     }
 }
 
@@ -59,7 +59,14 @@ impl<R: Read + Seek> IndexedRecording<R> {
     /// - Errors: [`ReadError`].
     pub fn new(mut source: R, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
         let found = Index::at_end_of(&mut source)?;
-        let mut reader = Reader::new(source)?;
+        Self::with(found, Reader::new(source)?, progress)
+    }
+
+    fn with(
+        found: Option<Index>,
+        mut reader: Reader<R>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Self, ReadError> {
         if let Some(index) = found
             && let Some(headers) = headers_of(&mut reader, &index)?
         {

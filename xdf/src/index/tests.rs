@@ -30,7 +30,11 @@ fn recording(name: &str) -> PathBuf {
     path
 }
 
-fn stamps_of(recording: &mut IndexedRecording<fs::File>, id: u32, range: core::ops::Range<f64>) -> Vec<f64> {
+fn stamps_of(
+    recording: &mut IndexedRecording<crate::Source>,
+    id: u32,
+    range: core::ops::Range<f64>,
+) -> Vec<f64> {
     let mut all = Vec::new();
     recording
         .read(&[id], range, |_, stamps, values| {

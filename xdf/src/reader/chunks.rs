@@ -24,6 +24,7 @@ impl<R: Read + Seek> Reader<R> {
     pub(super) fn chunk(&mut self, head: Head) -> io::Result<Option<Step>> {
         let step = match Tag::parse(head.tag) {
             Some(Tag::Samples) => return self.samples(head),
+            _ if self.framer.has_hole(head)? => return Ok(None),
             Some(Tag::Boundary)
                 if head.content_len() == 16 && self.framer.window.view(head.content, 16)? == BOUNDARY =>
             {

@@ -97,6 +97,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     pub(super) fn damage(&mut self, at: u64, to: u64, kind: DamageKind) -> Step {
+        let kind = if self.framer.flaws.hole_in(at, to).is_some() { DamageKind::Seal } else { kind };
         self.at = to;
         self.pending = Some(Damage { at, bytes: to - at, kind });
         Step::Again

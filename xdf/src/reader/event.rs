@@ -68,6 +68,14 @@ pub enum DamageKind {
     Framing,
     /// The file's beginning, where its mark should be.
     Magic,
+    /// The compressed file around it does not unpack from here on, or not to what was packed.
+    Packed,
+    /// The compressed file around it was cut off.
+    PackedTorn,
+    /// A part of the sealed file around it does not open: it was changed or damaged.
+    Seal,
+    /// The sealed file around it was cut off, or its last part is damaged.
+    SealTorn,
     /// The file ends within a chunk.
     Torn,
 }
@@ -78,6 +86,12 @@ impl core::fmt::Display for DamageKind {
             Self::Content => "a chunk's content is damaged",
             Self::Framing => "a chunk's beginning is damaged",
             Self::Magic => "the file's beginning is damaged",
+            Self::Packed => {
+                "the compressed file is damaged: what was read may be changed, and the rest is lost"
+            }
+            Self::PackedTorn => "the compressed file was cut off",
+            Self::Seal => "a part of the sealed file does not open: it was changed or damaged",
+            Self::SealTorn => "the sealed file was cut off, or its last part is damaged",
             Self::Torn => "the file ends within a chunk",
         })
     }
@@ -89,10 +103,18 @@ impl core::fmt::Display for DamageKind {
 pub enum ReadError {
     /// The source cannot be read.
     Io(io::Error),
-    /// It is compressed as a whole, as `.xdfz` files are; to be decompressed with gzip first.
+    /// The source is compressed as a whole, as `.xdfz` files are: open it by its [`Location`](crate::Location).
     Compressed,
     /// It is not an XDF file.
     NotXdf,
+    /// The header of the sealed file is damaged, or of a kind that is not known here.
+    Seal,
+    /// It is sealed, and there is no key to open it with.
+    Sealed,
+    /// What is compressed in it cannot be unpacked, because there is no room for it.
+    Unpack(io::Error),
+    /// It is sealed, and not to a key that was given.
+    WrongKey,
 }
 
 impl From<io::Error> for ReadError {
@@ -109,6 +131,13 @@ impl core::fmt::Display for ReadError {
                 "a compressed recording (.xdfz); decompress it first: gunzip -c FILE.xdfz > FILE.xdf",
             ),
             Self::NotXdf => out.write_str("not an XDF file"),
+            Self::Seal => out
+                .write_str("the header of the sealed file is damaged, or made by a program that is too new"),
+            Self::Sealed => {
+                out.write_str("the recording is sealed; name the file with the secret key: --identity FILE")
+            }
+            Self::Unpack(error) => write!(out, "the compressed recording needs room to be unpacked: {error}"),
+            Self::WrongKey => out.write_str("the recording is sealed to another key than was given"),
         }
     }
 }

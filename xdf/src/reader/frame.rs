@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek};
 
 use super::layout::{Layout, Measure};
 use super::window::Window;
+use crate::source::Flaws;
 use crate::wire::{BOUNDARY, CLOCK_OFFSET_CONTENT, Tag, VAR_LEN_MAX, VarLen, read_var_len};
 
 /// A chunk's place in the file.
@@ -70,6 +71,8 @@ pub(super) struct Framer<R> {
     /// Bytes that we may still look at on suspicion. Keeps a malicious file from costing more than
     /// a few times its length.
     pub(super) suspicion: u64,
+    /// Places that stand for nothing, because they did not open.
+    pub(super) flaws: Flaws,
 }
 
 impl<R: Read + Seek> Framer<R> {
@@ -150,6 +153,11 @@ impl<R: Read + Seek> Framer<R> {
             let room = usize::try_from(limit.saturating_sub(walk.end)).unwrap_or(usize::MAX);
             let bytes = self.window.view(walk.end, want.min(room))?;
             let available = bytes.len();
+            let hole = self.flaws.hole_in(walk.end, walk.end + available as u64);
+            let bytes = match hole.and_then(|hole| usize::try_from(hole - walk.end).ok()) {
+                Some(until) => bytes.get(..until).unwrap_or_default(),
+                None => bytes,
+            };
             let mut from = 0;
             let stopped = loop {
                 if walk.count == count {
@@ -164,6 +172,9 @@ impl<R: Read + Seek> Framer<R> {
                 }
             };
             walk.end += from as u64;
+            if hole.is_some() && walk.count < count {
+                break;
+            }
             if stopped == Measure::Invalid || (from == 0 && (available == room || available < want)) {
                 break;
             }
@@ -237,6 +248,17 @@ impl<R: Read + Seek> Framer<R> {
         }
         let found = self.find_samples(head.content, head.end)?;
         Ok(found.is_some_and(|found| found.walk.complete && found.walk.end == head.end))
+    }
+
+    /// Says whether a part of a chunk did not open.
+    pub(super) fn has_hole(&mut self, head: Head) -> io::Result<bool> {
+        if !self.flaws.are_possible() {
+            return Ok(false);
+        }
+        // Which places do not open is known once they have been read.
+        let len = head.content_len().min(XML_BYTES_MAX);
+        self.window.view(head.content, usize::try_from(len).unwrap_or(usize::MAX))?;
+        Ok(self.flaws.hole_in(head.at, head.end).is_some())
     }
 
     fn samples_end(&mut self, content: u64) -> io::Result<Option<u64>> {

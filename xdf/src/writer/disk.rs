@@ -81,7 +81,7 @@ impl Disk {
         failure = failure.or(finished.err()).or(self.shared.failure.get().copied());
         self.report(failure);
         Summary {
-            file_bytes: self.store.len(),
+            file_bytes: self.store.file_bytes(),
             streams: self.streams.iter().map(|stream| stream.written).collect(),
             failure,
             proof: self.store.proof(),
@@ -105,7 +105,7 @@ impl Disk {
     /// Writes everything that waits, as whole chunks, in one call of the operating system.
     fn flush(&mut self) -> Result<(), Failure> {
         let taken_bytes = self.take_batch();
-        let written = self.write_batch();
+        let written = self.write_batch().and_then(|()| self.push_out());
         for stream in &mut self.streams {
             stream.taken.clear();
         }
@@ -148,8 +148,7 @@ impl Disk {
         if self.control.is_empty() && self.heads.is_empty() {
             return Ok(());
         }
-        let reserve: usize = self.streams.iter().map(Stream::footer_bytes_max).sum();
-        let reserve = (reserve + LAST_BOUNDARY_BYTES + 2 * Checksum::CHUNK_BYTES) as u64;
+        let reserve = self.reserve();
         let base = self.store.len();
         let mut pieces: Vec<&[u8]> = Vec::with_capacity(2 * self.head_ends.len() + 1);
         pieces.push(&self.control);
@@ -171,8 +170,22 @@ impl Disk {
             true => written.and_then(|()| self.store.append_checksum()),
             false => written,
         };
-        self.syncer.written(self.store.len());
+        self.syncer.written(self.store.file_bytes());
         written
+    }
+
+    /// Bytes that the footers and what comes after them take.
+    fn reserve(&self) -> u64 {
+        let footers: usize = self.streams.iter().map(Stream::footer_bytes_max).sum();
+        (footers + LAST_BOUNDARY_BYTES + 2 * Checksum::CHUNK_BYTES) as u64
+    }
+
+    /// Keeps samples from waiting in memory until a sealed chunk is full.
+    fn push_out(&mut self) -> Result<(), Failure> {
+        let reserve = self.reserve();
+        let pushed = self.store.push_out(reserve);
+        self.syncer.written(self.store.file_bytes());
+        pushed
     }
 
     /// Notes for the index where the headers and chunks of the batch are, which begins at `base`.
@@ -237,8 +250,9 @@ impl Disk {
         // A disk without room for it has a recording without an index, which is read through where one is needed.
         let _best_effort = self.append_index();
         let checksum = self.store.append_checksum();
+        let closed = self.store.close();
         self.store.trim();
-        footers.and(checksum).and(self.store.sync())
+        footers.and(checksum).and(closed).and(self.store.sync())
     }
 
     fn append_index(&mut self) -> Result<(), Failure> {
@@ -258,7 +272,7 @@ impl Disk {
             let _first_wins = self.shared.failure.set(failure);
         }
         let mut health = lock(&self.shared.health);
-        health.file_bytes = self.store.len();
+        health.file_bytes = self.store.file_bytes();
         health.synced_bytes = self.syncer.synced();
         health.streams.clear();
         health.streams.extend(self.streams.iter().map(|stream| stream.written));

@@ -13,6 +13,8 @@ pub enum CreateError {
     Exists,
     /// The folder does not exist.
     NoFolder,
+    /// It shall be sealed, and there is no key to seal it to.
+    NoRecipient,
     /// Writing there is not permitted.
     NotPermitted,
     /// The disk refused.
@@ -35,6 +37,7 @@ impl fmt::Display for CreateError {
         match self {
             Self::Exists => out.write_str("a file of this name exists already"),
             Self::NoFolder => out.write_str("the folder does not exist"),
+            Self::NoRecipient => out.write_str("there is no key to seal it to"),
             Self::NotPermitted => out.write_str("writing there is not permitted"),
             Self::Failed(failure) => failure.fmt(out),
         }

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Failure;
+use super::sealer::Sealer;
 use crate::checksum::{Checksum, Ledger, Proof};
 use crate::sys;
 
@@ -12,8 +14,11 @@ use crate::sys;
 #[derive(Debug)]
 pub(super) struct Store {
     file: Arc<File>,
-    /// Bytes of whole chunks.
+    /// Bytes of whole chunks of the recording.
     len: u64,
+    /// Bytes in the file; as many, unless it is sealed.
+    file_bytes: u64,
+    sealer: Option<Sealer>,
     /// Bytes up to which the file system has promised space.
     promised: u64,
     promises: Promises,
@@ -28,10 +33,12 @@ enum Promises {
 }
 
 impl Store {
-    pub(super) fn new(file: File) -> Self {
+    pub(super) fn new(file: File, sealer: Option<Sealer>) -> Self {
         Self {
             file: Arc::new(file),
             len: 0,
+            file_bytes: 0,
+            sealer,
             promised: 0,
             promises: Promises::Kept,
             ledger: Ledger::default(),
@@ -42,15 +49,36 @@ impl Store {
     ///
     /// - Errors: [`Failure`]; the file is then cut back to where it was.
     pub(super) fn append(&mut self, pieces: &[&[u8]], reserve: u64) -> Result<(), Failure> {
+        self.send()?;
         let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+        let needed = bytes.saturating_add(reserve);
+        let needed = self.sealer.as_ref().map_or(needed, |sealer| sealer.bytes_max(needed));
         // If this fails, what was promised before stays ours: the footers need it.
-        self.promise(bytes.saturating_add(reserve))?;
+        self.promise(needed)?;
         self.write_whole(pieces, bytes)
     }
 
     /// Appends whole chunks into the room that was left.
     pub(super) fn append_reserved(&mut self, piece: &[u8]) -> Result<(), Failure> {
         self.write_whole(&[piece], piece.len() as u64)
+    }
+
+    /// Appends a chunk that stands for nothing, if samples have waited in memory for long because the file is sealed.
+    pub(super) fn push_out(&mut self, reserve: u64) -> Result<(), Failure> {
+        let Some(filler) = self.sealer.as_ref().and_then(|sealer| sealer.filler(Instant::now())) else {
+            return Ok(());
+        };
+        self.append(&[&filler], reserve)?;
+        self.sealer.iter_mut().for_each(Sealer::filled);
+        Ok(())
+    }
+
+    /// Ends what is sealed; nothing is appended after it.
+    pub(super) fn close(&mut self) -> Result<(), Failure> {
+        self.send()?;
+        let Some(sealer) = self.sealer.take() else { return Ok(()) };
+        let last = sealer.finish()?;
+        self.write_to_file(&[&last], last.len() as u64)
     }
 
     /// Gives back what was promised and not used.
@@ -67,17 +95,46 @@ impl Store {
         self.len
     }
 
+    pub(super) const fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
     pub(super) fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
 
     fn write_whole(&mut self, pieces: &[&[u8]], bytes: u64) -> Result<(), Failure> {
+        match &mut self.sealer {
+            None => self.write_to_file(pieces, bytes)?,
+            Some(sealer) => pieces.iter().try_for_each(|piece| sealer.seal(piece))?,
+        }
+        self.len += bytes;
+        pieces.iter().for_each(|piece| self.ledger.take_in(piece));
+        // What is sealed cannot be taken back, only sent later: the next call tries again, and says so.
+        let _tried_again = self.send();
+        Ok(())
+    }
+
+    /// Writes what has been sealed and is not in the file.
+    fn send(&mut self) -> Result<(), Failure> {
+        let Some(sealer) = self.sealer.take() else { return Ok(()) };
+        let sent = sealer.with_outgoing(|bytes| match bytes {
+            [] => Ok(()),
+            bytes => self.write_to_file(&[bytes], bytes.len() as u64),
+        });
+        if sent.is_ok() {
+            sealer.sent();
+        }
+        self.sealer = Some(sealer);
+        sent
+    }
+
+    fn write_to_file(&mut self, pieces: &[&[u8]], bytes: u64) -> Result<(), Failure> {
         if let Err(error) = self.write(pieces) {
             self.cut();
             return Err(Failure::from(error));
         }
-        self.len += bytes;
-        pieces.iter().for_each(|piece| self.ledger.take_in(piece));
+        self.file_bytes += bytes;
         Ok(())
     }
 
@@ -119,13 +176,13 @@ impl Store {
     fn cut(&mut self) {
         use std::io::Seek as _;
         // If even this fails, a torn chunk stays at the end, which every reader skips.
-        let _best_effort =
-            self.file.set_len(self.len).and_then(|()| (&*self.file).seek(io::SeekFrom::Start(self.len)));
-        self.promised = self.len;
+        let end = self.file_bytes;
+        let _best_effort = self.file.set_len(end).and_then(|()| (&*self.file).seek(io::SeekFrom::Start(end)));
+        self.promised = end;
     }
 
     fn promise(&mut self, bytes: u64) -> io::Result<()> {
-        let needed = self.len.saturating_add(bytes);
+        let needed = self.file_bytes.saturating_add(bytes);
         if self.promises == Promises::Unsupported || needed <= self.promised {
             return Ok(());
         }

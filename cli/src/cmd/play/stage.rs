@@ -2,21 +2,20 @@
 
 use core::ops::Range;
 use core::time::Duration;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{Context, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 use schwann_proto::wire::xml::Document;
-use schwann_xdf::{RecordedStream, Recording, StreamHeader, Values};
+use schwann_xdf::{Location, RecordedStream, Recording, StreamHeader, Values};
 
 use super::tape::Tape;
 use crate::exit::Problem;
 
 /// Plays all streams of a recording.
 pub(super) struct Player {
-    path: PathBuf,
+    location: Location,
     tape: Tape,
     streams: Vec<Stream>,
     speed: f64,
@@ -45,9 +44,9 @@ pub(super) struct StreamProgress {
 impl Player {
     /// Makes the streams known on the network.
     ///
-    /// - Source of the values: the file at `path`; `recording` is without them.
+    /// - Source of the values: the file at `location`; `recording` is without them.
     pub(super) fn new(
-        path: &Path,
+        location: &Location,
         recording: Recording,
         name: Option<&str>,
         speed: f64,
@@ -67,8 +66,8 @@ impl Player {
             .into_iter()
             .map(|stream| Stream::new(stream, name, alone, speed, config))
             .collect::<Result<_, _>>()?;
-        let tape = Tape::open(path)?;
-        Ok(Self { path: path.to_owned(), tape, streams, speed, first, last, began: 0.0, pause })
+        let tape = Tape::open(location)?;
+        Ok(Self { location: location.clone(), tape, streams, speed, first, last, began: 0.0, pause })
     }
 
     /// Begins at the first sample; `now` in seconds on the local clock.
@@ -81,7 +80,7 @@ impl Player {
 
     /// Begins the next round as if the recording went on; at `now` if that would be long ago or far ahead.
     pub(super) fn begin_again(&mut self, now: f64) -> Result<(), Problem> {
-        self.tape = Tape::open(&self.path)?;
+        self.tape = Tape::open(&self.location)?;
         let next = self.began + self.duration() + self.pause / self.speed;
         self.begin(if (next - now).abs() < LATE { next } else { now });
         Ok(())

@@ -3,11 +3,11 @@
 use core::ops::Range;
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use schwann_xdf::{Event, Reader, Values};
+use schwann_xdf::{Event, Location, Reader, Values};
 
 use crate::exit::Problem;
 
@@ -35,9 +35,10 @@ struct Chunk {
 }
 
 impl Tape {
-    /// Begins to read the file at `path`.
-    pub(super) fn open(path: &Path) -> Result<Self, Problem> {
-        let reader = Reader::open(path).map_err(|error| Problem::with(path.display(), error))?;
+    /// Begins to read a recording.
+    pub(super) fn open(location: &Location) -> Result<Self, Problem> {
+        let path = location.path();
+        let reader = location.reader().map_err(|error| Problem::with(path.display(), error))?;
         let (sender, chunks) = sync_channel(CHUNKS_AHEAD);
         thread::Builder::new()
             .name("tape".to_owned())
@@ -121,7 +122,7 @@ mod tests {
         }
         writer.finish().unwrap();
 
-        let mut tape = Tape::open(&path).unwrap();
+        let mut tape = Tape::open(&Location::from(&path)).unwrap();
         let first_two = |(values, next): (&Values, Range<usize>)| match values {
             Values::Int16(values) => values[next][..2].to_vec(),
             other => panic!("{other:?}"),

@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write};
 use std::path::Path;
 
 use schwann_recorder::certificate::{Certificate, LabStanding, Standing, certificate_path, compare};
+use schwann_xdf::Location;
 use serde_json::{Value, json};
 
 use crate::cmd::survey::{Progress, bytes};
@@ -22,8 +23,9 @@ pub(super) enum Certified {
 }
 
 impl Certified {
-    /// Reads the certificate of the recording at `path`, if there is one, and compares both.
-    pub(super) fn of(path: &Path) -> Result<Self, Problem> {
+    /// Reads the certificate of a recording, if there is one, and compares both.
+    pub(super) fn of(recording: &Location) -> Result<Self, Problem> {
+        let path = recording.path();
         let at = certificate_path(path);
         let Some(text) = text_of(&at).map_err(|error| Problem::with(at.display(), error))? else {
             return Ok(Self::None);
@@ -38,8 +40,8 @@ impl Certified {
             return Ok(Self::Worthless(format!("it is of ANOTHER LAB, whose authority is {}", signer.lab)));
         }
         let mut progress = Progress::new("comparing");
-        let file = File::open(path).map_err(|error| Problem::with(path.display(), error))?;
-        let standing = compare(file, &read.proof, |done| progress.show(done, read.proof.bytes));
+        let source = recording.open().map_err(|error| Problem::with(path.display(), error))?;
+        let standing = compare(source, &read.proof, |done| progress.show(done, read.proof.bytes));
         progress.clear();
         Ok(Self::Read(Box::new(read), standing.map_err(|error| Problem::with(path.display(), error))?))
     }

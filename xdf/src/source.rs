@@ -1,0 +1,149 @@
+//! The bytes of a recording, whatever its file is: plain, compressed, or sealed.
+//!
+//! What a file is, its first bytes say, and not its name.
+
+mod flaws;
+mod packed;
+mod sealed;
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+pub(crate) use flaws::Flaws;
+use sealed::SealedFile;
+
+use crate::reader::{ReadError, Reader};
+use crate::sealing::Identities;
+
+/// Where a recording lies, and the keys that open it if it is sealed.
+#[derive(Clone)]
+pub struct Location {
+    path: PathBuf,
+    identities: Identities,
+}
+
+impl Location {
+    /// A recording that these keys open.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, identities: Identities) -> Self {
+        Self { path: path.into(), identities }
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What wraps the recording, by the first bytes of its file.
+    ///
+    /// - Errors: from the file system.
+    pub fn wrapping(&self) -> io::Result<Wrapping> {
+        wrapping(&mut File::open(&self.path)?)
+    }
+
+    /// Opens it.
+    ///
+    /// - Errors: [`ReadError`]: [`ReadError::Sealed`], [`ReadError::WrongKey`] and [`ReadError::Seal`] if it is sealed and
+    ///   does not open.
+    pub fn open(&self) -> Result<Source, ReadError> {
+        let mut file = File::open(&self.path)?;
+        Ok(match wrapping(&mut file)? {
+            Wrapping::None => Source(Inner::Plain(file)),
+            Wrapping::Gzip => {
+                let (content, flaws) = packed::unpacked(file, &self.path)?;
+                Source(Inner::Packed(content, flaws))
+            }
+            Wrapping::Age => {
+                Source(Inner::Sealed(Box::new(SealedFile::open(file, self.identities.clone())?)))
+            }
+        })
+    }
+
+    /// Opens it and begins to read.
+    ///
+    /// - Errors: as [`Location::open`] and [`Reader::new`].
+    pub fn reader(&self) -> Result<Reader<Source>, ReadError> {
+        Reader::of(self.open()?)
+    }
+}
+
+/// A recording that is not sealed.
+impl<P: AsRef<Path>> From<P> for Location {
+    fn from(path: P) -> Self {
+        Self::new(path.as_ref(), Identities::none())
+    }
+}
+
+/// What is around a recording.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wrapping {
+    /// It is sealed, in the format of age.
+    Age,
+    /// It is compressed, in the format of gzip: `.xdfz`.
+    Gzip,
+    /// Nothing.
+    None,
+}
+
+/// The bytes of a recording, in any order.
+#[derive(Debug)]
+pub struct Source(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    Plain(File),
+    /// What was compressed, in a file without a name.
+    Packed(File, Flaws),
+    Sealed(Box<SealedFile>),
+}
+
+impl Source {
+    /// What is wrong with what is around the recording.
+    pub(crate) fn flaws(&self) -> Flaws {
+        match &self.0 {
+            Inner::Plain(_) => Flaws::default(),
+            Inner::Packed(_, flaws) => flaws.clone(),
+            Inner::Sealed(sealed) => sealed.flaws(),
+        }
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Inner::Plain(file) | Inner::Packed(file, _) => file.read(bytes),
+            Inner::Sealed(sealed) => sealed.read(bytes),
+        }
+    }
+}
+
+impl Seek for Source {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.0 {
+            Inner::Plain(file) | Inner::Packed(file, _) => file.seek(to),
+            Inner::Sealed(sealed) => sealed.seek(to),
+        }
+    }
+}
+
+/// What a file begins with; it is at its beginning afterwards.
+fn wrapping(file: &mut File) -> io::Result<Wrapping> {
+    let mut begin = Vec::new();
+    Read::take(&mut *file, AGE.len() as u64).read_to_end(&mut begin)?;
+    file.rewind()?;
+    Ok(match begin.as_slice() {
+        begin if begin == AGE => Wrapping::Age,
+        begin if begin.starts_with(&GZIP) => Wrapping::Gzip,
+        _ => Wrapping::None,
+    })
+}
+
+/// How a file begins that gzip has written. Source: RFC 1952 §2.3.1.
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// How a sealed file begins. Source: C2SP `age.md`, "Header".
+pub(crate) const AGE: &[u8] = b"age-encryption.org/v1\n";
+
+#[cfg(test)]
+mod tests;

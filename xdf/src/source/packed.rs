@@ -1,0 +1,42 @@
+//! A compressed recording, unpacked into a file without a name: so any part of it can be read, in bounded memory.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek as _, Write as _};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::Flaws;
+use crate::reader::{Damage, DamageKind, ReadError};
+
+/// Unpacks a file as far as it goes, and says what is wrong with the rest.
+///
+/// - Errors: the file cannot be read, or no disk has room for what is in it.
+pub(super) fn unpacked(file: File, path: &Path) -> Result<(File, Flaws), ReadError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The folder of the recording most likely has room, and the same readers; it may be write-protected.
+    let mut content =
+        tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile()).map_err(ReadError::Unpack)?;
+    let mut packed = MultiGzDecoder::new(BufReader::with_capacity(READ_BYTES, file));
+    let mut buffer = vec![0; READ_BYTES];
+    let mut at = 0;
+    let kind = loop {
+        match packed.read(&mut buffer) {
+            Ok(0) => break None,
+            Ok(count) => {
+                content.write_all(buffer.get(..count).unwrap_or_default()).map_err(ReadError::Unpack)?;
+                at += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => match error.kind() {
+                io::ErrorKind::UnexpectedEof => break Some(DamageKind::PackedTorn),
+                io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => break Some(DamageKind::Packed),
+                _ => return Err(error.into()),
+            },
+        }
+    };
+    content.rewind()?;
+    Ok((content, Flaws::new(kind.map(|kind| Damage { at, bytes: 0, kind }))))
+}
+
+const READ_BYTES: usize = 1 << 18;
