@@ -1,7 +1,7 @@
 //! How an inlet measures the offset between the outlet's clock and its own.
 //!
-//! Every two seconds a wave of probes goes out; of the replies to one wave the one with the smallest round trip
-//! counts, and there is no averaging across waves. lsl-wire §9 (messages), §19 (method).
+//! A wave of probes goes out every two seconds. Of its replies, the one with the smallest round trip
+//! counts. Waves are not averaged. lsl-wire §9 (messages), §19 (method).
 //!
 //! ```
 //! use schwann_proto::clock::{ClockEstimator, ClockOutput, ClockSettings};

@@ -18,7 +18,8 @@ impl Default for WatchdogSettings {
     }
 }
 
-/// Notices that a connection is silent, so that the stream is searched even though no socket reported an error.
+/// Notices that a connection is silent, and starts a search for the stream although no socket reported
+/// an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Watchdog {
     settings: WatchdogSettings,

@@ -148,8 +148,8 @@ impl BufferUnit {
 
 /// Returns the stamp of a chunk's first sample, given the stamp of its last one.
 ///
-/// - Units: stamps in seconds on the sender's clock; `nominal_rate` in Hz, 0 for a stream without a rate, whose
-///   first sample then carries `last` itself.
+/// - Units: stamps in seconds on the sender's clock; `nominal_rate` in Hz. A stream without a rate has
+///   0, and its first sample then carries `last` itself.
 /// - Source: lsl-wire §15.1, `push_chunk`.
 pub fn first_stamp_of_chunk(last: f64, sample_count: usize, nominal_rate: f64) -> f64 {
     if nominal_rate == IRREGULAR_RATE {

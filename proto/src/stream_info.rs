@@ -1,8 +1,8 @@
 //! The description of a stream: what it carries, who sends it, where it is served, and free metadata.
 //!
 //! The description exists twice, as typed fields and as the document that peers and queries see. Setting a field
-//! changes both; editing the document leaves the fields alone. The exception is an address: the peer that found
-//! the stream fills it in for itself, so it never enters the document (lsl-wire §4.4).
+//! changes both; editing the document leaves the fields alone. The exception is an address. The peer
+//! that found the stream fills it in for itself, so it never enters the document (lsl-wire §4.4).
 
 use core::fmt;
 
@@ -124,8 +124,8 @@ impl StreamInfo {
 
     /// Reads the description that a peer sent or an application stored.
     ///
-    /// A document that ends early or becomes malformed after its fields is accepted as far as it goes, because
-    /// existing peers can write such documents; [`Self::document_error`] tells.
+    /// A document may end early or become malformed after its fields. Existing peers can write such
+    /// documents, so what precedes the fault is accepted; [`Self::document_error`] tells.
     ///
     /// - Errors: [`InvalidInfo`]: drop the message, or use [`Self::blank`].
     /// - Source: lsl-wire §4.3.

@@ -1,5 +1,5 @@
-//! An outlet and an inlet talk through a simulated connection that cuts the bytes anywhere, for every format, both
-//! protocols, both byte orders and values of every type.
+//! An outlet and an inlet talk through a simulated connection that cuts the bytes anywhere. They use
+//! every format, both protocols, both byte orders and values of every type.
 
 use schwann_proto::{
     stream::{ChannelFormat, PROTOCOL_VERSION, PROTOCOL_VERSION_ARCHIVE},

@@ -1,4 +1,4 @@
-//! Damaged and malicious descriptions and queries neither crash nor stall what reads them.
+//! Damaged and malicious descriptions and queries neither crash nor stall their reader.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -160,8 +160,8 @@ fn mutated_descriptions_are_read_or_refused_and_written_again() {
     for _ in 0..ROUNDS {
         let bytes = dice.mutate(&original, XML_PIECES);
         let document = Document::parse(&bytes).document;
-        // What was understood is understood again, in full. Only a carriage return that came as a reference is
-        // written raw, as existing peers do, and read as a line feed.
+        // What was understood is understood again, in full. Only a carriage return that came as a
+        // reference is written raw and read as a line feed. Existing peers do the same.
         let written = Document::parse(&document.to_bytes()).document.to_bytes();
         assert_eq!(
             Document::parse(&written).document.to_bytes(),

@@ -1,5 +1,6 @@
-//! Outlets, inlets and searches on a simulated network: datagrams get lost, doubled and late, connections go silent
-//! without a word, and clocks jump. Time is a number that the test advances, so an hour takes a moment.
+//! Outlets, inlets and searches on a simulated network. Datagrams get lost, doubled and late;
+//! connections go silent without a word; clocks jump. Time is a number that the test advances, so an
+//! hour takes a moment.
 
 use std::collections::BTreeMap;
 

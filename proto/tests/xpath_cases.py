@@ -2,9 +2,11 @@
 
 usage: xpath_cases.py SEED RANDOM_COUNT > cases.tsv
 
-A line is either `document TAB xml`, or `case TAB document number TAB answer TAB expression`. The answer is 0 or 1: the boolean value of the
-expression, evaluated at <info>; or E: the expression is malformed. Left out is what libxml2 answers outside the standard: position() and
-last() have no value at the context node of a whole expression (they are 1), numbers may have an exponent, `id` knows xml:id, `a andb` and `/ /` are accepted.
+A line is either `document TAB xml`, or `case TAB document number TAB answer TAB expression`. The
+answer is 0 or 1, the boolean value of the expression at <info>, or E for a malformed expression.
+Cases in which libxml2 leaves the standard are left out. position() and last() have no value at the
+context node of a whole expression (they are 1). Numbers may have an exponent, `id` knows xml:id,
+and `a andb` and `/ /` are accepted.
 """
 
 import random

@@ -27,7 +27,7 @@ pub fn property(session_id: &str, name: &str, value: &str, out: &mut impl Sink) 
 /// Appends the condition that a session's streams which meet `predicate` meet.
 ///
 /// A predicate with `or` gets parentheses; without them, as in the original, it would reach into other sessions.
-/// Check the predicate on its own first, lest its own parentheses close these.
+/// Check the predicate on its own first: its own parentheses could close these.
 pub fn predicate(session_id: &str, predicate: &str, out: &mut impl Sink) -> Result<(), NoRoom> {
     whole(out, |out| {
         session(session_id, out)?;
@@ -56,7 +56,7 @@ pub struct Identity<'a> {
 }
 
 impl Identity<'_> {
-    /// Appends the condition by which an inlet finds its stream again, in whatever session.
+    /// Appends the condition by which an inlet finds its stream again, in any LSL session.
     pub fn condition(&self, out: &mut impl Sink) -> Result<(), NoRoom> {
         whole(out, |out| {
             put_text(out, format_args!("channel_count='{}'", self.channel_count))?;
@@ -73,7 +73,7 @@ impl Identity<'_> {
     }
 }
 
-/// Appends `<name>='<value>'`, whatever quotes the value has.
+/// Appends `<name>='<value>'`, with the quotes that `value` allows.
 fn equals(name: &str, value: &str, out: &mut impl Sink) -> Result<(), NoRoom> {
     if !value.contains('\'') {
         return put_text(out, format_args!("{name}='{value}'"));

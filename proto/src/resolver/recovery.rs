@@ -16,8 +16,8 @@ pub enum Recovery<T> {
 impl<T> Recovery<T> {
     /// Decides, given the UID in use, whether its address is known, and the streams found with their UIDs.
     ///
-    /// An inlet made from an outlet's own description knows the UID but no address; then the very same stream is what it
-    /// needs (the original concludes "unchanged" and never connects).
+    /// An inlet made from an outlet's own description knows the UID but no address. Then it needs the
+    /// very same stream. (The original concludes "unchanged" and never connects.)
     pub fn decide<U: AsRef<str>>(
         current_uid: &str,
         address_known: bool,

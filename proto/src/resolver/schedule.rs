@@ -80,7 +80,8 @@ pub struct Search {
 impl Search {
     /// Starts a search whose first burst is due at once.
     ///
-    /// - Units: `now` in seconds on the local clock. `unicast` says whether there is anyone to send unicast bursts to.
+    /// - Units: `now` in seconds on the local clock. `unicast` says whether any peer is configured for
+    ///   unicast bursts.
     pub fn new(settings: ResolverSettings, duration: Duration, unicast: bool, now: f64) -> Self {
         Self { settings, duration, unicast, next: Burst::Multicast, next_at: now }
     }

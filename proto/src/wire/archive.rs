@@ -1,9 +1,8 @@
 //! Samples in protocol 1.00: a portable archive, as very old peers and some configurations want it.
 //!
 //! After a header with the stream's description, samples follow whose numbers take as few bytes as they need.
-//! Everything else in this project handles samples as data protocol 1.10 lays them out, so this module
-//! translates: [`Archive::encode_plain`] on the way out, [`Archive::decode`] on the way in.
-//! Source: lsl-wire §14.
+//! All other modules handle samples as data protocol 1.10 lays them out. This module translates:
+//! [`Archive::encode_plain`] on the way out, [`Archive::decode`] on the way in. Source: lsl-wire §14.
 
 mod decode;
 mod encode;

@@ -135,8 +135,8 @@ impl Reader<'_> {
     }
 
     fn nominal_rate(&self) -> Result<f64, InvalidInfo> {
-        // Existing peers read the integer part first and refuse what has none; so do we, or streams would be seen
-        // by some programs and not by others.
+        // Existing peers read the integer part first and refuse a value without one. So do we; otherwise
+        // some programs would see a stream that others do not.
         self.integer("nominal_srate", InvalidInfo::NominalRate)?;
         number::extract_f64(self.text("nominal_srate"))
             .filter(|rate| *rate >= 0.0)
@@ -152,8 +152,8 @@ impl Reader<'_> {
     }
 
     fn version(&self) -> Result<i32, InvalidInfo> {
-        // Truncated as in existing peers, but after a step that is smaller than any version's last digit: 1.15 times
-        // 100 is a little less than 115 in binary.
+        // Truncated as in existing peers, but after a step smaller than any version's last digit. In
+        // binary, 1.15 times 100 is a little less than 115.
         number::extract_f64(self.text("version"))
             .map(|version| convert::i32_from_f64(version * 100.0 + 1e-6))
             .filter(|version| *version > 0)

@@ -1,6 +1,6 @@
 //! Numbers as text, exactly as C prints them and as C++ streams read them.
 //!
-//! `printf` is reproduced on top of a number's exact digits, so that no C library is needed and no locale can
+//! `printf` is reproduced on top of a number's exact digits. This needs no C library, and no locale can
 //! interfere. lsl-wire §2, §4.1, §9, §21.
 
 mod decimal;

@@ -1,12 +1,12 @@
 //! Queries: XPath 1.0 expressions about a stream's description.
 //!
-//! A query is compiled once and asked of many descriptions. It is evaluated with the `<info>` element as its
-//! context, metadata included, and its value becomes true or false by the rules of XPath (lsl-wire §5). All
-//! of XPath 1.0's grammar and core functions are there; variables are not, and the namespace axis is empty.
+//! A query is compiled once and asked of many descriptions. Its context is the `<info>` element,
+//! metadata included. Its value becomes true or false by the rules of XPath (lsl-wire §5). All of XPath
+//! 1.0's grammar and core functions are there; variables are not, and the namespace axis is empty.
 //! `string-length` and its kin count characters; a byte that is not UTF-8 counts as one.
 //!
-//! Queries come from anybody on the network. Their length, their nesting and the work they may cause are bounded,
-//! so that none can keep an outlet from its samples.
+//! Any host on the network can send queries. Limits on length, nesting and work keep a query from
+//! holding up an outlet's samples.
 
 mod axis;
 mod cache;

@@ -1,8 +1,8 @@
 //! Samples in data protocol 1.10: a tag, a stamp if it is not deduced, then one value per channel.
 //!
-//! A [`Layout`] is what both ends agreed on; it encodes samples from values of any type and decodes them into
-//! values of any type. Nothing separates samples, so a reader must know the layout and start at a boundary.
-//! Source: lsl-wire §13 (encoding), §21 (conversions).
+//! Both ends agree on a [`Layout`]. It encodes samples from values of any type and decodes them into
+//! values of any type. Nothing separates samples, so a reader must know the layout and start at a
+//! boundary. Source: lsl-wire §13 (encoding), §21 (conversions).
 //!
 //! Not here: the handshake that leads to a layout ([`super::feed`]), protocol 1.00 ([`super::archive`]).
 

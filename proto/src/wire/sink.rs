@@ -6,7 +6,8 @@ use core::fmt;
 
 /// Takes encoded bytes in order.
 ///
-/// An encoder that fails half-way puts the sink back to where it was, so a sink never holds half a message.
+/// An encoder that fails half-way resets the sink to its old length. So a sink never holds half a
+/// message.
 pub trait Sink {
     /// Appends `bytes`, all or nothing.
     ///

@@ -1,4 +1,4 @@
-//! The two samples after the handshake, by which a receiver checks that it decodes what the sender encoded.
+//! The two samples after the handshake. They show a receiver whether it decodes what the sender encoded.
 //!
 //! Source: lsl-wire §12.
 

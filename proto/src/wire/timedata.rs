@@ -26,7 +26,7 @@ pub struct Request {
 impl Request {
     /// Reads a datagram; nothing if it is not such a request, which is then ignored.
     ///
-    /// The original answers malformed requests with whatever was on its stack; that is not copied.
+    /// The original answers malformed requests with bytes left on its stack; that is not copied.
     pub fn parse(datagram: &[u8]) -> Option<Self> {
         let text = after_method(datagram, METHOD)?;
         let mut words = text.split_ascii_whitespace();

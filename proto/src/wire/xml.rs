@@ -1,7 +1,7 @@
 //! The XML of stream descriptions: a tree in an arena, its parser and its writer.
 //!
-//! The dialect is the one existing peers speak (lsl-wire §4): no namespaces, no validation, text is bytes
-//! because a host name need not be UTF-8. What a hostile peer sends costs bounded memory and no
+//! The dialect is the one existing peers speak (lsl-wire §4): no namespaces and no validation. Text is
+//! bytes because a host name need not be UTF-8. What a hostile peer sends costs bounded memory and no
 //! recursion.
 //!
 //! Not here: what the elements mean ([`crate::wire::info`]) and how they are searched ([`crate::wire::query`]).

@@ -6,7 +6,7 @@ use schwann_proto::wire::query::{Query, QueryCache};
 
 use crate::vectors::{Exchange, Step};
 
-/// The stream that the capture script made: three channels with labels that need escaping, and odd metadata.
+/// The capture script's stream: three channels with labels that need escaping, and odd metadata.
 fn captured_stream() -> StreamInfo {
     let mut info = StreamInfo::new("Golden", "EEG", 3, 100.0, ChannelFormat::Float32, "src-golden").unwrap();
     let desc = info.desc().unwrap();

@@ -52,7 +52,7 @@ fn answer(request: &[u8], offer: &Offer<'_>, channel_count: usize, shortinfo: &s
     out
 }
 
-/// The stream's description, wherever it stands in what the real library sent.
+/// The stream's description, found anywhere in the bytes that the real library sent.
 fn shortinfo(bytes: &[u8]) -> &str {
     let find = |needle: &[u8]| bytes.windows(needle.len()).position(|window| window == needle);
     let (Some(start), Some(end)) = (find(b"<?xml"), find(b"</info>\n")) else { return "" };

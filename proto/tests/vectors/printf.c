@@ -1,4 +1,5 @@
-/* Prints numbers as the GNU C library does: each line has the bits of a double, then %#.16g, %.16g, %#.8g and %.6g.
+/* Prints numbers as the GNU C library does. Each line has the bits of a double, then %#.16g, %.16g, %#.8g and
+ * %.6g.
    cc -o printf printf.c && ./printf > printf.tsv */
 #include <stdio.h>
 #include <stdint.h>

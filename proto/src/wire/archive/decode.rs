@@ -149,7 +149,8 @@ impl Archive {
     /// Returns how many bytes were read, or nothing while the sample is incomplete; `out` is then unchanged.
     /// - Errors: [`DecodeError`].
     pub fn decode(&self, bytes: &[u8], out: &mut impl Sink) -> Result<Option<usize>, DecodeError> {
-        // Measured first: copying what is there of a long sample again with every piece would add up.
+        // Measure first: copying the part of a long sample that has arrived again with every piece would
+        // add up.
         let Some(len) = self.sample_len(bytes)? else { return Ok(None) };
         let Some((stamp, _)) = self.split_stamp(bytes)? else { return Ok(None) };
         let layout = self.plain_layout();

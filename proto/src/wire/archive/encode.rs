@@ -88,7 +88,7 @@ impl Archive {
         })
     }
 
-    /// Appends every complete sample of `bytes`, which are as `layout` lays them out, and says how many that was.
+    /// Appends every complete sample of `bytes`, laid out by `layout`, and returns their number.
     ///
     /// - Shape: `layout` has this archive's format and channel count.
     /// - Errors: [`EncodeError`]; [`EncodeError::Shape`] also for bytes that are no samples.

@@ -117,7 +117,8 @@ impl Offer<'_> {
 
     /// The client's order if it differs from ours and we are better at turning bytes around.
     fn byte_order(&self, request: &FeedRequest<'_>) -> ByteOrder {
-        // A client that says nothing about its value size is taken to have ours; ours for strings is 0 (lsl-wire §11.1).
+        // A client that says nothing about its value size is taken to have ours. For strings, ours is 0
+        // (lsl-wire §11.1).
         let own_size = self.format.value_size().and_then(|size| i32::try_from(size).ok()).unwrap_or(0);
         let multi_byte = request.value_size.unwrap_or(own_size) > 1;
         match request.byte_order {

@@ -36,7 +36,7 @@ pub enum Command<'a> {
 pub struct FeedRequest<'a> {
     /// Protocol version that the client speaks, times 100; below 110 there are no headers.
     pub version: i32,
-    /// The stream asked for; empty takes whatever is there.
+    /// The requested stream; if empty, any stream of the outlet will do.
     pub uid: &'a str,
     /// The client's byte order; nothing if it is one that cannot be converted.
     pub byte_order: Option<ByteOrder>,
@@ -219,7 +219,7 @@ pub const REQUEST_LIMIT: usize = 64 << 10;
 
 /// Finds the request in what a client sent so far.
 ///
-/// Remembers where it stopped searching, so that a client that sends byte by byte costs no more than another.
+/// Remembers where it stopped searching: a client that sends byte by byte costs no more than others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestReader {
     /// Everything before this was searched for the terminator in question.

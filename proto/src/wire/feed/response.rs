@@ -154,7 +154,7 @@ impl<'a> ResponseReader<'a> {
         }
     }
 
-    /// Length of the headers with the blank line that ends them: the first line that begins with CR.
+    /// Length of the headers with the blank line after them: the first line that begins with CR.
     fn find_end(&mut self, rest: &[u8]) -> Option<usize> {
         while let Some(end) = end_of(b"\n", rest, self.searched) {
             let line = rest.get(self.searched..end)?;
@@ -191,7 +191,8 @@ impl<'a> ResponseReader<'a> {
                 data_version = number()?;
             }
         }
-        // The original compares in lower case, so that an upper-case UID never matches; there is no reason to copy that.
+        // The original compares in lower case, so an upper-case UID never matches. There is no reason to
+        // copy that.
         if !uid.eq_ignore_ascii_case(self.expected.uid) {
             return Err(ResponseError::WrongStream);
         }
@@ -205,7 +206,8 @@ impl<'a> ResponseReader<'a> {
     fn byte_order(&self, code: i32) -> Result<ByteOrder, ResponseError> {
         match ByteOrder::from_code(code) {
             Some(order) => Ok(order),
-            // One byte has no order, and the stamps of such a machine are anyone's guess: the original takes ours.
+            // One byte has no order. The order of such a machine's stamps is unknown; the original takes
+            // ours.
             None if self.expected.format.value_size() == Some(1) => Ok(ByteOrder::NATIVE),
             None => Err(ResponseError::ByteOrder),
         }

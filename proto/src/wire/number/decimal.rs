@@ -1,7 +1,8 @@
 //! Every decimal digit of a binary number, and the binary number next to a decimal one.
 //!
-//! Integers alone, nine digits to a word. The standard library's conversions bring 25 KB of code and tables, for which a
-//! microcontroller has no room; these are slower for numbers that are very large, very small or longer than 15 digits.
+//! Integers alone, nine digits to a word. The standard library's conversions bring 25 KB of code and
+//! tables, too much for a microcontroller. These are slower for numbers that are very large, very small
+//! or longer than 15 digits.
 
 use core::cmp::Ordering;
 
@@ -102,7 +103,8 @@ fn nearest(digits: impl Iterator<Item = u8> + Clone, count: i64, point: i32) -> 
     let leading = digits.clone().take(19).fold(0_u64, |value, digit| value * 10 + u64::from(digit));
     let power = point - i32::try_from(count.min(19)).unwrap_or(19);
     let estimate = scaled(leading, power);
-    // 15 digits and the powers of ten up to 22 are exact, so that one operation rounds once (Clinger, PLDI 1990).
+    // Values up to 15 digits and powers of ten up to 22 are exact, so one operation rounds once
+    // (Clinger, PLDI 1990).
     if count <= 15 && power.unsigned_abs() <= 22 {
         return estimate;
     }

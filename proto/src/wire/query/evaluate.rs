@@ -157,7 +157,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Compares two values of which none is a node set.
+    /// Compares two values; neither is a node set.
     fn compare_simple(
         &mut self,
         operator: Operator,

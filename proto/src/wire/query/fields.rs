@@ -1,4 +1,4 @@
-//! Which queries ask for nothing but the fields of a stream, which its short description has as well.
+//! Tells which queries ask only for fields that the short description has, too.
 //!
 //! The grammar decides, on the safe side: paths to a field by its name, comparisons, and functions of them.
 

@@ -106,8 +106,8 @@ impl Layout {
     /// Decodes the samples that `bytes` begin with, as many as are complete and as fit, and says how many.
     ///
     /// - Units: `stamps` in seconds on the sender's clock.
-    /// - Shape: `out` is samples × channels, one row per sample; `stamps` has one entry per row, or none if the
-    ///   stamps are not wanted.
+    /// - Shape: `out` is samples × channels, one row per sample. `stamps` has one entry per row, or none
+    ///   if not wanted.
     /// - Errors: [`Malformed`] if the first sample is; one behind good samples is reported when its turn comes.
     pub fn decode_chunk<T: Value>(
         &self,

@@ -179,8 +179,8 @@ impl Layout {
         out.put(&bytes)
     }
 
-    /// Appends values as this machine stores them, in the stream's byte order: what follows [`put_stamp`](Self::put_stamp),
-    /// all at once or in parts.
+    /// Appends values as this machine stores them, in the stream's byte order. They follow
+    /// [`put_stamp`](Self::put_stamp), all at once or in parts.
     ///
     /// - Shape: any number of values of the stream's format, in native byte order.
     pub fn put_values(&self, native: &[u8], out: &mut impl Sink) -> Result<(), NoRoom> {

@@ -8,9 +8,9 @@ use super::text::{EMPTY, Text};
 
 /// An XML document that can be walked and changed in any order.
 ///
-/// Every function accepts any [`NodeId`]; one whose node has been removed, or that belongs to another document of a
-/// different shape, behaves like the empty node of the C interface: it has no relatives, no name and no text, and
-/// nothing can be added to it.
+/// Every function accepts any [`NodeId`]. A removed node, or one from another document of a different
+/// shape, behaves like the empty node of the C interface. It has no relatives, name or text, and accepts
+/// no additions.
 ///
 /// - Source: the `lsl_xml_ptr` functions (lsl-wire §4.1).
 #[derive(Clone, Debug)]

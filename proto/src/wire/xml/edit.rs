@@ -46,8 +46,8 @@ impl Document {
         self.insert(parent, SiblingEnd::Last, Piece::text(NodeKind::Text, value.as_ref()))
     }
 
-    /// Adds a copy at the end and returns its outermost node; `None` if `parent` cannot have children or the
-    /// fragment is empty.
+    /// Adds a copy at the end and returns its outermost node. Returns `None` if `parent` cannot have
+    /// children or the fragment is empty.
     pub fn append_copy(&mut self, parent: NodeId, fragment: &Fragment) -> Option<NodeId> {
         self.insert_fragment(parent, SiblingEnd::Last, fragment)
     }
@@ -94,7 +94,8 @@ impl Document {
         }
     }
 
-    /// Replaces the text of the first node inside child `name`; `false` if there is no such child or it is empty.
+    /// Replaces the text of the first node inside child `name`. Returns `false` if that child is missing
+    /// or empty.
     ///
     /// - Source: `lsl_set_child_value`, which does not create a text node either.
     pub fn set_child_value(&mut self, node: NodeId, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> bool {
@@ -103,7 +104,8 @@ impl Document {
             .is_some_and(|text| self.set_value(text, value))
     }
 
-    /// Makes `value` the text of an element, adding a text node if it has none; `false` if that is not possible.
+    /// Makes `value` the text of an element, and adds a text node if needed. Returns `false` if that is
+    /// not possible.
     pub fn set_text(&mut self, element: NodeId, value: impl AsRef<[u8]>) -> bool {
         let text = self.children(element).find(|child| self.is_character_data(*child));
         match text {
@@ -214,7 +216,7 @@ impl Document {
             let Some(slot) = self.slots.get_mut(to_usize(index)) else { continue };
             let used_up = slot.generation;
             *slot = Slot::new(NodeKind::Document);
-            // A slot whose generations are used up is not reused, so that no old handle can come back to life.
+            // A slot with no generations left is not reused, so no old handle can come back to life.
             if let Some(generation) = used_up.checked_add(1) {
                 slot.generation = generation;
                 self.free.push(index);

@@ -39,7 +39,8 @@ pub(super) fn decode(raw: &[u8], place: EscapeRules) -> Vec<u8> {
 
 /// Writes text so that [`decode`] gives it back; `"` is written as a reference in attributes only.
 ///
-/// A carriage return in element text is written raw and so read as a line feed: existing peers write it like that.
+/// A carriage return in element text is written raw and so read as a line feed. Existing peers write it
+/// like that.
 pub(super) fn encode(text: &[u8], place: EscapeRules, out: &mut Vec<u8>) {
     for &byte in text {
         match (byte, place) {
@@ -92,7 +93,8 @@ fn character_code(digits: &[u8]) -> Option<u32> {
     (1..=0x10_ffff).contains(&code).then_some(code)
 }
 
-/// Appends a code point; surrogates, which `char` refuses, are written as the three bytes that other libraries write.
+/// Appends a code point. `char` refuses surrogates; they become the three bytes that other libraries
+/// write.
 pub(super) fn push_utf8(out: &mut Vec<u8>, code: u32) {
     match char::from_u32(code) {
         Some(character) => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),

@@ -159,7 +159,7 @@ impl<'a> Parser<'a> {
         let rest = self.rest;
         let raw = self.take_until(b"]]>");
         if self.depth > 0 {
-            // What there is of an unfinished section is kept, like unfinished text.
+            // The received part of an unfinished section is kept, like unfinished text.
             self.add(Piece::text(NodeKind::Cdata, &decode(raw.unwrap_or(rest), escape::EscapeRules::Cdata)))?;
         }
         raw.map(drop)

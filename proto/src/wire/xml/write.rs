@@ -50,7 +50,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Ends every element of which `node` is the last node; returns the node that follows.
+    /// Ends every element whose last node is `node`; returns the node that follows.
     fn close_until_sibling(&mut self, root: NodeId, node: NodeId) -> Option<NodeId> {
         let mut node = node;
         loop {
