@@ -1,9 +1,9 @@
 //! Records made-up samples: `record FILE.xdf CHANNELS RATE SECONDS [unpaced]`.
 //!
-//! Sample `n` has the stamp `1000 + n / RATE` and in each channel `(n × 7 + channel) mod 65536`, as a
-//! signed number of 16 bits; a second stream has a text per second. After each push, the number of
-//! samples pushed so far goes to the output, so that a test can kill the program and knows what it was
-//! given. `unpaced` pushes as fast as the disk permits.
+//! Sample `n` has the stamp `1000 + n / RATE`, and in each channel `(n × 7 + channel) mod 65536` as a
+//! signed 16-bit number. A second stream has one text per second. After each push, the example prints
+//! the number of samples pushed so far. A test can then kill the program and knows what it was given.
+//! `unpaced` pushes as fast as the disk permits.
 
 use core::error::Error;
 use core::time::Duration;

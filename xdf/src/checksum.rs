@@ -1,8 +1,9 @@
 //! Checksums of a recording: its pieces, the tree over them, and the chunks in the file that keep them.
 //!
-//! A piece is a run of whole chunks. A checksum chunk follows it, with the piece's place and hash; it belongs to the
-//! next piece, so that a bit of its own does not flip unseen. To other readers it is a boundary chunk: SigViewer's
-//! reader loses its place at a chunk whose tag it does not know, and every reader skips a boundary by its length.
+//! A piece is a run of whole chunks. A checksum chunk follows it, with the piece's place and hash. That
+//! chunk belongs to the next piece, so a flipped bit in it is found, too. To other readers it is a
+//! boundary chunk. SigViewer's reader loses its place at an unknown tag, and every reader skips a
+//! boundary by its length.
 //!
 //! Source: xdf §6.
 
@@ -51,7 +52,7 @@ pub struct Proof {
 pub struct Comparison {
     /// Whether there are checksums at all.
     pub has_checksums: bool,
-    /// Pieces that have changed: from which byte to which.
+    /// Changed pieces: from which byte to which.
     pub changed: Vec<(u64, u64)>,
     /// Bytes at the end that no checksum covers, beside the last checksum itself.
     pub uncovered: u64,
@@ -211,8 +212,8 @@ pub fn compare<R: Read + Seek>(
     Ok(Comparison { has_checksums: !spans.is_empty(), changed, uncovered, sha256: proof.sha256 })
 }
 
-/// Where in a file pieces may begin, each with its place in the recording that it was of: every piece but the first begins
-/// with the checksum of the one before, wherever an excerpt has it.
+/// The places in a file where pieces may begin, each with its place in the original recording. Every
+/// piece but the first begins with the checksum of the piece before, even in an excerpt.
 ///
 /// - Errors: from the source.
 pub fn moved_pieces<R: Read + Seek>(source: &mut R) -> io::Result<Vec<(u64, u64)>> {

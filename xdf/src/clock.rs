@@ -1,7 +1,8 @@
 //! Places a stream's stamps on the recorder's clock, from the offsets measured during the recording.
 //!
-//! The method is pyxdf's, so that a file means the same in both: find where a clock was reset, fit a line
-//! through each segment's offsets with the Huber loss, and add it to the stamps of the segment.
+//! The method is pyxdf's, so a file means the same in both. It finds where a clock was reset and fits a
+//! line through each segment's offsets with the Huber loss. It adds this line to the stamps of the
+//! segment.
 //!
 //! Source: pyxdf 1.17 `_clock_sync`, `_detect_clock_resets`, `_robust_fit`; xdf §4.
 
@@ -25,7 +26,7 @@ pub(crate) struct Correction {
 }
 
 impl Correction {
-    /// Fits a correction to offsets, of which there is at least one.
+    /// Fits a correction to one or more offsets.
     ///
     /// No correction at all if the offsets were all measured at one time.
     pub(crate) fn fit(offsets: &[ClockOffset]) -> Self {
@@ -167,11 +168,11 @@ fn glitches(values: &[f64], deviations: f64, least: f64) -> Vec<bool> {
 
 /// Fits a line with the Huber loss by the alternating direction method of multipliers.
 ///
-/// Source: pyxdf `_robust_fit`, after Boyd et al., "Distributed Optimization and Statistical Learning via the
-/// Alternating Direction Method of Multipliers", 2011, huber_fit. None if all times are equal.
+/// Source: pyxdf `_robust_fit`, after Boyd et al., "Distributed Optimization and Statistical Learning
+/// via the Alternating Direction Method of Multipliers", 2011, huber_fit. None if all times are equal.
 ///
-/// The line is fitted to the offsets' distances from a line near them, which changes nothing but the
-/// rounding: clocks differ by days, and their distances by microseconds.
+/// The line is fitted to the offsets' distances from a line near them. This changes only the rounding:
+/// clocks differ by days, and their distances by microseconds.
 fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
     let (first, last) = (offsets.first()?, offsets.last()?);
     let n = offsets.len() as f64;

@@ -1,4 +1,5 @@
-//! Where in a recording what is: to open, seek and draw it at once, whatever its size.
+//! The places of a recording's contents: opens, seeks and draws a recording of any size
+//! at once.
 //!
 //! The recorder writes the index as a chunk at the end. A recording without one, of another recorder or of one that was
 //! killed, is read through once.

@@ -175,8 +175,8 @@ impl RecordedStream {
         self.effective_rate = even.rate;
     }
 
-    /// Removes what an outlet that was destroyed during the recording may have left: more samples than the
-    /// footer counts, with a clock offset that does not belong. Source: pyxdf `_truncate_corrupted_offsets`.
+    /// Removes what an outlet destroyed during the recording may have left: samples beyond the footer's
+    /// count, with a foreign clock offset. Source: pyxdf `_truncate_corrupted_offsets`.
     fn drop_corrupt_end(&mut self) {
         let Some(count) = self.footer.as_ref().and_then(|footer| footer.sample_count) else { return };
         let Some(count) = usize::try_from(count).ok().filter(|&count| count < self.stamps.len()) else {

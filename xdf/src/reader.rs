@@ -1,8 +1,8 @@
 //! Reads a recording chunk by chunk, in bounded memory, past any damage.
 //!
-//! Nothing in a file is believed without a check: lengths and counts are bounded by what is there, a
-//! chunk that does not fit its content is read as far as its samples are whole, and reading goes on at the
-//! next place that makes sense. Each such place is reported as [`Event::Damage`].
+//! Nothing in a file is believed without a check. The file's size bounds lengths and counts. A chunk
+//! that does not fit its content is read up to its last whole sample. Reading then goes on at the next
+//! place that makes sense. Each such place is reported as [`Event::Damage`].
 
 mod chunks;
 mod damaged;
@@ -63,8 +63,9 @@ impl Reader<Source> {
 impl<R: Read + Seek> Reader<R> {
     /// Begins to read `source` at its beginning.
     ///
-    /// - Errors: [`ReadError::Compressed`] or [`ReadError::Sealed`] if it is not the plain recording; [`ReadError::NotXdf`] if it does not begin with [`MAGIC`] and no chunk can be found near its
-    ///   beginning; [`ReadError::Io`] from the source.
+    /// - Errors: [`ReadError::Compressed`] or [`ReadError::Sealed`] if it is not the plain recording.
+    ///   [`ReadError::NotXdf`] if it lacks [`MAGIC`] and has no chunk near its beginning. [`ReadError::Io`] from the
+    ///   source.
     pub fn new(source: R) -> Result<Self, ReadError> {
         Self::with_flaws(source, Flaws::default())
     }

@@ -1,8 +1,8 @@
 //! Writes every whole sample of a damaged recording into a new one.
 //!
 //! The new file holds what the [reader](crate::Reader) finds, in whole chunks, with footers that agree with
-//! it. Samples, stamps, clock offsets and headers are copied bit by bit; what cannot be read is left out and
-//! leaves a gap in the stamps. Nothing is made up.
+//! it. Samples, stamps, clock offsets and headers are copied bit by bit. An unreadable part is left out
+//! and leaves a gap in the stamps. Nothing is made up.
 
 use core::fmt;
 use std::fs::{self, OpenOptions};

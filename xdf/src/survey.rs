@@ -153,8 +153,8 @@ impl Survey {
         self.damage.iter().any(|damage| is_torn(damage.kind))
     }
 
-    /// Says whether the file is as its recorder meant it: no damage, and each stream with a footer that
-    /// counts as many samples as there are.
+    /// Says whether the file is as its recorder meant it. Such a file has no damage, and each footer
+    /// counts as many samples as its stream has.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damage_count == 0 && self.streams.iter().all(|stream| stream.footer_agrees() == Some(true))
@@ -260,8 +260,8 @@ impl Tally {
 
     /// The seconds of a step that belong to the block before it.
     ///
-    /// Some senders stamp all samples of a block alike: the step to the next block is then as long as the block, and
-    /// nothing is missing.
+    /// Some senders stamp all samples of a block alike. The step to the next block is then as long as
+    /// the block, and nothing is missing.
     fn uncrowd(&mut self, seconds: f64) -> f64 {
         let period = self.survey.header.interval();
         match seconds {
@@ -273,7 +273,7 @@ impl Tally {
         0.0
     }
 
-    /// A clock that was set ahead leaves a step in the stamps as a gap does, and nothing is missing there.
+    /// A clock that was set ahead leaves a step in the stamps like a gap, but nothing is missing there.
     fn forget_resets(&mut self) {
         let resets: Vec<_> = segments(&self.offsets).iter().skip(1).map(|segment| segment.start).collect();
         for reset in resets {
@@ -341,8 +341,8 @@ fn quality(offsets: &[ClockOffset]) -> ClockQuality {
     }
 }
 
-/// A regular stream has a gap where stamps are further apart than this, and than [`GAP_PERIODS`] periods:
-/// less is the jitter of senders that stamp on arrival or send in blocks.
+/// A regular stream has a gap where stamps are further apart than this and than [`GAP_PERIODS`] periods.
+/// Smaller steps are the jitter of senders that stamp on arrival or send in blocks.
 pub const GAP_SECONDS: f64 = 0.1;
 /// See [`GAP_SECONDS`]; in periods of the nominal rate.
 pub const GAP_PERIODS: f64 = 2.5;

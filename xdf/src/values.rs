@@ -21,7 +21,7 @@ pub enum Values {
     String(Vec<String>),
 }
 
-/// Runs one expression on whichever vector a [`Values`] holds.
+/// Runs one expression on the vector that a [`Values`] holds.
 macro_rules! on_values {
     ($values:expr, $vector:ident => $body:expr, text => $text:expr) => {
         match $values {

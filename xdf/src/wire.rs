@@ -109,7 +109,7 @@ impl Format {
     }
 }
 
-/// A number in the 1, 4 or 8 bytes that the specification permits, after a byte that says how many.
+/// A length byte, then a number in 1, 4 or 8 bytes; the specification permits no others.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum VarLen {
     /// The number, and the bytes it takes in all.

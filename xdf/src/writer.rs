@@ -1,10 +1,10 @@
 //! Writes a recording so that a crash at any moment costs less than a second of it.
 //!
-//! Samples wait in memory, one buffer per stream. A thread takes all buffers every [`Options::flush_every`]
-//! and appends them as whole chunks with one vectored write; a second thread calls `fdatasync` every
-//! [`Options::sync_every`], so that neither the recorder nor the writes wait for the disk. A process that
-//! is killed loses what was in memory; a machine that loses power, also what was not yet synced. A torn
-//! chunk at the end is all the damage there can be, and readers skip it.
+//! Samples wait in memory, one buffer per stream. Every [`Options::flush_every`], a thread takes all
+//! buffers and appends them as whole chunks with one vectored write. A second thread calls `fdatasync`
+//! every [`Options::sync_every`]. Neither the recorder nor the writes wait for the disk. A killed
+//! process loses what was in memory. A machine that loses power also loses what was not yet synced. A
+//! torn chunk at the end is all the damage there can be, and readers skip it.
 //!
 //! Space for the footers is set aside ahead of time, so that a full disk still leaves a complete file.
 
@@ -191,7 +191,7 @@ impl StreamWriter {
         self.account(self.slot.push_text(stamps, values))
     }
 
-    /// Appends samples of whichever format `values` holds; never waits for the disk.
+    /// Appends samples in the format of `values`; never waits for the disk.
     ///
     /// - Units, shape, errors: as [`StreamWriter::push`].
     pub fn push_values(&self, stamps: &[f64], values: &Values) -> Result<(), PushError> {

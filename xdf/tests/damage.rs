@@ -1,5 +1,5 @@
-//! Damaged recordings: whatever happens to a file, every whole sample before the damage comes back, and
-//! after it where the next chunk can be found.
+//! Damaged recordings. Every whole sample before the damage comes back, and so do those after it where
+//! the next chunk can be found.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -164,8 +164,8 @@ fn read(file: &[u8]) -> BTreeMap<u32, Vec<Sample>> {
     all
 }
 
-/// A flipped bit in a header may make another format of it: `int16` is one bit from `int17`, which is
-/// refused, but `int32` could in principle be reached by two.
+/// A flipped bit in a header may turn its format into another. `int16` is one bit from `int17`, which
+/// is refused, but two flips could in principle lead to `int32`.
 fn values_of_a_damaged_header(values: usize, samples: usize) -> Vec<String> {
     (0..samples.min(values)).map(|_| String::new()).collect()
 }
@@ -231,7 +231,7 @@ fn owed(built: &Built, damaged: &Damaged) -> BTreeMap<u32, (Vec<Sample>, Vec<Sam
     owed
 }
 
-/// If exactly as many bytes are gone as the next chunks take, the chunk they are gone from has its old length
+/// Exactly as many bytes may be gone as the next chunks take. The damaged chunk then has its old length
 /// with other bytes at its end, and nothing in the file says so.
 fn after_lookalike(built: &Built, damaged: &Damaged, resumed: usize) -> usize {
     let gone = built.file.len() - damaged.file.len();

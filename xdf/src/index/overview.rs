@@ -120,7 +120,7 @@ impl Overview {
         let channel_count = usize::try_from(u32::from_le_bytes(take(rest)?)).ok()?;
         let (from, seconds) = (f64::from_le_bytes(take(rest)?), f64::from_le_bytes(take(rest)?));
         let count = usize::try_from(u32::from_le_bytes(take(rest)?)).ok()?.checked_mul(channel_count)?;
-        // Memory only for what is there.
+        // Memory only for values that exist.
         let (values, left) = rest.split_at_checked(count.checked_mul(8)?)?;
         *rest = left;
         let bounds = values.as_chunks::<8>().0.iter().map(|[a, b, c, d, e, f, g, h]| {

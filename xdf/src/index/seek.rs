@@ -115,7 +115,8 @@ impl<R: Read + Seek> IndexedRecording<R> {
             return Ok(());
         };
         self.reader.seek_to(from);
-        // A stream is over when it is past the range; stamps that go back begin anew and are in their place.
+        // A stream is over when it is past the range. Stamps that go back begin anew and keep their
+        // place.
         let mut left: Vec<(u32, u64)> = chosen
             .iter()
             .map(|stream| {

@@ -111,7 +111,7 @@ fn an_index_comes_back_from_its_bytes_and_damage_is_no_index() {
     for at in (end - chunk.len()..whole.len()).step_by(3) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x41;
-        // Whatever it says, it does not fail, and a recording opens.
+        // A damaged index causes no failure, and the recording opens.
         let _found = Index::at_end_of(&mut Cursor::new(&damaged)).expect("memory");
         IndexedRecording::new(Cursor::new(&damaged), |_, _| {}).expect("a recording");
     }

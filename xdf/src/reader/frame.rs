@@ -1,8 +1,8 @@
 //! Where chunks begin and end, even if a file's own word on it is damaged.
 //!
-//! A file has no checksums. What can be checked is whether a chunk's content fits its length, and whether
-//! something that looks like a chunk follows. One damaged length is found out by either, and the chunk's
-//! true end then follows from its content: from its samples' count and layout, or from `</info>`.
+//! A file has no checksums. Two checks are possible: a chunk's content fits its length, and something
+//! that looks like a chunk follows. Either check finds one damaged length. The chunk's true end then
+//! follows from its content: from its samples' count and layout, or from `</info>`.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
@@ -131,8 +131,8 @@ impl<R: Read + Seek> Framer<R> {
         })
     }
 
-    /// Finds the samples of a chunk whose content begins at `content`, up to `limit`; none if its stream is
-    /// unknown or there is no count.
+    /// Finds the samples of a chunk whose content begins at `content`, up to `limit`. Returns none if
+    /// its stream is unknown or it has no count.
     pub(super) fn find_samples(&mut self, content: u64, limit: u64) -> io::Result<Option<Found>> {
         let room = usize::try_from(limit.saturating_sub(content)).unwrap_or(usize::MAX);
         let bytes = self.window.view(content, room.min(4 + VAR_LEN_MAX))?;
@@ -211,8 +211,8 @@ impl<R: Read + Seek> Framer<R> {
         Ok(None)
     }
 
-    /// Finds the next place after `at` and before `limit` from which the file makes sense again; the file's
-    /// end if none.
+    /// Finds the next place after `at` and before `limit` from which the file makes sense again. Returns
+    /// the file's end if none.
     pub(super) fn resync(&mut self, at: u64, limit: u64) -> io::Result<u64> {
         let mut from = at + 1;
         loop {

@@ -25,7 +25,7 @@ impl<R: Read + Seek> Window<R> {
 
     /// Returns up to `want` bytes from `at`; fewer only at the file's end.
     ///
-    /// Memory grows with what is there, not with what is wanted.
+    /// Memory grows with the values found, not with the number requested.
     pub(super) fn view(&mut self, at: u64, want: usize) -> io::Result<&[u8]> {
         let left = self.len.saturating_sub(at);
         let want = usize::try_from(left).map_or(want, |left| left.min(want));

@@ -1,8 +1,8 @@
 //! What the stamps of one recorded stream say of its clock: steps, drift, jitter, and stretches without offsets.
 //!
-//! A recorder writes a clock offset about every five seconds, between the samples that came then. So the time of each
-//! measurement, less the newest stamp in the file before it, is the age of the stream: it grows in silence, and it
-//! jumps where the stamps do and the samples do not.
+//! A recorder writes a clock offset about every five seconds, between the samples that came then. So the
+//! time of each measurement, less the newest stamp in the file before it, is the age of the stream. The
+//! age grows in silence. It jumps where the stamps jump but the samples go on.
 
 use core::ops::Range;
 
@@ -53,7 +53,7 @@ pub struct ClockStep {
 pub enum SteppedClock {
     /// The sender's: its offset jumps too, as after a restart of the computer.
     Sender,
-    /// That which the sending program stamps with: the sender's own goes on.
+    /// The clock of the program's stamps; the sender's own clock goes on.
     Stamps,
 }
 
@@ -358,15 +358,16 @@ fn drift(points: &[ClockOffset], noise: f64) -> Option<Drift> {
 /// Clocks that jump by less, in seconds, are not told from late measurements.
 const STEP_SECONDS: f64 = 1.0;
 const RESET_SECONDS: f64 = 15.0;
-/// A clock is measured so many seconds at most before it is reset, even if its stream fell silent long before.
+/// A clock is measured for at most this many seconds before it is reset, even if its stream fell silent
+/// long before.
 const RESET_SLACK: f64 = 3_600.0;
 /// Jumps that are examined; more are no clock but noise.
 const JUMPS_MAX: usize = 1_000;
-/// Stamps that are further from the sender's clock than this, in seconds, are not of that clock.
+/// Stamps further than this from the sender's clock, in seconds, are not of that clock.
 const FOREIGN_SECONDS: f64 = 30.0;
 /// Fewer measurements say nothing of a drift.
 const DRIFT_POINTS: usize = 6;
-/// Nor do those of a shorter time, in seconds.
+/// Measurements over a shorter time, in seconds, say nothing of it either.
 const DRIFT_SECONDS: f64 = 20.0;
 /// How much the age of a stream varies at least, in seconds: samples wait as long for the disk.
 const STAMP_NOISE: f64 = 0.1;

@@ -64,7 +64,7 @@ impl Slot {
         })
     }
 
-    /// Appends values of whichever format; returns the bytes that memory grew by.
+    /// Appends values of any format; returns the bytes that memory grew by.
     pub(crate) fn push_values(&self, stamps: &[f64], values: &Values) -> Option<usize> {
         on_values!(values, values => self.push_numbers(stamps, values), text => self.push_text(stamps, values))
     }
@@ -74,7 +74,7 @@ impl Slot {
         lock(&self.waiting).pending.offsets.push((collected, offset));
     }
 
-    /// The least and greatest values so far, of which none remain here.
+    /// The least and greatest values so far; none remain here.
     pub(crate) fn take_overview(&self) -> Overview {
         mem::take(&mut lock(&self.waiting).overview)
     }

@@ -198,7 +198,7 @@ impl Store {
         match promised {
             Ok(promised) => self.promised = promised,
             Err(error) if error.kind() == io::ErrorKind::StorageFull => return Err(error),
-            // The file system makes no promises, or its limit is another one, of which writing will tell.
+            // The file system makes no promises, or it has another limit, which a write will report.
             Err(_) => self.promises = Promises::Unsupported,
         }
         Ok(())
