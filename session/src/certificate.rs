@@ -57,7 +57,7 @@ impl Certificate {
     }
 }
 
-/// A certificate where it lies in a message, of which nothing is copied before it is verified.
+/// A certificate where it lies in a message; nothing of it is copied before it is verified.
 pub(crate) struct Encoded<'a> {
     statement: &'a [u8; Statement::LEN],
     signature: &'a [u8; 64],

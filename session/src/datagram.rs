@@ -32,8 +32,8 @@ pub struct Datagrams {
 
 /// Keeps an end's keys until they are handed out.
 ///
-/// It is no `Option`: moving an empty one takes along whatever the stack held in its place, such as a device's seed, and
-/// taking from one leaves the bytes of the keys behind.
+/// It is no `Option`. Moving an empty one would copy old bytes of the stack with it, such as a device's seed.
+/// Taking from one would leave the bytes of the keys behind.
 pub(crate) struct Handout {
     is_there: bool,
     keys: Datagrams,
@@ -60,7 +60,7 @@ impl Handout {
 pub struct SessionId(pub [u8; 8]);
 
 impl SessionId {
-    /// Reads which session a datagram belongs to, so that it can be given to the right [`Datagrams`].
+    /// Reads which session a datagram belongs to, for the choice of the right [`Datagrams`].
     ///
     /// Returns nothing if the bytes are no sealed datagram.
     #[must_use]
@@ -130,7 +130,7 @@ impl Datagrams {
         }
         open_in_place(&self.receiving, &nonce(counter), head, body, &Tag(*tag))
             .map_err(|_| DatagramError::Forged)?;
-        // Only what verified may move the window, or anyone could shut it.
+        // Only what verified may move the window; otherwise any stranger could shut it.
         self.window.mark(counter);
         Ok(HEADER_LEN..HEADER_LEN.saturating_add(body.len()))
     }
@@ -159,7 +159,7 @@ impl Window {
         self.next - counter <= WINDOW && self.seen.get(word).is_some_and(|seen| seen & bit == 0)
     }
 
-    /// Notes that `counter` came; forgets those that it pushes out.
+    /// Notes that `counter` came; forgets the oldest counters, which it pushes out.
     fn mark(&mut self, counter: u64) {
         if counter >= self.next {
             let pushed = (counter - self.next).saturating_add(1);

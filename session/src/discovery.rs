@@ -1,4 +1,4 @@
-//! Sealed discovery: strangers neither read what a lab offers nor get an answer.
+//! Sealed discovery: strangers cannot read what a lab offers, and they get no answer.
 //!
 //! ```text
 //!   query   0              4            28
@@ -7,10 +7,10 @@
 //!           | magic (4)    | query's nonce (24)  | answerer's key (32) | reply: sealed | tag (16) |
 //! ```
 //!
-//! A query is sealed by XChaCha20-Poly1305 under the lab's discovery key, which every member has, and says
-//! nothing but who may answer it. ChaCha20-Poly1305 seals a reply under a key of its own. This key is made of
-//! the discovery key and of two X25519 keys, which are drawn for this query and this reply and then
-//! forgotten: a later thief of the discovery key opens no reply. The bytes before the sealed part are its
+//! XChaCha20-Poly1305 seals a query under the lab's discovery key, which every member has. The query says
+//! only which devices may answer it. ChaCha20-Poly1305 seals a reply under a key of its own. This key is made
+//! of the discovery key and of two X25519 keys. These are drawn for this query and this reply and then
+//! forgotten, so a later thief of the discovery key opens no reply. The bytes before the sealed part are its
 //! associated data. So a reply belongs to one query, and only a member can have made either. The length of a
 //! stream's description is not hidden.
 //!
@@ -94,8 +94,8 @@ impl DiscoveryKey {
     /// Seals a query into the front of `datagram`; returns its length, [`QUERY_OVERHEAD`] more than
     /// `query`, and what opens the replies.
     ///
-    /// The holder of the discovery key can read `query`, today or years later: it must not say what is looked
-    /// for.
+    /// The holder of the discovery key can read `query`, today or years later. It must not say which stream
+    /// is wanted.
     ///
     /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`].
     pub fn seal_query(

@@ -1,10 +1,10 @@
 //! Which half-open connection gives way to a newcomer (secure-session §3.9).
 //!
-//! A connection is half-open until its peer has proved who it is. To turn newcomers away when there are too many would
-//! let four computers shut a server that answers everybody else in milliseconds. So a newcomer is always let in, and one
-//! that has had its time is closed.
+//! A connection is half-open until its peer has proved who it is. If a full server turned newcomers away, four
+//! computers could shut it, although it answers all others in milliseconds. So a newcomer is always let in, and a
+//! connection that has had its time is closed.
 //!
-//! It holds no connections: the caller says which there are, and closes the one that gives way.
+//! It holds no connections. The caller says which exist, and closes the one that gives way.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv4Addr};
@@ -44,8 +44,9 @@ impl From<IpAddr> for Network {
 impl HalfOpenLimits {
     /// Says which connection is to be closed before one from `newcomer` is let in; none if there is room.
     ///
-    /// It is the oldest of the newcomer's network if that has its share, else the oldest of the network that has most. So
-    /// a peer loses its place only to its own network, or when no network has more than its own.
+    /// If the newcomer's network has its share, its oldest connection gives way. Otherwise it is the oldest of the
+    /// network with the most. So a peer loses its place only to its own network, or when no network has more than
+    /// its own.
     ///
     /// - Shape: `half_open` has each half-open connection once, by a number that is smaller for an older one.
     pub fn gives_way<T: Copy + Ord>(

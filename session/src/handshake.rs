@@ -7,9 +7,9 @@
 //!   inlet → outlet   length (BE 16) | s, se, psk       | certificate | signature | limits
 //! ```
 //!
-//! Both ends are state machines: give what the socket received to `handle`, send what `poll_output` holds,
-//! until `handle` says [`Progress::Done`]; then `finish`. When `handle` refuses, send what `poll_output`
-//! still holds, and close.
+//! Both ends are state machines. Give what the socket received to `handle`, and send what `poll_output`
+//! holds, until `handle` says [`Progress::Done`]; then `finish`. When `handle` refuses, send what
+//! `poll_output` still holds, and close.
 //!
 //! - Source: secure-session §3; The Noise Protocol Framework rev. 34, pattern XXpsk3.
 
@@ -80,7 +80,8 @@ pub struct Established {
     pub peer: PeerIdentity,
     /// What seals the connection from here on.
     pub session: Secure,
-    /// The bytes that alignment would leave unused: a move would fill them with what the stack held, perhaps with a secret.
+    /// The bytes that alignment would leave unused. A move would fill them with old bytes of the stack, perhaps
+    /// with a secret.
     _unused: [u8; UNUSED],
 }
 
@@ -106,7 +107,7 @@ pub struct PeerIdentity {
     pub suite: Suite,
 }
 
-/// The one byte that a stranger gets: neither a length nor a record begins with it.
+/// The one byte that a stranger gets; no length and no record begins with it.
 pub const ALERT: u8 = 0xFF;
 
 /// Longest time for a whole handshake; its driver closes the connection then.

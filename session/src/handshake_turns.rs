@@ -1,7 +1,8 @@
 //! Whose handshake is answered next (secure-session §3.9).
 //!
-//! To answer costs a server some tenths of a millisecond, and costs the asker nothing: its first message may be a copy. So
-//! there are so many turns a second, and networks take turns. A network where a member has proved itself has turns of its own.
+//! An answer costs a server some tenths of a millisecond. It costs the asker nothing: its first message may be a
+//! copy. So there are so many turns a second, and networks take turns. A network where a member has proved itself
+//! has turns of its own.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,8 @@ impl HandshakeTurns {
                 waiting.iter().filter_map(|(_, network)| self.members.get(network)).map(Allowance::next);
             return Err(waiting.first().and(own.chain([self.strangers.next()]).min()));
         }
-        // First the network whose turn was longest ago: one that comes new is not behind those who asked often.
+        // First the network whose turn was longest ago. A new network does not wait behind networks that asked
+        // often.
         let last = |network: &Network| self.served.get(network).copied().unwrap_or(0);
         let first = waiting.iter().min_by_key(|(number, network)| (last(network), *number));
         let (number, network) = *first.ok_or(None)?;

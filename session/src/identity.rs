@@ -1,4 +1,4 @@
-//! Who is who: the lab's authority, its devices, and what a process needs to prove that it is one.
+//! Who is who: the lab's authority, its devices, and the proof that a process belongs to one.
 //!
 //! Keys are Ed25519 (RFC 8032), verified strictly. The private ones are wiped when dropped and cannot be
 //! printed, copied or compared.
@@ -135,14 +135,15 @@ impl PublicKey {
         })
     }
 
-    /// The X25519 key that this key stands for (RFC 7748 §4.1); nothing if it is no key, or a weak one.
+    /// The X25519 key that this key stands for (RFC 7748 §4.1); nothing if it is invalid or weak.
     #[cfg(feature = "alloc")]
     pub(crate) fn agreement_key(&self) -> Option<[u8; 32]> {
         let key = self.verifying_key().filter(|key| !key.is_weak())?;
         Some(key.to_montgomery().to_bytes())
     }
 
-    /// Not part of its caller: on a small chip's stack would lie what the key is made of, below the verification.
+    /// Not part of its caller: otherwise the key's raw material would lie below the verification on a small
+    /// chip's stack.
     #[inline(never)]
     fn verifying_key(&self) -> Option<VerifyingKey> {
         VerifyingKey::from_bytes(&self.0).ok()
@@ -193,8 +194,8 @@ impl Lab {
     }
 }
 
-/// What one process of a device proves itself with: the device's key, its certificate, and a Noise key
-/// that lives as long as this value and is never stored.
+/// What one process of a device proves itself with. It has the device's key, its certificate, and a
+/// Noise key that lives as long as this value and is never stored.
 pub struct Credentials {
     key: DeviceKey,
     certificate: Certificate,

@@ -18,7 +18,7 @@ pub(crate) const CIPHERTEXT_LEN: usize = 1088;
 /// A shared secret of 32 bytes.
 pub(crate) type Shared = Zeroizing<[u8; 32]>;
 
-/// The initiator's half, kept as the 64-byte seed `d | z`: expanding it twice costs microseconds and
+/// The initiator's half, kept as the 64-byte seed `d | z`. A second expansion costs microseconds and
 /// keeps kilobytes out of a half-open session.
 pub(crate) struct Seed(Zeroizing<[u8; 64]>);
 

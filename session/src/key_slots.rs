@@ -1,8 +1,8 @@
 //! A microcontroller's keys in flash, so that no brown-out loses them.
 //!
-//! Two slots take turns. A new content goes into the slot that does not hold the present one, with its checksum
-//! behind it; until the checksum is whole, the other slot counts. So at any moment, whatever was cut, one
-//! of the two is whole: the old content or the new.
+//! Two slots take turns. New content goes into the slot that does not hold the present one, with its checksum
+//! behind it. Until the checksum is whole, the other slot counts. So at any moment one of the two is whole,
+//! even after a power cut: the old content or the new.
 //!
 //! ```text
 //!   0  magic "SNK" | version 1     12  content (length bytes), then erased bytes up to a multiple of 16

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The content is sealed by XChaCha20-Poly1305 under Argon2id of a passphrase; the bytes before it are
-//! the associated data. Content that no passphrase protects has no form here, on purpose: such
-//! a key needs a format of its own, which says so.
+//! the associated data. Content without a passphrase has no form here, on purpose. Such a key needs a
+//! format of its own that says so.
 //!
 //! - Source: secure-session §2.5; RFC 9106.
 
@@ -114,8 +114,9 @@ pub fn seal(
 
 /// Opens what [`seal`] made.
 ///
-/// - Errors: [`KeyStoreError::WrongPassphrase`] also if the file is damaged: the two look alike;
-///   [`KeyStoreError::Malformed`]; [`KeyStoreError::Cost`] if it asks for more than 1 GiB or 64 passes.
+/// - Errors: [`KeyStoreError::WrongPassphrase`] also if the file is damaged, because the two look
+///   alike. [`KeyStoreError::Malformed`]. [`KeyStoreError::Cost`] if it asks for more than 1 GiB or 64
+///   passes.
 pub fn open(file: &[u8], passphrase: &[u8]) -> Result<(Kind, Zeroizing<Vec<u8>>), KeyStoreError> {
     let head = Head::parse(file).ok_or(KeyStoreError::Malformed)?;
     let (bytes, sealed) = file.split_first_chunk::<HEAD_LEN>().ok_or(KeyStoreError::Malformed)?;

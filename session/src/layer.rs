@@ -1,7 +1,7 @@
 //! What goes into a session and comes out of it, between a protocol's bytes and the socket's bytes.
 //!
-//! The owner of the socket moves bytes through [`Secure`](crate::Secure), which owns no socket, no thread and no
-//! buffer: the caller brings the memory.
+//! The owner of the socket moves bytes through [`Secure`](crate::Secure). That owns no socket, thread or buffer;
+//! the caller brings the memory.
 //!
 //! It does not frame messages for the protocol: like TCP, it carries a stream of bytes.
 
@@ -33,8 +33,8 @@ pub enum Opened {
         /// Where the message lies.
         message: Range<usize>,
     },
-    /// `plain` is where the opened bytes lie in the caller's buffer (it may be empty), and
-    /// `consumed` how many bytes of the buffer they stood for.
+    /// `plain` is where the opened bytes lie in the caller's buffer (it may be empty).
+    /// `consumed` says how many bytes of the buffer they took.
     Data {
         /// How many bytes from the front of the buffer are done with.
         consumed: usize,

@@ -16,11 +16,11 @@
 //! Before working here, read `docs/spec/secure-session.md`; the code cites its sections as
 //! `secure-session §n`. What is promised against whom is in `docs/threat-model.md`.
 //!
-//! How a new device gets its certificate over the network is in [`pairing`], and by mail in [`envelope`]; both are
-//! specified in `docs/spec/pairing.md`.
+//! [`pairing`] tells how a new device gets its certificate over the network, and [`envelope`] how it gets one by
+//! mail. `docs/spec/pairing.md` specifies both.
 //!
-//! A microcontroller's keys are here, too: how they are written down for it ([`provision`]) and how its flash keeps
-//! them ([`key_slots`]). The desktop writes them, the device reads them.
+//! A microcontroller's keys are here, too. [`provision`] is their text form, and [`key_slots`] keeps them in flash.
+//! The desktop writes them, the device reads them.
 //!
 //! It does not keep files, open sockets, write logs or decide who may speak plainly: the engine does.
 #![forbid(unsafe_code)]

@@ -38,7 +38,7 @@ impl NoiseKey {
 
     /// What this side and the owner of `other` alone know.
     ///
-    /// - Errors: `other` is one of the few points that make the outcome known to everybody (RFC 7748 §6.1).
+    /// - Errors: `other` is one of the few points that make the outcome public (RFC 7748 §6.1).
     pub(crate) fn agree(&self, other: &[u8; 32]) -> Result<Zeroizing<[u8; 32]>, Broken> {
         let shared = X25519::dh(&self.0.secret, other).map_err(|_| Broken)?;
         let shared = Zeroizing::new(*shared);

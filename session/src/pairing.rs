@@ -8,10 +8,10 @@
 //!   Awaiting::open ◀─ message 4: proof, membership ── Candidate::admit
 //! ```
 //!
-//! The words are a password that a stranger may guess, so a balanced PAKE keeps guesses online: SPAKE2 over Ed25519, by
-//! the crate `spake2`. Each conversation tests one guess, and an [`Invitation`] ends at the third wrong one. ML-KEM-768
-//! beside it keeps a recording shut against a quantum computer. The new device proves the words first: the lab's
-//! machine tells a stranger nothing before.
+//! The words are a password that a stranger may guess. A balanced PAKE forces each guess online: SPAKE2 over
+//! Ed25519, by the crate `spake2`. Each conversation tests one guess, and an [`Invitation`] ends at the third wrong
+//! one. ML-KEM-768 beside it keeps a recording shut against a quantum computer. The new device proves the words
+//! first: the lab's machine tells a stranger nothing before.
 //!
 //! Here are bytes and keys. Sockets, time limits and what a certificate says are the program's.
 //!
@@ -105,7 +105,7 @@ pub struct Answered(Agreed);
 
 /// A device that knows the words, and asks to be certified.
 pub struct Candidate {
-    /// Its key, of which it proved possession.
+    /// Its key; it proved that it holds the private half.
     pub device: PublicKey,
     /// What its person calls it.
     pub name: DeviceName,
@@ -152,8 +152,8 @@ impl Invitation {
 
     /// Judges message 3: who does not know the words has used up a try.
     ///
-    /// - Errors: [`PairingError::WrongWords`], [`PairingError::Ended`]; [`PairingError::Malformed`] of one who knows the
-    ///   words.
+    /// - Errors: [`PairingError::WrongWords`], [`PairingError::Ended`]; [`PairingError::Malformed`] only from a
+    ///   peer with the right words.
     pub fn judge(
         &mut self,
         answered: Answered,
@@ -208,7 +208,8 @@ impl Candidate {
     }
 }
 
-/// Tells the other end, instead of message 4, why there is none; anybody on the way may forge it.
+/// Tells the other end, instead of message 4, why there is none; any attacker on the path may
+/// forge it.
 #[must_use]
 pub fn refusal(error: PairingError) -> [u8; 1] {
     match error {

@@ -1,8 +1,8 @@
-//! How a device comes to its keys: pasted over a serial line, or flashed as an image; never in the firmware.
+//! How a device gets its keys: pasted over a serial line, or flashed as an image; never in the firmware.
 //!
-//! A new device makes its own key ([`DeviceKey::generate`]), prints a [`Request`], and reads the
-//! [`Lines`] that `schwann keys issue --device REQUEST` prints into a [`Paste`]. [`join`] checks them and lays down what
-//! belongs into the key store ([`crate::key_slots`]), from where [`Keys::parse`] reads it at each start.
+//! A new device makes its own key ([`DeviceKey::generate`]) and prints a [`Request`]. `schwann keys issue --device
+//! REQUEST` prints the [`Lines`], and the device reads them into a [`Paste`]. [`join`] checks them and lays out
+//! the content of the key store ([`crate::key_slots`]). [`Keys::parse`] reads it there at each start.
 //!
 //! ```text
 //! key store                          paste, all lines together

@@ -27,7 +27,7 @@ pub(crate) use sender::Sender;
 /// Most bytes of plaintext in a record.
 pub const MAX_RECORD: usize = 16_384;
 
-/// Least plaintext that everybody must take in a record, in bytes.
+/// The least plaintext that every receiver must accept in a record, in bytes.
 pub(crate) const MIN_RECORD: usize = 256;
 
 /// Bytes that a record adds to its plaintext: header and tag.

@@ -1,11 +1,11 @@
-//! Why a peer is not spoken to, in one word for the log and one byte for a peer that proved itself.
+//! Why a peer is refused, in one word for the log and one byte for a peer that proved itself.
 
 use core::fmt;
 
 /// Why a handshake ended without a session.
 ///
-/// The full reason stays on this side. A stranger gets one fixed byte ([`ALERT`](crate::ALERT)); a device
-/// that proved that it is certified by the lab gets the reason sealed (secure-session §3.8).
+/// The full reason stays on this side. A stranger gets one fixed byte ([`ALERT`](crate::ALERT)). A device
+/// that proved the lab's certificate gets the reason sealed (secure-session §3.8).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {

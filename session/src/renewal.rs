@@ -1,7 +1,7 @@
 //! How a device gets a new certificate for its key while the old one is still valid, without a person.
 //!
-//! The request goes to the authority in an envelope, so no listener reads who asks. The answer is a certificate in an
-//! envelope for the device, and holds no secret: a repeated request brings nothing to its sender.
+//! The request goes to the authority in an envelope, so no listener reads who asks. The answer is a certificate in
+//! an envelope for the device. It holds no secret, so a repeated request brings nothing to its sender.
 //!
 //! - Source: pairing §7.
 

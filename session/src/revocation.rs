@@ -7,9 +7,9 @@
 //!  28  issued (LE 64, seconds)      72 + 8n  signature (64)
 //! ```
 //!
-//! A member takes a list only if its number is higher than that of the one it has, so an old list cannot
-//! come back. The list also commits to the discovery key that goes with it: that key changes with each
-//! revocation, and members hand it on inside sessions.
+//! A member takes a list only if its number is higher than that of its present list. So an old list
+//! cannot come back. The list also commits to its discovery key. That key changes with each revocation,
+//! and members hand it on inside sessions.
 //!
 //! - Source: secure-session §2.4.
 

@@ -40,14 +40,15 @@ pub struct Secure<Unused = [u8; UNUSED]> {
     rekeys: u64,
     refusal: Option<Refusal>,
     datagrams: Handout,
-    /// The bytes that alignment would leave unused: a move would fill them with what the stack held, perhaps with a secret.
+    /// The bytes that alignment would leave unused. A move would fill them with old bytes of the stack, perhaps
+    /// with a secret.
     unused: Unused,
 }
 
 /// When a sender changes its key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RekeyLimits {
-    /// Longest time that a key is used for, in whatever time [`Secure::tick`] tells.
+    /// The longest time that a key is used, as told by [`Secure::tick`].
     pub lifetime: Duration,
     /// Most records sealed with a key, rounded up to a whole flush.
     pub records: u64,
@@ -118,8 +119,8 @@ impl Secure {
         self.peer_max
     }
 
-    /// Seals a message of the session's own, such as a [`Piece`](crate::control::Piece), and returns how
-    /// many bytes of `wire` to send: [`sealed_len`](Self::sealed_len) of the message at most.
+    /// Seals a message of the session's own, such as a [`Piece`](crate::control::Piece). Returns how
+    /// many bytes of `wire` to send: at most [`sealed_len`](Self::sealed_len) of the message.
     ///
     /// - Errors: as [`seal`](Self::seal); [`LayerError::Oversized`] if the message exceeds one record.
     pub fn seal_control(&mut self, message: &[u8], wire: &mut [u8]) -> Result<usize, LayerError> {
@@ -130,7 +131,7 @@ impl Secure {
         Ok(written + self.sender.seal(RecordType::Control, message, rest)?)
     }
 
-    /// Tells a peer that was let in why its session ends now, and returns how many bytes of `wire` to send.
+    /// Tells an admitted peer why its session ends now, and returns how many bytes of `wire` to send.
     ///
     /// - Errors: as [`seal`](Self::seal); [`LayerError::Malformed`] for a reason that peers must not learn.
     pub fn seal_refusal(&mut self, refusal: Refusal, wire: &mut [u8]) -> Result<usize, LayerError> {
@@ -193,10 +194,10 @@ impl Secure {
         }
     }
 
-    /// Seals `plain` as one record, if it is as long as [`idle`](Self::idle) expected and the key may serve on; otherwise nothing
-    /// was sealed.
+    /// Seals `plain` as one record, if it is as long as [`idle`](Self::idle) expected and the key may serve on.
+    /// Otherwise seals nothing.
     ///
-    /// What comes sample by sample takes this way: fewer lines of code than the other, and they are to be fetched for each.
+    /// Single samples take this way. It has fewer lines of code than the other, and each sample must fetch them.
     #[inline]
     fn seal_ready(&mut self, plain: &[u8], wire: &mut [u8]) -> Option<usize> {
         if self.is_rekey_due(1) { None } else { self.sender.seal_ready(plain, wire, &mut self.ahead) }
@@ -259,8 +260,8 @@ impl Secure {
         }
     }
 
-    /// Tells the session the time since any fixed moment, on a clock that never goes back: a key whose lifetime is over is
-    /// changed with the next [`seal`](Self::seal).
+    /// Tells the session the time since any fixed moment, on a clock that never goes back. The next
+    /// [`seal`](Self::seal) changes a key whose lifetime is over.
     #[inline]
     pub fn tick(&mut self, now: Duration) {
         let since = *self.key_since.get_or_insert(now);

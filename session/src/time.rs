@@ -7,7 +7,7 @@ use core::fmt;
 pub struct UnixSeconds(pub u64);
 
 impl UnixSeconds {
-    /// The distance to `other`, in seconds, whichever is later.
+    /// The distance to `other`, in seconds, in either direction.
     #[must_use]
     pub fn abs_diff(self, other: Self) -> u64 {
         self.0.abs_diff(other.0)
@@ -22,8 +22,8 @@ impl fmt::Display for UnixSeconds {
 
 /// What a device knows of the date.
 ///
-/// A chip without a battery has no calendar. It knows dates that have passed, because its lab's authority signed them, and
-/// so it can tell that a certificate has expired, but never that one is not valid yet.
+/// A chip without a battery has no calendar. It knows past dates, because its lab's authority signed them. So it
+/// can tell that a certificate has expired, but never that one is not valid yet.
 ///
 /// - Source: secure-session §2.3.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,7 +43,7 @@ impl Calendar {
         }
     }
 
-    /// The same, given a date that has passed because the lab's authority signed it; a calendar that is known stays.
+    /// The same, given a past date that the lab's authority signed; a known calendar stays.
     #[must_use]
     pub fn after(self, signed: UnixSeconds) -> Self {
         match self {

@@ -1,5 +1,5 @@
-//! Project Wycheproof's vectors, and those of the RFCs, through the code that the session runs: what its libraries and
-//! the wrappers around them make of them.
+//! The vectors of Project Wycheproof and of the RFCs, through the code that the session runs: its libraries and the
+//! wrappers around them.
 
 use std::vec::Vec;
 

@@ -74,7 +74,7 @@ fn names_are_short_clean_text() {
 
 #[test]
 fn a_weak_authority_key_is_no_lab() {
-    // The neutral element: every signature under it could be made by anyone (RFC 8032 §8.9 on small order).
+    // The neutral element: any stranger could make every signature under it (RFC 8032 §8.9 on small order).
     let mut neutral = [0; 32];
     neutral[0] = 1;
     assert!(Lab::new(&neutral).is_none());

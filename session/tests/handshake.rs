@@ -99,7 +99,7 @@ fn an_unsuitable_peer_is_refused_and_told_why_only_if_it_is_certified() {
         ),
         (&|| Device::of(&lab, 1, |s| s.roles = Roles::PUBLISH), Refusal::WrongRole, Refusal::WrongRole),
         (&|| Device::of(&lab, 99, |_| {}), Refusal::Revoked, Refusal::Revoked),
-        // A stranger that trusts this lab, as a spy would, learns nothing but that it was refused.
+        // A stranger that trusts this lab, as a spy would, learns only that it was refused.
         (
             &|| Device { lab: lab.lab(), ..Device::of(&other_lab, 1, |_| {}) },
             Refusal::WrongLab,

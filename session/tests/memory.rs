@@ -45,7 +45,7 @@ fn secrets_are_gone_when_their_owners_are() {
     let _alone = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut entropy = Remembering { source: Seeded(0xC0FFEE), given: Vec::new() };
     let established = talk(&mut entropy, &mut [Vec::new(), Vec::new()]);
-    // Device seed and Noise key of both, ephemerals, ML-KEM's seed and randomness; then the session id (which is
+    // Device seed and Noise key of both, ephemerals, ML-KEM's seed and randomness. Then the session id (which is
     // public) and two datagram keys.
     assert_eq!(entropy.given.len(), 11);
     scrub_stack();
@@ -112,8 +112,8 @@ fn take_datagrams(end: &mut Established) {
     assert!(end.session.take_datagrams().is_some());
 }
 
-/// Signing leaves parts of a device's key on the stack. A session is moved several times before it comes to rest, and each move
-/// may copy what lay in its unused bytes.
+/// Signing leaves parts of a device's key on the stack. A session moves several times before it comes to rest. Each
+/// move may copy what lay in its unused bytes.
 #[test]
 fn a_session_takes_no_secret_along_from_the_stack() {
     let _alone = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,14 +178,14 @@ fn talk(entropy: &mut Remembering, wire: &mut [Vec<u8>; 2]) -> Box<(Established,
     Box::new((initiator.finish().unwrap(), responder.finish().unwrap()))
 }
 
-/// Overwrites what returned functions left below this one's frame: the compiler may leave copies of moved values
-/// there, which no library can reach.
+/// Overwrites what returned functions left below this one's frame. The compiler may leave copies of moved values
+/// there, and no library can reach them.
 #[inline(never)]
 fn scrub_stack() {
     core::hint::black_box([0xEE_u8; 256 * 1024]);
 }
 
-/// The same, with bytes that are found again wherever a move copies them.
+/// The same, with bytes that the search recognizes in every copy a move makes.
 #[inline(never)]
 fn paint_stack() {
     core::hint::black_box([PAINT; 256 * 1024]);
@@ -228,7 +228,7 @@ fn search(memory: &mut File, start: u64, end: u64, masked: &[u8]) -> bool {
             return true;
         }
         piece.as_mut_slice().zeroize();
-        // Pieces overlap by less than a secret, lest one lie on the border.
+        // Pieces overlap by less than a secret, so that no secret lies on the border.
         at += (length as u64).saturating_sub(63).max(1);
         if length < 1 << 16 {
             break;

@@ -215,8 +215,8 @@ fn seal_prepared(side: &mut Secure, length: usize) -> Vec<u8> {
 
 #[test]
 fn key_streams_never_repeat_whatever_sessions_do() {
-    // Random flushes of one to several records, rekeys by hand, by count and by time, control records, and restarts: the
-    // same two devices begin again with new processes' randomness.
+    // Random flushes of one to several records; rekeys by hand, by count and by time; control records; and
+    // restarts. After a restart, the same two devices begin again with new processes' randomness.
     let (mut random, mut streams) = (Seeded(0x5EED), KeyStreams(HashSet::new()));
     let mut count = 0;
     for restart in 0..30_u64 {

@@ -119,7 +119,7 @@ fn vectors() -> String {
     json.0
 }
 
-/// To whom, what was changed, how it must end, and the bytes.
+/// The receiver, what was changed, how it must end, and the bytes.
 type Bad = (String, &'static str, String, String);
 
 /// A whole session in `suite`, and changes to it.

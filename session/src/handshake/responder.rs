@@ -9,8 +9,8 @@ use crate::Refusal;
 
 /// The outlet's side of a handshake.
 ///
-/// It holds some kilobytes and computes nothing before message 1 is whole; the listener bounds how
-/// many there are at a time, in total and per address.
+/// It holds some kilobytes and computes nothing before message 1 is whole. The listener bounds how
+/// many exist at a time, in total and per address.
 pub struct Responder {
     steps: BareResponder,
     inbox: Memory,

@@ -6,7 +6,7 @@ use crate::key_slots::crc32;
 
 /// Reads pasted lines: `schwann OFFSET BYTES CHECKSUM`, all in hexadecimal, and at last `schwann end LENGTH CHECKSUM`.
 ///
-/// Lines may come again and in any order; what is not such a line is ignored, so echo and prompts do no harm.
+/// Lines may repeat and come in any order. Other lines are ignored, so echo and prompts do no harm.
 pub struct Paste<'a> {
     out: &'a mut [u8],
     line: [u8; MAX_LINE],

@@ -67,7 +67,7 @@ pub(super) fn header(kind: RecordType, length: usize) -> Result<[u8; RECORD_HEAD
     Ok([kind.byte(), low, middle, high])
 }
 
-/// Moves a text of `length` bytes behind the first header apart, so that each `max` bytes of it have room for a header
+/// Spreads a text of `length` bytes behind the first header. Each `max` bytes of it then have room for a header
 /// before them and a tag behind.
 #[cold]
 pub(super) fn spread(length: usize, max: usize, wire: &mut [u8]) -> Result<(), LayerError> {

@@ -31,10 +31,11 @@ impl Receiver {
         }
     }
 
-    /// Opens, in place, the record at the front of `wire`, or all whole data records there, up to [`BATCH`], whose plaintexts
-    /// it moves together. Nothing if not even one is whole.
+    /// Opens, in place, the record at the front of `wire`, or all whole data records there, up to [`BATCH`]. It
+    /// moves the plaintexts of several together. Nothing if not even one is whole.
     ///
-    /// - Errors: if any record fails, all are wiped: what stood before a forged one is not worth a stream with a hole.
+    /// - Errors: if any record fails, all are wiped. Records before a forged one are not worth a stream with a
+    ///   hole.
     #[inline]
     pub(crate) fn open(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Result<Option<Plain>, LayerError> {
         // What comes sample by sample takes a way of few lines: they are to be fetched for each.
@@ -59,7 +60,8 @@ impl Receiver {
         self.open_one(header, wire, ahead).map(Some)
     }
 
-    /// Opens `wire` if it is one data record as long as the last, and its key stream was made ahead; nothing was done otherwise.
+    /// Opens `wire` if it is one data record as long as the last, and its key stream was made ahead. Otherwise does
+    /// nothing.
     #[inline]
     fn open_ready(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Option<Result<Plain, LayerError>> {
         let LastData::Alone(length) = self.last else { return None };

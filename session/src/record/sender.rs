@@ -41,8 +41,8 @@ impl Sender {
         self.seal_body(kind, plain.len(), wire, None, |body| body.copy_from_slice(plain))
     }
 
-    /// Seals `plain` as one data record into the front of `wire`, if the key stream for one so long was made ahead; nothing was
-    /// sealed otherwise.
+    /// Seals `plain` as one data record into the front of `wire`, if the key stream for that length was made ahead.
+    /// Otherwise seals nothing.
     #[inline]
     pub(crate) fn seal_ready(&mut self, plain: &[u8], wire: &mut [u8], ahead: &mut Ahead) -> Option<usize> {
         let key = self.key.as_ref().filter(|_| self.last == Some(plain.len()))?;
@@ -59,8 +59,8 @@ impl Sender {
         Some(plain.len().saturating_add(RECORD_OVERHEAD))
     }
 
-    /// Seals a record of `length` bytes of text, which `fill` puts where they belong; with the key stream that was made for it, if
-    /// there is some.
+    /// Seals a record of `length` bytes of text, which `fill` puts in place. Uses the key stream made for it, if
+    /// any.
     #[inline]
     fn seal_body(
         &mut self,
@@ -86,7 +86,7 @@ impl Sender {
         Ok(length.saturating_add(RECORD_OVERHEAD))
     }
 
-    /// Seals the `length` bytes behind the first [`RECORD_HEAD`] of `wire`, where they lie, as data records of at most
+    /// Seals the `length` bytes behind the first [`RECORD_HEAD`] of `wire`, in place, as data records of at most
     /// `max` bytes.
     pub(crate) fn seal_placed(
         &mut self,

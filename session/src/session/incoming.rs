@@ -42,8 +42,8 @@ impl Secure {
         }
     }
 
-    /// Whether a record may come, though the session is not open: before the greeting, but neither behind the end nor after a
-    /// failure.
+    /// Whether a record may come, though the session is not open: before the greeting, but not behind the end or
+    /// after a failure.
     #[cold]
     fn expects_more(&mut self, wire: &[u8]) -> Result<bool, LayerError> {
         match self.incoming {

@@ -100,7 +100,7 @@ fn no_mutated_record_is_ever_delivered() {
         mutate(&mut wire, &mut random);
         let (delivered, outcome) = drain(&mut inlet, &mut wire);
         assert!(plain.starts_with(&delivered), "an altered byte was delivered");
-        // Either it was refused, or it waits for bytes that never come and counts as truncated: the
+        // Either it was refused, or it waits for bytes that never come and counts as truncated. The
         // altered stream never passes for a whole one.
         assert!(outcome.is_err() || inlet.end_of_input().is_err(), "an alteration went unnoticed");
     }

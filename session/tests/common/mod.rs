@@ -166,8 +166,8 @@ pub fn connect(
     connect_through(suite, inlet, outlet, |_, _| {})
 }
 
-/// The two ends of a session that is the same for the same `seed`, made in microseconds: for tests that
-/// need very many.
+/// The two ends of a session, the same for the same `seed`, made in microseconds: for tests that need
+/// very many.
 pub fn twins(seed: u64) -> (Established, Established) {
     thread_local! {
         static DEVICES: core::cell::RefCell<(Device, Device)> = core::cell::RefCell::new(small_pair());
@@ -179,7 +179,7 @@ pub fn twins(seed: u64) -> (Established, Established) {
     })
 }
 
-/// Two devices of which the inlet's is too small for ML-KEM.
+/// Two devices; the inlet's is too small for ML-KEM.
 pub fn small_pair() -> (Device, Device) {
     (Device::of(&authority(), 1, |s| s.flags = Flags::CLASSIC), Device::of(&authority(), 2, |_| {}))
 }

@@ -1,7 +1,7 @@
 //! A thief who recorded a connection, stole keys later, and now tries everything that they permit.
 //!
-//! Written from The Noise Protocol Framework and `docs/spec/secure-session.md` over other libraries than this
-//! crate's, so that no mistake in it hides one there.
+//! Written from The Noise Protocol Framework and `docs/spec/secure-session.md`, over other libraries than
+//! this crate's. So no mistake in them hides one there.
 
 use std::collections::HashSet;
 
@@ -73,8 +73,8 @@ pub(crate) fn candidates(stolen: &[Vec<u8>]) -> HashSet<Secret> {
     all
 }
 
-/// Tries every candidate as every secret that the handshake or the records know, and as the outcome of every exchange
-/// that it could have been part of. Returns how much was tried, and what opened.
+/// Tries every candidate as every secret of the handshake or the records, and as the outcome of every possible
+/// exchange. Returns how much was tried, and what opened.
 pub(crate) fn try_everything(recording: &Recording, secrets: &HashSet<Secret>) -> (usize, Vec<String>) {
     let (mut tried, mut opened) = (0, Vec::new());
     let mut attempt = |name: &str, key: &Secret, counter: u64, ad: &[u8], sealed: &[u8]| {
@@ -87,7 +87,8 @@ pub(crate) fn try_everything(recording: &Recording, secrets: &HashSet<Secret>) -
     let (inlet_e, outlet_e) = (point(&recording.message_1), point(&recording.message_2));
     let sealed_static = &recording.message_2[32..80];
     for secret in secrets {
-        // The keys of records are used as they are; a thief who has one needs no handshake.
+        // The keys of records are used as they are; a thief with one of them needs no
+        // handshake.
         for (name, records) in [("inlet", &recording.from_inlet), ("outlet", &recording.from_outlet)] {
             for (counter, record) in (0..).zip(records.iter().take(4)) {
                 attempt(&format!("{name}'s record {counter}"), secret, counter, &record[..4], &record[4..]);
@@ -195,7 +196,7 @@ impl<'a> Datagram<'a> {
         matches!(self, Self::Reply { name, .. } if *name == query.name)
     }
 
-    /// The answer to `query`, if one of the secrets is the private key of either side, or the outcome of the exchange.
+    /// The answer to `query`, if one of the secrets is either side's private key or the outcome of the exchange.
     pub(crate) fn reply(&self, query: &Query, secrets: &HashSet<Secret>) -> Option<Vec<u8>> {
         let Self::Reply { head, answerer, sealed, .. } = self else { return None };
         secrets.iter().find_map(|secret| {
@@ -221,7 +222,7 @@ pub(crate) struct Memory {
     pub(crate) ml_kem_seed: [u8; 64],
 }
 
-/// Opens the first record of each direction with what the inlet's process had in memory: the proof that
+/// Opens the first record of each direction with the memory of the inlet's process. This proves that
 /// [`try_everything`] lacks a secret, not skill.
 pub(crate) fn open_with_memory(recording: &Recording, memory: &Memory) -> Option<(Vec<u8>, Vec<u8>)> {
     let [forth, back] = traffic_keys(recording, memory)?;

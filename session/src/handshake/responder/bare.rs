@@ -19,8 +19,9 @@ use crate::{
     record::{RECORD_OVERHEAD, RecordType, Sender},
 };
 
-/// The outlet's side of a handshake, for a caller that has memory for its messages anyway: as
-/// [`Responder`](crate::Responder), but its memory comes with every call, the same each time.
+/// The outlet's side of a handshake, for a caller that has memory for its messages anyway. It
+/// equals [`Responder`](crate::Responder), but each call brings its memory, the same each
+/// time.
 pub struct BareResponder(State);
 
 /// Memory for what comes and for what goes, [`BareResponder::longest_message`] of each. A suite whose messages do not fit
@@ -202,7 +203,7 @@ impl BareResponder {
         }
     }
 
-    /// Not part of its caller, either, nor are those that follow.
+    /// Not part of its caller, and neither are the functions below.
     #[inline(never)]
     fn read_message_3(&mut self, inbox: &Room<'_>, context: &Context<'_>) -> Result<Proven, Refusal> {
         let State::Message3(_, noise) = &mut self.0 else { return Err(Refusal::Closed) };
@@ -277,8 +278,8 @@ impl BareResponder {
         }
     }
 
-    /// Ends the handshake with the one byte for a stranger, unless the peer has been told, speaks plain LSL,
-    /// or ended the handshake itself.
+    /// Ends the handshake with the one byte for a stranger. Does nothing if the peer has been told, speaks
+    /// plain LSL, or ended the handshake itself.
     fn refuse(&mut self, refusal: Refusal, output: &mut Room<'_>) {
         if matches!(self.0, State::Told) {
             return;

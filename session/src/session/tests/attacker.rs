@@ -1,5 +1,5 @@
-//! An attacker on the wire of an established session, by the million: what it does to a record, and that nothing of
-//! that record or of any after it is ever delivered.
+//! An attacker on the wire of an established session, a million times. It tampers with a record; nothing of that
+//! record or of a later one is ever delivered.
 //!
 //! Between real processes such attacks are in `tests/tools/attacker` and `tests/system/test_attacker.py`.
 
