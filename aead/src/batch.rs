@@ -12,7 +12,7 @@ use crate::{Key, Nonce, OpenError, SealError, Tag};
 pub struct Message<'a> {
     /// The key; messages of one batch may have different ones.
     pub key: &'a Key,
-    /// The nonce, never used before with this key, nor twice in a batch.
+    /// The nonce, never used before with this key, and only once in a batch.
     pub nonce: Nonce,
     /// What the tag covers besides the message.
     pub aad: &'a [u8],
@@ -48,8 +48,8 @@ pub fn seal_batch(messages: &mut [Message<'_>]) -> Result<(), SealError> {
 
 /// Checks every tag and decrypts, in place, the messages that verify.
 ///
-/// - Errors: [`Refused`] if any message failed: its `outcome` says so and its buffer holds zeros (or, if
-///   too long, what it held). All others are open.
+/// - Errors: [`Refused`] if any message failed. Its `outcome` says so, and its buffer holds zeros (or,
+///   if too long, its old content). All others are open.
 /// - Source: RFC 8439 §2.8, once per message.
 pub fn open_batch(messages: &mut [Message<'_>]) -> Result<(), Refused> {
     Kernel::best().open_batch(messages)

@@ -1,9 +1,9 @@
 //! Large blocks cut into chunks, each sealed on its own, side by side.
 //!
-//! A sealer and its opener count chunks from zero on, in step; the count is the nonce, and every tag covers
-//! the length of the whole block and the chunk's index in it. So chunks that were changed, exchanged, left
-//! out, repeated, or cut off at a chunk's border do not open. A transport that loses or reorders blocks
-//! needs another layer above or a key per block.
+//! A sealer and its opener count chunks from zero on, in step. The count is the nonce. Every tag covers the
+//! length of the whole block and the chunk's index in it. So chunks that were changed, exchanged, left out,
+//! repeated, or cut off at a chunk's border do not open. A transport that loses or reorders blocks needs
+//! another layer above or a key per block.
 
 use core::array;
 use core::fmt;
@@ -106,8 +106,8 @@ impl ChunkedOpener {
     /// Checks every tag and decrypts `block` in place.
     ///
     /// - Shape: `tags` has [`ChunkSize::count`] entries.
-    /// - Errors: [`ChunkedError::Forged`] if any chunk does not verify; the whole block is then zeros and the
-    ///   opener still expects this block. All others: nothing was changed.
+    /// - Errors: [`ChunkedError::Forged`] if any chunk does not verify. The whole block is then zeros, and
+    ///   the opener still expects this block. All others: nothing was changed.
     pub fn open(&mut self, block: &mut [u8], tags: &[Tag]) -> Result<(), ChunkedError> {
         let work = self.0.begin(block.len(), tags.len())?;
         let mut verified = true;

@@ -167,7 +167,8 @@ impl Kernel {
         Refused::among(messages)
     }
 
-    /// Which code of this kernel works on which messages; nothing of [`Kernel::Portable`], which has one for all.
+    /// Which code of this kernel works on which messages. Nothing for [`Kernel::Portable`], which has one code
+    /// for all.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[must_use]
     pub fn shapes(self) -> &'static [Row] {
@@ -237,8 +238,8 @@ impl Kernel {
         }
     }
 
-    /// Writes the first `count` blocks of a message's key stream to the front of `blocks`, which has room for some more;
-    /// says whether it did: the portable kernel does not.
+    /// Writes the first `count` blocks of a message's key stream to the front of `blocks`, which has room for some
+    /// more. Returns whether it did: the portable kernel does not.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn first_blocks(
         self,
@@ -308,8 +309,8 @@ enum Direction {
     Seal,
 }
 
-/// Marks a verdict over secrets as what everybody will learn from it: the tests that look for branches on
-/// secrets then permit one on this.
+/// Marks a verdict over secrets as public. The tests that look for branches on secrets then permit a
+/// branch on this one.
 #[inline(always)]
 fn public(verdict: bool) -> bool {
     #[cfg(all(test, target_arch = "x86_64"))]

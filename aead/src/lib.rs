@@ -13,12 +13,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Several messages at hand are sealed faster in one call: [`seal_batch`] and [`open_batch`] take messages
-//! with keys, nonces, headers and lengths of their own and put them side by side into the lanes of a vector
-//! unit. [`ChunkedSealer`] cuts a large block into chunks and does that; [`parallel`] adds threads.
+//! Several messages at hand are sealed faster in one call. [`seal_batch`] and [`open_batch`] take messages
+//! with keys, nonces, headers and lengths of their own. They put them side by side into the lanes of a
+//! vector unit. [`ChunkedSealer`] cuts a large block into chunks and does that; [`parallel`] adds threads.
 //!
-//! A rare message finds the code that seals it in no cache: it costs three times what it does in a loop. A
-//! caller that knows its nonce can prepare its key stream while idle: [`Ahead`].
+//! For a rare message, the sealing code is in no cache; such a message costs three times what it does in a
+//! loop. A caller that knows its nonce can prepare its key stream while idle: [`Ahead`].
 //!
 //! No allocation (but by `parallel`, at its start), no global state, no clock: bytes and nonces come in as
 //! arguments. A nonce must never be used twice with the same key.
@@ -38,11 +38,11 @@
 //!
 //! # What is measured
 //!
-//! `cargo run --release -p schwann-bench --features peers -- aead` seals and opens the same messages
-//! with this crate and with AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola, in place, in turns within
-//! one run; it throws away passes during which a probe says that the core was not ours, compares every result,
-//! and prints medians. On an AMD EPYC (Zen 5, 2 virtual processors, November 2026), sealing, against the best
-//! of them at that size:
+//! `cargo run --release -p schwann-bench --features peers -- aead` measures this crate beside AWS-LC, ring,
+//! OpenSSL, libsodium, RustCrypto and graviola. They seal and open the same messages, in place, in turns within
+//! one run. The program throws away passes during which a probe says that the core was not ours. It compares
+//! every result, and prints medians. On an AMD EPYC (Zen 5, 2 virtual processors, November 2026), sealing,
+//! against the best of them at that size:
 //!
 //! | message | ratio at batch 1 | 4 | 8 | 16 | ns per message at 16 |
 //! | --- | --- | --- | --- | --- | --- |
@@ -54,13 +54,13 @@
 //! | 128 KiB | 1.25 | 1.2 | 1.3 | 1.3 | 20,034 |
 //!
 //! Opening is as fast or faster. 512-byte messages in batches of 16 run at 102 % of the best peer's speed on one
-//! message of 128 KiB. Lengths from 64 to 1,500 bytes in one batch reach 84 % of the speed of equal ones, 82 %
-//! with 13 bytes of header.
+//! message of 128 KiB. One batch with lengths from 64 to 1,500 bytes reaches 84 % of the speed of equal ones, 82
+//! % with 13 bytes of header.
 //!
-//! On a CPU without AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), where no peer has it either, the
-//! AVX2 kernel against the best of them at that size, sealing and opening; from the committed record of `schwann-bench aead`
-//! (`docs/benchmarks/aead.tsv`, which has every size, the intervals and the peers). 95 % intervals are 0.02 to 0.07 to each side, and
-//! ring measured twice in one run differed by up to 2 %.
+//! On a CPU without AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), where no peer has it either:
+//! the AVX2 kernel against the best peer at that size, sealing and opening. The figures come from the committed
+//! record of `schwann-bench aead`. `docs/benchmarks/aead.tsv` has every size, the intervals and the peers. 95 %
+//! intervals are 0.02 to 0.07 to each side. ring, measured twice in one run, differed by up to 2 %.
 //!
 //! | message | alone | batch of 8 | batch of 16 |
 //! | --- | --- | --- | --- |
@@ -72,24 +72,25 @@
 //! | 16 KiB | 1.16 and 1.15 | 1.17 and 1.16 | 1.17 and 1.16 |
 //! | 64 KiB | 1.17 and 1.18 | 1.18 and 1.16 | 1.17 and 1.18 |
 //!
-//! A block of 128 KiB in chunks of 512 B, 16 at a time, is sealed at 82 % of the best peer's speed on the whole block, in chunks of
-//! 4 KiB at 106 %. Mixed lengths reach 99 to 101 % of the speed of equal ones.
+//! A block of 128 KiB in chunks of 512 B, 16 at a time, reaches 82 % of the best peer's speed on the whole block.
+//! Chunks of 4 KiB reach 106 %. Mixed lengths reach 99 to 101 % of the speed of equal ones.
 //!
 //! There the rounds of eight blocks take 460 cycles, 0.9 per byte. Their 1,280 additions, exclusive ors, shifts and
-//! shuffles would take 320 if they filled all four vector pipes, but four quarter rounds at a time, which is what the
-//! registers hold, keep less than three busy, in whatever order they are written. Poly1305 between them takes 28
-//! instructions for 16 bytes. When one message is sealed, the first pass has nothing to sum and the last sum has no pass;
-//! passes of two to six blocks help little, as each takes about 420 cycles, waiting for itself.
+//! shuffles would take 320 if they filled all four vector pipes. But the registers hold four quarter rounds at a
+//! time, and these keep less than three pipes busy, in any order. Poly1305 between them takes 28 instructions for
+//! 16 bytes. When one message is sealed, the first pass has nothing to sum, and the last sum has no pass. Passes of
+//! two to six blocks help little: each takes about 420 cycles, waiting for itself.
 //!
-//! The portable kernel, on the same CPU, takes 0.88 to 1.00 of the cycles of RustCrypto's portable code, sealing and opening, from
-//! nothing to 64 KiB, with and without 13 bytes of header; from 264 B on 0.95 to 0.97. `schwann-bench aead` holds one against the other when it
-//! is built with `RUSTFLAGS='--cfg chacha20_backend="soft" --cfg poly1305_backend="soft"'`.
+//! On the same CPU, the portable kernel takes 0.88 to 1.00 of the cycles of RustCrypto's portable code. That holds
+//! for sealing and opening, from nothing to 64 KiB, with and without 13 bytes of header. From 264 B on it is 0.95
+//! to 0.97. `schwann-bench aead` holds one against the other when it is built with `RUSTFLAGS='--cfg
+//! chacha20_backend="soft" --cfg poly1305_backend="soft"'`.
 //!
 //! # What it does not do
 //!
-//! No other cipher; no nonces for single messages and batches; no streaming of one message; no protection
-//! against a caller that repeats a nonce. It is new code: [`safety`] lists what could go wrong and what is done
-//! about it, and [`Kernel::Portable`] remains for those who prefer less of it.
+//! No other cipher. No nonces for single messages and batches. No streaming of one message. No protection
+//! against a caller that repeats a nonce. It is new code. [`safety`] lists what could go wrong and what is done
+//! about it. [`Kernel::Portable`] remains for users who prefer less of it.
 #![no_std]
 
 #[cfg(feature = "std")]

@@ -13,8 +13,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The calling thread is one of the workers. A block that would be done before a helper is awake is done
-//! by the caller alone; where that is, [`Workers::new`] measures.
+//! The calling thread is one of the workers. The caller alone does a block that would be done before a
+//! helper is awake. [`Workers::new`] measures where that limit is.
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -89,8 +89,8 @@ impl Workers {
         let items = Mutex::new(items.enumerate());
         self.run(&|| {
             loop {
-                // A poisoned lock means that another worker panicked between two items; that panic is
-                // passed on to the caller, and what is left here is whole.
+                // A poisoned lock means that another worker panicked between two items. The caller
+                // gets that panic, and the data here is whole.
                 let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((index, item)) = next else { return };
                 each(index, item);

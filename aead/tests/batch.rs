@@ -1,4 +1,4 @@
-//! What a batch promises, whatever the kernel.
+//! What a batch promises, with every kernel.
 
 use schwann_aead::{Key, Message, Nonce, OpenError, Tag, open_batch, seal_batch, seal_in_place};
 

@@ -181,7 +181,7 @@ fn every_kernel_agrees_at_every_length_up_to_a_few_blocks() {
     }
 }
 
-/// A shape that is measured instead of another makes the same bytes, or says that it cannot.
+/// A shape measured instead of another makes the same bytes, or says that it cannot.
 #[test]
 fn every_shape_agrees_where_it_stands_in_for_another() {
     let mut random = Random(3);

@@ -12,11 +12,12 @@ use crate::{Key, Message, Nonce};
 
 /// The key stream of one message to come, made in an idle moment.
 ///
-/// Between two samples a CPU sleeps, and what seals the next one leaves its caches. With the key stream at hand before
-/// the sample, an exclusive or and a sum are left to do: a third of the lines and pages, whichever kernel made it.
+/// Between two samples a CPU sleeps, and what seals the next one leaves its caches. With the key stream at hand
+/// before the sample, an exclusive or and a sum are left to do. That touches a third of the lines and pages, with
+/// every kernel.
 ///
-/// It serves the message with the key and the nonce that it was made for, once; any other is sealed or opened as without
-/// it. Where there is no kernel but [`Kernel::Portable`] it is empty and serves none.
+/// It serves the message with its own key and nonce, once. Any other message is sealed or opened as without it.
+/// Where there is no kernel but [`Kernel::Portable`] it is empty and serves none.
 // What a short message reads lies in the first lines.
 #[repr(C, align(64))]
 pub struct Ahead {
@@ -48,8 +49,8 @@ impl Ahead {
         }
     }
 
-    /// Makes the key stream of a message of up to `length` bytes, if it is not there; of none if that is more than
-    /// [`LONGEST`](Self::LONGEST).
+    /// Makes the key stream of a message of up to `length` bytes, if it is not there. Makes none if that is more
+    /// than [`LONGEST`](Self::LONGEST).
     pub fn prepare(&mut self, kernel: Kernel, key: &Key, nonce: Nonce, length: usize) {
         if self.suffices(length) && self.is_for(key, nonce) {
             return;

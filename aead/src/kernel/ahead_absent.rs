@@ -1,4 +1,4 @@
-//! In place of key stream made ahead, where nothing is gained by it: on CPUs for which there is the portable kernel alone.
+//! Stands in for key stream made ahead where that gains nothing: on CPUs with the portable kernel alone.
 
 use super::Kernel;
 use crate::{Key, Message, Nonce};

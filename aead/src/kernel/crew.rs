@@ -1,8 +1,8 @@
 //! Threads that run a borrowed closure, without allocating for it.
 //!
-//! The only unsafe code that is not arithmetic: a closure on the caller's stack is lent to threads that
-//! outlive the call. That is sound because [`Crew::run`] does not return, not even by a panic, before
-//! every thread has said that it is done with it.
+//! The only unsafe code that is not arithmetic. A closure on the caller's stack is lent to threads, and
+//! these outlive the call. That is sound because [`Crew::run`] does not return, not even by a panic,
+//! before every thread has reported that it is done.
 
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! How deep the frames of a call reach: noted while it runs, and wiped as deep at its end.
 //!
 //! The compiler keeps secrets in frames where it likes, and does not say how much. Each compiler, profile and option
-//! gives other frames, so no constant is right for all. Instead, every function that holds secrets in its frame says
-//! where that ends, on whatever stack it runs.
+//! gives other frames, so no constant is right for all. Instead, every function with secrets in its frame says
+//! where that frame ends, on any stack.
 
 use core::cell::Cell;
 use core::hint::black_box;
@@ -21,7 +21,7 @@ impl Frames {
         Self { lowest: Cell::new(usize::MAX) }
     }
 
-    /// Notes where the frame of the function ends that this is inlined into.
+    /// Notes where the frame ends of the function that inlines this.
     #[inline(always)]
     pub(super) fn note(&self) {
         self.lowest.set(self.lowest.get().min(stack_pointer()));
@@ -34,9 +34,9 @@ impl Frames {
         stack_pointer().saturating_sub(self.lowest.get()) <= size_of::<[Line; LINES]>() - 2 * UNSEEN
     }
 
-    /// Overwrites what lies below the frame of the function that this is inlined into, as deep as was noted.
+    /// Overwrites what lies below the frame of the function that inlines this, as deep as was noted.
     ///
-    /// That function must be called by the one which called those that noted their frames.
+    /// That function and the noting functions must have the same caller.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[inline(always)]
     pub(super) fn wipe(&self) {
@@ -92,8 +92,9 @@ const LINES: usize = 31;
 /// Bytes that one frame overwrites at once; deeper ones take another frame. A microcontroller has a small stack.
 const DEEP: usize = if cfg!(target_pointer_width = "32") { 512 } else { 8192 };
 
-/// What a function may use below its stack pointer, in bytes: 128 that no instruction reserves (System V ABI for
-/// x86-64 §3.2.2), and the frames of what it calls without secrets of its own. Twice what a test found: 280 in release builds.
+/// What a function may use below its stack pointer, in bytes. 128 of them no instruction reserves (System V ABI for
+/// x86-64 §3.2.2); the rest is for frames of called functions without secrets of their own. Twice what a test
+/// found: 280 in release builds.
 pub(super) const UNSEEN: usize = 640;
 
 /// The lower end of the frame that this is inlined into.

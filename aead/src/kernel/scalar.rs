@@ -1,7 +1,7 @@
 //! Poly1305 (RFC 8439 §2.5) in the 64-bit registers of the CPU: for one short message nothing is faster.
 //!
-//! Also makes the powers of r for the wide kernels. Needs a multiplier of 64 × 64 → 128 bits whose time
-//! does not depend on its operands, as x86-64 and aarch64 have.
+//! Also makes the powers of r for the wide kernels. Needs a multiplier of 64 × 64 → 128 bits that takes
+//! the same time for all operands, as on x86-64 and aarch64.
 
 use super::wide::Block;
 

@@ -1,7 +1,7 @@
 //! The wide kernels, written once for every vector unit.
 //!
-//! ChaCha20 and Poly1305 go over the messages one after the other: first all blocks of all messages, in
-//! any mixture, fill the registers of ChaCha20; then the messages lie side by side in the lanes of
+//! ChaCha20 and Poly1305 go over the messages one after the other. First, all blocks of all messages,
+//! in any mixture, fill the registers of ChaCha20. Then the messages lie side by side in the lanes of
 //! Poly1305. Opening does the latter first, so that nothing is decrypted before its tag has verified.
 
 mod alone;
@@ -119,10 +119,10 @@ pub(super) trait Unit: Copy {
     fn sum_quad(self, sums: &mut Sums<'_, QUAD>);
     /// Works on sums.
     fn sum(self, sums: &mut Sums<'_, SLOTS>);
-    /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the
+    /// Replaces eight initial states by their key stream. Adds blocks of text to the sum h with the
     /// multiplier r.
     fn key_stream_and_sum(self, blocks: &mut [Block; 8], sum: (Number, Number), text: &[[u8; 16]]) -> Number;
-    /// Writes a message's key stream from counter `first` on, up to eight blocks in multiples of `PARTS`, and adds
+    /// Writes a message's key stream from counter `first` on, up to eight blocks in multiples of `PARTS`. Adds
     /// blocks of text to the sum h with the multiplier r.
     fn blocks_and_sum(
         self,
@@ -147,7 +147,8 @@ pub(super) trait Unit: Copy {
     fn wipe(self);
 }
 
-/// Writes the first `count` blocks of a message's key stream, or a few more, to the front of `blocks`; wipes nothing.
+/// Writes the first `count` blocks of a message's key stream, or a few more, to the front of `blocks`. Wipes
+/// nothing.
 pub(super) fn first_blocks<U: Unit>(unit: U, key: &Key, nonce: &Nonce, count: usize, blocks: &mut [Block]) {
     unit.first_blocks(key, nonce, &mut blocks[..count.next_multiple_of(U::PARTS)]);
 }
@@ -249,7 +250,7 @@ fn group<U: Unit>(
     }
 }
 
-/// Sets every message's outcome and clears the buffers of those that do not verify.
+/// Sets every message's outcome and clears the buffers of messages that do not verify.
 fn verify<U: Unit>(unit: U, messages: &mut [Message<'_>], keys: &mut [Block; GROUP]) {
     let mut tags = [0; GROUP];
     compute_tags(unit, messages, keys, &mut tags);

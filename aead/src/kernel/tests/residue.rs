@@ -72,7 +72,7 @@ fn nothing_stays_on_the_stack_when_the_next_key_stream_has_been_made() {
     }
 }
 
-/// The test above must be able to fail: frames that nobody noted are found.
+/// The test above must be able to fail: it finds frames that no function noted.
 #[test]
 #[should_panic(expected = "below what was noted")]
 #[cfg_attr(miri, ignore = "looks at memory that is not its own")]

@@ -1,8 +1,8 @@
 //! ChaCha20 over many unrelated blocks at once.
 //!
-//! A block's four rows lie in four registers, side by side with the rows of other blocks. So a column round
-//! is a handful of register-wide instructions, and after turning the rows against each other by one, two
-//! and three words a diagonal round is the same. Blocks need nothing in common: key, nonce and counter are each block's own.
+//! A block's four rows lie in four registers, side by side with the rows of other blocks. So a column round is a
+//! handful of register-wide instructions. After turning the rows against each other by one, two and three words, a
+//! diagonal round is the same. Blocks need nothing in common: key, nonce and counter are each block's own.
 
 #![allow(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
@@ -28,8 +28,8 @@ pub(in crate::kernel) fn key_stream<S: Simd, const SETS: usize>(simd: S, blocks:
 
 /// Writes `SETS · PARTS` blocks of one message's key stream, from counter `first` on.
 ///
-/// The rows of the initial state are made in registers: for one short message, writing the states to
-/// memory and reading them back would be a tenth of the time.
+/// The rows of the initial state are made in registers. For one short message, writing the states to
+/// memory and reading them back would take a tenth of the time.
 #[inline(always)]
 pub(in crate::kernel) fn blocks_from<S: Simd, const SETS: usize>(
     simd: S,

@@ -97,7 +97,7 @@ impl<S: Simd> Field for Limbs26<S> {
         self.add_upper(sum, a, b)
     }
 
-    // Out come limbs below 2^26, but for the second, below 2^26 + 2^13.
+    // The results are limbs below 2^26, except the second, below 2^26 + 2^13.
     #[inline(always)]
     fn reduce(self, [mut a, mut b, mut c, mut d, mut e]: [S::Vector; 5]) -> [S::Vector; 5] {
         let v = self.0;

@@ -73,7 +73,7 @@ impl<S: Multiply52> Field for Limbs44<S> {
     }
 
     // Operands stay below 2^52: a sum of two elements below 2^46, 20 r below 2^49. So a low half is below
-    // 2^52 and a high half below 2^43; sixteen products of three terms sum below 2^58 and 2^49.
+    // 2^52 and a high half below 2^43. Sixteen products of three terms sum below 2^58 and 2^49.
     #[inline(always)]
     fn multiply_add(
         self,

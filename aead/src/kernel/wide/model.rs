@@ -1,7 +1,7 @@
 //! A vector unit in plain Rust, for tools that know no wide instructions: miri and valgrind.
 //!
-//! It runs the very code of the AVX-512 IFMA kernel, or the stitched one of the AVX2 kernel; only the
-//! instructions are replaced by what their manuals say.
+//! It runs the very code of the AVX-512 IFMA kernel, or the stitched one of the AVX2 kernel. Only the
+//! instructions are replaced, by what their manuals say.
 
 use super::limbs44::Limbs44;
 use super::simd::{Multiply52, Simd};

@@ -63,7 +63,7 @@ impl<F: Field> LaneSums<F> {
     /// Adds what is left of every lane's text from `at`, at most `WIDTH` bytes, padded to whole blocks.
     ///
     /// A lane with fewer than `PARTS` blocks puts zeros before them, and its sum so far where its first
-    /// block is: leading zeros change nothing. A lane without any keeps its sum.
+    /// block is. Leading zeros change nothing. A lane without any keeps its sum.
     #[inline(always)]
     fn absorb_ragged(&mut self, field: F, texts: &[&[u8]], at: usize) {
         let v = field.simd();
@@ -185,8 +185,8 @@ fn equal_small<S: Simd>(v: S, lanes: S::Vector, value: u64) -> S::Vector {
 
 /// The sum over one long message, with all lanes at work on it.
 ///
-/// Lane l holds every `LANES`th block and is multiplied by r^LANES; at the end the lanes are multiplied by
-/// the powers that set them apart and summed. Four registers of blocks share one carry.
+/// Lane l holds every `LANES`th block and is multiplied by r^LANES. At the end, powers of r set the lanes
+/// apart, and they are summed. Four registers of blocks share one carry.
 pub(in crate::kernel) struct LongSum<F: Field> {
     r: Number,
     /// The powers that set the lanes apart.

@@ -1,9 +1,9 @@
 //! Batches of short messages, whose key stream is made while what lies before is summed.
 //!
-//! The blocks of all messages, key blocks included, go through passes of eight; each pass also adds to the sums what
-//! the pass before has made. So a short message costs no more blocks than it has, and its sum hides in the next pass.
-//! Opening compares a tag before the last part of its message is decrypted; what was decrypted before is wiped if the
-//! tag does not verify.
+//! The blocks of all messages, key blocks included, go through passes of eight. Each pass also adds to the sums
+//! what the pass before has made. So a short message costs no more blocks than it has, and its sum hides in the
+//! next pass. Opening compares a tag before it decrypts the last part of its message. Parts decrypted before are
+//! wiped if the tag does not verify.
 
 use super::pass::{Run, SLOTS, States};
 use super::under_way::UnderWay;
@@ -105,7 +105,7 @@ impl Plan {
         &self.portions[..self.count.min(8)]
     }
 
-    /// Lists what is to be added to the sums for the texts of this plan; returns how many runs and blocks that is.
+    /// Lists the parts of this plan's texts to add to the sums; returns their number of runs and blocks.
     #[inline(always)]
     fn runs<'t>(
         &self,
@@ -139,7 +139,8 @@ impl Plan {
         (count, steps)
     }
 
-    /// After the sums were worked on: finishes those that end, and when opening decrypts what was summed.
+    /// After the sums were worked on: finishes the sums that end, and decrypts the summed text when
+    /// opening.
     #[inline(always)]
     fn settle<U: Unit>(
         &self,

@@ -51,9 +51,9 @@ pub(in crate::kernel) trait Simd: Copy {
     fn splat(self, lane: u64) -> Self::Vector;
     /// Adds 64-bit lanes.
     fn add64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Shifts 64-bit lanes left. `by` is a constant wherever it is called.
+    /// Shifts 64-bit lanes left. `by` is a constant in every call.
     fn shl(self, a: Self::Vector, by: u32) -> Self::Vector;
-    /// Shifts 64-bit lanes right. `by` is a constant wherever it is called.
+    /// Shifts 64-bit lanes right. `by` is a constant in every call.
     fn shr(self, a: Self::Vector, by: u32) -> Self::Vector;
     /// Multiplies the low 32 bits of every 64-bit lane.
     fn mul32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
@@ -64,7 +64,8 @@ pub(in crate::kernel) trait Simd: Copy {
 
     /// Reads a register from the first `WIDTH` bytes.
     fn load(self, bytes: &[u8]) -> Self::Vector;
-    /// Reads what there is to where `padding` bytes precede it, at most `WIDTH` in all, and zeros around it.
+    /// Reads the given bytes, at most `WIDTH` with the `padding` bytes before them, and puts zeros around
+    /// them.
     fn load_behind(self, padding: usize, bytes: &[u8]) -> Self::Vector;
     /// Writes the 64-bit lanes to the first `LANES` words.
     fn store_lanes(self, a: Self::Vector, lanes: &mut [u64]);
@@ -106,7 +107,7 @@ pub(in crate::kernel) trait Simd: Copy {
         }
     }
 
-    /// Writes eight blocks of key stream, and works on sums; a unit may know how to do both at a time.
+    /// Writes eight blocks of key stream, and works on sums. A unit may know how to do both at a time.
     #[inline(always)]
     fn pass(self, states: &States<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, SLOTS>) {
         states.write(blocks);
@@ -114,8 +115,8 @@ pub(in crate::kernel) trait Simd: Copy {
         self.sum(sums);
     }
 
-    /// Writes the eight blocks of key stream of a quad, of which the first four need only be whole up to the one-time
-    /// keys, and works on sums; a unit may know how to do both at a time.
+    /// Writes the eight blocks of a quad's key stream, and works on sums. The first four need only be whole up to
+    /// the one-time keys. A unit may know how to do both at a time.
     #[inline(always)]
     fn quad(self, states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'_, QUAD>) {
         states.write(blocks);
@@ -135,8 +136,8 @@ pub(in crate::kernel) trait Simd: Copy {
         sums.finish();
     }
 
-    /// Replaces eight initial states by their key stream, and adds blocks of text to the sum h with the multiplier
-    /// r; a unit may know how to do both at a time.
+    /// Replaces eight initial states by their key stream. Adds blocks of text to the sum h with the multiplier r.
+    /// A unit may know how to do both at a time.
     #[inline(always)]
     fn key_stream_and_sum(
         self,
@@ -148,8 +149,8 @@ pub(in crate::kernel) trait Simd: Copy {
         text.iter().fold(h, |h, block| h.step(block, r))
     }
 
-    /// Writes one message's key stream from counter `first` on, up to eight blocks in multiples of `PARTS`, and adds
-    /// blocks of text to the sum h with the multiplier r; a unit may know how to do both at a time.
+    /// Writes one message's key stream from counter `first` on, up to eight blocks in multiples of `PARTS`. Adds
+    /// blocks of text to the sum h with the multiplier r. A unit may know how to do both at a time.
     #[inline(always)]
     fn blocks_and_sum(
         self,

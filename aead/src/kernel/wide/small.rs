@@ -1,8 +1,8 @@
 //! One short message, in one piece of code with few branches.
 //!
-//! A sample is a short message, and between two samples the CPU sleeps: the code that seals the next one is then in no
-//! cache, nor are its pages and branches known. Such a message costs three times what it does in a loop, and what it costs
-//! depends on the lines, pages and branches that are touched, less on the instructions.
+//! A sample is a short message, and between two samples the CPU sleeps. When the next one is sealed, the code is in
+//! no cache, and its pages and branches are unknown. Such a message costs three times what it does in a loop. Its
+//! cost depends on the lines, pages and branches touched, less on the instructions.
 
 use super::{Block, Direction, Message, Number, Simd, settle};
 

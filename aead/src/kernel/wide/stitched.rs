@@ -2,8 +2,8 @@
 //!
 //! For units on which Poly1305 in vector lanes is dear: registers of 256 bits, 32-bit multiplications. Each
 //! pass makes up to 512 bytes of key stream, and meanwhile adds ciphertext to the sum. So opening decrypts a part
-//! as soon as it is summed, and before the tag is compared; a message that then does not verify is wiped before
-//! anybody sees it.
+//! as soon as it is summed, before the tag is compared. A message that then does not verify is wiped before the
+//! caller sees it.
 
 use super::{Block, Cursor, Direction, GROUP, Message, Number, Tag, Unit, settle, verdict};
 
@@ -17,8 +17,8 @@ pub(in crate::kernel) fn message<U: Unit>(unit: U, message: &mut Message<'_>, di
     }
 }
 
-/// Each pass sums what the pass before has encrypted; the passes are small towards the end, because what the last one
-/// encrypts is summed alone.
+/// Each pass sums what the pass before has encrypted. The passes are small towards the end, because the output of
+/// the last one is summed alone.
 #[inline(always)]
 fn seal<U: Unit>(unit: U, message: &mut Message<'_>, stream: &mut [Block; 8]) {
     let Message { key, nonce, aad, buffer, tag, .. } = message;
@@ -43,8 +43,8 @@ fn seal<U: Unit>(unit: U, message: &mut Message<'_>, stream: &mut [Block; 8]) {
     *tag = Tag(h.finish(aad.len(), buffer.len(), r, &one_time).to_le_bytes());
 }
 
-/// The first pass makes little more than the one-time key. Every other one sums what it makes the key stream for, which
-/// is then decrypted; the first part, which has no pass to be summed in, goes with the second.
+/// The first pass makes little more than the one-time key. Every other pass sums the text whose key stream it
+/// makes; that text is then decrypted. The first part has no pass to be summed in, so it goes with the second.
 #[inline(always)]
 fn open<U: Unit>(unit: U, message: &mut Message<'_>, [first, stream]: &mut [[Block; 8]; 2]) {
     let Message { key, nonce, aad, buffer, tag, outcome } = message;
@@ -85,8 +85,8 @@ fn sealing<U: Unit>(left: usize) -> usize {
     count.next_multiple_of(U::PARTS)
 }
 
-/// How many of the blocks of a message the first pass makes when opening: so many that the other passes are full, or
-/// that the last can be a small one.
+/// How many of the blocks of a message the first pass makes when opening. The number makes the other passes full,
+/// or lets the last be a small one.
 #[inline(always)]
 fn opening<U: Unit>(all: usize) -> usize {
     let count = match all {
@@ -115,8 +115,8 @@ pub(super) fn batch<U: Unit>(unit: U, messages: &mut [Message<'_>], direction: D
     }
 }
 
-/// Sealing sums what the passes before have encrypted; opening sums what a pass makes the key stream for, and then
-/// decrypts it.
+/// Sealing sums what the passes before have encrypted. Opening sums the text whose key stream a pass makes, and
+/// then decrypts it.
 #[inline(never)]
 fn group<U: Unit>(
     unit: U,

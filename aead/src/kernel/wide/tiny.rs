@@ -1,9 +1,10 @@
-//! Batches of messages of at most one block: four to a pass, which makes their key blocks and their data blocks.
+//! Batches of messages of at most one block. A pass takes four of them and makes their key blocks and their data
+//! blocks.
 //!
-//! As in [`short`](super::short), but nothing needs a plan: a message's place follows from its number. The
-//! sums of four messages are worked on in the next pass; those of the last four have none, and go side by
-//! side. What is summed is a copy, so that opening decrypts at once; a message that then does not verify is
-//! wiped before the caller sees it.
+//! As in [`short`](super::short), but nothing needs a plan: a message's place follows from its number. The next
+//! pass works on the sums of four messages. The last four have no next pass, and their sums go side by side.
+//! A copy is summed, so opening decrypts at once. A message that then does not verify is wiped before the
+//! caller sees it.
 
 use super::pass::{QUAD, Quad, Run, Sums};
 use super::under_way::UnderWay;

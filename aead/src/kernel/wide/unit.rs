@@ -2,8 +2,8 @@
 
 /// Implements [`Unit`] for a token: every method enters a function compiled for its CPU features.
 ///
-/// ChaCha20 works on at most as many sets of registers as the first of `sets` says, and on `usually` many
-/// if there are more to do.
+/// ChaCha20 works on `usually` many sets of registers if there are more to do, and at most on the first
+/// of `sets`.
 macro_rules! unit {
     ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, shapes: $shapes:expr, wipe: $wipe:path) => {
         impl $crate::kernel::wide::Unit for $crate::kernel::wide::Noted<'_, $token> {
@@ -181,8 +181,8 @@ macro_rules! unit {
 }
 pub(in crate::kernel) use unit;
 
-/// Makes methods of a token that call a function from one that is compiled for the token's CPU features. An attribute before
-/// a method is meant for the latter.
+/// Makes methods of a token; each calls a function compiled for the token's CPU features. An attribute before a
+/// method is meant for the latter.
 macro_rules! entries {
     (|$unit:ident: $token:ty|, $features:literal, $(
         $(#[$attribute:meta])*

@@ -20,7 +20,7 @@ pub(super) fn sum(sums: &mut Sums<'_, SLOTS>) {
     }
 }
 
-/// Works on the sums of a quad side by side: a step waits for the one before it, but not for those of other sums.
+/// Works on the sums of a quad side by side. A step waits for the one before it, but not for steps of other sums.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn sum_quad(sums: &mut Sums<'_, QUAD>) {
@@ -177,8 +177,8 @@ impl Pace {
 
 /// As [`Number::step`], in less than half as many instructions as the compiler makes of it; `r` is as in [`Sum`].
 ///
-/// Many sums at a time take as long as their instructions take to decode, one alone as long as the chain from h to h: 13
-/// cycles. h has three bits above 2^128 and r has 60 bits a word, which is why `e` takes h2 s1 without a carry.
+/// Many sums at a time take as long as their instructions take to decode. One alone takes as long as the chain from
+/// h to h: 13 cycles. h has three bits above 2^128 and r has 60 bits a word. So `e` takes h2 s1 without a carry.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn step(h: &mut Number, block: &[u8; 16], r: &[u64; 3]) {

@@ -95,7 +95,7 @@ pub(super) fn quad(states: &Quad<'_>, blocks: &mut [Block; 8], sums: &mut Sums<'
     make_pass::<5, _>(initial, blocks, sums);
 }
 
-/// Initial states of which only the constants are set.
+/// Initial states with only the constants set.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn constants() -> [__m256i; 16] {
@@ -235,7 +235,7 @@ fn make_blocks<const CALLER: u8, B: AfterRound>(
 
 /// Ten double rounds (RFC 8439 §2.3), and between them what else there is to do.
 ///
-/// There is one of it per `CALLER`, so that the compiler puts it there: called, it would go to memory for the words.
+/// Each `CALLER` has its own copy, so that the compiler inlines it there. A call would go to memory for the words.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn rounds<const CALLER: u8, B: AfterRound>(words: &mut [__m256i; 16], mut between: B) -> B {
@@ -306,13 +306,13 @@ macro_rules! quarters {
 
 /// Four quarter rounds on the columns, two by two (RFC 8439 §2.3).
 ///
-/// Rotations go through two of the four vector pipes: with all four quarter rounds in step they would crowd there
-/// and leave the others idle in between. Two by two, one pair adds while the other rotates; and a pair leaves words
-/// alone that can wait in memory, so that its rotations have a register. Word 11 comes from there and word 8 goes.
+/// Rotations go through two of the four vector pipes. With all four quarter rounds in step, rotations would crowd
+/// there and leave the others idle in between. Two by two, one pair adds while the other rotates. A pair leaves
+/// words alone that can wait in memory, so its rotations have a register. Word 11 comes from there and word 8 goes.
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn columns(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
-    // SAFETY: the registers written are declared; memory is touched at the two orders of bytes, 32 aligned bytes
+    // SAFETY: the registers written are declared. Memory is touched at the two orders of bytes, 32 aligned bytes
     // each, and at `spare`, 64.
     unsafe {
         asm!(
@@ -337,7 +337,7 @@ fn columns(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn diagonals(x: &mut [__m256i; 16], spare: &mut [__m256i; 2]) {
-    // SAFETY: the registers written are declared; memory is touched at the two orders of bytes, 32 aligned bytes
+    // SAFETY: the registers written are declared. Memory is touched at the two orders of bytes, 32 aligned bytes
     // each, and at `spare`, 64.
     unsafe {
         asm!(
