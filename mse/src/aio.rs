@@ -1,8 +1,8 @@
 //! The stream for tokio's traits, and the handshake over any of its transports.
 //!
-//! Nothing here waits between taking bytes from a transport and passing them through their cipher, so a future
-//! that is dropped half-way loses nothing: reads and writes are cancel-safe. The handshake is not, nor need
-//! it be: a connection whose handshake was given up is closed.
+//! Nothing here waits between taking bytes from a transport and passing them through their cipher. So a future
+//! dropped half-way loses nothing: reads and writes are cancel-safe. The handshake is not, and need not be: a
+//! connection whose handshake was given up is closed.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -22,7 +22,7 @@ use crate::stream::{BLOCK, Incoming, Outgoing, Stream};
 
 /// Runs a handshake to its end. Returns its outcome and what was read beyond it.
 ///
-/// `after_read` is called after every read: for a `TcpStream`, ask for a quick acknowledgement there, or
+/// `after_read` is called after every read. For a `TcpStream`, ask for a quick acknowledgement there, or
 /// libtorrent makes both sides wait 40 ms. Put one time-out around the whole call.
 ///
 /// - Errors: as [`crate::net::drive`].
@@ -173,9 +173,9 @@ impl<W> AsyncWriter<W> {
 impl<W: AsyncWrite + Unpin> AsyncWriter<W> {
     /// Encrypts `data` where it lies and hands it to the transport, without copying what is taken at once.
     ///
-    /// It is all accepted when this returns; flush to know that it is sent. Cancel-safe in the sense that a
-    /// call dropped before its first byte was accepted has changed nothing: `data` is encrypted only once what
-    /// was pending is gone, and from then on nothing waits.
+    /// It is all accepted when this returns; flush to know that it is sent. Cancel-safe: a call dropped before
+    /// its first byte was accepted has changed nothing. `data` is encrypted only once the pending bytes are
+    /// gone, and from then on nothing waits.
     ///
     /// - Errors: the transport's.
     pub async fn write_in_place(&mut self, data: &mut [u8]) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! What a peer accepts: methods, paddings, and how long each step takes.
 //!
-//! Every probe is a connection of its own, one after another, with the peer's own time-outs respected. What a
-//! check does not do: prove anything about who the peer is, or that its bytes are what they should be.
+//! Every probe is a connection of its own, one after another, with the peer's own time-outs respected. A
+//! check does not prove who the peer is, or that its bytes are right.
 
 use core::fmt;
 use core::net::SocketAddr;

@@ -12,7 +12,7 @@ use crate::method::Method;
 
 /// What is applied to one direction's bytes, for the life of the connection.
 ///
-/// Two ends in the same state make the same keystream, so every byte must pass through exactly once and
+/// Two ends in the same state make the same keystream. So every byte must pass through exactly once and
 /// in order. The states are boxed: one direction takes what its method needs, and a move copies no key.
 #[non_exhaustive]
 pub enum Cipher {

@@ -1,7 +1,7 @@
 //! Key agreement: Diffie-Hellman over one of two fixed groups, with 160-bit exponents.
 //!
 //! Arithmetic on secrets takes the same time for every secret: no branch and no memory index depends
-//! on one (`field.rs`). What this does not do: authenticate anybody. An attacker who sits between two peers
+//! on one (`field.rs`). What this does not do: authenticate a peer. An attacker who sits between two peers
 //! and knows the info hash can run one exchange with each of them.
 
 mod field;
@@ -15,8 +15,8 @@ use crate::error::HandshakeError;
 
 /// The group both peers compute in.
 ///
-/// The wire has no field for it, so it is never negotiated: every client in the world uses
-/// [`Self::Mse768`], and [`Self::Oakley1024`] works only between peers that were *configured* for it.
+/// The wire has no field for it, so it is never negotiated. Every client in the world uses
+/// [`Self::Mse768`]. [`Self::Oakley1024`] works only between peers *configured* for it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Group {
@@ -47,7 +47,7 @@ pub struct KeyPair {
 impl KeyPair {
     /// Draws a key pair from `fill`, which must write random bytes.
     ///
-    /// A public key that begins with 0x13 is drawn again: Transmission 3.x takes that byte for a plain
+    /// A public key that begins with 0x13 is drawn again. Transmission 3.x takes that byte for a plain
     /// handshake and closes (mse §7.1).
     pub fn random(group: Group, mut fill: impl FnMut(&mut [u8])) -> Self {
         loop {
@@ -214,8 +214,8 @@ const MAX_KEY: usize = 128;
 static MSE_768: Field<12> = Field::new(MSE_768_PRIME);
 static OAKLEY_1024: Field<16> = Field::new(OAKLEY_1024_PRIME);
 
-/// Close to the 768-bit group of RFC 2409 §6.1 but not equal: they part in the last 65 bits, so neither
-/// memory nor a library will do (mse §2). Words run from the least significant.
+/// Close to the 768-bit group of RFC 2409 §6.1 but not equal: they differ in the last 65 bits. So do
+/// not write it from memory or take a library's (mse §2). Words run from the least significant.
 const MSE_768_PRIME: [u64; 12] = [
     0x0000_0000_0009_0563,
     0xf44c_42e9_a63a_3621,

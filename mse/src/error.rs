@@ -24,7 +24,7 @@ pub enum HandshakeError {
         /// `crypto_provide` as received.
         provided: u32,
     },
-    /// The mark that ends the peer's padding did not come within its limit: the peer does not speak
+    /// The mark that ends the peer's padding did not come within its limit. The peer does not speak
     /// MSE, means another torrent, or computes in another group.
     NoSynchronisation,
     /// The peer announced more padding than 512 bytes.

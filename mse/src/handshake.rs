@@ -21,14 +21,14 @@ use crate::skey::InfoHash;
 /// The longest padding of any step, in bytes.
 pub const PAD_MAX: usize = 512;
 
-/// One side of a handshake, whichever role it plays.
+/// One side of a handshake, in either role.
 pub trait Handshake {
     /// Takes the next step to send. Send it in one write: clients lose 40 ms or the stream on pieces.
     fn poll_output(&mut self) -> Option<Vec<u8>>;
 
-    /// Takes what the peer sent, advancing `input` past what it used. Input left over with
-    /// [`Status::Wait`] is to be given again once the output is sent: a responder sends its key before it
-    /// computes. Input left over with any other status belongs to the payload.
+    /// Takes what the peer sent, advancing `input` past what it used. If input is left over with
+    /// [`Status::Wait`], send the output and then give that input again. A responder sends its key before
+    /// it computes. Input left over with any other status belongs to the payload.
     ///
     /// - Errors: the connection is of no more use; [`Handshake::progress`] says how far it came.
     fn handle_input(&mut self, input: &mut &[u8]) -> Result<Status, HandshakeError>;

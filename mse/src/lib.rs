@@ -1,8 +1,8 @@
 //! BitTorrent Message Stream Encryption: obfuscation, NOT confidentiality.
 //!
-//! MSE hides *that* a connection carries BitTorrent from someone who watches and does not know the info
-//! hash. It authenticates no peer, notices no change, and rests on RC4 and a short group. What must stay
-//! between two machines belongs in a VPN, in TLS, or in files encrypted before they are shared.
+//! MSE hides *that* a connection carries BitTorrent from an observer without the info hash. It
+//! authenticates no peer, notices no change, and rests on RC4 and a short group. What must stay between
+//! two machines belongs in a VPN, in TLS, or in files encrypted before they are shared.
 //!
 //! ```text
 //!   initiator                                    responder
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! Both roles are state machines without socket, clock or randomness of their own. The drive loop is the
-//! same for both: write what [`Handshake::poll_output`] returns, each as *one* write; read; give the bytes
-//! to [`Handshake::handle_input`]; until it says [`Status::Established`] or [`Status::Plain`]. One deadline
-//! covers the whole loop.
+//! same for both. Write what [`Handshake::poll_output`] returns, each as *one* write. Read, and give the
+//! bytes to [`Handshake::handle_input`]. Stop when it says [`Status::Established`] or [`Status::Plain`].
+//! One deadline covers the whole loop.
 //!
 //! ```
 //! use schwann_mse::{Accept, Draw, Group, Handshake, HandshakeError, InfoHash, Initiator, Offer, Responder, Status};
@@ -51,9 +51,9 @@
 //! # Ok::<(), HandshakeError>(())
 //! ```
 //!
-//! With `std` come sockets and what is built on them: a blocking stream, dialling and accepting with one
-//! deadline, a check of what a peer accepts, and a proxy for clients without MSE. The feature `tokio` adds the
-//! same stream for the traits of tokio.
+//! `std` adds sockets and their uses. These are a blocking stream, dialling and accepting with one deadline, a
+//! check of what a peer accepts, and a proxy for clients without MSE. The feature `tokio` adds the same stream
+//! for the traits of tokio.
 //!
 //! What this crate does not do: speak BitTorrent beyond its 68-byte handshake, and protect anything.
 #![cfg_attr(not(test), no_std)]

@@ -1,8 +1,8 @@
 //! Sockets: dialling and accepting with one deadline for the whole handshake.
 //!
-//! Each step goes out in one write with Nagle's algorithm off. On Linux every read is followed by a
-//! quick acknowledgement, because libtorrent splits its steps over several writes and would otherwise wait
-//! 40 ms for ours (mse §7.4).
+//! Each step goes out in one write with Nagle's algorithm off. On Linux, a quick acknowledgement follows
+//! every read. libtorrent splits its steps over several writes and would otherwise wait 40 ms for ours
+//! (mse §7.4).
 
 mod dial;
 mod gate;

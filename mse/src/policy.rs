@@ -114,8 +114,8 @@ impl Failure {
         Self { cause, progress: None }
     }
 
-    /// Whether the peer never showed that it speaks MSE. Only then does it make sense to go plain: after a
-    /// valid key the peer does speak it, and a plain attempt would only show what was being hidden.
+    /// Whether the peer never showed that it speaks MSE. Only then does it make sense to go plain. After a
+    /// valid key the peer does speak MSE, and a plain attempt would only show what was being hidden.
     #[must_use]
     pub fn leaves_plain_open(&self) -> bool {
         match (self.cause, &self.progress) {
@@ -125,8 +125,8 @@ impl Failure {
         }
     }
 
-    /// Whether the peer speaks MSE and seems to have refused an obfuscated payload: it left at our offer, or selected another
-    /// method. A peer that has not the torrent looks the same.
+    /// Whether the peer speaks MSE and seems to have refused an obfuscated payload. It then left at our offer, or
+    /// selected another method. A peer that has not the torrent looks the same.
     #[must_use]
     pub fn leaves_payload_open(&self) -> bool {
         let refused = match self.cause {
@@ -137,8 +137,8 @@ impl Failure {
         refused && self.progress.is_some_and(|progress| progress.stage > Stage::Key)
     }
 
-    /// Whether the same attempt with a fresh key may well succeed: the peer left after step 3 and the
-    /// secret began with a zero byte (mse §7.12).
+    /// Whether the same attempt with a fresh key may well succeed. This is so if the peer left after
+    /// step 3 and the secret began with a zero byte (mse §7.12).
     #[must_use]
     pub fn asks_for_a_fresh_key(&self) -> bool {
         matches!(self.cause, Cause::Closed | Cause::TimedOut)

@@ -45,7 +45,7 @@ pub enum Event {
     /// It was not carried.
     Failed(Failed),
     /// The system refuses further connections for now, usually because descriptors or threads are used up.
-    /// Those that are open go on; said once, until a connection is carried again.
+    /// Open connections go on; said once, until a connection is carried again.
     Full(io::Error),
     /// It is being carried.
     Opened {

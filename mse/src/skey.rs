@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use crate::keys;
 
-/// A torrent's info hash, which is also the shared key of its peers ("SKEY"): every holder of the torrent has
+/// A torrent's info hash, which is also the shared key of its peers ("SKEY"). Every holder of the torrent has
 /// it.
 ///
 /// - Shape: the 20 bytes of a v1 hash, or the first 20 of a v2 hash. A hybrid torrent has one of each.

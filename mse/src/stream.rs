@@ -2,8 +2,9 @@
 //!
 //! A connection has two directions that share nothing, so its halves need no lock. Reading decrypts in
 //! the caller's buffer. Writing encrypts into a buffer on the stack, or in the caller's own
-//! ([`Writer::write_in_place`]); what the transport does not take at once is kept, already encrypted, and
-//! goes first next time. So the keystream never runs ahead of the bytes accepted, however short the writes.
+//! ([`Writer::write_in_place`]). Bytes that the transport does not take at once are kept, already
+//! encrypted, and go first next time. So the keystream never runs ahead of the bytes accepted, however
+//! short the writes.
 //!
 //! What this does not do: notice a changed byte, or that the peer is another one.
 

@@ -1,8 +1,8 @@
-//! The time that key agreement takes does not depend on the secret, after dudect (Reparaz, Balasch and
-//! Verbauwhede, 2017): two classes of secrets, measured interleaved, compared by Welch's t-test.
+//! The time of a key agreement does not depend on the secret. The method is dudect's (Reparaz, Balasch
+//! and Verbauwhede, 2017): two classes of secrets, measured interleaved, compared by Welch's t-test.
 //!
-//! `MSE_TIMING=200000` takes more samples. A noisy machine can only make a difference, not hide one that lasts;
-//! so the test fails only if every one of several rounds sees a difference.
+//! `MSE_TIMING=200000` takes more samples. A noisy machine can only make a difference, not hide one that lasts.
+//! So the test fails only if every one of several rounds sees a difference.
 
 mod support;
 

@@ -60,8 +60,8 @@ impl<A> Drop for Ctr<A> {
     }
 }
 
-/// The work on one buffer. The `aes` crate calls it with the best code the CPU has; being inlined there,
-/// the loops around the cipher may use the same instructions.
+/// The work on one buffer. The `aes` crate calls it with the best code of the CPU. Inlined there, the
+/// loops around the cipher may use the same instructions.
 struct Run<'a> {
     place: &'a mut Position,
     data: &'a mut [u8],

@@ -6,9 +6,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// One direction's RC4 state, for the life of a connection. Wiped when dropped.
 pub struct Rc4 {
-    // Words, not bytes: neighbouring bytes share what a core compares when a load follows a store, and then wait for
-    // each other. It is worth more than a quarter of the speed on Zen 3, for a KiB a direction.
-    // Boxed, so that a cipher that moves leaves no copy behind.
+    // Words, not bytes: when a load follows a store, a core compares only part of the address. Neighbouring bytes
+    // share that part and then wait for each other. It is worth more than a quarter of the speed on Zen 3, for a
+    // KiB a direction. Boxed, so that a cipher that moves leaves no copy behind.
     state: Box<[u32; 256]>,
     i: u8,
     j: u8,
@@ -37,7 +37,7 @@ impl Rc4 {
     }
 
     /// The loop that the time goes into: all but the places `j` and `x + y` are known ahead. The next `x` is
-    /// read before the swap that may overwrite it: so the load does not wait for the two stores.
+    /// read before the swap that may overwrite it. So the load does not wait for the two stores.
     // Not inlined: in a caller's loop the generator's variables would compete for registers.
     #[inline(never)]
     fn apply_blocks(&mut self, blocks: &mut [[u8; BLOCK]]) {

@@ -92,8 +92,8 @@ impl<const N: usize> Field<N> {
         self.reduced(&sum, top)
     }
 
-    /// Returns `a * 2^bits` for `bits < 64`: a shift, and the overflow folded back with
-    /// `R mod prime`, which is short because the prime's top word is all ones.
+    /// Returns `a * 2^bits` for `bits < 64`: a shift, then the overflow folded back with
+    /// `R mod prime`. That remainder is short, because the prime's top word is all ones.
     #[inline]
     fn shifted(&self, a: &[u64; N], bits: u64) -> [u64; N] {
         let factor = 1 << bits;
@@ -207,8 +207,8 @@ const fn negated_inverse(word: u64) -> u64 {
     inverse.wrapping_neg()
 }
 
-/// Bits taken from the exponent at a time. 160 is a multiple of it, and so are 32 squarings and
-/// multiplications a minimum near which wider windows only grow the table to be scanned.
+/// Bits taken from the exponent at a time. 160 is a multiple of it. Squarings and multiplications are
+/// then near their minimum; wider windows only grow the table to scan.
 const WINDOW: usize = 5;
 const TABLE: usize = 1 << WINDOW;
 const WINDOWS: usize = EXPONENT * 8 / WINDOW;

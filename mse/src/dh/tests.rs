@@ -95,8 +95,8 @@ fn both_sides_agree_in_either_group_for_a_thousand_keys() {
 
 #[test]
 fn the_arithmetic_survives_its_edges() {
-    // 2^0, 2^1, the largest exponent, and bases at both ends of the range, against identities that hold
-    // in any group: g^x as a base power equals g^x as a power of two, and (P-2)^2 = 4.
+    // 2^0, 2^1, the largest exponent, and bases at both ends of the range, against identities of any
+    // group. g^x as a base power equals g^x as a power of two, and (P-2)^2 = 4.
     let two = parse(&with_last(2)).expect("in range");
     for exponent in [[0; 20], with_last_20(1), with_last_20(31), [0xff; 20], [0x80; 20]] {
         let pair = KeyPair::from_exponent(Group::Mse768, exponent);

@@ -19,7 +19,7 @@ use crate::skey::InfoHash;
 pub struct Offer {
     /// The methods offered. With [`Method::Plaintext`] among them most clients select it.
     pub methods: Methods,
-    /// Sent along with step 3, always under RC4: at most 68 bytes for clients in general, and empty if
+    /// Sent along with step 3, always under RC4: at most 68 bytes for clients in general. Empty if
     /// plaintext is offered, which Transmission 3.x gets wrong (mse §6, §7.2).
     pub initial_payload: Vec<u8>,
 }

@@ -162,7 +162,7 @@ impl Dialler {
     }
 }
 
-/// Sends the handshake in the clear and waits for the first byte of an answer: until then it is
+/// Sends the handshake in the clear and waits for the first byte of an answer. Until then it is
 /// unknown whether the peer accepts it.
 fn begin_plain(
     socket: TcpStream,

@@ -110,8 +110,8 @@ impl Gate {
         Ok(())
     }
 
-    /// The oldest handshake of the newcomer's address if that has its share, else the oldest of the address that has most;
-    /// none if there is room.
+    /// If the newcomer's address has its share, its oldest handshake. Otherwise the oldest of the address with the
+    /// most; none if there is room.
     fn gives_way(&self, newcomer: IpAddr) -> Option<u64> {
         let mut addresses = BTreeMap::<IpAddr, (usize, u64)>::new();
         for (number, from) in &self.half_open {

@@ -46,7 +46,7 @@ struct Door {
 }
 
 impl Door {
-    /// Lets a stranger in, and closes the connection of the one that gives way: its thread ends with that.
+    /// Lets a stranger in, and closes the connection that gives way; this ends its thread.
     fn enter(&mut self, socket: &TcpStream, now: Duration) -> Result<u64, AcceptError> {
         let from = socket.peer_addr().map_err(AcceptError::Io)?.ip();
         let again = socket.try_clone().map_err(AcceptError::Io)?;

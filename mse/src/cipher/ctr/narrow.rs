@@ -1,7 +1,7 @@
 //! Counter mode for code whose registers hold one block: AES-NI, ARM's AES, and plain words.
 //!
-//! Eight blocks keep both AES units of a core busy only while the next eight are under way before these end, and a core
-//! looks ahead some two hundred instructions. So little may lie around the cipher: counters and data stay in registers.
+//! Eight blocks keep both AES units of a core busy only if the next eight begin before these end. A core looks
+//! ahead some two hundred instructions. So little may lie around the cipher: counters and data stay in registers.
 //! `bench mse`, "cipher", holds it against OpenSSL's.
 
 use core::hint::black_box;
@@ -26,7 +26,7 @@ pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backe
     let mut counter = place.counter;
     for batch in batches {
         // The round keys must come from memory: there are too few registers. Where the compiler sees through the
-        // pointer to them, it holds them in registers and encrypts two or three blocks at a time.
+        // pointer to them, it holds them in registers. It then encrypts two or three blocks at a time.
         let backend = black_box(backend);
         if usize::from(counter as u8) + batch.len() <= 256 {
             encrypt(backend, &count_up_last_byte::<B>(counter), batch);
@@ -64,7 +64,7 @@ fn encrypt_tail<B: BlockCipherEncBackend<BlockSize = U16>>(
 }
 
 /// [`encrypt`] from any counter: where the last byte carries, once in some thirty batches, and for tails.
-// Out of line, so that the counters in memory that it needs take nothing from the loop.
+// Out of line, so that its counters in memory take nothing from the loop.
 #[cold]
 #[inline(never)]
 fn encrypt_from<B: BlockCipherEncBackend<BlockSize = U16>>(

@@ -15,16 +15,16 @@ use super::{BLOCK, Block, Run, xor};
 pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backend: &B) {
     let Run { place, data } = run;
     let batch = B::ParBlocksSize::USIZE;
-    // Two batches of counters: the wide loads of the cipher wait for narrow stores that are still on their way, so
-    // each batch is written while the one before is encrypted. It doubles the speed (`bench mse`, "cipher").
+    // Two batches of counters. The wide loads of the cipher wait for narrow stores in flight, so each batch is
+    // written while the one before is encrypted. It doubles the speed (`bench mse`, "cipher").
     let mut counters: [ParBlocks<B>; 2] = Default::default();
     let mut keystream: ParBlocks<B> = Array::default();
     let mut highs = [None; 2];
     let mut turn = 0;
     count_up(place.counter, &mut highs[0], &mut counters[0]);
     let tail = data.len() % (batch * BLOCK);
-    // One loop for whole batches and the rest: with a second call of the cipher the compiler would no longer
-    // keep the round keys in registers.
+    // One loop for whole batches and the rest. With a second call of the cipher, the compiler would no
+    // longer keep the round keys in registers.
     for chunk in data.chunks_mut(batch * BLOCK) {
         place.counter = place.counter.wrapping_add(batch as u128);
         let next = turn ^ 1;
@@ -47,8 +47,8 @@ pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backe
     optimization_barrier(&keystream);
 }
 
-/// Writes consecutive counters. Their upper halves, `high`, are left alone while they stay the same: stores are
-/// what this mode spends its time on beside the cipher.
+/// Writes consecutive counters. Their upper halves, `high`, are left alone while they stay the same. Beside the
+/// cipher, stores take most of this mode's time.
 #[inline(always)]
 fn count_up(counter: u128, high: &mut Option<u64>, blocks: &mut [Block]) {
     let (upper, lower) = ((counter >> 64) as u64, counter as u64);
