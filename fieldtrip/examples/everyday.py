@@ -3,10 +3,12 @@
 
     everyday.py SECONDS RESTARTS KIND-READERS-CHANNELSxRATExSAMPLES NAME=PROGRAM NAME=PROGRAM ...
 
-KIND is tcp or unix (server, writer and each reader are processes), embed (the writer is in the server's process, readers
-come over TCP) or memory (all in one process). Name the first program twice: what differs less than it does from itself is not resolved.
-All builds run at once, each with its own server, in slots of the block's interval. A gain is that of the first
-build over another, in percent of the other's figure, with a bootstrap interval of 95 % over the restarts.
+KIND is tcp or unix (server, writer and each reader are processes), embed or memory. With embed the
+writer is in the server's process, and readers come over TCP. With memory all are in one process.
+Name the first program twice: a gain below its difference from itself is not resolved. All builds
+run at once, each with its own server, in slots of the block's interval. A gain is that of the first
+build over another, in percent of the other's figure. Its 95 % bootstrap interval is over the
+restarts.
 """
 import os
 import random

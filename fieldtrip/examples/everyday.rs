@@ -1,7 +1,9 @@
-//! One process of an everyday run: a server, a writer at a device's rate, or a reader that waits and gets.
+//! One process of an everyday run: a server, a writer at a device's rate, or a reader that waits and then
+//! gets.
 //!
 //! `everyday.py` beside it starts them and compares builds. The first eight bytes of a block are the time of its put.
-//! At its end a process prints its processor seconds, and then times in nanoseconds, a line for each writer and reader.
+//! At its end, a process prints its processor seconds. Then it prints times in nanoseconds, a line for each writer
+//! and reader.
 
 use core::error::Error;
 use core::time::Duration;

@@ -10,7 +10,7 @@ use crate::wire::{DataType, SamplesDefinition};
 pub struct Block {
     /// Number of the first sample.
     pub first: u32,
-    /// How many samples and channels, and of which type.
+    /// How many samples and channels, and their type.
     pub definition: SamplesDefinition,
     /// The values, in the machine's byte order.
     pub values: Vec<u8>,
@@ -22,7 +22,7 @@ impl Block {
         (self.definition.data_type == T::DATA_TYPE.code()).then(|| numbers(&self.values))
     }
 
-    /// The values, of whatever type, as `f64`; 64-bit integers beyond 2⁵³ are rounded.
+    /// The values of any type, as `f64`; 64-bit integers beyond 2⁵³ are rounded.
     pub fn to_f64(&self) -> Vec<f64> {
         match DataType::parse(self.definition.data_type) {
             Some(data_type) => to_f64(data_type, &self.values),

@@ -18,8 +18,8 @@ use crate::tap::{Change, Tap, TapSender};
 use crate::wait::{WaitSet, Wake};
 use crate::wire::Header;
 
-/// A buffer in this process: what servers share with their clients, and what a program that acquires or analyses
-/// uses directly.
+/// A buffer in this process. Servers share it with their clients; a program that acquires or analyses uses it
+/// directly.
 ///
 /// Clones are handles to the same buffer. Every call is one transaction: readers see whole blocks. A call costs
 /// a lock and a copy; big blocks are copied outside the lock.

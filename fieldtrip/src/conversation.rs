@@ -7,8 +7,8 @@
 //!            └─ Step::Close: close
 //! ```
 //!
-//! Before working here, read spec: fieldtrip §12 and §14: which input must have which answer. No length that a
-//! client announces is believed before it is compared with what the command, the header and the policy permit.
+//! Before working here, read spec: fieldtrip §12 and §14: which input must have which answer. No announced
+//! length is believed before it is compared with what the command, the header and the policy permit.
 
 mod big;
 mod input;
@@ -203,7 +203,7 @@ impl Conversation {
         &self.buffer
     }
 
-    /// Whether bytes have arrived that were not worked on: a client that sends on without waiting for replies.
+    /// Whether bytes have arrived that were not worked on: the client sends on without waiting for replies.
     pub fn has_input(&self) -> bool {
         self.input.len() > 0
     }

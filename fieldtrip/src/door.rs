@@ -1,8 +1,8 @@
 //! Whose program connects: what keeps other users of the same computer out of a buffer.
 //!
-//! The protocol has no passwords. On an address of this computer the system knows whose process is at the other
-//! end: of a UNIX socket from the socket itself, of a TCP connection (on Linux) from the table of connections.
-//! Elsewhere TCP tells nothing, and what cannot be told stays out.
+//! The protocol has no passwords. On an address of this computer, the system knows whose process is at the
+//! other end. A UNIX socket itself tells. For a TCP connection (on Linux), the table of connections tells.
+//! Elsewhere TCP tells nothing, and an unknown program stays out.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 
 use crate::sys::{local, users};
 
-/// Who is told of those that a door keeps out.
+/// Hears of the strangers that a door keeps out.
 pub trait Door: Send + Sync {
     /// A connection was closed unheard, because a stranger made it.
     fn turned_away(&self, stranger: Stranger);
@@ -21,7 +21,7 @@ pub trait Door: Send + Sync {
 pub enum Stranger {
     /// A program on another computer, or one that reaches this one as if it were on another.
     Elsewhere(IpAddr),
-    /// A program that had gone when it was looked at, or whose user the system does not tell.
+    /// A program that had already gone, or whose user the system does not tell.
     Unknown,
     /// A program of the user with this number.
     User(u32),
@@ -40,7 +40,8 @@ impl fmt::Display for Stranger {
 /// Whether the system tells whose program is at the other end of a TCP connection.
 pub const TELLS_USERS: bool = users::TELLS;
 
-/// Checks that a connection is one of this user's own programs, or of root, who can read their memory anyway.
+/// Checks that a connection comes from one of this user's own programs. Root passes, too, because root can
+/// read their memory anyway.
 ///
 /// - Errors: who it is.
 pub fn check_tcp(stream: &TcpStream) -> Result<(), Stranger> {

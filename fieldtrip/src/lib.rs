@@ -1,8 +1,8 @@
 //! The FieldTrip buffer: codec, store, server and client.
 //!
 //! MEG sites, clinical groups and decades of MATLAB code exchange samples and events through a FieldTrip buffer. This
-//! is one that old programs use unchanged: the same bytes, the same ring, the same refusals. It answers them without
-//! the stalls of the original, and what a hostile client sends ends at most that client's connection.
+//! is one that old programs use unchanged: the same bytes, the same ring, the same refusals. It answers them
+//! without the stalls of the original. A hostile client can end only its own connection.
 //!
 //! ```text
 //!  programs of others ── TCP, UNIX socket ── Server ─ Conversation ─┐
@@ -29,7 +29,7 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! The commands without a reply are younger than many servers: older ones die of them or reply all the same, so
+//! The commands without a reply are younger than many servers. Older ones die of them or reply all the same, so
 //! nothing here uses them unless asked to. What the protocol does not have, this crate does not add: no
 //! authentication and no encryption. Listen on this machine alone, and go further through a tunnel.
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 use crate::wire::{Command, DEFINITION_BYTES, Definition};
 
-/// Reads along the requests that a relay passes on, and finds the first that would change the buffer.
+/// Reads the requests that a relay passes on, and finds the first one that would change the buffer.
 ///
 /// Sans-IO: it keeps nothing but where it is in the stream of requests.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ impl core::error::Error for Stopped {}
 impl Onlooker {
     /// Looks at the next bytes of the stream, in pieces of any length.
     ///
-    /// - Errors: [`Stopped`]: pass on neither these bytes nor any that follow.
+    /// - Errors: [`Stopped`]: do not pass on these bytes or any that follow.
     pub fn look(&mut self, mut bytes: &[u8]) -> Result<(), Stopped> {
         loop {
             let skipped = usize::try_from(self.payload_left).unwrap_or(usize::MAX).min(bytes.len());

@@ -60,8 +60,8 @@ pub struct Limits {
     pub sample_bytes: u32,
     /// Bytes of unfinished big requests, of all clients together.
     pub unfinished_bytes: u64,
-    /// Bytes of a reply that are taken out of the ring at once: what a client that stops reading costs. The rest
-    /// follows as the client reads; if the ring has overwritten it by then, the connection ends.
+    /// Bytes of a reply taken out of the ring at once: the cost of a client that stops reading. The rest follows
+    /// as the client reads; if the ring has overwritten it by then, the connection ends.
     pub reply_bytes: u32,
     /// Connections at a time; further ones are closed at once.
     pub peers: u32,

@@ -9,9 +9,9 @@
 //!          timing       S COUNT SECONDS or E COUNT SECONDS for each block, since the header
 //! ```
 //!
-//! Each new header begins the next folder; flushes leave no trace. What a recorder has written survives it: every
-//! block goes to the system as it comes, and the reader counts what is there instead of believing the totals.
-//! Spec: fieldtrip §18.
+//! Each new header begins the next folder; flushes leave no trace. What a recorder has written survives it. Every
+//! block goes to the system as it comes, and the reader counts the samples in the files instead of believing the
+//! totals. Spec: fieldtrip §18.
 
 mod play;
 mod reader;

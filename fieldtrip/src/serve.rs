@@ -66,7 +66,7 @@ fn converse<S: Stream>(
         match conversation.poll() {
             Step::Close => return Ok(()),
             Step::Read(progress) => {
-                // Asked for only when the rest is not there yet: on every read it would halve the throughput of
+                // Asked for only when the rest is not there yet. On every read it would halve the throughput of
                 // big blocks.
                 if progress == Progress::Within && is_drained {
                     stream.hurry();
@@ -83,8 +83,9 @@ fn converse<S: Stream>(
             Step::Send => {
                 stream.write(&mut conversation.parts())?;
                 if conversation.has_readers_to_tell() {
-                    // The writer may be waking up on this processor: it goes on before its readers do. In the everyday run this
-                    // gains 36 % of a put (35 to 41; UNIX sockets, two readers) and 12 % of put to got (11 to 23; TCP, one reader).
+                    // The writer may be waking up on this processor: it goes on before its readers do. In the
+                    // everyday run this gains 36 % of a put (35 to 41; UNIX sockets, two readers). It gains 12 % of
+                    // put to got (11 to 23; TCP, one reader).
                     thread::yield_now();
                 }
                 conversation.sent();
@@ -123,9 +124,9 @@ fn wait_asleep<S: Stream>(
     }
 }
 
-/// Waits with an eye on the socket, so that the wait ends with the client. The writer whose data end the
-/// wait sends the reply, straight from its own thread: in the everyday run this gains 18 % of the server's processor time
-/// (16 to 20; two readers) and 7 % of put to got (5 to 13; one reader). See docs/decisions/fieldtrip-waking.md.
+/// Waits with an eye on the socket, so that the wait ends with the client. The writer's own thread ends the wait
+/// with its data and sends the reply. In the everyday run this gains 18 % of the server's processor time (16 to 20;
+/// two readers). It gains 7 % of put to got (5 to 13; one reader). See docs/decisions/fieldtrip-waking.md.
 fn wait_watching(
     stream: &mut SocketStream,
     conversation: &mut Conversation,

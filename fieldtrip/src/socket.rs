@@ -94,8 +94,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends a few bytes if that is possible at once, even while others use the socket; otherwise ends the
-    /// connection, which then has more to read than it should.
+    /// Sends a few bytes if that is possible at once, even while others use the socket. Otherwise ends the
+    /// connection: its peer has left too much unread.
     pub(crate) fn send_or_shut(&self, bytes: &[u8]) {
         if !sockets::send_now(self, bytes).is_ok_and(|count| count == bytes.len()) {
             self.shut();
@@ -167,7 +167,7 @@ fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// What a socket of this machine should take at once: a block of 256 channels and 256 samples several times over.
+/// What a socket of this machine should take at once: several blocks of 256 channels and 256 samples.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 
 /// Parts that one system call takes, on every system.

@@ -23,7 +23,7 @@ use crate::wire::{
 /// How much a buffer keeps. The default is what the original keeps, which old programs may rely on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Capacity {
-    /// Samples kept, whatever their type, up to [`WIDE`](Self::WIDE) channels.
+    /// Kept samples of any type, up to [`WIDE`](Self::WIDE) channels.
     pub samples: u32,
     /// Bytes of samples kept with more channels than that.
     pub wide_bytes: u64,
@@ -173,7 +173,8 @@ impl Store {
         }
     }
 
-    /// Appends events; fills in the sample number of those that want it. Calls `stored` for each.
+    /// Appends events; fills in the sample number of events that want it. Calls `stored` for
+    /// each.
     ///
     /// - Errors: [`Refused::Malformed`] if any event is wrong; then none is stored.
     pub fn put_events(
@@ -331,7 +332,8 @@ fn locate(total: u64, held: u64, selection: Option<Selection>) -> Result<Span, R
             Ok(Span { first: total - held, count: held })
         };
     };
-    // How far back from the newest, which is at 1; what does not exist yet is at 0 or very far back.
+    // How far back from the newest, which is at 1. A sample that does not exist yet is at 0 or very
+    // far back.
     let newest = wire_count(total);
     let (from, to) = (u64::from(newest.wrapping_sub(begin)), u64::from(newest.wrapping_sub(end)));
     if from == 0 || from > held || to == 0 || to > total || to > from + 1 {
@@ -346,7 +348,7 @@ fn exceeds(total: u64, threshold: u32) -> bool {
     }
     match u32::try_from(total) {
         Ok(total) => total > threshold,
-        // Once the counter has wrapped, whatever is less than half its range behind counts as passed.
+        // Once the counter has wrapped, a number less than half its range behind counts as passed.
         Err(_) => (1..=1 << 31).contains(&wire_count(total).wrapping_sub(threshold)),
     }
 }

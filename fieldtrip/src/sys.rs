@@ -1,5 +1,5 @@
-//! What differs between systems: local sockets, sends that do not wait, private files, and whose program is at the other end.
-//! No other file of this crate asks which system it runs on.
+//! The differences between systems: local sockets, sends that do not wait, private files, and the user of the
+//! program at the other end. No other file of this crate asks which system it runs on.
 
 #[cfg(target_os = "linux")]
 mod linux;

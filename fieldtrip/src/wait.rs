@@ -1,8 +1,8 @@
 //! Who waits for samples or events, and how they are told.
 //!
-//! The thread that puts data takes the waits that are over out of the set while it holds the store's lock, and
-//! tells them when it has let go: a waiting reader is served by the writer's thread, without another thread
-//! having to wake up first.
+//! The thread that puts data takes finished waits out of the set while it holds the store's lock. It reports
+//! them after it has let go. So the writer's thread serves a waiting reader, and no other thread has to wake
+//! up first.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -66,7 +66,8 @@ impl Wake {
 impl Drop for Wake {
     #[inline]
     fn drop(&mut self) {
-        // A program alone that fills a buffer has no waiting readers; then this is all that it costs.
+        // A program that fills a buffer alone has no waiting readers; then this check is the whole
+        // cost.
         if !self.0.is_empty() {
             self.tell();
         }

@@ -1,6 +1,6 @@
 //! The bytes of the protocol, as pure functions: message definitions, headers, samples, events, waits.
 //!
-//! Spec: `docs/spec/fieldtrip.md`. Everything here works on slices; nothing opens a socket, reads a clock or
+//! Spec: `docs/spec/fieldtrip.md`. Everything here works on slices. Nothing opens a socket, reads a clock or
 //! takes memory in proportion to a number that a peer announced.
 
 mod command;

@@ -101,7 +101,7 @@ fn play(scenario: &Value, transport: Transport, except: &[&str]) -> Vec<String> 
             _ => {}
         }
     }
-    // Whatever happened, the server is there and answers.
+    // After every script, the server still answers.
     let mut last = connect(&server);
     last.write_all(&[1, 0, 1, 2, 0, 0, 0, 0]).unwrap();
     let mut definition = [0; 8];

@@ -25,7 +25,7 @@ impl Buffer {
     /// Fills `out` with samples from number `first` on.
     ///
     /// - Shape: samples × channels, one row per sample.
-    /// - Errors: [`Refused::Mismatch`] if the type differs or the last sample would not be whole;
+    /// - Errors: [`Refused::Mismatch`] if the type differs or the last sample would not be whole.
     ///   [`Refused::OutOfRange`] if any is not in the ring.
     pub fn read_samples<T: Sample>(&self, first: u32, out: &mut [T]) -> Result<(), Refused> {
         let shared = self.lock();

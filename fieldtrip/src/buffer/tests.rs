@@ -65,7 +65,7 @@ fn a_wait_ends_when_the_header_goes() {
     });
 }
 
-/// Nothing here is in time or too late: a wake-up that is lost shows as a wait that ends without data.
+/// No deadline here: a lost wake-up shows as a wait that ends without data.
 #[test]
 fn no_wake_up_is_lost_among_readers_asleep_and_awake() {
     const BLOCKS: u32 = 1000;

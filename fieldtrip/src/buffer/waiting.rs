@@ -28,8 +28,8 @@ impl Buffer {
         self.wait_with(threshold, timeout, Parked::sleep_until)
     }
 
-    /// As [`Buffer::wait`], but does not fall asleep: for a program that has a processor to spare and cannot afford
-    /// the time that waking up takes. With a single processor it falls asleep all the same.
+    /// As [`Buffer::wait`], but does not fall asleep. It suits a program with a processor to spare that cannot
+    /// afford the time of a wake-up. With a single processor it falls asleep all the same.
     ///
     /// - Errors: as [`Buffer::wait`].
     pub fn wait_awake(&self, threshold: Totals, timeout: Duration) -> WaitEnd {

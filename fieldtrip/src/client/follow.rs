@@ -162,7 +162,7 @@ impl Follower {
                 Ok(Update::Events { first, events })
             }
             Err(ClientError::Refused(_)) => {
-                // Those that are kept are the last ones, but how many is not known: half as many, and again.
+                // The last events are kept, but their number is not known: skip half, and try again.
                 let mut lost = (totals.events - first).div_ceil(2);
                 lost = lost.max(1);
                 self.next.events = first + lost;

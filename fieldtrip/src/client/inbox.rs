@@ -80,7 +80,7 @@ impl Inbox {
         Ok((definition, Some(block)))
     }
 
-    /// Makes `bytes` as long as announced, of which the first `filled` are here. Memory grows with what arrives.
+    /// Makes `bytes` as long as announced; the first `filled` of them are here. Memory grows with what arrives.
     fn read_rest(
         &mut self,
         socket: &Socket,

@@ -83,7 +83,7 @@ impl<'a> Pipeline<'a> {
         if self.queued.len() >= QUEUED_BYTES {
             self.flush()?;
         }
-        // The server stops reading when its replies are not read, so there is a limit to what may be on the way.
+        // The server stops reading when its replies are not read, so a limit applies to requests on the way.
         if self.awaited.len() > AWAITED_REPLIES {
             self.flush()?;
             while self.awaited.len() > AWAITED_REPLIES / 2 {
@@ -116,7 +116,7 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Lets go of a connection that broke, whatever the style: the row shares it.
+    /// Lets go of a broken connection, in both styles: the row shares it.
     fn settling<R>(
         &mut self,
         exchange: impl FnOnce(&mut Client) -> Result<R, ClientError>,

@@ -7,8 +7,8 @@ use crate::wire::{
     swap_chunks,
 };
 
-/// Replies that have yet to be sent: small ones gathered in `out`, and at most one that shares samples with the
-/// ring, whose place is at `split`.
+/// Replies still to be sent. Small ones are gathered in `out`. At most one shares samples with the ring; its
+/// place is at `split`.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     out: Vec<u8>,

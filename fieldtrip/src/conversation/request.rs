@@ -63,8 +63,8 @@ impl Conversation {
         }
         let values = payload.get(SAMPLES_BYTES..).ok_or(Refused::Malformed)?;
         if u64::from(block.value_bytes) > values.len() as u64 {
-            // Said here because the buffer knows the values but not the payload they came in; the order of the
-            // checks does not show in the reply.
+            // Refused here because the buffer knows the values but not their payload. The order of the checks
+            // does not show in the reply.
             return Err(Refused::Malformed);
         }
         self.wake.merge(self.buffer.put_block(block, values)?);

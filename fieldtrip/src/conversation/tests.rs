@@ -5,7 +5,7 @@ use crate::policy::{Access, Verdict};
 use crate::store::Capacity;
 use crate::wire::{DataType, Event, Header, LAST, NEVER, SamplesDefinition, Selection, Totals};
 
-/// Feeds requests in pieces of a given size and gathers the replies; a wait that has to wait times out at once.
+/// Feeds requests in pieces of a given size and gathers the replies. A wait that has to wait times out at once.
 fn exchange(conversation: &mut Conversation, mut requests: &[u8], piece: usize) -> (Vec<u8>, Step) {
     let mut replies = Vec::new();
     loop {

@@ -53,8 +53,8 @@ pub fn acquisitions(folder: &Path) -> Result<Vec<PathBuf>, RecordingError> {
 impl RecordedAcquisition {
     /// Opens the folder of an acquisition, written on any machine, finished or not.
     ///
-    /// - Errors: [`RecordingError::Damaged`] if neither the header nor its text can be understood. A sample, an event or a line that
-    ///   was cut off at the end by a crash is left out.
+    /// - Errors: [`RecordingError::Damaged`] if the header and its text are both unreadable. A sample, an event or
+    ///   a line that was cut off at the end by a crash is left out.
     pub fn open(folder: &Path) -> Result<Self, RecordingError> {
         let path = folder.join("header");
         let bytes = at_file(&path, std::fs::read(&path))?;

@@ -1,7 +1,7 @@
 //! Listening, and the threads that do it.
 //!
-//! A few threads wait for connections at once. The one that gets a connection serves it there and then, and if
-//! no other thread is left waiting it starts a successor first: a client with a single request is served
+//! A few threads wait for connections at once. The thread that gets a connection serves it there and then. If
+//! no other thread is left waiting, it starts a successor first. So a client with a single request is served
 //! without any hand-over between threads.
 
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,7 +22,8 @@ use crate::policy::{Budget, PeerId, Policy};
 use crate::socket::{BLOCK_BYTES, Socket};
 use crate::sys::{local, sockets};
 
-/// A server of one buffer on one address; any number of them fit in a program, also on the same buffer.
+/// A server of one buffer on one address. A program may hold any number of them, also on the same
+/// buffer.
 ///
 /// Dropping it stops it: it closes every connection and waits for their threads.
 #[derive(Debug)]
@@ -71,8 +72,8 @@ struct Listening {
 impl Server {
     /// Listens on `address` and serves `buffer` to every client that connects.
     ///
-    /// A host name is listened on at every address that it has: `localhost` is IPv4 and IPv6, and nothing
-    /// outside this machine. The path of a UNIX socket is taken over if no server answers there.
+    /// A host name is listened on at all its addresses. `localhost` is IPv4 and IPv6, and nothing outside
+    /// this machine. The path of a UNIX socket is taken over if no server answers there.
     ///
     /// - Errors: those of binding, among them [`io::ErrorKind::AddrInUse`].
     pub fn start(address: &Address, buffer: Buffer, policy: Policy) -> io::Result<Self> {
@@ -213,7 +214,7 @@ fn accept_loop(shared: &Arc<ServerShared>, index: usize) {
                 let _no_thread_left = was_last.then(|| start_acceptor(shared, index));
                 serve_connection(shared, &Arc::new(socket));
             }
-            // Out of descriptors or memory: those who wait in the queue are served when others have gone.
+            // Out of descriptors or memory: waiting connections are served when others have gone.
             Err(error) if !is_of_one_connection(&error) => thread::sleep(PAUSE),
             Err(_) => {}
         }
@@ -292,7 +293,8 @@ fn bind_tcp(host: &str, wanted: u16) -> io::Result<(Vec<Listener>, Address)> {
                 sockets::prepare(&listener, address)?;
                 listeners.push(Listener::Tcp(listener));
             }
-            // A free port at one address may be taken at the next; a machine may have a name but not the protocol.
+            // A port that is free at one address may be taken at the next. A machine may have a name but not the
+            // protocol.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && wanted != 0 => return Err(error),
             Err(error) => failure = error,
         }

@@ -140,7 +140,7 @@ impl<'a> RawEvent<'a> {
     }
 }
 
-/// Goes through the events of a message; the last item is an error if the bytes do not come out even.
+/// Goes through the events of a message. The last item is an error if the bytes do not come out even.
 #[derive(Clone, Debug)]
 pub struct EventIter<'a> {
     order: ByteOrder,

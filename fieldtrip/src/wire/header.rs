@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::{ByteOrder, DataType, Fields, Malformed, Totals};
 
-/// What the samples of a buffer are: how many channels, how often, of which type, and what else the writer
-/// wants readers to know (spec: fieldtrip §6).
+/// What the samples of a buffer are: how many channels, how often, of which type. It also holds what else
+/// the writer tells readers (spec: fieldtrip §6).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// Number of channels.
@@ -218,8 +218,8 @@ impl ChunkKind {
 
 /// Converts chunks between byte orders, in place: every definition, and the numbers of resolutions.
 ///
-/// Stops at the first chunk that does not fit; what is behind it stays as it is, and so a header that is no
-/// list of chunks at all comes back unharmed to a reader of the same order.
+/// Stops at the first chunk that does not fit; the bytes behind it stay as they are. So a header that is no
+/// list of chunks comes back unharmed to a reader of the same order.
 pub fn swap_chunks(channel_count: u32, from: ByteOrder, to: ByteOrder, bytes: &mut [u8]) {
     if from == to {
         return;

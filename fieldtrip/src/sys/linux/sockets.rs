@@ -30,8 +30,8 @@ pub(crate) fn acknowledge(stream: &TcpStream) {
 pub(crate) fn prepare(listener: &TcpListener, address: SocketAddr) -> io::Result<()> {
     set_tcp_nodelay(listener, true)?;
     if address.ip().is_loopback() {
-        // A new connection takes 64 KiB at first and more by and by, which a client with a single request never sees.
-        // From other machines the system knows better, because what should be on the way depends on the way.
+        // A new connection takes 64 KiB at first and more by and by. A client with a single request never sees the
+        // rest. From other machines the system knows better, because what should be on the way depends on the way.
         // Without it such a client is slower, and served.
         let _slower = set_socket_recv_buffer_size(listener, BLOCK_BYTES);
     }

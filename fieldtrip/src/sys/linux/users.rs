@@ -40,7 +40,7 @@ fn at(tables: [&str; 2], end: SocketAddr) -> Vec<Option<u32>> {
 struct Row {
     end: SocketAddr,
     other: SocketAddr,
-    /// Nothing for a socket that no process has any more: the table then says 0, which is root's number.
+    /// Nothing for a socket without a process: the table then says 0, which is root's number.
     user: Option<u32>,
 }
 
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// Reads an address as the table has it: 32 bits at a time, as the machine would read them as numbers.
+/// Reads an address as the table has it: 32 bits at a time, read as numbers of this machine.
 fn parse_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

@@ -1,4 +1,4 @@
-//! Calls on sockets that say for themselves that they will not wait, and that raise no signal.
+//! Calls on sockets that never wait, by their own flags, and raise no signal.
 
 use core::time::Duration;
 use std::io::{self, IoSlice};

@@ -29,7 +29,8 @@ pub(crate) fn of_udp_end(_end: core::net::SocketAddr) -> Vec<Option<u32>> {
     Vec::new()
 }
 
-/// The user at the other end. The system does not say whose it is, so the mode of the socket's file decides: who came in may.
+/// The user at the other end. The system does not say whose it is. The mode of the socket's file then decides: a
+/// program that could connect may stay.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn of_local(_: &super::local::Stream) -> Option<u32> {
     own()
