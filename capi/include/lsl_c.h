@@ -5,7 +5,7 @@
  * To send:    lsl_create_streaminfo, lsl_create_outlet, lsl_push_sample_f, lsl_destroy_outlet.
  * To receive: lsl_resolve_byprop, lsl_create_inlet, lsl_pull_sample_f, lsl_destroy_inlet.
  *
- * Seconds are doubles throughout. A timeout of 0 or less does not wait; LSL_FOREVER waits without limit; no function waits
+ * Seconds are doubles throughout. A timeout of 0 or less does not wait. LSL_FOREVER waits without limit. No function waits
  * longer than it was told to. A stamp is a sample's time on the clock of its sender (lsl_local_clock there).
  *
  * Handles: the caller gives back each handle that a function named `create`, `copy`, `resolve` or `get_..info` returned. Every

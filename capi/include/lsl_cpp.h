@@ -8,8 +8,8 @@
  * It has every class and function of the original's lsl_cpp.h, with the same signatures. Seconds are doubles. A timeout of 0 or
  * less does not wait; FOREVER waits without limit. A stamp is a sample's time on the clock of its sender (local_clock() there).
  *
- * Errors are exceptions: timeout_error, lost_error, std::invalid_argument, std::runtime_error. This includes pushes that the
- * library refuses and inlets that it cannot make, of which the original says nothing.
+ * Errors are exceptions: timeout_error, lost_error, std::invalid_argument, std::runtime_error. This includes refused pushes
+ * and inlets that the library cannot make; the original says nothing of these.
  *
  * Any thread may use an outlet, an inlet or a continuous_resolver; only moving it needs a thread of its own. */
 #include "lsl/cpp/common.h"

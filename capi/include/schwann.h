@@ -15,13 +15,13 @@ extern "C" {
 /**
  * Says how old the newest pulled sample is.
  *
- * @return Seconds from its stamp until now; NaN before the first pull, and before the sender's clock offset is known:
+ * @return Seconds from its stamp until now. NaN before the first pull, and before the sender's clock offset is known;
  *         lsl_time_correction has it measured.
  */
 LIBLSL_C_API double schwann_inlet_lag(lsl_inlet inlet);
 
 /**
- * Has pulls pass over samples that are too old, so that a program that cannot keep up sees the present.
+ * Makes pulls pass over samples that are too old. A program that cannot keep up then sees the present.
  *
  * What was passed over counts in schwann_inlet_dropped_samples, exactly. A sample's age is that of its timestamp, so the first
  * pull waits for the offset of the sender's clock.
@@ -43,12 +43,14 @@ typedef struct {
 typedef void (*schwann_alarm_callback_t)(const schwann_alarm_t *alarm, void *user);
 
 /**
- * Has a function called when the program falls behind, whether it pulls or not, when the stream is silent, and when that is over.
+ * Has a function called when the program falls behind, whether it pulls or not. The function is also called when the stream
+ * is silent, and when either is over.
  *
- * Samples that were skipped count as behind. Once another function is set, a call of the one before may still be under way; after
- * lsl_destroy_inlet there is none.
+ * Samples that were skipped count as behind. After another function is set, a call of the one before may still be under way.
+ * After lsl_destroy_inlet there is none.
  *
- * @param max_lag Seconds of age, or of silence of a stream with a rate, that are too many; 0 or less: only skipped samples are told.
+ * @param max_lag Seconds of age, or of silence of a stream with a rate, that are too many. 0 or less tells only of skipped
+ *        samples.
  * @param callback The function; NULL ends that.
  * @param user What it is called with.
  * @return lsl_no_error; lsl_argument_error for NULL.
@@ -112,12 +114,12 @@ LIBLSL_C_API int32_t schwann_outlet_wait_for_consumers(lsl_outlet outlet, uint64
  * ends.
  *
  * @param timeout Seconds.
- * @return lsl_no_error; lsl_timeout_error if an inlet has not taken its part by then, of which nothing is lost;
+ * @return lsl_no_error; lsl_timeout_error if an inlet has not taken its part by then (nothing of it is lost);
  *         lsl_argument_error for NULL.
  */
 LIBLSL_C_API int32_t schwann_outlet_flush(lsl_outlet outlet, double timeout);
 
-/** @return Number of samples that inlets, also those that are gone, were too slow for: one sample counts once per inlet. */
+/** @return Number of samples that inlets, present or gone, were too slow for; one sample counts once per inlet. */
 LIBLSL_C_API uint64_t schwann_outlet_dropped_samples(lsl_outlet outlet);
 
 /**

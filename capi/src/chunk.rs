@@ -41,8 +41,8 @@ pub(crate) unsafe fn write<'a, T>(data: *mut T, len: usize) -> &'a mut [T] {
 /// # Safety
 ///
 /// - `texts` is null or points to `len` pointers; `lengths` is null or points to `len` lengths. Each
-///   pointer is null or leads to as many bytes as its length says, or, without lengths, to a
-///   NUL-terminated string; all stay unchanged as long as the result is used.
+///   pointer is null or leads to as many bytes as its length says. Without lengths, it leads to a
+///   NUL-terminated string. All stay unchanged as long as the result is used.
 pub(crate) unsafe fn read_strings<'a>(
     texts: *const *const c_char,
     lengths: *const u32,

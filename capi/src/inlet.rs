@@ -84,7 +84,7 @@ fn create(
 ///
 /// # Safety
 ///
-/// - `inlet` is null or a handle that was not given back and that no other thread uses.
+/// - `inlet` is null or a live handle that no other thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_destroy_inlet(inlet: *mut Inlet) {
     if !inlet.is_null() {

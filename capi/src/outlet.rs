@@ -78,7 +78,7 @@ pub(crate) fn buffer_unit(flags: i32) -> Result<BufferUnit, Error> {
 ///
 /// # Safety
 ///
-/// - `outlet` is null or a handle that was not given back and that no other thread uses.
+/// - `outlet` is null or a live handle that no other thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_destroy_outlet(outlet: *mut Outlet) {
     if !outlet.is_null() {

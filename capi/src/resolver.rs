@@ -55,8 +55,8 @@ pub unsafe extern "C" fn lsl_resolve_byprop(
     unsafe { deliver(buffer, buffer_elements as usize, &wanted.text(), search) }
 }
 
-/// Searches streams that fulfil an XPath predicate, until `minimum` are found or `timeout` is over; without a predicate, as in
-/// the original, every stream is wanted.
+/// Searches streams that fulfil an XPath predicate, until `minimum` are found or `timeout` is over. Without a
+/// predicate, as in the original, every stream is wanted.
 ///
 /// # Safety
 ///
@@ -116,8 +116,8 @@ pub unsafe extern "C" fn lsl_create_continuous_resolver_bypred(
 ///
 /// # Safety
 ///
-/// - `resolver` is null or a live handle; `buffer` is null or points to `buffer_elements` handles (or to
-///   1,024, if that is less), which are overwritten.
+/// - `resolver` is null or a live handle. `buffer` is null or points to `buffer_elements` handles (or to
+///   1,024, if that is less); they are overwritten.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_resolver_results(
     resolver: *mut ContinuousResolver,
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn lsl_resolver_results(
 ///
 /// # Safety
 ///
-/// - `resolver` is null or a handle that was not given back and that no other thread uses.
+/// - `resolver` is null or a live handle that no other thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_destroy_continuous_resolver(resolver: *mut ContinuousResolver) {
     if !resolver.is_null() {

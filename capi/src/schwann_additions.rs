@@ -34,7 +34,7 @@ pub(crate) const EVENT_SILENT: i32 = 9;
 
 /// There is no connection.
 const NO_CONNECTION: i32 = -1;
-/// Everybody on the network can read it.
+/// Every computer on the network can read it.
 const PLAIN: i32 = 0;
 /// Only members of the lab can read it.
 const SEALED: i32 = 1;
@@ -88,7 +88,8 @@ pub(crate) fn put(place: &mut [c_char], text: &[u8]) {
     room.iter_mut().zip(&mut bytes).for_each(|(to, from)| *to = from);
 }
 
-/// Age of the newest pulled sample in seconds; NaN before the first, and before the offset of the sender's clock is known.
+/// Age of the newest pulled sample in seconds. NaN before the first, and before the offset of the sender's clock is
+/// known.
 ///
 /// # Safety
 ///
@@ -192,7 +193,7 @@ pub unsafe extern "C" fn schwann_outlet_flush(outlet: *mut Outlet, timeout: f64)
     guard(INTERNAL, || outcome(outlet.flush(time_limit(timeout))))
 }
 
-/// Samples that all consumers together, also those that are gone, were too slow for.
+/// Samples that all consumers together, present or gone, were too slow for.
 ///
 /// # Safety
 ///
@@ -281,7 +282,7 @@ pub unsafe extern "C" fn schwann_outlet_peers(outlet: *mut Outlet, peers: *mut P
     consumers.len() as u64
 }
 
-/// Why there is no session with the outlet, and what mends it: writes up to `len` bytes with the NUL, returns the
+/// Why there is no session with the outlet, and the remedy. Writes up to `len` bytes with the NUL and returns the
 /// length of the whole text; 0 if there is no such reason.
 ///
 /// # Safety

@@ -69,13 +69,13 @@ pub unsafe extern "C" fn schwann_inlet_set_max_lag(inlet: *mut Inlet, seconds: f
     })
 }
 
-/// Has `callback` called when the program falls behind by more than `max_lag` seconds, when nothing arrives for as long, and
-/// when that is over. Null ends that.
+/// Has `callback` called when the program falls behind by more than `max_lag` seconds, or nothing arrives for as
+/// long. It is called again when that is over. Null ends that.
 ///
 /// # Safety
 ///
-/// - `inlet` is null or a live handle; `callback` is null, or may be called by another thread with `user` until another one is
-///   set and a call that has begun is over, or the inlet is destroyed.
+/// - `inlet` is null or a live handle. `callback` is null, or another thread may call it with `user`. That right
+///   ends when the inlet is destroyed, or when another callback is set and a call in progress has returned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_inlet_set_alarm(
     inlet: *mut Inlet,
@@ -108,7 +108,8 @@ pub struct Consumer {
     name: [c_char; 128],
 }
 
-/// Who receives the stream, and who is too slow: writes up to `len` entries, returns the number of consumers.
+/// Lists the consumers of the stream, and which of them are too slow. Writes up to `len` entries; returns the
+/// number of consumers.
 ///
 /// # Safety
 ///

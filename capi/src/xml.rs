@@ -1,8 +1,8 @@
 //! Functions of `lsl/xml.h`.
 //!
-//! An `lsl_xml_ptr` points to a [`Node`], which knows the description that it belongs to and its place in
-//! that description's tree. The same place always has the same pointer. A node whose place was removed
-//! behaves as an empty one until its description is given back.
+//! An `lsl_xml_ptr` points to a [`Node`]. That knows its description and its place in the description's
+//! tree. The same place always has the same pointer. A node whose place was removed behaves as an empty
+//! one until its description is given back.
 
 use core::ffi::{CStr, c_char};
 use core::ptr;
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn lsl_child_value_n(node: *mut Node, name: *const c_char)
 ///
 /// # Safety
 ///
-/// - `node` is null or a node of a live description that no other code uses meanwhile; the strings are null
+/// - `node` is null or a node of a live description that no other code uses meanwhile. The strings are null
 ///   or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_append_child_value(

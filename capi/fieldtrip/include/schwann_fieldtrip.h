@@ -78,13 +78,13 @@ int schwann_ft_get_samples(schwann_ft_buffer *buffer, uint32_t first, uint32_t l
 int schwann_ft_get_events(schwann_ft_buffer *buffer, uint32_t first, uint32_t last, void *out, size_t room,
                           size_t *bytes);
 
-/* Waits until there are more samples or events than given, or the time is over; `samples` and `events` become what
- * there is then. Either may be null. */
+/* Waits until the buffer has more samples or events than given, or the time is over. `samples` and `events`
+ * become the numbers at that moment. Either may be null. */
 int schwann_ft_wait(schwann_ft_buffer *buffer, uint32_t more_than_samples, uint32_t more_than_events,
                     uint32_t milliseconds, uint32_t *samples, uint32_t *events);
 
-/* As schwann_ft_wait, but does not fall asleep: it keeps a processor busy until the wait is over, and saves the time that
- * waking up takes. With a single processor it falls asleep all the same. */
+/* As schwann_ft_wait, but does not fall asleep. It keeps a processor busy until the wait is over, and saves
+ * the time of a wake-up. With a single processor it falls asleep all the same. */
 int schwann_ft_wait_awake(schwann_ft_buffer *buffer, uint32_t more_than_samples, uint32_t more_than_events,
                           uint32_t milliseconds, uint32_t *samples, uint32_t *events);
 

@@ -1,8 +1,8 @@
 //! The FieldTrip buffer in a C program's own process: `include/schwann_fieldtrip.h`, which also documents each
 //! function.
 //!
-//! A crate of its own because it is an artefact of its own, a shared library, and because it must believe its
-//! caller's pointers: each block says which promise of the header it rests on. A panic never leaves it.
+//! A crate of its own because it is an artefact of its own, a shared library, and must believe its caller's
+//! pointers. Each block says which promise of the header it rests on. A panic never leaves it.
 
 mod pointer;
 mod server;
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn schwann_ft_get_samples(
 /// Copies events.
 ///
 /// # Safety
-/// - `buffer` is null or live; `out` is null or has `room` bytes that may be written; `length` is null or may be
+/// - `buffer` is null or live. `out` is null or has `room` bytes that may be written. `length` is null or may be
 ///   written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_ft_get_events(

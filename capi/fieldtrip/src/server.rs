@@ -11,7 +11,7 @@ use crate::pointer::text;
 /// Serves a buffer.
 ///
 /// # Safety
-/// - `buffer` is null or live; `address` is null or ends with a zero byte; `port` is null or may be written.
+/// - `buffer` is null or live. `address` is null or ends with a zero byte. `port` is null or may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_ft_serve(
     buffer: *const Buffer,

@@ -17,7 +17,7 @@ extern "C" {
  * @param info What a search found (resolver.h), or any full description of the stream; the inlet copies it.
  * @param max_buflen What is kept between pulls: seconds, or hundreds of samples if the stream has no rate. Beyond that the
  *        oldest samples are dropped. 360 is usual.
- * @param max_chunklen Samples that the outlet shall send at a time; 0 leaves that to the outlet.
+ * @param max_chunklen Samples per send of the outlet; 0 leaves that to the outlet.
  * @param recover 1 to find the stream again by its source id after its sender restarted; 0 to report lsl_lost_error.
  * @return An inlet that the caller gives back with lsl_destroy_inlet; NULL, with lsl_last_error, if there can be none.
  */
@@ -51,8 +51,8 @@ LIBLSL_C_API void lsl_open_stream(lsl_inlet in, double timeout, int32_t *ec);
 LIBLSL_C_API void lsl_close_stream(lsl_inlet in);
 
 /**
- * Measures how far the sender's clock is away. The first call takes about two thirds of a second; later ones return the newest
- * estimate at once, which is renewed in the background.
+ * Measures how far the sender's clock is away. The first call takes about two thirds of a second. Later ones return the
+ * newest estimate at once, and the background renews it.
  *
  * @param timeout Seconds.
  * @param ec lsl_timeout_error; lsl_lost_error.
@@ -64,7 +64,8 @@ LIBLSL_C_API double lsl_time_correction(lsl_inlet in, double timeout, int32_t *e
  * Does what lsl_time_correction does, and says how good it is.
  *
  * @param remote_time Receives when it was measured, in seconds of the sender's clock; may be NULL.
- * @param uncertainty Receives the round trip of the best probe in seconds, twice what the result can be wrong by; may be NULL.
+ * @param uncertainty Receives the round trip of the best probe in seconds, twice the largest possible error of the result;
+ *        may be NULL.
  */
 LIBLSL_C_API double lsl_time_correction_ex(lsl_inlet in, double *remote_time, double *uncertainty, double timeout, int32_t *ec);
 
@@ -79,8 +80,8 @@ LIBLSL_C_API int32_t lsl_set_postprocessing(lsl_inlet in, uint32_t flags);
 /* One sample.
  *
  * buffer          receives one value per channel, converted to the type of the letter: f float, d double, l int64_t,
- *                 i int32_t, s int16_t, c char, str strings that end with NUL, buf bytes as long as buffer_lengths says, v the
- *                 stream's own type. The caller gives each string back with lsl_destroy_string.
+ *                 i int32_t, s int16_t, c char. str are strings that end with NUL. buf are bytes as long as buffer_lengths
+ *                 says. v is the stream's own type. The caller gives each string back with lsl_destroy_string.
  * buffer_lengths  of buf: receives the bytes of each string.
  * buffer_elements number of places in buffer: the channel count; strings may have more.
  * buffer_bytes    of v: size of buffer: lsl_get_sample_bytes.
@@ -108,7 +109,7 @@ LIBLSL_C_API double lsl_pull_sample_v(lsl_inlet in, void *buffer, int32_t buffer
  * timestamp_buffer          receives one stamp per sample; may be NULL.
  * data_buffer_elements      number of places in data_buffer: a multiple of the channel count.
  * timestamp_buffer_elements number of places in timestamp_buffer: as many as samples fit.
- * timeout                   seconds to wait until the buffer is full; 0 takes what is there.
+ * timeout                   seconds to wait until the buffer is full; 0 takes the samples that have arrived.
  * ec                        lsl_lost_error once what arrived before was pulled; lsl_internal_error if the sizes do not fit.
  *
  * Returns the number of values, not of samples; 0 if nothing came in time. Places for strings that stay unused become NULL. */
@@ -135,7 +136,7 @@ LIBLSL_C_API uint32_t lsl_samples_available(lsl_inlet in);
 /** Drops what has arrived. @return How many samples that were. */
 LIBLSL_C_API uint32_t lsl_inlet_flush(lsl_inlet in);
 
-/** @return 1 if the sender may have another clock since this was last asked, because it restarted or moved; else 0. */
+/** @return 1 if the sender may have another clock since the last call, because it restarted or moved; else 0. */
 LIBLSL_C_API uint32_t lsl_was_clock_reset(lsl_inlet in);
 
 /**

@@ -3,7 +3,7 @@
 /* Outlets: where samples go out.
  *
  * Any thread may use an outlet; pushes of several threads take turns. A push does not wait for inlets, unless the outlet is
- * transp_sync_blocking: what a slow inlet does not take in time waits for it, and the oldest samples are dropped first. */
+ * transp_sync_blocking. Samples that a slow inlet does not take in time wait for it, and the oldest are dropped first. */
 #include "common.h"
 #include "types.h"
 
@@ -16,8 +16,8 @@ extern "C" {
  *
  * @param info Its description, which the outlet copies.
  * @param chunk_size Samples sent at a time; 0 leaves that to the inlets and to the pushes.
- * @param max_buffered What is kept for an inlet that lags: seconds, or hundreds of samples if the stream has no rate. 360 is
- *        usual.
+ * @param max_buffered What is kept for an inlet that lags, in seconds. For a stream without a rate, in hundreds of samples.
+ *        360 is usual.
  * @return An outlet that the caller gives back with lsl_destroy_outlet; NULL, with lsl_last_error, if there can be none.
  */
 LIBLSL_C_API lsl_outlet lsl_create_outlet(lsl_streaminfo info, int32_t chunk_size, int32_t max_buffered);
@@ -30,9 +30,9 @@ LIBLSL_C_API void lsl_destroy_outlet(lsl_outlet out);
 
 /* One sample.
  *
- * data         one value per channel. The letter is its type: f float, d double, l int64_t, i int32_t, s int16_t, c char,
- *              str strings that end with NUL, buf bytes as long as lengths says, v the stream's own type. Numbers and strings
- *              are converted to the stream's type; v is not for streams of strings.
+ * data         one value per channel. The letter is its type: f float, d double, l int64_t, i int32_t, s int16_t, c char.
+ *              str are strings that end with NUL. buf are bytes as long as lengths says. v is the stream's own type. Numbers
+ *              and strings are converted to the stream's type; v is not for streams of strings.
  * lengths      of buf: bytes of each string.
  * timestamp    of t and tp: when it was measured, in seconds of lsl_local_clock. 0.0 is now; LSL_DEDUCED_TIMESTAMP follows
  *              from the sample before.

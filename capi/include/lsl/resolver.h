@@ -2,9 +2,9 @@
 #define SCHWANN_LSL_RESOLVER_H
 /* Searches for streams on this computer and the network, within the LSL session of the configuration. Any thread may search.
  *
- * The functions that search write descriptions into an array of the caller and return how many; the caller gives each back with
- * lsl_destroy_streaminfo. A negative result is an error: lsl_argument_error for a malformed condition, lsl_internal_error if
- * nothing can be searched. What is found has no metadata yet: lsl_get_fullinfo fetches it. */
+ * The functions that search write descriptions into an array of the caller and return how many. The caller gives each back
+ * with lsl_destroy_streaminfo. A negative result is an error: lsl_argument_error for a malformed condition,
+ * lsl_internal_error if nothing can be searched. What is found has no metadata yet: lsl_get_fullinfo fetches it. */
 #include "common.h"
 #include "types.h"
 

@@ -2,9 +2,9 @@
 #define SCHWANN_LSL_XML_H
 /* The tree of a description, below lsl_get_desc: elements with names, and texts within them.
  *
- * Nodes and strings belong to their description and end with it. A node that was removed behaves as the empty node, NULL, which
- * every function accepts: walks lead to NULL, texts are "", changes do nothing. Many threads may read a tree; a thread that
- * changes it must be alone with its description. */
+ * Nodes and strings belong to their description and end with it. Every function accepts NULL, the empty node. A removed node
+ * behaves like it: walks lead to NULL, texts are "", changes do nothing. Many threads may read a tree; a thread that changes
+ * it must be alone with its description. */
 #include "common.h"
 #include "types.h"
 

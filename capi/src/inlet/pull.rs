@@ -18,7 +18,7 @@ macro_rules! numeric_pulls {
         ///
         /// # Safety
         ///
-        /// - `inlet` is null or a live handle; `buffer` is null or points to `buffer_elements` values; `ec`
+        /// - `inlet` is null or a live handle. `buffer` is null or points to `buffer_elements` values. `ec`
         ///   is null or valid for a write.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $sample(
@@ -42,8 +42,8 @@ macro_rules! numeric_pulls {
         ///
         /// # Safety
         ///
-        /// - `inlet` is null or a live handle; `data_buffer` is null or points to `data_elements` values,
-        ///   `timestamp_buffer` to `timestamp_elements` stamps; `ec` is null or valid for a write.
+        /// - `inlet` is null or a live handle. `data_buffer` is null or points to `data_elements` values,
+        ///   `timestamp_buffer` to `timestamp_elements` stamps. `ec` is null or valid for a write.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $chunk(
             inlet: *mut Inlet,
@@ -87,7 +87,7 @@ numeric_pulls! {
 ///
 /// # Safety
 ///
-/// - `inlet` is null or a live handle; `buffer` is null or points to `buffer_bytes` bytes; `ec` is null or
+/// - `inlet` is null or a live handle. `buffer` is null or points to `buffer_bytes` bytes. `ec` is null or
 ///   valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_pull_sample_v(
@@ -161,7 +161,7 @@ impl<'a> Slots<'a> {
 ///
 /// # Safety
 ///
-/// - `inlet` is null or a live handle; `buffer` is null or points to `buffer_elements` pointers; `ec` is
+/// - `inlet` is null or a live handle. `buffer` is null or points to `buffer_elements` pointers. `ec` is
 ///   null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_pull_sample_str(
@@ -179,8 +179,8 @@ pub unsafe extern "C" fn lsl_pull_sample_str(
 ///
 /// # Safety
 ///
-/// - `inlet` is null or a live handle; `buffer` is null or points to `buffer_elements` pointers,
-///   `buffer_lengths` to as many lengths; `ec` is null or valid for a write.
+/// - `inlet` is null or a live handle. `buffer` is null or points to `buffer_elements` pointers,
+///   `buffer_lengths` to as many lengths. `ec` is null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_pull_sample_buf(
     inlet: *mut Inlet,
@@ -241,9 +241,9 @@ pub unsafe extern "C" fn lsl_pull_chunk_str(
 ///
 /// # Safety
 ///
-/// - `inlet` is null or a live handle; `data_buffer` is null or points to `data_elements` pointers,
-///   `lengths_buffer` to as many lengths, `timestamp_buffer` to `timestamp_elements` stamps; `ec` is null or
-///   valid for a write.
+/// - `inlet` is null or a live handle. `data_buffer` is null or points to `data_elements` pointers,
+///   `lengths_buffer` to as many lengths. `timestamp_buffer` is null or points to `timestamp_elements`
+///   stamps. `ec` is null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsl_pull_chunk_buf(
     inlet: *mut Inlet,

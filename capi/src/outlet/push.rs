@@ -147,7 +147,7 @@ macro_rules! numeric_pushes {
         ///
         /// # Safety
         ///
-        /// - `outlet` is null or a live handle; `data` is null or points to `len` values, `timestamps` to
+        /// - `outlet` is null or a live handle. `data` is null or points to `len` values, `timestamps` to
         ///   one stamp per sample.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $chunk_tn(
@@ -164,7 +164,7 @@ macro_rules! numeric_pushes {
         ///
         /// # Safety
         ///
-        /// - `outlet` is null or a live handle; `data` is null or points to `len` values, `timestamps` to
+        /// - `outlet` is null or a live handle. `data` is null or points to `len` values, `timestamps` to
         ///   one stamp per sample.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $chunk_tnp(
@@ -280,8 +280,8 @@ macro_rules! text_pushes {
         ///
         /// # Safety
         ///
-        /// - `outlet` is null or a live handle; the arrays are null or as long as the C interface says,
-        ///   and their strings are null, NUL-terminated, or as long as `lengths` says.
+        /// - `outlet` is null or a live handle. The arrays are null or as long as the C interface says.
+        ///   Their strings are null, NUL-terminated, or as long as `lengths` says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(outlet: *mut Outlet, data: *const *const c_char $(, $argument: $type)*) -> i32 {
             let texts = Texts { data, lengths: $lengths, len: $len };

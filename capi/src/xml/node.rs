@@ -62,7 +62,7 @@ impl TreeElement<'_> {
     }
 }
 
-/// Changes the tree that `node` is in; returns `failure` for null and for nodes that were removed.
+/// Changes the tree of `node`; returns `failure` for null and for removed nodes.
 ///
 /// # Safety
 ///

@@ -21,7 +21,7 @@
 		}                                                                                    \
 	} while (0)
 
-/* Ports and a session that no other test process uses, below those that the kernel gives to anybody. */
+/* Ports and a session of this test process alone, below the ports that the kernel gives out. */
 static void configure(void) {
 	char config[512];
 	int base = 16640 + (int)(getpid() % 400) * 40;

@@ -63,7 +63,8 @@ static void expect_success(pid_t child) {
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Everything a child may try with what it inherited: refused at once, whatever the parent's threads held. */
+/* What a child may try with its inheritance: all is refused at once, regardless of what the parent's threads
+ * held. */
 static void child_tries_everything(void) {
 	int32_t value = 666, error = 0;
 	alarm((unsigned)LONG);
@@ -107,7 +108,7 @@ static void a_child_leaves_the_parents_streams_alone(void) {
 	close_pair();
 }
 
-/* A child that the C library does not hear of: no handler runs in it, and what was noted holds its parent's number. */
+/* A child that the C library does not hear of: no handler runs in it, and the noted number is its parent's. */
 static pid_t clone_unheard(void) {
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
@@ -188,7 +189,7 @@ static void programs_that_are_started_inherit_no_socket(void) {
 	close_pair();
 }
 
-/* Takes all descriptors, at most 256, also those that a thread in the background was just giving back; returns how
+/* Takes all descriptors, at most 256, also those that a background thread was just giving back. Returns how
  * many. */
 static int take_all(int *taken) {
 	int count = 0, earlier = -1;

@@ -21,7 +21,7 @@ public:
 	/// @param info What resolve_stream() found, or any full description of the stream; the inlet copies it.
 	/// @param max_buflen What is kept between pulls: seconds, or hundreds of samples if the stream has no rate. Beyond that the
 	///        oldest samples are dropped.
-	/// @param max_chunklen Samples that the outlet shall send at a time; 0 leaves that to the outlet.
+	/// @param max_chunklen Samples per send of the outlet; 0 leaves that to the outlet.
 	/// @param recover Whether to find the stream again by its source id after its sender restarted.
 	/// @param flags lsl_transport_options_t values, added.
 	/// @throws std::invalid_argument if there can be none; the text says why.
@@ -174,7 +174,7 @@ public:
 	/// @param timestamp_buffer Receives one stamp per sample; may be null.
 	/// @param data_buffer_elements Number of values there, not of samples: a multiple of the channel count.
 	/// @param timestamp_buffer_elements Number of stamps there: as many as samples fit.
-	/// @param timeout Seconds to wait until the array is full; 0 takes what is there.
+	/// @param timeout Seconds to wait until the array is full; 0 takes the samples that have arrived.
 	/// @return Number of values, not of samples.
 	/// @throws std::runtime_error if the sizes do not fit.
 	std::size_t pull_chunk_multiplexed(float *data_buffer, double *timestamp_buffer, std::size_t data_buffer_elements,

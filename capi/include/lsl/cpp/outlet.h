@@ -7,13 +7,13 @@ namespace lsl {
 
 /// A stream that this program sends, until it is destroyed. It can be moved, not copied.
 ///
-/// A push does not wait for inlets, unless the outlet is transp_sync_blocking: what a slow inlet does not take in time waits for
-/// it, and the oldest samples are dropped first. In all pushes:
+/// A push does not wait for inlets, unless the outlet is transp_sync_blocking. Samples that a slow inlet does not take in
+/// time wait for it, and the oldest are dropped first. In all pushes:
 ///
 /// - values have one of seven types: float, double, int64_t, int32_t, int16_t, char, std::string. They are converted to the
 ///   stream's type;
 /// - `timestamp` says when a sample was measured, in seconds of local_clock(). 0.0 is now; DEDUCED_TIMESTAMP follows from the
-///   sample before. In a chunk it is that of the last sample; the others precede it at the stream's rate;
+///   sample before. In a chunk, this is the stamp of the last sample; the others precede it at the stream's rate;
 /// - `pushthrough` sends now, or else together with a later push.
 class stream_outlet {
 public:
@@ -21,7 +21,8 @@ public:
 	///
 	/// @param info Its description, which the outlet copies.
 	/// @param chunk_size Samples sent at a time; 0 leaves that to the inlets and to the pushes.
-	/// @param max_buffered What is kept for an inlet that lags: seconds, or hundreds of samples if the stream has no rate.
+	/// @param max_buffered What is kept for an inlet that lags, in seconds. For a stream without a rate, in hundreds of
+	///        samples.
 	/// @param flags lsl_transport_options_t values, added.
 	/// @throws std::invalid_argument if there can be none; the text says why.
 	stream_outlet(const stream_info &info, int32_t chunk_size = 0, int32_t max_buffered = 360,

@@ -5,8 +5,9 @@
 
 namespace lsl {
 
-/// An element or a text in the tree of a stream_info; it belongs to that, and must not be used after it. Copies stand for the
-/// same node. Every method accepts the empty node: walks lead to the empty node, texts are "", changes do nothing.
+/// An element or a text in the tree of a stream_info. It belongs to that stream_info, and must not be used after it. Copies
+/// stand for the same node. Every method accepts the empty node: walks lead to the empty node, texts are "", changes do
+/// nothing.
 class xml_element {
 public:
 	/// The empty node, or a node of the C interface.

@@ -3,8 +3,8 @@
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU32;
 
-/// A word that the system makes zero in every process that gets a copy of this one's memory, with or without the C
-/// library's knowledge; nothing if it cannot.
+/// A word that the system makes zero in every process with a copy of this one's memory, with or without the C
+/// library's knowledge. Nothing if it cannot.
 pub(super) fn word_for_this_process() -> Option<&'static AtomicU32> {
     const PROTECTION: c_int = libc::PROT_READ | libc::PROT_WRITE;
     const KIND: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -16,7 +16,7 @@ pub(super) fn word_for_this_process() -> Option<&'static AtomicU32> {
     }
     // SAFETY: advice on a mapping of our own, which holds nothing yet.
     let wipes = unsafe { libc::madvise(page, LEN, libc::MADV_WIPEONFORK) } == 0;
-    // Some emulators accept whatever advice and follow none: they would accept this as well.
+    // Some emulators accept any advice and follow none: they would accept this as well.
     // SAFETY: as above; there is no advice of this number.
     let accepts_all = unsafe { libc::madvise(page, LEN, -1) } == 0;
     if !wipes || accepts_all {

@@ -1,8 +1,8 @@
 //! Threads that wait for samples, and the scheduler of Linux.
 //!
-//! Since version 6.12 a thread tells it how long it wants to run at a time. One that asks for less than another may take the
-//! processor from it when it is woken; one that asks for as much waits, often until the other sleeps. How much of a
-//! processor a thread gets in all is not touched by this.
+//! Since version 6.12 a thread tells it how long it wants to run at a time. A thread that asks for less than
+//! another may take the processor from it when it is woken. One that asks for as much waits, often until the other
+//! sleeps. How much of a processor a thread gets in all is not touched by this.
 
 /// What the system knows of a thread (`sched_setattr(2)`, first version).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -32,13 +32,14 @@ impl Scheduling {
     }
 
     fn set(self) {
-        // SAFETY: the system reads what is there, and changes nothing of this thread's memory. A refusal changes nothing at all.
+        // SAFETY: the system only reads the attributes, and changes nothing of this thread's memory. A refusal
+        // changes nothing at all.
         unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const self, 0) };
     }
 }
 
-/// Asks for the shortest slices there are for this thread. Does nothing if it is no ordinary one, if it has such slices, or if
-/// the system is older: then it tells of none.
+/// Asks for the shortest slices there are for this thread. Does nothing for a thread with another policy, or with
+/// such slices already. An older system tells of no slices, and then it does nothing, too.
 pub(crate) fn ask_for_short_slices() {
     let ordinary = |scheduling: &Scheduling| scheduling.policy == libc::SCHED_OTHER as u32;
     if let Some(scheduling) = Scheduling::get().filter(ordinary)
