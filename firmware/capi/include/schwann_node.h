@@ -5,15 +5,15 @@
  *
  * How to drive it, for each of the SCHWANN_NODE_LINKS sockets that listen on `data_port`:
  *   a connection came      schwann_node_accept
- *   bytes came             schwann_node_receive; what it does not take is to be given again later
+ *   bytes came             schwann_node_receive; give it again later what it does not take
  *   always then            schwann_node_poll, then send schwann_node_transmit and tell schwann_node_sent
  *   the connection ended   schwann_node_ended
  *   schwann_node_state     says when to close or reset a socket; call schwann_node_ended then
  * Datagrams to `service_port`, and to port 16571 of the groups 224.0.0.183 and 239.255.172.215: schwann_node_datagram.
  *
- * Times: `now_us` is microseconds on a clock that never goes back; stamps are seconds on the same clock;
- * `calendar_s` is seconds since 1970, from a clock that is right to 30 s, for certificates and sealed searches; or 0, where
- * the device has no calendar (a date of the build is none): it then goes by the newest date that the lab has signed.
+ * Times: `now_us` is microseconds on a clock that never goes back, and stamps are seconds on the same clock. `calendar_s` is
+ * seconds since 1970, from a clock that is right to 30 s, for certificates and sealed searches. It is 0 where the device has
+ * no calendar; a date of the build is none. The node then goes by the newest date that the lab has signed.
  */
 #ifndef SCHWANN_NODE_H
 #define SCHWANN_NODE_H
@@ -88,7 +88,7 @@ size_t schwann_node_size(void);
 size_t schwann_node_alignment(void);
 
 /* Makes a node; NULL if the settings or the memory are wrong. A ring of `word_count` 32-bit words holds as many samples
- * of (8 + channels * size + 3) / 4 words as fit, rounded down to a power of two; for strings, `string_room` stands for
+ * of (8 + channels * size + 3) / 4 words as fit, rounded down to a power of two. For strings, `string_room` stands for
  * channels * size. There is nothing to free. */
 schwann_node *schwann_node_create(void *memory, size_t size, uint32_t *words, size_t word_count,
                                   const schwann_node_settings *settings);

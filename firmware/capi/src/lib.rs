@@ -3,7 +3,7 @@
 //! A thin layer over `schwann-node`. All memory is the caller's; nothing here allocates, blocks or knows a
 //! socket. One core may push while another does everything else: they touch different parts of the node.
 //!
-//! Every pointer that comes in is checked for null; that it is valid otherwise, the header lays on the caller.
+//! Every incoming pointer is checked for null. The header makes the caller promise that it is valid otherwise.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 mod node;

@@ -43,8 +43,8 @@ pub extern "C" fn schwann_node_alignment() -> usize {
 ///
 /// # Safety
 ///
-/// - `memory` is null or has `size` bytes, `words` is null or has `word_count` words, and both are the node's alone
-///   from now on.
+/// - `memory` is null or has `size` bytes, and `words` is null or has `word_count` words. From now on both are the
+///   node's alone.
 /// - `settings` is null or valid, and what it points to stays valid as long as the node is used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_node_create(
@@ -216,7 +216,8 @@ pub unsafe extern "C" fn schwann_node_ended(node: *mut Node, link: usize) {
     }
 }
 
-/// What to do with socket `link`: 0 nothing is connected, 1 keep it, 2 close it once all is sent, 3 reset it.
+/// What to do with socket `link`: 0 nothing is connected, 1 keep it, 2 close it after all bytes are sent, 3
+/// reset it.
 ///
 /// # Safety
 ///
@@ -246,12 +247,12 @@ pub unsafe extern "C" fn schwann_node_poll(node: *mut Node, now_us: u64) -> u64 
     }
 }
 
-/// Answers a datagram; returns the length of the reply in `out`, 0 for none, and sets the port that it goes to.
+/// Answers a datagram. Returns the length of the reply in `out`, 0 for none, and sets its destination port.
 ///
 /// # Safety
 ///
-/// - As for `schwann_node_accept`; `datagram` is null or has `len` bytes, which are opened in place if they are sealed;
-///   `out` is null or has `out_len` bytes; `port` is null or valid.
+/// - As for `schwann_node_accept`. `datagram` is null or has `len` bytes; sealed ones are opened in place. `out` is
+///   null or has `out_len` bytes. `port` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn schwann_node_datagram(
     node: *mut Node,

@@ -1,10 +1,10 @@
 //! Whether a query means this stream, without a heap.
 //!
-//! Understands what programs ask: comparisons of the description's elements with texts and numbers, `and`,
+//! Understands what programs ask: comparisons of the description's elements with texts and numbers. Also `and`,
 //! `or`, parentheses, `not`, `starts-with`, `contains`, `true` and `false`. Anything else, queries about `desc`
 //! among them, is answered by silence, as the desktop answers a malformed query. lsl-wire §5.
 //!
-//! The desktop's evaluator (`proto::wire::query`) knows all of XPath 1.0 and needs a heap; a test holds the two
+//! The desktop's evaluator (`proto::wire::query`) knows all of XPath 1.0 and needs a heap. A test holds the two
 //! against each other.
 
 use schwann_proto::wire::number::parse_f64;
@@ -51,7 +51,7 @@ impl Operand<'_> {
             Self::Truth(truth) => truth,
             Self::Number(number) => number != 0.0 && !number.is_nan(),
             Self::Text(text) => !text.is_empty(),
-            // An element that exists is true, whatever it holds.
+            // An element that exists is true, with any content.
             Self::Element(_) => true,
             Self::Nothing => false,
         }

@@ -42,8 +42,8 @@ impl<'a> Finder<'a> {
         Self { condition }
     }
 
-    /// Appends the query; send it to port 16571 of a multicast group, of the broadcast address or of a known peer,
-    /// every half second until there are replies.
+    /// Appends the query. Send it to port 16571 of a multicast group, of the broadcast address or of a known peer.
+    /// Repeat every half second until there are replies.
     pub fn encode_query(&self, return_port: u16, out: &mut impl Sink) -> Result<(), NoRoom> {
         let id = self.id();
         Query { condition: self.condition, return_port, id: id.as_str() }.encode(out)

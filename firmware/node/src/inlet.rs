@@ -53,8 +53,8 @@ impl Wanted {
 
 /// An inlet without sockets, for one connection at a time.
 ///
-/// - Shape: `RX` bytes for what comes: at least two samples, and besides, where it is sealed, one record of the outlet with
-///   its own 20 bytes; 4,096 serve 128 channels of 8 bytes. `TX` for what goes: 2,048 in the hybrid suite, else 1,024.
+/// - Shape: `RX` bytes for input, at least two samples. Where it is sealed, also one record of the outlet with its
+///   own 20 bytes. 4,096 serve 128 channels of 8 bytes. `TX` for what goes: 2,048 in the hybrid suite, else 1,024.
 pub struct Inlet<'a, const RX: usize, const TX: usize> {
     wanted: Wanted,
     security: Security<'a>,
@@ -98,7 +98,7 @@ pub enum InletState {
 pub enum InletError {
     /// The outlet has ended the stream.
     Ended,
-    /// The outlet sends something that is not samples, or a sample that `RX` has no room for.
+    /// The outlet sends something other than samples, or a sample too large for `RX`.
     Malformed,
     /// The outlet encodes its values otherwise than we do.
     Pattern(Mismatch),
@@ -215,7 +215,7 @@ impl<'a, const RX: usize, const TX: usize> Inlet<'a, RX, TX> {
         let split = layout.split_sample(self.intake.plain());
         let (stamp, values, rest) = match split {
             Ok(Some(parts)) => parts,
-            // Nothing more can come in, and what is there is no sample.
+            // Nothing more can come in, and the bytes at hand are no sample.
             Ok(None) if !self.intake.is_full() => return None,
             Ok(None) | Err(_) => {
                 self.settle(Err(InletError::Malformed));

@@ -1,4 +1,4 @@
-//! What a peer sent and the node has not read yet: opened bytes first, then those that are still sealed.
+//! What a peer sent and the node has not read yet: opened bytes first, then the still sealed ones.
 
 use schwann_session::{LayerError, Opened, Room, Secure};
 

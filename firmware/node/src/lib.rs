@@ -7,15 +7,15 @@
 //!                                  receive ────┘  └── handle_datagram ──▶ UDP
 //! ```
 //!
-//! The caller brings memory, time, randomness and bytes: it owns the sockets, gives what arrives to
-//! [`Outlet::receive`] and [`Outlet::handle_datagram`], calls [`Outlet::poll`] when time has passed or samples
-//! were pushed, and sends what [`Outlet::transmit`] holds. [`Wait`] says until when it may sleep.
+//! The caller brings memory, time, randomness and bytes. It owns the sockets, and gives what arrives to
+//! [`Outlet::receive`] and [`Outlet::handle_datagram`]. It calls [`Outlet::poll`] when time has passed or
+//! samples were pushed, and sends what [`Outlet::transmit`] holds. [`Wait`] says until when it may sleep.
 //! [`Inlet`] is driven in the same way.
 //!
 //! Nothing here needs a heap, an operating system or unsafe code. Its only atomic instructions are loads and
 //! stores, as on the smallest RISC-V chips.
 //!
-//! It does not serve protocol 1.00, nor queries about `desc`; `firmware/README.md` has the whole list.
+//! It does not serve protocol 1.00 or queries about `desc`; `firmware/README.md` has the whole list.
 #![forbid(unsafe_code)]
 #![no_std]
 #![cfg_attr(

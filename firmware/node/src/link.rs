@@ -30,8 +30,8 @@ mod shaking;
 /// When samples are sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Pace {
-    /// Each as soon as it can be: one record per sample where the link is sealed, unless several had to wait for the
-    /// socket, and go together. The least latency.
+    /// Each as soon as possible. A sealed link has one record per sample, unless several had to wait for the socket
+    /// and go together. The least latency.
     #[default]
     EverySample,
     /// Together with others that come within this time, in microseconds: fewer records, and so less work.
@@ -159,7 +159,8 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         self.guard.layer().is_some()
     }
 
-    /// When the link gives way to a newcomer: not before it had time to prove itself, and never once it has.
+    /// When the link gives way to a newcomer: not before it had time to prove itself, and never after its
+    /// proof.
     pub(crate) fn gives_way(&self) -> Option<Micros> {
         let has_proved = self.is_sealed() || !matches!(self.phase, Phase::Asking(_) | Phase::Shaking);
         (!has_proved).then(|| self.came.after(LEAST_TIMEOUT_US))
@@ -382,12 +383,13 @@ pub(crate) fn fits(description: &Description<'_>, samples: &Consumer<'_>, tx: us
         && longest + 9 + 2 * schwann_session::RECORD_OVERHEAD <= tx
 }
 
-/// How long a peer may take to say what it wants, to prove who it is, or to take what it asked for, in
-/// microseconds.
+/// How long a peer may take, in microseconds, to say what it wants, to prove who it is, or to take
+/// what it requested.
 const LINK_TIMEOUT_US: u64 = 10_000_000;
-/// The same where another may be waiting for the link, in microseconds: a handshake takes a small chip a quarter of it.
+/// The same where another may be waiting for the link, in microseconds. A handshake takes a small chip a quarter of
+/// it.
 const LEAST_TIMEOUT_US: u64 = 2_000_000;
-/// A key's age is counted in hours; to tell it takes a division of 64 bits, which a small chip does not have.
+/// A key's age is counted in hours. Reading it takes a division of 64 bits, which a small chip does not have.
 const TICK: u64 = 1_000_000;
 /// Less is not worth a part of an answer, in bytes.
 const LEAST_PART: usize = 128;

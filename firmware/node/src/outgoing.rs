@@ -65,7 +65,8 @@ impl<const N: usize> Outgoing<N> {
         Ok(())
     }
 
-    /// Adds what `encode` writes and returns the length of, through the layer if there is one: it is sealed where it lies.
+    /// Adds what `encode` writes and returns the length of, through the layer if there is one. The layer seals it
+    /// in place.
     ///
     /// Returns that length; nothing if `encode` or the layer refuses.
     pub(crate) fn encode(
@@ -101,7 +102,7 @@ impl<const N: usize> Outgoing<N> {
     }
 }
 
-/// Keeps one part of a message and forgets the rest, so that a long message is written in parts by writing it
+/// Keeps one part of a message and forgets the rest. So a long message is written in parts by writing it
 /// several times.
 pub(crate) struct PartSink<'a> {
     room: &'a mut [u8],

@@ -20,9 +20,9 @@ pub const MAX_SUBSCRIBERS: usize = 3;
 
 /// An outlet without sockets.
 ///
-/// - Shape: `LINKS` connections at a time, one for each socket of the driver, which names them by number;
-///   each with `RX` bytes for what comes and `TX` for what goes. 1,024 and 2,048 serve everything but samples of
-///   more than 1,900 bytes. With the feature `hybrid`, links of less than 1,458 bytes each way refuse that suite.
+/// - Shape: `LINKS` connections at a time, one for each socket of the driver, which names them by number. Each
+///   has `RX` bytes for input and `TX` for output. 1,024 and 2,048 serve everything but samples of more than
+///   1,900 bytes. With the feature `hybrid`, links of less than 1,458 bytes each way refuse that suite.
 pub struct Outlet<'a, const LINKS: usize, const RX: usize, const TX: usize> {
     description: Description<'a>,
     samples: Consumer<'a>,
@@ -106,7 +106,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
     /// Serves what `samples` brings as `description` says.
     ///
     /// - Errors: [`InvalidOutlet`]: correct the arguments.
-    // Not part of its caller, in whose frame a second outlet would lie as long as the first: what it is made of.
+    // Not part of its caller: otherwise that frame would hold the parts of a second outlet as long as the first.
     #[inline(never)]
     pub fn new(
         description: Description<'a>,
@@ -229,8 +229,9 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         wait
     }
 
-    /// While every link is taken, the one that has said nothing of use for longest gives way: a newcomer could not even
-    /// knock, and four connections of a stranger would shut the device. Returns when the next one does.
+    /// While every link is taken, the one that has said nothing of use for longest gives way. Otherwise a newcomer
+    /// could not even knock, and four connections of a stranger would shut the device. Returns when the next one
+    /// does.
     fn make_way(&mut self, now: Micros) -> Wait {
         if self.links.iter().any(|link| matches!(link.state(), LinkState::Vacant | LinkState::Broken)) {
             return Wait::ForEvent;

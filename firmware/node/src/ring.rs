@@ -2,9 +2,9 @@
 //! waits.
 //!
 //! A slot holds a stamp and the values of one sample, in 32-bit words. Every word is an atomic that is loaded
-//! and stored and never exchanged, because the smallest chips can do no more. With [`Keep::Newest`] the writer
-//! overwrites what was not read in time; `begun`, written before the slot, and `written`, after it, let the
-//! reader tell a whole slot from one that changed under its eyes (a sequence lock per slot).
+//! and stored and never exchanged: the smallest chips can do no more. With [`Keep::Newest`], the writer
+//! overwrites what was not read in time. `begun` is written before the slot, and `written` after it. So the
+//! reader can tell a whole slot from one that changed under its eyes (a sequence lock per slot).
 //!
 //! Both counters wrap; their differences do not, because a ring has far fewer than 2^31 slots.
 
@@ -132,7 +132,7 @@ impl<'a> Ring<'a> {
     }
 }
 
-/// The application's end. A push takes the same time whether anybody listens or not, sealed or not.
+/// The application's end. A push takes the same time with or without listeners, sealed or not.
 pub struct Producer<'a> {
     ring: Ring<'a>,
     next: u32,

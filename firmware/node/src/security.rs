@@ -1,4 +1,4 @@
-//! Whom the node is, whom it talks to, and what it needs from outside for that.
+//! The node's identity, its peers, and what it needs from outside for that.
 
 use schwann_session::{
     Calendar, ClassicSuite, Context, Credentials, Entropy, Lab, RevocationList, discovery::DiscoveryKey,
@@ -78,8 +78,9 @@ impl<'a> Security<'a> {
 pub struct Surroundings<'a> {
     /// The device's clock.
     pub now: Micros,
-    /// The date, for certificates and sealed queries. A device without a calendar says so, and when its image was built,
-    /// or 1970: the node knows later dates of its own certificate, its list, and members that it has met.
+    /// The date, for certificates and sealed queries. A device without a calendar says so, and gives the date of
+    /// its image, or 1970. The node knows later dates from its own certificate, its list, and members that it has
+    /// met.
     pub calendar: Calendar,
     /// Unpredictable randomness; on a chip, its hardware generator with the radio on.
     pub entropy: &'a mut dyn Entropy,

@@ -1,4 +1,4 @@
-//! What nodes say about their streams, and to whom, in simulated time.
+//! What nodes say about their streams, and to which peers, in simulated time.
 
 mod common;
 
@@ -111,7 +111,7 @@ fn members_find_a_sealed_node_and_learn_its_time() {
     let mut pair = Pair::new(description(ChannelFormat::Float32, 8, 1000.0), true, Pace::EverySample, 64);
     let key = schwann_session::discovery::DiscoveryKey::new(&Lab::new().discovery);
     let (mut datagram, mut out) = ([0; 200], [0; NodeOutlet::MAX_REPLY]);
-    // A query that says what is looked for gets no answer: a key that is stolen later would open it.
+    // A query that names the wanted stream gets no answer: a key stolen later would open it.
     let telling = b"LSL:shortinfo\r\nsession_id='default'\r\n17001 42\r\n";
     let sealed = key.seal_query(telling, common::TODAY, &mut pair.world.entropy, &mut datagram);
     let (len, _) = sealed.expect("room");

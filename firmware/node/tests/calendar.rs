@@ -9,7 +9,7 @@ use schwann_session::{Calendar, Refusal, Statement, UnixSeconds, discovery::Disc
 
 const DAY: u64 = 86_400;
 
-/// A device that knows no date but that of its image, `TODAY`; `change` is made to its own certificate.
+/// A device that knows only the date of its image, `TODAY`; `change` is made to its own certificate.
 struct Device {
     lab: Lab,
     world: World,

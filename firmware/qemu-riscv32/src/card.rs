@@ -28,10 +28,10 @@ const DEVICE_ID: usize = 8;
 const QUEUE: usize = 8;
 /// A frame with the card's own header before it.
 const FRAME: usize = 1536;
-/// While one frame is looked at, the next waits where it comes from, as it does in the memory of a chip's network controller.
+/// While one frame is examined, the next waits at its source, as in the memory of a chip's network controller.
 const RECEIVED: usize = 1;
-/// Frames that wait for the card; not less than subscribers: smoltcp offers them to its sockets in order, and the last
-/// one would starve.
+/// Frames that wait for the card; not less than subscribers. smoltcp offers them to its sockets in order, and the
+/// last one would starve.
 const SENT: usize = 4;
 /// Room for them: three small ones, as samples are, and one of any size.
 const SENDING: usize = FRAME + 3 * 256;

@@ -1,4 +1,4 @@
-//! The node on two harts of QEMU's virt machine, and what there is to try about it: the parts that two images are made of.
+//! The node on two harts of QEMU's virt machine, and its trials: the parts that make up two images.
 //!
 //! ```text
 //!   hart 0: timer ─▶ sample ─▶ Producer::push ─▶ ring ─▶ doorbell ┐

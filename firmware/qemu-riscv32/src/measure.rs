@@ -23,7 +23,8 @@ use crate::{
 
 type Node<'a> = Outlet<'a, LINKS, RX, TX>;
 
-/// Most plaintext that subscribers take in a record, in bytes: more than an outlet sends at a time, as with computers.
+/// Most plaintext that subscribers take in a record, in bytes. This is more than an outlet sends at a time, as with
+/// computers.
 const TAKEN: usize = 2000;
 /// Pushes per measurement.
 const PUSHES: u32 = 256;
@@ -66,7 +67,7 @@ pub fn run() -> ! {
     machine::exit(0)
 }
 
-/// Words of key or key stream that sealing leaves on the stack: none, if the cipher clears as deep as it goes.
+/// Words of key or key stream that sealing leaves on the stack. None, if the cipher clears as deep as it goes.
 #[inline(never)]
 fn residue() -> usize {
     let mut bytes = [0; 32];
@@ -82,7 +83,7 @@ fn residue() -> usize {
     still_below(bytes.as_chunks().0) + still_below(text.as_chunks().0)
 }
 
-/// How often any of these words lies below this function's frame, which itself lies below that of its caller.
+/// How often any of these words lies below this function's frame, which itself lies below its caller's.
 #[inline(never)]
 fn still_below(secrets: &[[u8; 4]]) -> usize {
     let marker = 0_u32;

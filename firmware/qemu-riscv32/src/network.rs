@@ -96,7 +96,7 @@ pub fn run(settings: &Settings) -> ! {
     }
 }
 
-/// Not part of its caller, nor are the others below: what they make on the way lies on the stack no longer than they run.
+/// Not part of its caller, and neither are the others below. So their locals lie on the stack only while they run.
 #[inline(never)]
 pub fn keys<'a>(memory: &'a mut [u8], dice: &mut Dice, record_limit: usize) -> Keys<'a> {
     let content = match key_slots::load(&mut machine::KeyFlash, memory) {
@@ -121,10 +121,10 @@ fn serve(settings: &Settings, outlet: &mut Outlet<'_>, card: &mut Card, dice: Di
     let mut storage = [const { SocketStorage::EMPTY }; SOCKETS];
     // One by one: a pair would be made elsewhere on the stack, and copied.
     let mut buffers = Buffers::new();
-    // 40 ms of 8 channels at 1 kHz, which a computer may leave unacknowledged, are 1,640 bytes and a few records.
+    // 40 ms of 8 channels at 1 kHz are 1,640 bytes and a few records. A computer may leave them unacknowledged.
     let mut narrow = [0; LINKS * 2048];
-    // A stream of many channels, or of an emulation that stands still now and then, gets memory that an 8-channel board
-    // would not have.
+    // A stream of many channels, or of an emulation that stands still now and then, gets more memory than an
+    // 8-channel board would have.
     let wide = settings.channel_count > 8 || settings.slots > 128;
     let sending = if wide { wide_buffer() } else { &mut narrow };
     let ports = outlet.description().ports;

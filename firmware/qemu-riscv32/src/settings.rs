@@ -12,8 +12,8 @@ pub struct Settings {
     /// IPv4 address, in a network of 24 bits.
     pub address: [u8; 4],
     pub channel_count: usize,
-    /// Samples that the ring holds. An emulation that shares its computer stands still now and then, which a chip does
-    /// not; a longer ring keeps that from looking like a loss of the node's.
+    /// Samples that the ring holds. An emulation shares its computer and stands still now and then; a chip does
+    /// not. A longer ring keeps that from looking like a loss of the node's.
     pub slots: usize,
     /// Samples per second, in Hz.
     pub rate: u32,

@@ -4,8 +4,8 @@
 //!   Outlet ◀──▶ Server ◀──▶ smoltcp ◀──▶ the board's device
 //! ```
 //!
-//! A board makes a [`Server`] in memory of its own, calls [`Server::turn`] whenever its device, a push or the
-//! time returned by the last turn wakes it, and sleeps otherwise. [`w5500`] drives an Ethernet chip on an SPI bus.
+//! A board makes a [`Server`] in memory of its own. It calls [`Server::turn`] whenever its device, a push or the
+//! time returned by the last turn wakes it. Otherwise it sleeps. [`w5500`] drives an Ethernet chip on an SPI bus.
 //!
 //! It does not find out addresses for itself unless asked (feature `dhcp`), and speaks IPv4 alone.
 #![forbid(unsafe_code)]

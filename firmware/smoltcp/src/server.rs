@@ -23,7 +23,7 @@ pub trait Board {
     fn surroundings(&mut self) -> Surroundings<'_>;
 }
 
-/// Memory of the sockets, but for what connections send.
+/// Memory of the sockets, except for what connections send.
 pub struct Buffers {
     received: [[u8; RECEIVED_LEN]; LINKS],
     discovery: Datagrams<REPLY_LEN>,
@@ -77,7 +77,8 @@ pub struct Server<'a> {
     links: [SocketHandle; LINKS],
     /// Whether the outlet knows of a connection.
     open: [bool; LINKS],
-    /// Since when a connection is under way that the outlet does not know of: not made yet, or not closed yet.
+    /// Since when a connection is under way that the outlet does not know: one not made yet, or not closed
+    /// yet.
     loose_since: [Option<Micros>; LINKS],
     discovery: SocketHandle,
     service: SocketHandle,
@@ -88,8 +89,8 @@ impl<'a> Server<'a> {
     /// Opens the sockets, and joins the groups in which streams are searched.
     ///
     /// - Shape: `sending` is shared by the connections, for what each has sent and its peer has not acknowledged. A
-    ///   computer may acknowledge small segments 40 ms late; a stream that makes more in that time waits in its ring.
-    ///   `storage` has room for [`SOCKETS`], and for those that the board adds.
+    ///   computer may acknowledge small segments 40 ms late. A stream that makes more in that time waits in its
+    ///   ring. `storage` has room for [`SOCKETS`], and for the board's own sockets.
     ///
     /// Returns nothing if a port is 0, or the interface can join no more groups.
     // Not part of its caller, whose frame stays for ever.
@@ -120,7 +121,7 @@ impl<'a> Server<'a> {
         Some(Self { sockets, links, open, loose_since, discovery, service, data_port: ports.data_port })
     }
 
-    /// The sockets, for those that a board adds.
+    /// The sockets, for a board that adds its own.
     pub fn sockets(&mut self) -> &mut SocketSet<'a> {
         &mut self.sockets
     }
@@ -182,7 +183,8 @@ impl<'a> Server<'a> {
             let reply =
                 outlet.handle_datagram(&mut datagram[..len], service, &mut board.surroundings(), room);
             let Some(reply) = reply else { continue };
-            // Who searches looks at the port that it is answered at, not from: one socket has room for descriptions.
+            // A searcher looks at the port where the answer arrives, not at its source. So one socket has room for
+            // descriptions.
             let (from_handle, port) = match reply.port {
                 Some(port) => (self.discovery, port),
                 None => (handle, from.endpoint.port),
@@ -195,7 +197,8 @@ impl<'a> Server<'a> {
 
     /// Gives the outlet what a link's socket has received.
     ///
-    /// Not part of its caller, nor are the others: what each needs lies on the stack one after the other.
+    /// Not part of its caller, and neither are the others. So their frames lie on the stack one after the
+    /// other.
     #[inline(never)]
     fn hear<const RX: usize, const TX: usize>(
         &mut self,
@@ -227,7 +230,8 @@ impl<'a> Server<'a> {
                 break;
             }
         }
-        // A peer that has closed its side takes no more samples; one that waits for an answer gets it first.
+        // A peer that has closed its side takes no more samples. If it waits for an answer, it gets that
+        // first.
         if *open && socket.state() == tcp::State::CloseWait && outlet.subscribers() > 0 && !socket.can_recv()
         {
             if outlet.state(link) == LinkState::Open {
@@ -269,7 +273,7 @@ impl<'a> Server<'a> {
 impl Server<'_> {
     /// Lets go of a connection that is the network's alone; says when to look again.
     ///
-    /// A peer that goes on talking to a closed link fills its window; its own end then waits behind that for
+    /// A peer that goes on talking to a closed link fills its window. Its own end then waits behind that for
     /// ever. A peer that acknowledges never runs into the socket's time limit. So what it says is dropped,
     /// and its time is short: a link serves no other peer meanwhile.
     #[inline(never)]
@@ -303,12 +307,12 @@ pub fn instant(now: Micros) -> Instant {
     Instant::from_micros(i64::try_from(now.0).unwrap_or(i64::MAX))
 }
 
-/// How long a connection may take to be made, and to be closed, in microseconds: a lost segment is sent again once.
+/// How long a connection may take to be made, and to be closed, in microseconds. A lost segment is sent again once.
 const LOOSE: u64 = 2_000_000;
 /// The groups in which the original library searches.
 const GROUPS: [[u8; 4]; 2] = [[224, 0, 0, 183], [239, 255, 172, 215]];
-/// Bytes that a connection may receive before the outlet takes them, which it does at once: a request or a message of a
-/// handshake comes in two or three segments then, and nothing else comes.
+/// Bytes that a connection may receive before the outlet takes them, which it does at once. A request or a message
+/// of a handshake then comes in two or three segments, and nothing else comes.
 const RECEIVED_LEN: usize = 256;
 /// Longest datagram that is looked at, in bytes.
 const QUERY_LEN: usize = 512;

@@ -30,7 +30,8 @@ pub enum W5500Error {
 }
 
 impl<S: SpiDevice> W5500<S> {
-    /// Resets the chip and opens it for frames to `address`, to everybody and to groups.
+    /// Resets the chip and opens it for frames to `address`, to the broadcast address and
+    /// to groups.
     ///
     /// - Errors: [`W5500Error`].
     pub fn new(spi: S, address: [u8; 6]) -> Result<Self, W5500Error> {
@@ -259,7 +260,8 @@ const PHY: u16 = 0x2e;
 const VERSION: u16 = 0x39;
 
 // Socket registers (W5500 datasheet 1.1.0 §4.2).
-/// Raw frames to our address, to everybody and to groups alone: MACRAW and MFEN.
+/// Only raw frames to our address, to the broadcast address and to groups: MACRAW and
+/// MFEN.
 const RAW: u8 = 0x84;
 const COMMAND: u16 = 1;
 const OPEN: u8 = 0x01;

@@ -53,7 +53,8 @@ fn strangers_that_hold_all_links_do_not_keep_a_member_out() {
     }
 }
 
-/// A member that tries again as often as it is turned away, as desktops do; says whether it receives within 5 s.
+/// A member that tries again as often as it is turned away, as desktops do. Returns whether it receives within 5
+/// s.
 fn member_joins(net: &mut Net, inlet: &mut NodeInlet) -> bool {
     let mut member = net.connect();
     let mut has_begun = false;

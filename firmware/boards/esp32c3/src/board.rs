@@ -18,7 +18,8 @@ pub fn calendar() -> Calendar {
     Calendar::NotBefore(UnixSeconds(env!("BUILT_AT").parse().unwrap_or(0)))
 }
 
-/// The chip's generator, which is random while the radio or the converter feeds it: [`Trng`] sees to that.
+/// The chip's generator. It is random only while the radio or the converter feeds it; [`Trng`] sees to
+/// that.
 pub struct Dice(pub Trng);
 
 impl Entropy for Dice {
@@ -70,8 +71,8 @@ impl Flash for KeyFlash<'_> {
         self.0.erase(from, from + SECTOR).map_err(|_| FlashError)
     }
 
-    /// Writes as the flash does, without the driver's erasing and restoring of the sector: what a failing supply leaves
-    /// must be what the key store expects.
+    /// Writes as the flash does, without the driver's erasing and restoring of the sector. A failing supply must
+    /// leave what the key store expects.
     fn write(&mut self, slot: Slot, offset: usize, bytes: &[u8]) -> Result<(), FlashError> {
         self.0.write_nor(address(slot, offset)?, bytes).map_err(|_| FlashError)
     }

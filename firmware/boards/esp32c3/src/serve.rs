@@ -1,4 +1,4 @@
-//! The outlet, on whatever carries frames.
+//! The outlet, on any carrier of frames.
 
 use esp_println::println;
 use schwann_node::{Consumer, Description, Member, Outlet, Pace, Ports, Security, Uid};

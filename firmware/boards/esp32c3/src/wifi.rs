@@ -1,7 +1,7 @@
 //! By Wi-Fi. The radio's driver needs a heap and a scheduler; the node's own parts use neither.
 //!
-//! The network's name and password are given when the image is built, in `SCHWANN_WIFI_NAME` and
-//! `SCHWANN_WIFI_PASSWORD`; without a password the network is taken for an open one.
+//! The build takes the network's name and password from `SCHWANN_WIFI_NAME` and
+//! `SCHWANN_WIFI_PASSWORD`. Without a password, the network is taken for an open one.
 
 use core::{
     future::Future,
@@ -66,7 +66,8 @@ pub fn run(chip: Peripherals) -> ! {
     let mut air = Air(Interface::station());
     let address = air.0.mac_address();
     serve(&mut air, address, samples, &keys, &mut dice, |_| {
-        // The ring holds what comes meanwhile; a network that stays away costs the oldest samples, which are counted.
+        // The ring holds samples made meanwhile. A network that stays away costs the oldest samples, and these are
+        // counted.
         while !radio.is_connected() {
             if let Err(why) = wait_for(radio.connect_async()) {
                 println!("{name}: {why:?}");

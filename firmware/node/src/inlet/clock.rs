@@ -11,7 +11,7 @@ use super::{ANSWER_TIMEOUT_US, Inlet, Phase};
 use crate::time::{Micros, Wait};
 
 impl<const RX: usize, const TX: usize> Inlet<'_, RX, TX> {
-    /// Writes the next clock probe into `out`, to be sent to the outlet's service port, or says when to ask again.
+    /// Writes the next clock probe into `out`, to be sent to the outlet's service port. Or says when to ask again.
     ///
     /// - Errors: until when there is nothing to send.
     pub fn poll_probe(&mut self, now: Micros, out: &mut [u8]) -> Result<usize, Wait> {

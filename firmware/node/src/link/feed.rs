@@ -84,7 +84,7 @@ impl Feed {
         for _ in 0..most {
             let start = out.len();
             let put = put_sample(&self.layout, host.samples, self.next, out);
-            // What was put is worth nothing if it changed meanwhile, nor if it ends half-way.
+            // A sample that changed meanwhile, or that ends half-way, is worth nothing.
             if !host.samples.has(self.next) {
                 out.truncate(start);
                 let oldest = host.samples.oldest();
@@ -108,7 +108,7 @@ impl Feed {
     }
 }
 
-/// Most bytes of one sample of strings: a length takes two bytes in the ring, and five before a text of more than 255.
+/// Most bytes of one sample of strings. A length takes two bytes in the ring, and five before a text of more than 255.
 pub(super) fn longest_strings(shape: &Shape) -> usize {
     shape.string_room + 3 * shape.channel_count.min(shape.string_room / 258)
 }

@@ -35,7 +35,7 @@ impl<const RX: usize, const TX: usize> Link<RX, TX> {
         self.follow(&step, bytes, host, surroundings)
     }
 
-    /// Goes on as a step of the handshake says; `bytes` are those that it took.
+    /// Goes on as a step of the handshake says; the step took `bytes`.
     fn follow(
         &mut self,
         step: &Shaken,

@@ -26,7 +26,8 @@ impl<const LINKS: usize, const RX: usize, const TX: usize> Outlet<'_, LINKS, RX,
     /// Answers a datagram: returns what to send of `out`, or nothing.
     ///
     /// - Shape: `out` has room for [`Self::MAX_REPLY`] bytes; `datagram` is opened in place if it is sealed.
-    // Nor part of its caller, which has buffers of its own; and of its parts one frame at a time.
+    // Not part of its caller, which has buffers of its own. The stack holds the frame of one of its parts at
+    // a time.
     #[inline(never)]
     pub fn handle_datagram(
         &mut self,
@@ -137,7 +138,8 @@ impl Undated {
     }
 }
 
-/// Appends the reply to a query, and returns the port that it goes to; nothing if the query is not for us.
+/// Appends the reply to a query, and returns its destination port. Returns nothing if the query is not for
+/// us.
 fn put_reply(stream: &Description<'_>, query: &Query<'_>, out: &mut ByteWriter<'_>) -> Option<u16> {
     (query.return_port != 0 && query.id.len() <= 32).then_some(())?;
     condition::matches(query.condition, stream).then_some(())?;

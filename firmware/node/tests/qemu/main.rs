@@ -1,5 +1,6 @@
-//! The image for QEMU and the desktop, over a network of their own. Run by `checks/70-firmware.sh`, which makes that
-//! network (a tap `schwann0` at 10.77.0.1) and sets `SCHWANN_IMAGES`, and `SCHWANN_PYLSL` for the original library.
+//! The image for QEMU and the desktop, over a network of their own. Run by `checks/70-firmware.sh`, which makes
+//! that network (a tap `schwann0` at 10.77.0.1). It also sets `SCHWANN_IMAGES`, and `SCHWANN_PYLSL` for the
+//! original library.
 
 mod budgets;
 #[path = "../common/mod.rs"]
@@ -154,7 +155,8 @@ fn the_node_receives(sealed: bool) {
     const COUNT: u32 = 2000;
     let lab = Lab::new();
     let content = lab.content(1, |_| {});
-    // What prefers sealing is found by a query in the clear, as a node sends it; the node then insists on sealing.
+    // A query in the clear, as a node sends it, finds a stream that prefers sealing. The node then insists on
+    // sealing.
     let trust = if sealed { desktop(&lab, Policy::Prefer) } else { Trust::new(Policy::Off, None) };
     let info = StreamInfo::new("Desktop", "EEG", 8, 100.0, ChannelFormat::Float32, "desktop").expect("valid");
     let outlet = Outlet::in_context(&info, &OutletOptions::default(), context(trust)).expect("an outlet");
@@ -240,8 +242,8 @@ fn the_node_outlives_hostile_bytes_and_a_network_that_goes_and_comes_back() {
     check(&again, 8, 500);
 }
 
-/// The device is found by a sealed search although it does not know the date, and the first attempts of desktops, which it
-/// refuses, and strangers that hold its links do not use it up.
+/// A sealed search finds the device although it does not know the date. It refuses the first attempts of desktops.
+/// Neither these nor strangers that hold its links use it up.
 #[test]
 #[ignore = "needs the image and a network: checks/70-firmware.sh"]
 fn a_device_without_a_calendar_is_found_and_keeps_its_links() {
@@ -255,7 +257,7 @@ fn a_device_without_a_calendar_is_found_and_keeps_its_links() {
         let inlet = find(&context);
         inlet.open_stream(LONG).expect("a connection");
         check(&inlet, 8, 200);
-        // Strangers that never close; those that find no link are turned away.
+        // Strangers that never close; the others find no link and are turned away.
         held.extend((round..4).filter_map(|_| TcpStream::connect((NODE, 16572)).ok()));
         for stranger in &mut held {
             // It may have been reset.
