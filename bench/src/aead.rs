@@ -1,8 +1,8 @@
 //! How fast ChaCha20-Poly1305 is here, against the other libraries, in one run.
 //!
-//! Every contender seals and opens the same [`Workload`] in place, in turns of a few milliseconds whose
-//! order changes every round. A [`Probe`] before and after each timed pass tells whether the core was
-//! ours and at full clock; other passes are thrown away. Every opened pass is compared with the plaintext.
+//! Every contender seals and opens the same [`Workload`] in place, in turns of a few milliseconds. Their
+//! order changes every round. A [`Probe`] before and after each timed pass tells whether the core was ours
+//! and at full clock. Other passes are thrown away. Every opened pass is compared with the plaintext.
 
 mod agree;
 mod contender;
@@ -31,8 +31,8 @@ use crate::suite::{Asked, Missing};
 
 type Readings = Result<Vec<Reading>, Reason>;
 
-/// Whether all make the same bytes; sealing and opening, a step per message size; then shapes, mixed lengths, one block in
-/// chunks, workers, and allocation.
+/// First, whether all make the same bytes. Then sealing and opening, a step per message size; then shapes, mixed
+/// lengths, one block in chunks, workers, and allocation.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     let sizes = asked
         .effort
@@ -51,7 +51,8 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
     Ok([agree].into_iter().chain(sizes.into_iter().map(of_size)).chain(others).collect())
 }
 
-/// The peers that are built in, and ring a second time: what differs less than these two do is no difference.
+/// The built-in peers, and ring a second time. The difference between the two rings is the noise; a smaller
+/// difference is none.
 fn contenders(batches: [usize; 3]) -> Vec<Box<dyn Contender>> {
     #[cfg(feature = "peers")]
     let mut contenders: Vec<_> = peers().into_iter().chain([peers::ring_again()]).collect();
@@ -85,8 +86,8 @@ fn at(step: &str, size: usize, rounds: usize) -> Readings {
     Ok(speeds.chain(goals::goals(step, size, &figures)).collect())
 }
 
-/// What each shape of messages gains over the more general one that would work on them otherwise, at every length that the
-/// tables name; below [`WORTH_KEEPING`] it is not worth its code.
+/// What each shape of messages gains over the more general shape in its place, at every length in the tables. Below
+/// [`WORTH_KEEPING`], a shape is not worth its code.
 fn gains(step: &str, rounds: usize) -> Readings {
     let (mut probe, mut readings) = (Probe::new(), Vec::new());
     for kernel in Kernel::available() {
@@ -128,8 +129,8 @@ fn gain(
     ])
 }
 
-/// Batches of 16 whose messages differ in length, without and with a header of 13 bytes, in percent of the speed of equal ones
-/// with as many bytes and no header. Equal and mixed lengths take turns.
+/// Batches of 16 messages of different lengths, without and with a header of 13 bytes. In percent of the speed of
+/// equal ones with as many bytes and no header. Equal and mixed lengths take turns.
 fn mixed_lengths(step: &str, rounds: usize) -> Readings {
     let mut engines = [engine(Kernel::best(), 16)];
     // From 64 to 1,500 bytes, in no order; any 16 of them differ.
@@ -170,8 +171,8 @@ fn mixed_lengths(step: &str, rounds: usize) -> Readings {
     Ok(readings)
 }
 
-/// One block, whole and in chunks: MB/s, shares of the own peak and of the best peer's, and by a linear fit what a call and a
-/// byte cost.
+/// One block, whole and in chunks: MB/s, and shares of its own peak and of the best peer's. A linear fit gives the
+/// cost of a call and of a byte.
 fn in_chunks(step: &str, rounds: usize) -> Readings {
     #[cfg(feature = "peers")]
     let mut contenders = peers();

@@ -1,13 +1,13 @@
 //! Measurements between two real computers: an agent on one, the campaign on the other.
 //!
 //! The agent prints an address and a token. A holder of the token may let it start measuring processes, once,
-//! until that connection ends. The token is the authority of a lab of two: both certify themselves with it
-//! and talk over the same sealed session as streams do, and sealed streams between the two belong to the same
+//! until that connection ends. The token is the authority of a lab of two. Both certify themselves with it
+//! and talk over the same sealed session as streams do. Sealed streams between the two belong to the same
 //! lab.
 //!
-//! Two wall clocks are never subtracted. Latency is that of the way there and back: a sample goes to the agent's computer,
-//! which sends it on at once, and comes back; both times are read from this computer's clock. Throughput is counted by the
-//! receiver alone, on its own clock.
+//! Two wall clocks are never subtracted. Latency is that of the way there and back. A sample goes to the agent's
+//! computer, which sends it on at once, and it comes back. This computer's clock gives both times. Throughput is
+//! counted by the receiver alone, on its own clock.
 
 use core::time::Duration;
 

@@ -214,8 +214,8 @@ fn correct(all: &mut [Comparison]) {
     }
 }
 
-/// Returns, for one cell and metric, the values per subject in pairs: the same index is the same pass of the same block.
-/// Passes that are not complete are left out.
+/// Returns, for one cell and metric, the values per subject in pairs. The same index is the same pass of the same
+/// block. Passes that are not complete are left out.
 pub(crate) fn paired_values(records: &Records, cell: &str, metric: &str) -> BTreeMap<String, Vec<f64>> {
     let mut passes: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
     let believed = |reading: &&crate::record::Reading| reading.fault.is_none();
@@ -249,8 +249,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Returns the ratio of `subject` to `base`, with `null`, two series of equals, as the measure of what equals
-/// differ by.
+/// Returns the ratio of `subject` to `base`. `null`, two series of equals, measures how much equals differ.
 pub(crate) fn ratio(subject: &[f64], base: &[f64], null: Option<(&[f64], &[f64])>) -> Option<Ratio> {
     let ratios = ratios(subject, base)?;
     let spread = spread(&ratios);

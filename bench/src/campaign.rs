@@ -1,7 +1,7 @@
 //! Runs a suite: all subjects alternate in mirrored random blocks, each run in fresh processes.
 //!
-//! In a block every subject runs once in a random order and then once in the reverse order (ABBA for two), so
-//! that whatever drifts steadily hits all alike.
+//! In a block, every subject runs once in a random order and then once in the reverse order (ABBA for two).
+//! So a steady drift hits all alike.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,13 +24,13 @@ pub(crate) enum CampaignError {
     /// Results could not be written.
     #[error("results: {0}")]
     Records(io::Error),
-    /// A subject delivered something else than was sent, or ours failed again and again: its label, the cell, and
-    /// the reason.
+    /// A subject delivered something else than was sent, or ours failed again and again. Holds its label, the
+    /// cell, and the reason.
     #[error("{0} failed in {1}: {2}")]
     Subject(String, String, String),
 }
 
-/// Runs every run of `cells` that `records` does not hold yet, with the agent that some of them may need.
+/// Runs every run of `cells` that is not in `records` yet, with the agent if some of them need it.
 ///
 /// # Errors
 ///
@@ -128,7 +128,7 @@ impl Run<'_> {
         loop {
             attempt += 1;
             let (done_at, load) = (unix_time(), load());
-            // All subjects of a pass have the same line; one that failed on it is not tried on the same again.
+            // All subjects of a pass have the same line. One that failed on it is not tried on the same again.
             let seed = seed ^ u64::from(block) << 32 ^ u64::from(pass) << 16 ^ u64::from(attempt);
             let carried = match carry(cell, subject, scratch, seed, agent.as_deref_mut()) {
                 Err(TransferError::Interrupted) => return Err(CampaignError::Interrupted),
@@ -201,5 +201,5 @@ pub(crate) fn faults(records: &Records) -> Result<(), CampaignError> {
     }
 }
 
-/// A run that could not be made, or that lost samples, is tried so often: a busy machine may be the reason.
+/// A run that failed or lost samples is tried this often: a busy machine may be the reason.
 pub(crate) const ATTEMPTS: u32 = 3;

@@ -1,8 +1,9 @@
 //! Any library with liblsl's C ABI, loaded by path: what the measuring processes call.
 //!
-//! With `slices`, [`tap`], [`zmq`], [`crate::heap`] and one peer of [`crate::aead`] the only unsafe code of this crate. It turns the C functions that the scenarios need into safe calls on values that own their handle; all
-//! symbols are looked up when the library is loaded, so a missing one is an error at the start, not in the middle of a run.
-//! It does not wrap the rest of the ABI; `tests/tools/lsl.py` does.
+//! With `slices`, [`tap`], [`zmq`], [`crate::heap`] and one peer of [`crate::aead`] the only unsafe code of this
+//! crate. It turns the C functions that the scenarios need into safe calls on values that own their handle. All
+//! symbols are looked up when the library is loaded. So a missing one is an error at the start, not in the middle
+//! of a run. It does not wrap the rest of the ABI; `tests/tools/lsl.py` does.
 #![allow(unsafe_code, reason = "calls into a C library that the user names")]
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::workload::Format;
 
-/// Stamps a table of C functions, which are looked up by name when their library is loaded, and keeps that loaded.
+/// Stamps a table of C functions. They are looked up by name when their library is loaded, and the table keeps it
+/// loaded.
 macro_rules! functions {
     ($name:ident { $($field:ident: $symbol:literal as $type:ty,)* }) => {
         struct $name {
@@ -56,8 +58,8 @@ impl Lsl {
     /// [`LoadError`] when the file cannot be loaded or a symbol is missing: name another library.
     pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
         let fail = |error: libloading::Error| LoadError(format!("{}: {error}", path.display()));
-        // SAFETY: loading runs the library's initialisers; the user named this file as a liblsl, which is
-        // the trust that every program places in its libraries.
+        // SAFETY: loading runs the library's initialisers. The user named this file as a liblsl; every
+        // program trusts its libraries in the same way.
         let library = unsafe { Library::new(path) }.map_err(fail)?;
         let (float, short) =
             (Element::look_up(&library, "f").map_err(fail)?, Element::look_up(&library, "s"));

@@ -1,10 +1,10 @@
 //! The FieldTrip buffer against the bare path and against the original's way of talking, in one run.
 //!
-//! Every cell checks its own result: the totals of the buffer and the last block, read back. Cells are shuffled in
-//! each round, bare ones among them, because the machine is never the same from minute to minute. What is called
-//! `original` is no foreign program: it is `original`, which reproduces on the wire, and in its copying,
-//! what the reference documents of the C client and server. `--against` measures a server that runs already, such as
-//! the original itself where it is installed.
+//! Every cell checks its own result: the totals of the buffer and the last block, read back. Each round shuffles
+//! the cells, bare ones among them, because the machine is never the same from minute to minute. The `original`
+//! is no foreign program. Module `original` reproduces, on the wire and in its copying, the C client and server
+//! as their reference documents describe them. `--against` measures a server that runs already, such as the
+//! original itself where it is installed.
 
 mod cell;
 mod fanout;
@@ -100,7 +100,7 @@ fn blocks(
     Ok(rates.chain(promises).collect())
 }
 
-/// What a path is promised to be: at least so many times as fast as another, where the promise holds for its blocks.
+/// The promise for a path: at least so many times as fast as another, where the promise holds for its blocks.
 fn promised(step: &str, plan: Plan, measured: &[(Plan, Vec<f64>)]) -> Vec<Reading> {
     let typical = |path: &str| {
         let same =
@@ -129,8 +129,8 @@ fn promised(step: &str, plan: Plan, measured: &[(Plan, Vec<f64>)]) -> Vec<Readin
 
 type Promise = (&'static str, &'static str, f64, fn(&Plan, f64) -> bool);
 
-/// A path, what it is held against, how many times as fast it must be, and for which plans: they are given with what the
-/// other takes, seconds.
+/// A path, its opponent, how many times as fast it must be, and for which plans. These get the opponent's time, in
+/// seconds.
 const PROMISES: [Promise; 10] = [
     ("Tcp", "RawTcp", 0.7, |_, _| true),
     // Half of the shortest delayed acknowledgement: beyond it the other's connection stalls.
@@ -172,7 +172,7 @@ enum Bound {
     Most(f64),
 }
 
-/// A promise as a figure, with its limit and what a bare peer reaches in the same run: what the machine permits.
+/// A promise as a figure, with its limit. A bare peer's figure of the same run shows what the machine permits.
 fn promise(step: &str, name: &str, value: f64, bound: Bound, bare: Option<f64>) -> Reading {
     let (limit, unit, is_kept) = match bound {
         Bound::Least(least) => (format!("at least {least}"), "x", value >= least),

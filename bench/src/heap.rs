@@ -1,4 +1,4 @@
-//! How much memory something holds, counted by the allocator while it is asked to; otherwise a branch is all that it costs.
+//! How much memory something holds. The allocator counts it on request; otherwise a branch is the whole cost.
 #![allow(unsafe_code, reason = "passes on to the system's allocator")]
 
 use core::alloc::{GlobalAlloc, Layout};

@@ -11,8 +11,8 @@ pub(crate) fn ours() -> Option<PathBuf> {
     beside.into_iter().chain([built]).find(|path| path.is_file())
 }
 
-/// Finds the real liblsl, which the Python package `pylsl` brings: in the environment of this project's checks, or
-/// in that of the `python3` on the path.
+/// Finds the real liblsl, which the Python package `pylsl` brings. It looks in the environment of this project's
+/// checks, then in that of the `python3` on the path.
 pub(crate) fn opponent() -> Option<PathBuf> {
     let state = std::env::var_os("SCHWANN_STATE").map(PathBuf::from);
     let environments = state.into_iter().chain(["target/checks".into()]);
@@ -29,8 +29,8 @@ pub(crate) fn image() -> Option<PathBuf> {
     folders.into_iter().map(|folder| folder.join(image)).find(|path| path.is_file())
 }
 
-/// Finds ZeroMQ, which the Python package `pyzmq` brings: that of the `python3` on the path, or one that is fetched once
-/// into the user's cache.
+/// Finds ZeroMQ, which the Python package `pyzmq` brings. It takes that of the `python3` on the path, or one
+/// fetched once into the user's cache.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
-//! A network of two computers on one: two network namespaces, and a line between them that has a rate, a delay, jitter
+//! A network of two computers on one: two network namespaces, and a line between them with a rate, a delay, jitter
 //! and loss.
 //!
 //! Both ends share one clock, so latency is a difference of two of its readings. Frames leave a namespace through a tap
-//! device, wait in this process, and enter the other namespace through another (`relay`). All delays and losses follow
-//! from a seed (`weather`), so every subject of a pass has the same ones; the kernel's `netem` draws anew each time, and
-//! many kernels do not have it. How late the line itself was is kept with every run.
+//! device, wait in this process, and enter the other namespace through another (`relay`). All delays and losses
+//! follow from a seed (`weather`), so every subject of a pass has the same ones. The kernel's `netem` draws anew
+//! each time, and many kernels do not have it. How late the line itself was is kept with every run.
 //!
 //! It models a medium, not a network card: there is no interrupt, no driver, no radio.
 
@@ -48,7 +48,7 @@ pub(crate) struct Profile {
 pub(crate) enum Jitter {
     /// Every frame has its own delay.
     EachFrame,
-    /// The delay moves from one drawn value to the next in this time, as it does where others share the medium.
+    /// The delay moves from one drawn value to the next in this time, as on a shared medium.
     Gradual(Duration),
 }
 

@@ -2,13 +2,13 @@
 //!
 //! A [`suite`] is a list of cells, each a [`scenario`] with a [`workload`]. A [`campaign`] runs every cell for
 //! every subject (a library with liblsl's C ABI, or a raw socket) in fresh sender and receiver processes
-//! ([`transfer`], [`worker`]), alternating between subjects, and keeps what each run gave as lines ([`record`]).
-//! [`analysis`] turns records into ratios with their spread, using [`statistics`] that are tested against scipy; [`report`]
-//! writes the tables, [`page`] the published page.
+//! ([`transfer`], [`worker`]). It alternates between subjects, and keeps the results of each run as lines
+//! ([`record`]). [`analysis`] turns records into ratios with their spread, using [`statistics`] that are tested
+//! against scipy. [`report`] writes the tables, [`page`] the published page.
 //!
-//! Rules that the code enforces: one clock for both ends; latency from the time when a sample was due; a
-//! sequence number and a pattern in every sample decide what was delivered; the unit of replication is a process
-//! restart; the opponent is also measured against itself, and no smaller effect is called one.
+//! The code enforces these rules. One clock serves both ends. Latency counts from the time when a sample was
+//! due. A sequence number and a pattern in every sample decide what was delivered. The unit of replication is a
+//! process restart. The opponent is also measured against itself, and no smaller effect is called one.
 #![deny(unsafe_code)]
 
 use std::process::ExitCode;

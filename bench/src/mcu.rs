@@ -1,8 +1,8 @@
 //! The microcontroller node's own counters, as QEMU runs its image: instructions and bytes, and nothing else.
 //!
 //! QEMU counts instructions exactly when it is told to (`-icount shift=0`), and models no pipeline, cache, flash or
-//! radio. So there are no times, no cycles and no throughput here, and nothing at all from a run whose
-//! counter was not exact. What the image says is in `firmware/qemu-riscv32/src/measure.rs`.
+//! radio. So there are no times, no cycles and no throughput here. A run with an inexact counter gives nothing at
+//! all. What the image says is in `firmware/qemu-riscv32/src/measure.rs`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

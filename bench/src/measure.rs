@@ -1,4 +1,4 @@
-//! Measures a suite, or all of them: what is in force, the keys it needs, the time it may take, and what it prints.
+//! Measures a suite, or all of them, with its settings, its keys, its time limit and its output.
 
 use std::io::stderr;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ use crate::step;
 use crate::suite::{Asked, Depth, Effort, Kind, Missing, SEALED, SENSITIVITY, SUITES, Suite};
 use crate::transfer::stop_on_interrupt;
 
-/// Every suite into a folder of its own. A suite that cannot run here, or that `--only` does not want, is said and left out.
+/// Every suite into a folder of its own. A suite that cannot run here, or is not in `--only`, is named and left
+/// out.
 pub(crate) fn measure_all(options: &Options, folder: &Path) -> Result<(), Reason> {
     let weights: f64 = SUITES.iter().map(|suite| suite.weight).sum();
     let (mut failed, mut any_wanted) = (Vec::new(), options.only.is_empty());
@@ -115,7 +116,7 @@ pub(crate) fn measure(suite: &Suite, options: &Options, folder: &Path) -> Result
     Ok(campaign::faults(&records)?)
 }
 
-/// What the record names as its origin: a commit that is both the whole tree and the program's own, or a trial.
+/// The origin that the record names: a commit that is both the whole tree and the program's own, or a trial.
 fn origin((commit, tree): (String, Tree), built_from: &str, trial: bool) -> Result<(String, Tree), String> {
     match tree {
         _ if trial => Ok((commit, Tree::Uncommitted)),

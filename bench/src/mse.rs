@@ -1,9 +1,9 @@
 //! MSE: handshakes, ciphers, transfers, memory and success, each against a stated criterion.
 //!
-//! Both ends of a connection are processes of their own on real sockets, every byte is verified, variants are interleaved
-//! within one run, and the medians come with their spread. OpenSSL is measured in the same process, round by
-//! round, where it is built in (`--features peers`). What libtorrent does on the same machine, and the criteria against it, are measured by
-//! `bench/src/mse/against_libtorrent.py`.
+//! Both ends of a connection are processes of their own on real sockets. Every byte is verified. Variants are
+//! interleaved within one run, and the medians come with their spread. OpenSSL is measured in the same process,
+//! round by round, where it is built in (`--features peers`). What libtorrent does on the same machine, and the
+//! criteria against it, are measured by `bench/src/mse/against_libtorrent.py`.
 
 mod cipher;
 mod handshake;

@@ -1,4 +1,5 @@
-//! The published page, `docs/benchmarks.md`: what, against what, by how much, with which command, when, and of which commit.
+//! The published page, `docs/benchmarks.md`: what, against what, by how much, with which command, when, and from
+//! which commit.
 //!
 //! Its template is `bench/page.md`. There `{suite; cell; metric}` is the ratio to what stands in the column before, and
 //! `{suite; step; subject; name}` a step's figure.

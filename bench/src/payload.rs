@@ -6,8 +6,8 @@ use crate::workload::Format;
 const SEQUENCE: usize = 4;
 
 impl Format {
-    /// Sequence numbers repeat after this many samples: every integer below it is exact in single precision, or in two values
-    /// of 15 bits.
+    /// Sequence numbers repeat after this many samples. Every integer below it is exact in single precision, or in
+    /// two values of 15 bits.
     fn modulus(self) -> u64 {
         1 << if self == Self::Float32 { 24 } else { 30 }
     }
@@ -131,7 +131,7 @@ fn row_of(sequence: u64) -> usize {
     (sequence % PERIOD as u64) as usize
 }
 
-/// Rows after which the pattern repeats; prime, so that no buffer size of a library hides a shift.
+/// Rows after which the pattern repeats; prime, so no buffer size of a library hides a shift.
 const PERIOD: usize = 61;
 const LOW_15: u32 = 0x7fff;
 

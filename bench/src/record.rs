@@ -1,8 +1,8 @@
 //! Records: one file for a suite. Its first line says where and how as JSON, each further line holds a [`Reading`].
 //!
-//! Lines are only ever added, and those of a run or a step are written when it is done, all in one go, so an interrupted
-//! campaign goes on where it stopped. A record names the commit that it was made of; from a tree with changes none is made
-//! unless it is called a trial, and a trial is never published.
+//! Lines are only ever added. All lines of a run or a step are written in one go when it is done. So an interrupted
+//! campaign goes on where it stopped. A record names the commit that it was made from. From a tree with changes,
+//! none is made unless it is called a trial, and a trial is never published.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -121,7 +121,7 @@ impl Subject {
         Ok((Lsl::load(path)?.version() >= Lsl::FIRST_WITH_ZERO_COPY).then_some(subject))
     }
 
-    /// Makes ours in the clear, whatever keys the user has.
+    /// Makes ours in the clear, regardless of the user's keys.
     pub(crate) fn plain(path: &Path) -> Result<Self, LoadError> {
         Ok(Self::library("schwann", Role::Schwann, path)?.with([("SCHWANN_SECURITY", "off")]))
     }
@@ -129,7 +129,8 @@ impl Subject {
     /// Makes ours sealed, with the keys in the folder [`KEYS`] beside its measuring processes.
     pub(crate) fn sealed(path: &Path) -> Result<Self, LoadError> {
         let clear = Self::library("schwann-sealed", Role::Sealed, path)?;
-        // Asked here, where there are no keys, it says that it does not seal; its processes check that it does.
+        // This process has no keys, so the library says here that it does not seal. Its processes check that it
+        // does.
         let build = clear.version.split("/security:").next().unwrap_or_default();
         let version = format!("{build}/security:require");
         Ok(Self { version, ..clear }.with([("SCHWANN_SECURITY", "require"), ("SCHWANN_KEYS", KEYS)]))
@@ -235,7 +236,8 @@ impl Records {
         Ok(Self { path: path.to_owned(), manifest, readings })
     }
 
-    /// The records at a path: a file, a folder with one, or a folder of either, in the order in which they were begun.
+    /// The records at a path, in the order of their start. The path is a file, a folder with one, or a folder of
+    /// either.
     ///
     /// # Errors
     ///
@@ -258,7 +260,8 @@ impl Records {
         Ok(records)
     }
 
-    /// Adds the figures of a run or a step, on disk first, and all in one write: it is there or it is not.
+    /// Adds the figures of a run or a step, on disk first, and all in one write. So they are there or they
+    /// are not.
     ///
     /// # Errors
     ///
@@ -271,8 +274,8 @@ impl Records {
         Ok(())
     }
 
-    /// Writes what is published of it, with as many digits as tables show: of cells a line for each subject and shown figure
-    /// with all passes, of steps the figures without their samples.
+    /// Writes the published part, with as many digits as tables show. A cell has a line for each subject and shown
+    /// figure with all passes. A step has its figures without their samples.
     ///
     /// # Errors
     ///
@@ -284,7 +287,7 @@ impl Records {
             ));
         }
         for subject in &mut self.manifest.subjects {
-            // Where the library was on the computer that measured is of no account.
+            // The place of the library on the measuring computer does not matter.
             if let Transport::Lsl { library, .. } | Transport::ZeroMq { library } = &mut subject.transport {
                 *library = library.file_name().unwrap_or_default().into();
             }

@@ -1,7 +1,7 @@
 //! What is measured: a scenario is a workload and the figures that are taken from it.
 //!
-//! A scenario checks its own result. A run whose samples are damaged, out of order, or lost where the
-//! workload allows no loss gives no figures at all.
+//! A scenario checks its own result. A run gives no figures at all if its samples are damaged, out of
+//! order, or lost where the workload allows no loss.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ impl Cell {
         Self { name: name.into(), workload, take, metrics, is_raw_measured, is_null_measured, route }
     }
 
-    /// Adds the points of a sweep. Its ends have nulls of their own, and so have cells that are in several sweeps: a machine's
-    /// restlessness depends on the load, which is least and greatest there.
+    /// Adds the points of a sweep. Its ends have nulls of their own, and so have cells that are in several sweeps.
+    /// A machine's restlessness depends on the load, which is least and greatest there.
     fn sweep(cells: &mut Vec<Self>, points: impl IntoIterator<Item = Self>) {
         let mut last = None;
         for (place, point) in points.into_iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Whether this machine finds a push that is 5 % slower on purpose, and finds nothing where nothing is: a library's pushes
-//! against themselves, and against themselves made longer in a spin.
+//! Tells whether this machine finds a push that is 5 % slower on purpose, and finds nothing where nothing is. A
+//! library's pushes run against themselves, and against themselves made longer in a spin.
 //!
-//! Restarts of a process differ by more than that on a busy machine, and so do two seconds of one process. Therefore the
-//! three kinds take turns within a process, push by push in random order ([`Turns`]), and are compared round by round: what
-//! slows the machine slows all three. The unit of replication is the process all the same: one restart, one observation.
+//! On a busy machine, restarts of a process differ by more than that. So do two seconds of one process. Therefore
+//! the three kinds take turns within a process, push by push in random order ([`Turns`]), and are compared round by
+//! round. A slow moment of the machine slows all three. The unit of replication is the process all the same: one
+//! restart, one observation.
 
 use core::time::Duration;
 use std::path::Path;
@@ -136,7 +137,7 @@ fn quiet(took_us: &[f64], order: &[usize], place: usize) -> f64 {
     quantile_of_sorted(&pushes, 0.25)
 }
 
-/// What restarts say about equal pushes and about those that are longer on purpose, as ratios to plain ones.
+/// What restarts say about equal pushes and about deliberately longer ones, as ratios to plain ones.
 pub(crate) struct Found {
     equal: Option<Ratio>,
     planted: Option<Ratio>,
@@ -191,7 +192,7 @@ pub(crate) fn judge(readings: &[Reading]) -> Result<(), Restless> {
     Err(Restless(missed.join("; ")))
 }
 
-/// The machine does not find an effect of known size, or finds one where there is none: what it found instead.
+/// The machine does not find an effect of known size, or finds one where there is none. Holds its finding.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the machine is too restless to find an effect of 5 %: {0}; try again on an idle one")]
 pub(crate) struct Restless(String);
@@ -206,7 +207,8 @@ mod tests {
     use super::*;
     use crate::statistics::Resampler;
 
-    /// Pushes of 20 us on a machine that slows them by up to a half, differently in every round, and holds up every fifth.
+    /// Pushes of 20 us on a disturbed machine. It slows them by up to a half, differently in every round, and holds
+    /// up every fifth.
     fn on_a_busy_machine(shares: &[f64; 3]) -> Restart {
         let turns = Turns { shares: shares.to_vec(), seed: 7 };
         let order = turns.order(100 * 3 * Turns::EACH);
@@ -243,8 +245,8 @@ mod tests {
         }
     }
 
-    /// What is found in made-up restarts: how long the planted pushes and the equal ones take, as ratios, and the scatter
-    /// of each restart around that. Whether the planted effect is found, and whether equals are equal.
+    /// The result of made-up restarts. The ratios are the times of planted and equal pushes; each restart scatters
+    /// around them. Whether the planted effect is found, and whether equals are equal.
     fn found(planted: f64, equal: f64, scatter: f64) -> (bool, bool) {
         let restarts = |seed, level: f64| {
             // From -1 to 1, evenly, in an order of its own.

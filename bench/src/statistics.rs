@@ -1,8 +1,8 @@
 //! The statistics of the reports: few, named, and equal to scipy's to nine digits.
 //!
 //! `tests/statistics_reference.py` makes the table that they are tested against. Nothing here decides what an
-//! effect means; it says how large it is, how sure that is, and whether it is beyond what the same library
-//! measured twice differs from itself.
+//! effect means. It says how large the effect is and how sure that is. It also says whether the effect
+//! exceeds the difference of the same library, measured twice, from itself.
 
 mod bootstrap;
 mod many;

@@ -108,7 +108,7 @@ impl<'a> Private<'a> {
         Self { workload, subject, scratch, session, base_port: discovery::free_ports(), patience }
     }
 
-    /// What an end is to do whose sender is at `sender` and which itself listens, if it does, at `listen`.
+    /// The task of an end. Its sender is at `sender`; the end itself listens at `listen`, if at all.
     fn task(&self, side: Side, sender: Ipv4Addr, listen: Ipv4Addr) -> Task {
         Task {
             side,

@@ -1,8 +1,8 @@
 //! The measuring processes of all suites: the program re-executes itself, as sender and as receivers among others.
 //!
-//! A worker reads its `Job` from the first line of standard input and orders from the lines after; it
-//! writes [`Event`]s, one JSON object per line, to standard output. It ends when its input ends, so no worker
-//! outlives the program that started it.
+//! A worker reads its `Job` from the first line of standard input and orders from the lines after. It writes
+//! [`Event`]s, one JSON object per line, to standard output. It ends when its input ends, so no worker outlives
+//! the program that started it.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicU64, Ordering};

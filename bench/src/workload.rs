@@ -54,7 +54,7 @@ impl Workload {
 /// Pushes that take turns in being made longer on purpose: an effect of known size.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Turns {
-    /// By which share of itself a push is made longer, in a spin; as many pushes of each in every round.
+    /// The share by which a push is made longer, in a spin. Every round has as many pushes of each kind.
     pub(crate) shares: Vec<f64>,
     /// From which the order within each round follows.
     pub(crate) seed: u64,
@@ -107,7 +107,7 @@ impl Format {
 /// When the sender pushes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) enum Pacing {
-    /// At fixed times that do not wait for anyone: push `n` is due at `start + n * chunk / rate`.
+    /// At fixed times that wait for no end: push `n` is due at `start + n * chunk / rate`.
     Schedule {
         /// Samples per second.
         rate: f64,
@@ -148,7 +148,8 @@ pub(crate) enum Transport {
     },
     /// A raw TCP connection that carries the same bytes: what the machine permits.
     Tcp,
-    /// ZeroMQ's publisher and subscribers, with messages of the same bytes; or another's, behind the same functions.
+    /// ZeroMQ's publisher and subscribers, with messages of the same bytes. Or another library's, behind the same
+    /// functions.
     ZeroMq {
         /// The shared library libzmq, or one of `bench/opponents`.
         library: PathBuf,

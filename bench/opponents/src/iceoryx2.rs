@@ -1,7 +1,8 @@
 //! iceoryx2: samples in shared memory, and an event that wakes the subscribers.
 //!
-//! Both services are named by a TCP port that the publisher holds, which no other program of this computer has meanwhile. A
-//! message is written where subscribers read it; a subscriber copies it out, as every other opponent does.
+//! The publisher holds a TCP port, and its number names both services. No other program of this computer has that
+//! port meanwhile. A message is written where subscribers read it; a subscriber copies it out, as every other
+//! opponent does.
 //!
 //! - Source: docs.rs of iceoryx2 0.10.
 

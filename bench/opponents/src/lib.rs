@@ -1,4 +1,5 @@
-//! Zenoh or iceoryx2 behind the few functions of libzmq that the benchmark calls, so that they are loaded and driven as ZeroMQ is.
+//! Zenoh or iceoryx2 behind the few functions of libzmq that the benchmark calls. So they are loaded and driven
+//! like ZeroMQ.
 //!
 //! The feature of the build says which. A publisher tells of each subscriber once; there is no scouting: both ends know the
 //! address, as with ZeroMQ. The publisher blocks when a queue is full, so that nothing is lost.
@@ -143,7 +144,8 @@ pub unsafe extern "C" fn zmq_setsockopt(
     0
 }
 
-/// Writes the address that a publisher listens at, ended by NUL, whatever was asked for.
+/// Writes the address of a publisher's listener, ended by NUL; the requested address does
+/// not matter.
 ///
 /// # Safety
 ///

@@ -49,7 +49,7 @@ pub(super) fn text_and_tag(message: &mut [u8]) -> (&mut [u8], &mut [u8; 16]) {
     message.split_last_chunk_mut().expect("room for a tag follows every message")
 }
 
-/// This project's engine, with one kernel, that is handed `batch` messages at a time; 1 means the calls for one message.
+/// This project's engine, with one kernel. It gets `batch` messages at a time; 1 means the calls for one message.
 pub(crate) fn engine(kernel: Kernel, batch: usize) -> Box<dyn Contender> {
     let key = Key::new(&KEY);
     if batch == 1 { Box::new(Single { kernel, key }) } else { Box::new(Engine::new(kernel, batch)) }

@@ -68,7 +68,7 @@ const ROWS: &[Row] = &[
     Row { size: 16_384, avx512: [1.0; 4], avx2: 1.0 },
 ];
 
-/// Nothing may be slower than this, whatever its size and shape.
+/// Nothing may be slower than this, at any size and shape.
 const NEVER_BELOW: f64 = 0.97;
 /// What an engine's name begins with.
 const ENGINE: &str = "schwann";

@@ -131,7 +131,8 @@ impl OneByOne for Sodium {
     fn seal(&mut self, nonce: [u8; 12], aad: &[u8], message: &mut [u8]) {
         let (text, tag) = text_and_tag(message);
         let (to, len) = (text.as_mut_ptr(), text.len() as u64);
-        // SAFETY: text and tag are as long as is said; the key has 32 bytes, the nonce 12; libsodium permits encryption in place.
+        // SAFETY: text and tag are as long as stated. The key has 32 bytes, the nonce 12. libsodium permits
+        // encryption in place.
         unsafe {
             crypto_aead_chacha20poly1305_ietf_encrypt_detached(
                 to,

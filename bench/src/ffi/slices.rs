@@ -1,5 +1,5 @@
-//! Short slices of the processor for a measuring thread, as our library asks for in a thread that waits for samples
-//! (`capi/src/prompt.rs`): what is held against it must not wait longer for the scheduler.
+//! Short slices of the processor for a measuring thread, as our library asks for in a waiting thread
+//! (`capi/src/sys/linux/slices.rs`). An opponent must not wait longer for the scheduler.
 
 use core::ffi::{c_int, c_long};
 
@@ -33,7 +33,7 @@ pub(crate) fn ask() {
         period: 0,
     };
     let program = Library::this();
-    // SAFETY: the C library's `syscall` takes a number and up to six arguments, of which this one uses three.
+    // SAFETY: the C library's `syscall` takes a number and up to six arguments; this call uses three.
     if let Ok(syscall) = unsafe { program.get::<Syscall>(b"syscall\0") } {
         // SAFETY: the system reads the structure, of the size that it says of itself.
         unsafe { syscall(SCHED_SETATTR, 0, &raw const shortest, 0) };

@@ -12,7 +12,8 @@ use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 pub(crate) struct Tap(File);
 
 impl Tap {
-    /// Makes a device called `name` in the network namespace of this thread. It stays ours wherever it is moved.
+    /// Makes a device called `name` in the network namespace of this thread. It stays ours in every namespace
+    /// that it is moved to.
     ///
     /// # Errors
     ///
@@ -24,7 +25,7 @@ impl Tap {
         for (to, from) in request.name[..15].iter_mut().zip(name.bytes()) {
             *to = from.cast_signed();
         }
-        // SAFETY: TUNSETIFF takes a pointer to `struct ifreq`, of which `Request` has the layout and size.
+        // SAFETY: TUNSETIFF takes a pointer to `struct ifreq`; `Request` has its layout and size.
         let attach = unsafe { Setter::<TUNSETIFF, Request>::new(request) };
         // SAFETY: the kernel reads and writes no more than the `struct ifreq` that `attach` holds.
         unsafe { ioctl(&file, attach) }?;

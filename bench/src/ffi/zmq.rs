@@ -23,8 +23,8 @@ impl ZeroMq {
     /// [`LoadError`] when the file cannot be loaded or a symbol is missing: name another library.
     pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
         let fail = |error: libloading::Error| LoadError(format!("{}: {error}", path.display()));
-        // SAFETY: loading runs the library's initialisers; the user named this file as a libzmq, which is the trust that
-        // every program places in its libraries.
+        // SAFETY: loading runs the library's initialisers. The user named this file as a libzmq; every program
+        // trusts its libraries in the same way.
         let library = unsafe { Library::new(path) }.map_err(fail)?;
         Functions::look_up(library).map(|functions| Self(Arc::new(functions))).map_err(fail)
     }

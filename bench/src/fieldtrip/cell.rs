@@ -120,7 +120,7 @@ impl Shape {
         (total.wrapping_sub(self.samples), total.wrapping_sub(1))
     }
 
-    /// A buffer whose ring is full, so that no page is taken while the clock runs, with a known newest block.
+    /// A buffer with a full ring and a known newest block. No page is taken while the clock runs.
     fn full_buffer(self) -> Result<Buffer, Reason> {
         let buffer = Buffer::default();
         buffer.put_header(self.header())?;
@@ -451,7 +451,7 @@ const OLD: u32 = 7;
 const NEW: u32 = 1;
 /// The low byte of a reply's code where the request is granted.
 const OK: u8 = 4;
-/// Blocks that come before those that are timed.
+/// Blocks that come before the timed ones.
 const UNCOUNTED: u64 = 3;
 /// What takes this long is timed alone: reading the clock is a hundredth of it.
 const WORTH_TIMING: Duration = Duration::from_micros(5);

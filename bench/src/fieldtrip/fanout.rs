@@ -1,8 +1,8 @@
-//! One writer at 256 channels × 2 kHz, and readers that wait for each block and read it: of our server, of our buffer in this
-//! process, and of bare sockets and threads, which is what the machine permits.
+//! One writer at 256 channels × 2 kHz, and readers that wait for each block and read it. They read from our server,
+//! from our buffer in this process, and from bare sockets and threads; the last show what the machine permits.
 //!
-//! Whether readers disturb the writer is asked in short turns, none, many, many, none, and so on: what else the machine does
-//! falls on both alike.
+//! Short turns show whether readers disturb the writer: none, many, many, none, and so on. Other load of the
+//! machine falls on both alike.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -19,7 +19,8 @@ use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 use super::{Figures, spread_us};
 use crate::Reason;
 
-/// The writer's p50 and p99 with 0, 1, 4 and 16 readers, what the readers missed, and how 16 compare with none.
+/// The writer's p50 and p99 with 0, 1, 4 and 16 readers, the blocks that readers missed, and 16 readers against
+/// none.
 pub(super) fn run(time: Duration) -> Result<Figures, Reason> {
     // Fewer than some hundred writes have no p99 but their slowest.
     let turn = (time / 4).max(Duration::from_secs(1));

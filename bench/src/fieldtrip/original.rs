@@ -1,10 +1,10 @@
 //! The original's client and server, as the reference describes them (fieldtrip §16).
 //!
-//! The programs themselves are in no package, so they cannot be part of a measurement that everybody can repeat.
-//! This reproduces what makes them slow, and nothing else of them: two writes with Nagle's algorithm on for requests
-//! of more than 1460 bytes and replies of more than 4096; a server that looks for connections once a
-//! millisecond and forces socket buffers to 16 KiB; a copy sample by sample under a global lock, behind requests
-//! and replies built by allocation and copy.
+//! The programs themselves are in no package, so a measurement with them could not be repeated everywhere. This
+//! reproduces what makes them slow, and nothing else of them. They send requests of more than 1460 bytes and
+//! replies of more than 4096 in two writes, with Nagle's algorithm on. Their server looks for connections once a
+//! millisecond and forces socket buffers to 16 KiB. It copies sample by sample under a global lock, and allocation
+//! and copy build its requests and replies.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! From the moment data are put until a waiting reader goes on, and what waking a thread costs here at all.
+//! The time from putting data until a waiting reader goes on, and the time of waking a thread here at all.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;

@@ -17,7 +17,7 @@ impl Namespace {
     pub(super) fn add(end: &str) -> Result<Self, LineError> {
         let name = format!("{PREFIX}{}-{end}", std::process::id());
         ip(&["netns", "add", &name])?;
-        // From here on it is removed whatever happens.
+        // From here on it is removed in any case.
         let space = Self { name };
         ip(&["-n", &space.name, "link", "set", "lo", "up"])?;
         Ok(space)

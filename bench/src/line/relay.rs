@@ -145,7 +145,7 @@ impl Direction {
         self.waiting.pop_front().map(|(_, frame)| (late, frame))
     }
 
-    /// Takes frames that have come, some at a time, so that those that are due do not wait for all.
+    /// Takes a few arrived frames at a time, so that due frames do not wait for all others.
     fn take_in(&mut self) {
         for _ in 0..AT_ONCE {
             let mut frame = self.spare.pop().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! When a frame that enters a line leaves it, if at all: arithmetic on a seed, no clock and no device.
+//! When a frame that enters a line leaves it, if at all. Arithmetic on a seed; no clock and no device.
 
 use core::time::Duration;
 
@@ -65,7 +65,8 @@ impl Shaper {
     }
 }
 
-/// The draw number `index` of a seed, from 0 to below 1: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) at that place.
+/// The draw number `index` of a seed, from 0 to below 1. The method is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)
+/// at that place.
 fn draw(seed: u64, index: u64) -> f64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

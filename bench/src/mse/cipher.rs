@@ -104,7 +104,7 @@ fn race(contenders: &mut [Box<dyn Contender>], method: Method, rounds: usize) ->
     outcomes
 }
 
-/// MiB a second of processor time, so that a sample into which another program breaks counts like any other.
+/// MiB a second of processor time: a sample interrupted by another program counts like any other.
 fn speed(contender: &mut dyn Contender, data: &mut [u8]) -> f64 {
     let began = clock::cpu_ns();
     for _ in 0..BLOCKS {

@@ -36,7 +36,8 @@ pub(super) struct Figures {
 pub(super) enum Pace {
     /// As fast as it can.
     Free,
-    /// So many bits a second, by a clock of its own: what it loses to a cipher it may catch up with.
+    /// So many bits a second, by a clock of its own: the transfer may catch up with time lost to a
+    /// cipher.
     Paced(u64),
 }
 
@@ -72,7 +73,8 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     Ok(outcomes)
 }
 
-/// What one pass of the cipher over a GiB takes, on blocks as long as the transfer's and written as freshly.
+/// The time of one pass of the cipher over a GiB, on blocks as long and as freshly written as the
+/// transfer's.
 ///
 /// They are longer than the first cache. On a block that stays there the cipher alone is faster than it can be in any
 /// transfer. The median of the blocks leaves out what interrupted some of them.

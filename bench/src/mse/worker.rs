@@ -19,7 +19,7 @@ use crate::worker::{Event, Job, emit};
 
 pub(super) const TORRENT: InfoHash = InfoHash([0x53; 20]);
 
-/// What a connection may be: no MSE at all, or a method, after an exchange in the usual group or in the wide one.
+/// The kinds of connection: no MSE at all, or a method, after an exchange in the usual group or in the wide one.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) enum Variant {
     Aes128,

@@ -200,7 +200,8 @@ def sender(count: int, seconds: float) -> subprocess.Popen[str]:
 
 
 def loop() -> None:
-    """From the push of a sample to the line behind the wait for it: a blocking pull, and 200 streams in one event loop."""
+    """The time from the push of a sample to the line behind the wait for it. One case is a blocking
+    pull, the other 200 streams in one event loop."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     seconds = max(3.0, 20.0 * SCALE)
     blocking = [one_blocking(seconds) for _ in range(2)]
@@ -294,7 +295,8 @@ def read() -> None:
 
 
 def recording(path: pathlib.Path, rows: int, size: int) -> None:
-    """64 channels of float32 at 1 kHz, with a stamp at the head of each chunk and a clock offset every 5 seconds."""
+    """64 channels of float32 at 1 kHz. Each chunk has a stamp at its head, and a clock offset comes
+    every 5 seconds."""
     values = np.random.default_rng(1).normal(size=(rows, 64)).astype("<f4")
     body = np.zeros(rows, [("tag", "u1"), ("values", "<f4", 64)])
     body["values"] = values

@@ -3,7 +3,8 @@
 use super::{CheckFailure, Figures, figures};
 use crate::statistics::{mean, median};
 
-/// Checks that the latency of a run stood still: what changes while one looks has no one value.
+/// Checks that the latency of a run stood still: a value that changes meanwhile is no single
+/// value.
 ///
 /// # Errors
 ///
@@ -17,9 +18,9 @@ pub(crate) fn check_drift(figures: &Figures) -> Result<(), CheckFailure> {
     Ok(())
 }
 
-/// The least-squares line through the medians of twenty stretches of latencies (us), which came `rate` times a second: its slope,
-/// its rise from the first stretch to the last in per cent of the median, and its slope in standard errors. A single hold-up,
-/// which is no drift, moves no median. Nothing below four stretches.
+/// The least-squares line through the medians of twenty stretches of latencies (us), which came `rate` times a
+/// second. Gives its slope, its rise from the first stretch to the last in per cent of the median, and its slope in
+/// standard errors. A single hold-up, which is no drift, moves no median. Nothing below four stretches.
 pub(super) fn steadiness(latencies: &[f64], rate: f64) -> Figures {
     let length = latencies.len().div_ceil(STRETCHES).max(1);
     let y: Vec<f64> = latencies.chunks(length).map(median).collect();

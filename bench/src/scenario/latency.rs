@@ -1,8 +1,8 @@
 //! One-way latency of single samples on an open-loop schedule, and what a push costs its caller.
 //!
-//! Latency is taken twice: from the time when the sample was *due*, which includes the sleep that ends late and
-//! any push that was held up (so that nothing hides in "coordinated omission"), and from the moment when the push
-//! *began*, which is what a library can answer for.
+//! Latency is taken twice. Once it counts from the time when the sample was *due*. It then includes a late end of
+//! the sleep and a delayed push, so nothing hides in "coordinated omission". Once it counts from the moment when
+//! the push *began*; a library can answer for this part.
 
 use core::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The same transfers between two computers: over a line with a rate, a delay, jitter and loss, or to a real one, on which an
-//! agent runs, and back.
+//! The same transfers between two computers. They go over a line with a rate, a delay, jitter and loss, or to a
+//! real computer with an agent, and back.
 
 use super::{Cell, Figures, Metric, Route, higher, latency, lower, throughput};
 use crate::line::{ETHERNET, WIFI};
@@ -56,7 +56,8 @@ fn flow(name: String, route: Route, effort: Effort) -> Cell {
 }
 
 const CHUNK: usize = 256;
-/// What a sender may be ahead by, samples: 1 MB, some times what is on its way on either line, so that it stays full.
+/// How far a sender may be ahead, in samples: 1 MB. This is several times the data on its way on either line, so
+/// the line stays full.
 const AHEAD: u64 = 4096;
 
 const METRICS: &[Metric] = &[

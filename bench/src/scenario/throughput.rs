@@ -1,5 +1,5 @@
-//! How many samples per second arrive, in chunks and one by one, with and without a sender that outruns; and what a fast, wide
-//! stream costs.
+//! How many samples per second arrive, in chunks and one by one, with and without a sender that outruns. Also the
+//! cost of a fast, wide stream.
 
 use core::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::suite::Effort;
 use crate::transfer::Outcome;
 use crate::workload::{Format, Pacing, Pull, Turns, Workload};
 
-/// `push_chunk` of 1000 samples to `pull_chunk` and `push_sample` to `pull_sample`, 64 channels of float32: the sender stays
-/// within a window, so nothing may be lost, or pushes as fast as the library takes samples, and the receiver may lose some. Then
-/// peak memory at 30 kHz, 384 channels of 16 bits (a Neuropixels probe), where the receiver pulls as data comes, or takes a fifth
-/// of it so that the rest piles up.
+/// `push_chunk` of 1000 samples to `pull_chunk` and `push_sample` to `pull_sample`, 64 channels of float32. In one
+/// case the sender stays within a window, and nothing may be lost. In the other it pushes as fast as the library
+/// takes samples, and the receiver may lose some. Then peak memory at 30 kHz, 384 channels of 16 bits (a
+/// Neuropixels probe). The receiver pulls as data comes, or takes a fifth of it and the rest piles up.
 pub(super) fn goals(effort: Effort) -> Vec<Cell> {
     let duration = effort.time(3.0, 0.4);
     let window = |ahead| Pacing::Window { ahead };
@@ -36,8 +36,8 @@ pub(super) fn goals(effort: Effort) -> Vec<Cell> {
     ]
 }
 
-/// Chunk sizes at 64 channels, channel counts at chunks of about 64 KB, and streams of 30 kHz at their own pace, in chunks of
-/// 10 ms: can they be kept up, and what do they cost?
+/// Chunk sizes at 64 channels, and channel counts at chunks of about 64 KB. Then streams of 30 kHz at their own
+/// pace, in chunks of 10 ms: can both ends keep up, and what is the cost?
 pub(crate) fn sweep(effort: Effort) -> Vec<Cell> {
     let duration = effort.time(2.0, 0.3);
     let chunks = effort.points(&[1, 4, 16, 64, 256, 1024, 4096], &[1, 256]);
@@ -53,7 +53,7 @@ pub(crate) fn sweep(effort: Effort) -> Vec<Cell> {
     cells
 }
 
-/// Chunks of `chunk` samples, the sender within a window of 8 MB but two chunks at least: a point of a sweep.
+/// Chunks of `chunk` samples: a point of a sweep. The sender's window is 8 MB but two chunks at least.
 pub(super) fn point(channel_count: usize, chunk: usize, duration: Duration) -> Cell {
     let ahead = (WINDOW_BYTES / (channel_count * 4)).max(2 * chunk).max(8);
     let mut workload = chunks(channel_count, chunk, Pacing::Window { ahead: ahead as u64 }, duration);
@@ -102,7 +102,8 @@ fn take(workload: &Workload, outcome: &Outcome) -> Figures {
     taken
 }
 
-/// What a sender may be ahead by in a sweep, bytes: enough to keep both ends busy, too little to be a queue.
+/// How far a sender may be ahead in a sweep, in bytes: enough to keep both ends busy, too little to be a
+/// queue.
 const WINDOW_BYTES: usize = 8 << 20;
 
 const POINT_METRICS: &[Metric] = &[

@@ -1,8 +1,10 @@
-//! What sealing adds, by streams side by side: too little to be seen between runs that the machine has changed between.
+//! The cost of sealing, by streams side by side. It is too small to be seen between runs, because the machine
+//! changes between them.
 //!
-//! Two processes hold three streams at once: two in the clear and a sealed one. In every period each has one push, in random
-//! order and a third of a period apart, so that whatever slows the machine slows all three. A restart of the two processes
-//! is one observation: the difference of the medians. The two streams in the clear tell what such a difference is worth.
+//! Two processes hold three streams at once: two in the clear and a sealed one. In every period each has one push,
+//! in random order and a third of a period apart. So a slow moment of the machine slows all three. A restart of the
+//! two processes is one observation: the difference of the medians. The two streams in the clear tell what such a
+//! difference is worth.
 
 use std::path::{Path, PathBuf};
 
@@ -62,14 +64,14 @@ pub(crate) struct Condition {
     subject: Subject,
 }
 
-/// How many restarts a condition has, and of how many seconds each. They differ by more than pushes of one restart leave open, so
-/// many short ones say more than few long ones.
+/// How many restarts a condition has, and of how many seconds each. Restarts differ by more than pushes of one
+/// restart leave open, so many short ones say more than few long ones.
 pub(crate) const fn extent(quick: bool) -> (usize, f64) {
     if quick { (4, 1.0) } else { (24, 2.5) }
 }
 
-/// All that is measured, in groups that are measured in turns, restart by restart, so that they can be held against each other:
-/// each cell with our library, and the least that any sealing costs, with each cipher that there is.
+/// All measurements, in groups whose members take turns, restart by restart, so that they can be compared. A group
+/// has a cell with our library, and the least cost of any sealing, with each cipher.
 pub(crate) fn conditions(quick: bool, ours: &Path) -> Vec<Vec<Condition>> {
     let group = |cell: Cell| {
         let ours = Condition { name: cell.name(), cell, subject: Subject::Library(ours.to_owned()) };
@@ -83,8 +85,8 @@ fn bare(cell: Cell, cipher: String) -> Condition {
     Condition { name: format!("{}-bare-{word}", cell.name()), cell, subject: Subject::Bare(cipher) }
 }
 
-/// Restarts the processes of each condition in turn, so many times, for so long each, and says of each what sealing adds and
-/// whether that is more than it may.
+/// Restarts the processes of each condition in turn, so many times, for so long each. Says for each what sealing
+/// adds, and whether that is within its limit.
 ///
 /// - `scratch`: a folder with the lab's keys, for the processes' files.
 pub(crate) fn measure(

@@ -15,7 +15,7 @@ pub(crate) struct Conversation {
     session: Secure,
     /// Sealed bytes that are not opened yet.
     wire: Vec<u8>,
-    /// What was sealed and is not sent yet: the last message of the handshake, with which a first request can go.
+    /// Sealed bytes that are not sent yet: the last message of the handshake, with room for a first request.
     unsent: Vec<u8>,
 }
 

@@ -1,8 +1,8 @@
 //! Whether the time that a refusal takes tells where the bytes differ.
 //!
 //! Two classes of input, in random order: a difference in the first byte and one in the last. Welch's t over many
-//! short batches; beyond 4.5 the two are told apart (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?",
-//! 2017). A comparison that stops at the first difference is measured beside it: it must be found out.
+//! short batches. Beyond 4.5 the two are told apart (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant
+//! time?", 2017). A comparison that stops at the first difference is measured beside it: it must be found out.
 
 use core::hint::black_box;
 use std::time::Instant;
@@ -59,7 +59,8 @@ fn one_by_one(a: &[u8], b: &[u8]) -> bool {
 
 /// |t| between the two classes, without the slowest tenth, which is the machine's.
 ///
-/// Both classes' inputs lie in the same place, lest the time tell where they lie.
+/// Both classes' inputs lie in the same place; otherwise the time could tell where they
+/// lie.
 fn t_of<I>(input: impl Fn(bool) -> I, mut call: impl FnMut(&I) -> bool) -> f64 {
     let mut classes = [Vec::new(), Vec::new()];
     let mut order: Vec<bool> = (0..BATCHES).map(|index| index % 2 == 0).collect();

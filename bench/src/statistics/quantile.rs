@@ -12,7 +12,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 /// Returns the `p` quantile of ascending values, between neighbours by linear interpolation (Hyndman and Fan's
-/// type 7, what numpy does); NaN of nothing.
+/// type 7, as in numpy). NaN of nothing.
 pub(crate) fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = p.clamp(0.0, 1.0) * last as f64;
@@ -20,8 +20,8 @@ pub(crate) fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// Returns the order statistics between which the true `p` quantile lies with confidence `level`, whatever the
-/// distribution; `None` when there are too few values to say.
+/// Returns the order statistics between which the true `p` quantile lies with confidence `level`, for any
+/// distribution. Returns `None` when there are too few values to say.
 ///
 /// *Source*: Conover, Practical Nonparametric Statistics §3.2; `scipy.stats.quantile_test`.
 pub(crate) fn quantile_interval(sorted: &[f64], p: f64, level: f64) -> Option<Interval> {

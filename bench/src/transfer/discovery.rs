@@ -5,8 +5,8 @@ use std::net::{TcpListener, UdpSocket};
 
 use crate::clock::now_ns;
 
-/// A configuration under which only this transfer's processes find each other, and find each other fast:
-/// by asking `peer`, where the sender is, so that no multicast is needed. Their ports begin with `base`.
+/// A configuration under which only this transfer's processes find each other, and find each other fast.
+/// They ask `peer`, the sender's address, so no multicast is needed. Their ports begin with `base`.
 pub(crate) fn private(session: &str, base: u16, peer: Ipv4Addr) -> String {
     format!(
         "[ports]\nMulticastPort = {base}\nBasePort = {}\nPortRange = {}\nIPv6 = disable\n\
@@ -19,7 +19,7 @@ pub(crate) fn private(session: &str, base: u16, peer: Ipv4Addr) -> String {
     )
 }
 
-/// Finds a run of ports that are free now, below LSL's own and those that the tests of other crates take.
+/// Finds a run of ports that are free now, below LSL's own and below the ports of other crates' tests.
 pub(crate) fn free_ports() -> u16 {
     let seed = now_ns() ^ u64::from(std::process::id()).rotate_left(32);
     let mut base = FIRST_PORT + (seed % u64::from(PORT_SPAN)) as u16;

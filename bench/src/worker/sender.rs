@@ -123,6 +123,6 @@ impl Acknowledged {
     }
 }
 
-/// The schedule begins so long after the order, ns: an old liblsl registers a consumer only a little after
-/// the consumer's `open_stream` has returned.
+/// The schedule begins so long after the order, in ns. An old liblsl registers a consumer only a little
+/// after the consumer's `open_stream` has returned.
 const LEAD_IN_NS: u64 = 100_000_000;

@@ -1,8 +1,8 @@
-//! The same streams over nothing but sockets: what the cipher alone adds, called by itself, without a session, a library or
+//! The same streams over nothing but sockets. This is the cost of the cipher alone, without a session, a library or
 //! another thread.
 //!
-//! Whatever seals a stream pays at least this: a record more is sealed by one call, and opened by one. It takes the place of
-//! an outlet and an inlet, so that the schedule, the processes and the judgement are those of the streams.
+//! Every sealed stream pays at least this: one call seals a record more, and one call opens it. It takes the place
+//! of an outlet and an inlet. So the schedule, the processes and the judgement are those of the streams.
 
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -21,8 +21,8 @@ mod ahead;
 
 use ahead::MadeAhead;
 
-/// Who may seal: ourselves, called when the sample is there or with the key stream made before, and the peers that are built in
-/// and that lead (`--features peers`).
+/// The sealers: ourselves, called when the sample is there or with the key stream made before. Then the leading
+/// built-in peers (`--features peers`).
 pub(crate) fn names() -> Vec<String> {
     let leading = |name: &String| LEADING.iter().any(|word| name == word);
     let ours: Vec<String> = ours().map(|one| one.name()).into();

@@ -1,6 +1,6 @@
 //! Our cipher, with the key stream of each record made before its sample is there.
 //!
-//! What is left to do then is an exclusive or and a sum: less than that no ChaCha20-Poly1305 does with a sample in hand.
+//! What is left to do then is an exclusive or and a sum. No ChaCha20-Poly1305 does less with a sample in hand.
 
 use schwann_aead::{Ahead, Kernel, Key, Message, Nonce, Tag};
 
