@@ -1,7 +1,8 @@
 //! Measures how far an outlet's clock is ahead, by probes to its time service.
 //!
-//! A thread of its own sends the probes, started by the first question, because most inlets never ask. When to send and
-//! what to make of the replies is [`schwann_proto::clock`]'s; here are the socket, the thread and the waiting.
+//! A thread of its own sends the probes, started by the first question, because most inlets never ask.
+//! [`schwann_proto::clock`] says when to send and what the replies mean. Here are the socket, the thread and the
+//! waiting.
 //!
 //! Source: lsl-wire §9, §19. This module does not decide where the outlet is: the recovery of
 //! a stream sets it with `ClockOffset::set_endpoint`.
@@ -226,7 +227,7 @@ enum Secrecy {
     /// Sealed, once there are keys.
     Awaited,
     Plain,
-    /// By the process that the keys belong to, and by no child that a fork made: it has the same counter.
+    /// Only the process that owns the keys seals. A child that a fork made would have the same counter.
     Sealed(Box<Datagrams>, Maker),
 }
 
@@ -409,7 +410,7 @@ impl Prober {
                 Err(_) => return,
             };
             let received = local_clock();
-            // Whatever is no reply is ignored: anybody can send to this port.
+            // A datagram that is no reply is ignored: any program can send to this port.
             let mut state = self.shared.lock();
             let Some(reply) = state.open(&mut buffer[..length]).and_then(Reply::parse) else { continue };
             state.estimator.handle_reply(&reply, received);

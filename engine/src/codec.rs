@@ -82,7 +82,8 @@ impl SampleCodec {
         StampTracker::new(self.nominal_rate)
     }
 
-    /// The layout in which values are given and taken: that of the wire, unless that is an archive.
+    /// The layout of a program's values: that of the wire, or the plain one if the wire carries an
+    /// archive.
     pub(crate) fn layout(&self) -> Layout {
         match &self.form {
             Form::Plain(layout) => *layout,
@@ -111,7 +112,7 @@ impl SampleCodec {
     /// Appends the sample `bytes` begin with, with its stamp spelt out.
     pub(crate) fn with_explicit_stamp(&self, bytes: &[u8], stamp: f64, out: &mut Vec<u8>) {
         let stamp = Stamp::Sent(stamp);
-        // A vector takes whatever it is given, and the samples are our own.
+        // A vector takes all it is given, and the samples are our own.
         let split = match &self.form {
             Form::Plain(layout) => layout.put_stamp(stamp, out).and(Ok(layout.split_sample(bytes).ok())),
             Form::Archive(archive) => archive.put_stamp(stamp, out).and(Ok(archive.split_sample(bytes).ok())),

@@ -40,8 +40,8 @@ pub struct Config {
     raw: Ini,
     /// Another configuration came first and could not be used: what this one says of security does not count.
     pub(crate) is_substitute: bool,
-    /// The configuration that would count without this one, if this one is a file in the current folder: of security it
-    /// can only be stricter.
+    /// The configuration that would count without this one, if this one is a file in the current folder. For
+    /// security, this one can only be stricter.
     pub(crate) beneath: Option<Box<Self>>,
     /// Where this one was read.
     origin: Option<Origin>,
@@ -100,7 +100,7 @@ pub struct Multicast {
     pub listen_address: Option<ZonedAddress>,
     /// Addresses of this machine.
     pub machine_addresses: Vec<IpAddr>,
-    /// Every address that queries go to and that outlets listen at, in order, for the scope and the
+    /// Every address that queries go to and outlets listen at, in order, for the scope and the
     /// allowed IP versions.
     pub discovery_addresses: Vec<IpAddr>,
     /// Time to live (IPv4) and hop limit (IPv6) of queries.
@@ -176,13 +176,14 @@ pub struct Tuning {
     pub smoothing_halftime: f32,
     /// Whether outlets replace every timestamp by the time of the push.
     pub force_default_timestamps: bool,
-    /// Whether programs of one user on one computer are connected by a local socket instead of TCP, where the system
-    /// has such sockets; [`Config::permits_local_socket`] asks the environment as well.
+    /// Whether a local socket instead of TCP connects programs of one user on one computer, where the system has
+    /// such sockets. [`Config::permits_local_socket`] asks the environment as well.
     pub local_socket: bool,
-    /// Whether threads that wait for samples ask the system to run soon once there are some, where it can be asked.
+    /// Whether threads that wait for samples ask the system to run soon after their arrival, where the system can
+    /// be asked.
     pub prompt_readers: bool,
-    /// Ticks of the timer that the C library asks Windows for, in milliseconds; 0: whatever the system has. Elsewhere waits end
-    /// when they shall.
+    /// Ticks of the timer that the C library asks Windows for, in milliseconds; 0 keeps the system's. Elsewhere
+    /// waits end when they shall.
     pub timer_resolution_ms: u32,
 }
 

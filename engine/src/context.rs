@@ -1,8 +1,8 @@
 //! What the streams of a process stand on: its configuration, and the keys and the policy that go with it.
 //!
-//! [`Context::get`] makes the process's own at the first call that needs it, from the environment and from files;
-//! [`set_config_content`] and [`set_config_filename`] act before that. A program, or a test, may make more of them, each
-//! with a configuration of its own.
+//! [`Context::get`] makes the process's own at the first call that needs it, from the environment and from files.
+//! [`set_config_content`] and [`set_config_filename`] act before that. A program, or a test, may make more of them,
+//! each with a configuration of its own.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -71,7 +71,7 @@ impl Context {
         Self { door: Some(door), ..self }
     }
 
-    /// Who may reach outlets; everybody if there is none.
+    /// Decides who may reach outlets; without it, all may.
     pub(crate) fn door(&self) -> Option<&Arc<dyn Door>> {
         self.door.as_ref()
     }
@@ -162,7 +162,7 @@ fn start_logs(config: &Config) {
     }
 }
 
-/// Writes a report to the log. A candidate that failed is always printed, whatever the log level.
+/// Writes a report to the log. A failed candidate is always printed, at every log level.
 fn tell(report: &LoadReport) {
     for attempt in &report.attempts {
         let Outcome::Loaded { notes } = &attempt.outcome else {

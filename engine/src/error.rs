@@ -10,7 +10,8 @@ pub enum Error {
     Argument(&'static str),
     /// A chunk's length does not fit the stream's channels or stamps.
     ChunkShape,
-    /// The handle belongs to the process of which this one is a fork: make an outlet or inlet of its own here.
+    /// The handle belongs to the parent process from which this one was forked. Make an outlet or inlet of its
+    /// own here.
     Forked,
     /// The system refused a socket or a thread; the text says which.
     System(&'static str),

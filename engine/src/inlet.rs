@@ -46,7 +46,7 @@ pub enum Recover {
 /// How a stream travels.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protection {
-    /// Everybody on the network can read it.
+    /// Every computer on the network can read it.
     Plain,
     /// Only members of the lab can.
     Sealed,
@@ -77,7 +77,7 @@ impl Default for InletOptions {
     }
 }
 
-/// Bytes of samples that one inlet keeps at most, whatever its buffer length.
+/// Bytes of samples that one inlet keeps at most, with any buffer length.
 const BYTE_LIMIT: usize = 1 << 30;
 
 /// A receiver of one stream.
@@ -157,7 +157,8 @@ impl Inlet {
         }
     }
 
-    /// How many samples a pull would find, counting those that the system has received.
+    /// How many samples a pull would find, including samples that the system has
+    /// received.
     ///
     /// - Source: equals liblsl `lsl_samples_available`.
     pub fn samples_available(&self) -> usize {
@@ -195,8 +196,7 @@ impl Inlet {
         self.stream.channel_count
     }
 
-    /// The description that the inlet works with: the one it was made from, or that of the stream that
-    /// took its place.
+    /// The description in use: the one given at the start, or the successor stream's.
     pub fn info(&self) -> StreamInfo {
         self.stream.info()
     }
@@ -229,8 +229,8 @@ impl Inlet {
         }
     }
 
-    /// Has pulls pass over samples that are older than this, so that a program that cannot keep up sees the present;
-    /// infinity, as at the beginning, delivers every sample. What was passed over counts as
+    /// Makes pulls pass over samples older than this. A program that cannot keep up then sees the present.
+    /// Infinity, the initial value, delivers every sample. What was passed over counts as
     /// [dropped](Self::dropped_samples).
     ///
     /// A sample's age is that of its stamp, so the first pull waits for the clock offset. Stamps that are not of the
@@ -245,12 +245,13 @@ impl Inlet {
         }
     }
 
-    /// Calls `tell` when the program falls behind by more than `max_lag`, when nothing arrives for as long although the stream has
-    /// a rate, and when that is over; samples that were skipped count as behind, however new the others are. The same goes to
-    /// [`next_event`](Self::next_event).
+    /// Calls `tell` when the program falls behind by more than `max_lag`, or nothing arrives for as long although
+    /// the stream has a rate. It calls again when that is over. Skipped samples count as behind, however new the
+    /// others are. The same goes to [`next_event`](Self::next_event).
     ///
-    /// The inlet's own thread looks at least ten times a second, whether the program pulls or not, and calls: return soon, because
-    /// it takes in no samples meanwhile. A sample's age is that of its stamp, as for [`set_max_lag`](Self::set_max_lag).
+    /// The inlet's own thread looks at least ten times a second, whether the program pulls or not, and calls.
+    /// Return soon: it takes in no samples meanwhile. A sample's age is that of its stamp, as for
+    /// [`set_max_lag`](Self::set_max_lag).
     ///
     /// - Units: seconds; 0 or less, or not a number, has only skipped samples told.
     pub fn set_alarm(&self, max_lag: f64, tell: impl Fn(Alarm) + Send + Sync + 'static) {
@@ -261,13 +262,13 @@ impl Inlet {
         }
     }
 
-    /// Ends the calls of [`set_alarm`](Self::set_alarm), but for one that has begun.
+    /// Ends the calls of [`set_alarm`](Self::set_alarm), except one that has begun.
     pub fn clear_alarm(&self) {
         self.stream.alarms.set(f64::INFINITY, None);
     }
 
-    /// Sets the time after which a stamp weighs half as much in the de-jittering filter; acts when the
-    /// filter next begins anew.
+    /// Sets the time after which a stamp weighs half as much in the de-jittering filter. It acts when
+    /// the filter next begins anew.
     ///
     /// - Units: seconds.
     /// - Source: equals liblsl `lsl_smoothing_halftime`.
@@ -275,16 +276,18 @@ impl Inlet {
         self.stream.stamps.set_halftime(seconds);
     }
 
-    /// How old the newest pulled sample is, in seconds; nothing before one was pulled and the sender's clock offset is known
-    /// ([`clock_offset`](Self::clock_offset) has it measured): its stamp says nothing by this clock until then.
+    /// How old the newest pulled sample is, in seconds. Nothing before one was pulled and the sender's clock offset
+    /// is known ([`clock_offset`](Self::clock_offset) has it measured). Until then its stamp says nothing by this
+    /// clock.
     pub fn lag(&self) -> Option<f64> {
         let stamp = f64::from_bits(self.newest_pulled.load(Ordering::Relaxed));
         let offset = self.stream.known_clock_offset()?;
         (stamp != 0.0).then(|| local_clock() - (stamp + offset))
     }
 
-    /// Samples that arrived and that the program will not get, because it did not pull them in time: exactly those that were too
-    /// old for [`set_max_lag`](Self::set_max_lag), or for which there was no room. What its outlet dropped, only the outlet knows.
+    /// Arrived samples that the program will not get, because it did not pull them in time. They were too old for
+    /// [`set_max_lag`](Self::set_max_lag), or there was no room for them. The count is exact. What its outlet
+    /// dropped, only the outlet knows.
     pub fn dropped_samples(&self) -> u64 {
         self.stream.shared.lock().dropped()
     }
@@ -307,8 +310,8 @@ impl Inlet {
         self.stream.peer()
     }
 
-    /// Why there is no connection, if it is because there is no session with the outlet;
-    /// [`advice`](crate::security::advice) says what mends that.
+    /// Why there is no connection, if the cause is a missing session with the outlet.
+    /// [`advice`](crate::security::advice) says how to mend it.
     pub fn refusal(&self) -> Option<Refusal> {
         self.stream.refusal()
     }

@@ -1,9 +1,9 @@
 //! Lab Streaming Layer outlets, inlets, resolver and clock.
 //!
-//! A program that measures makes an [`Outlet`] and pushes samples; programs on the same network find it with
+//! A program that measures makes an [`Outlet`] and pushes samples. Programs on the same network find it with
 //! [`resolve`], make an [`Inlet`] and pull them. Both ends work with every other LSL program.
 //!
-//! Stamps are in seconds on the clock of the sending computer, [`local_clock`] there; an inlet says how far
+//! Stamps are in seconds on the clock of the sending computer, [`local_clock`] there. An inlet says how far
 //! that clock is from its own.
 //!
 //! ```no_run

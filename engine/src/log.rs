@@ -41,8 +41,8 @@ pub(crate) fn start(level: i8) {
     LEVEL.store(level, Ordering::Relaxed);
 }
 
-/// Writes messages to the file that `log.file` names from now on; they go to the standard error stream if it cannot be
-/// opened.
+/// From now on, writes messages to the file that `log.file` names. They go to the standard error stream if it
+/// cannot be opened.
 pub(crate) fn use_file(path: &Path, file: Result<LogFile, String>) {
     match file {
         Ok(file) => *SINK.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
@@ -69,7 +69,7 @@ pub fn write(level: i8, file: &str, line: u32, message: fmt::Arguments<'_>) {
     emit(&text);
 }
 
-/// Prints a message whatever the level is, on the standard error stream as well as in `log.file`.
+/// Prints a message at every level, on the standard error stream as well as in `log.file`.
 pub(crate) fn announce(level: i8, message: fmt::Arguments<'_>) {
     let now = SystemTime::now();
     let text = Line { level, file: file!(), line: line!(), message, now }.to_string();
@@ -161,8 +161,8 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// Whether a terminal does something else with a character than to show it: a control character, or one that turns the
-/// direction of text around and so makes a name look like another.
+/// Whether a terminal does more with a character than show it. It may be a control character, or one that turns the
+/// direction of text around and makes a name look like another.
 pub fn steers_terminals(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -210,7 +210,7 @@ fn to_stderr(text: &str) {
 
 /// Year, month and day of the day counted from 1970-01-01 in the Gregorian calendar.
 ///
-/// Counts in eras of 400 years that start on 1 March, so that the leap day is the last one of a year.
+/// Counts in eras of 400 years from 1 March, which makes the leap day the last day of a year.
 fn civil_date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

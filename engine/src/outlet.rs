@@ -1,9 +1,9 @@
 //! Outlets: where samples go out.
 //!
-//! An [`Outlet`] makes a stream known on the network and sends every sample pushed into it to all inlets
-//! that are connected. A push encodes its samples once, and hands them to the kernel itself as long as
-//! everybody keeps up; what a slow consumer does not take in time waits in a bounded log, oldest dropped
-//! first, and never holds up the push.
+//! An [`Outlet`] makes a stream known on the network and sends every pushed sample to all connected
+//! inlets. A push encodes its samples once, and hands them to the kernel itself as long as all
+//! consumers keep up. Samples that a slow consumer does not take in time wait in a bounded log. There
+//! the oldest are dropped first, and they never hold up the push.
 //!
 //! Threads: any thread may push; pushes of several threads take turns. Dropping the outlet ends the
 //! stream.
@@ -176,8 +176,8 @@ impl Outlet {
         Ok(Self { shared, producer: Mutex::new(producer), server: Some(server), maker: Maker::this() })
     }
 
-    /// Answers clock probes as if this computer's clock were so many seconds ahead: for a program that passes on a stream
-    /// of another computer with its stamps.
+    /// Answers clock probes as if this computer's clock were so many seconds ahead. It serves a program that passes
+    /// on a stream of another computer with its stamps.
     ///
     /// - Units: seconds to add to [`local_clock`](crate::local_clock) to have the clock of the stamps.
     pub fn set_clock_shift(&self, seconds: f64) {
@@ -186,8 +186,8 @@ impl Outlet {
 
     /// Pushes one sample.
     ///
-    /// - Units: `stamp` is in seconds on the local clock; 0.0 stands for now and −1.0 for one sample
-    ///   period after the previous sample.
+    /// - Units: `stamp` is in seconds on the local clock. 0.0 stands for now, and −1.0 for one
+    ///   sample period after the previous sample.
     /// - Shape: one value per channel, converted to the stream's format.
     /// - Errors: [`Error::ChunkShape`] for another number of values; [`Error::Forked`] in a child process.
     /// - Source: equals liblsl `lsl_push_sample_*tp`.
@@ -318,7 +318,7 @@ impl Outlet {
         self.shared.fanout.status()
     }
 
-    /// Samples that consumers, also those that are gone, were too slow for.
+    /// Samples that consumers, present or gone, were too slow for.
     pub fn dropped_samples(&self) -> u64 {
         self.shared.fanout.totals().0
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::Error;
 
-/// Forks that lie between this process and the one that loaded the library, as far as they were noted.
+/// The number of noted forks between this process and the one that loaded the library.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The number of this process, where the system clears it for a child; see [`number_processes`].
@@ -14,24 +14,24 @@ static NUMBER: OnceLock<&'static AtomicU32> = OnceLock::new();
 /// The last number that was given. A child has a copy of it, so it takes a number that none of its ancestors had.
 static LAST_NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Tells the library that this process is the child of a fork, which inherits handles without their threads.
+/// Tells the library that this process is the child of a fork: it inherits handles without their threads.
 ///
-/// The C library arranges for it by itself. A program that is written in Rust and forks calls it in the child
-/// before it uses an outlet or inlet of the parent: pushes and pulls then fail with [`Error::Forked`] instead of
-/// meddling with the parent's connections, or waiting for a lock whose owner is not there. It may be called in a
-/// handler of `pthread_atfork`.
+/// The C library arranges for it by itself. A Rust program that forks calls it in the child before it uses an
+/// outlet or inlet of the parent. Pushes and pulls then fail with [`Error::Forked`]. Without it, they would
+/// meddle with the parent's connections, or wait for a lock without an owner. It may be called in a handler of
+/// `pthread_atfork`.
 pub fn note_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Lets the library tell processes apart by a word in memory instead of a system call with each sealed send, and without
-/// [`note_fork`].
+/// Lets the library tell processes apart by a word in memory. This replaces a system call with each sealed send,
+/// and needs no [`note_fork`].
 ///
-/// `word` is zero, and no other code uses it. The system makes it zero again in every process that gets a
-/// copy of this one's memory, however that was made (on Linux: `MADV_WIPEONFORK`). A process that shares the
-/// memory itself, such as a child of `vfork`, sees the same word and the same counters of nonces. The C
-/// library arranges for it; call it before the first outlet or inlet is made. Without it, the system is asked
-/// for the process's number.
+/// `word` is zero, and no other code uses it. The system makes it zero again in every process with a copy of
+/// this one's memory, however that was made (on Linux: `MADV_WIPEONFORK`). A process that shares the memory
+/// itself, such as a child of `vfork`, sees the same word and the same counters of nonces. The C library
+/// arranges for it; call it before the first outlet or inlet is made. Without it, the system is asked for the
+/// process's number.
 pub fn number_processes(word: &'static AtomicU32) {
     // Once and for all: handles that exist go by the first one.
     let _ = NUMBER.set(word);
@@ -39,9 +39,9 @@ pub fn number_processes(word: &'static AtomicU32) {
 
 /// The process that made a handle.
 ///
-/// A fork hands handles down, but neither the threads behind them nor, to itself alone, their sockets. So a
-/// child lets go of an inherited handle without a word: to wait for its thread would never end, and to shut
-/// its connections down would end those of the parent.
+/// A fork hands handles down. It does not hand down the threads behind them, and it does not give their
+/// sockets to the child alone. So a child lets go of an inherited handle without a word. To wait for its
+/// thread would never end. To shut its connections down would end the parent's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Maker {
     process: Process,

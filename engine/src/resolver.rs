@@ -1,7 +1,7 @@
 //! Finds streams: once, or all the time.
 //!
-//! A search asks by multicast, by unicast at the addresses of this computer and of the known peers, and, if the
-//! configuration says so, over TCP. Source: lsl-wire §5 to §8.
+//! A search asks by multicast, by unicast at the addresses of this computer and of the known peers, and over
+//! TCP if configured. Source: lsl-wire §5 to §8.
 //!
 //! It stays within its timeout, holds at most one port per IP version, and takes at most 4,096 streams. Where the
 //! network is away it goes on asking; it does not fail.
@@ -131,7 +131,7 @@ pub fn resolve_all(context: &Arc<Context>, wait: Duration) -> Result<Vec<StreamI
     resolve_session(context, 0, wait)
 }
 
-/// Searches streams of the session, whatever they are.
+/// Searches all streams of the session.
 ///
 /// - Errors: [`ResolveError`].
 /// - Source: equals liblsl `lsl_resolve_byprop` and `lsl_resolve_bypred` without a property and a predicate.

@@ -1,4 +1,5 @@
-//! Sealed streams: whose keys this process has, what may go in the clear, what is told of it, and what seals a link.
+//! Sealed streams: whose keys this process has, what may go in the clear, what users learn of it, and what seals a
+//! link.
 //!
 //! | Module | What it is for |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! What differs between systems: sockets, private files, clocks, and what a process may. The rest of the engine does not ask
-//! where it runs; only the local transport, which Linux alone has, is chosen in `net`.
+//! What differs between systems: sockets, private files, clocks, and what a process may. The rest of the engine
+//! does not ask where it runs. Only the choice of the local transport, which Linux alone has, is in `net`.
 
 #[cfg(unix)]
 mod unix;

@@ -9,8 +9,8 @@ use schwann_session::UnixSeconds;
 
 /// Time of the local clock.
 ///
-/// - Units: seconds; the epoch is that of the system's steady clock (usually the last start of the
-///   computer), equal to the one of liblsl, so that programs with either library can compare stamps.
+/// - Units: seconds. The epoch is that of the system's steady clock (usually the last start of the
+///   computer), as in liblsl. So programs with either library can compare stamps.
 /// - Source: equals liblsl `lsl_local_clock`. Linux and other Unix: `CLOCK_MONOTONIC`. macOS:
 ///   `CLOCK_MONOTONIC_RAW`, which goes on during sleep, unlike [`std::time::Instant`]. Windows: the performance counter.
 #[inline]
@@ -19,8 +19,8 @@ pub fn local_clock() -> f64 {
     seconds as f64 + nanoseconds as f64 / 1e9
 }
 
-/// The same clock for the layers of connections, which count in minutes: as of the system's last tick, where that is cheaper. To
-/// read it exactly, a CPU first waits for all that it has begun to load.
+/// The same clock for the layers of connections, which count in minutes. It is as of the system's last tick, where
+/// that is cheaper. To read it exactly, a CPU first waits for all that it has begun to load.
 #[inline]
 pub(crate) fn since_start() -> Duration {
     let (seconds, nanoseconds) = clock::read_coarse();
@@ -45,8 +45,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_epoch_is_that_of_the_steady_clock() {
-        // The uptime in /proc counts from the boot clock, which equals the steady clock unless the computer slept;
-        // it is never behind the latter.
+        // The uptime in /proc counts from the boot clock, which equals the steady clock unless the computer slept.
+        // It is never behind the latter.
         let uptime = std::fs::read_to_string("/proc/uptime").expect("Linux has it");
         let uptime: f64 = uptime.split(' ').next().expect("two numbers").parse().expect("a number");
         let now = local_clock();

@@ -1,7 +1,7 @@
 //! A member of the lab that hands on what the authority did not sign, or signed long ago.
 //!
-//! An attacker who only owns the network cannot reach into a session at all (`tests/system/test_attacker_lab.py`);
-//! this one is at its other end, with a certificate that everybody accepts.
+//! An attacker who only owns the network cannot reach into a session at all (`tests/system/test_attacker_lab.py`).
+//! This one is at its other end, with a certificate that all members accept.
 
 use std::io::{BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -75,7 +75,7 @@ fn an_inlet_takes_in_nothing_that_the_authority_did_not_sign() {
     }
 }
 
-/// The number of the list that everybody has.
+/// The number of the list that all members have.
 const NEWEST: u64 = 3;
 /// The longest update, in bytes (secure-session §4.6).
 const LONGEST: usize = 524_456;
@@ -103,7 +103,8 @@ fn updates() -> (Lab, Vec<Vec<u8>>, Vec<u8>) {
     let longer = [good.as_slice(), b"\0"].concat();
     let whole = flipped.chain(cut).chain([old, present, foreign, others_key, longer]);
     let mut messages: Vec<Vec<u8>> = whole.flat_map(|update| pieces(&update, 8192)).collect();
-    // Pieces that do not make a whole: broken off at every place, a gap, twice the same, another number, too long.
+    // Pieces that do not make a whole: broken off at every place, with a gap, twice the same, another number, too
+    // long.
     let small = pieces(&good, 40);
     (0..small.len()).for_each(|count| messages.extend_from_slice(&small[..count]));
     messages.extend_from_slice(&[small[0].clone(), small[2].clone(), small[1].clone()]);

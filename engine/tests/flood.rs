@@ -1,4 +1,5 @@
-//! Strangers that begin handshakes as fast as they can: they take a bounded share of the processor, and keep no member out.
+//! Strangers begin handshakes as fast as they can. They take a bounded share of the processor, and keep no member
+//! out.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

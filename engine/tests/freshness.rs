@@ -139,7 +139,7 @@ fn an_outlet_hears_of_an_inlet_whose_program_is_too_slow() {
         let (outlet, inlet) = pair_with(100.0, &OutletOptions::default(), Recover::No, local);
         inlet.clock_offset(LONG).expect("an offset");
         let now = local_clock();
-        // Nobody pulls a sample that is six seconds old.
+        // No pull returns a sample that is six seconds old.
         outlet.push_sample(&[1], now - 6.0, Flush::Now).expect("a push");
         let report = wait_for_report(&outlet, Pace::Behind);
         assert!(report.lag > 5.0 && report.skipped == 0, "{report:?}");
@@ -178,7 +178,7 @@ fn a_loop_is_woken_by_bytes_by_the_end_and_by_what_the_inlet_took_in_itself() {
     assert!(readable.descriptor() > 0 && bell.descriptor() != readable.descriptor());
     drop(readable);
     outlet.push_sample(&[5], 0.0, Flush::Now).expect("a push");
-    // Nobody reads, so the inlet's own thread takes the sample in, and says so.
+    // No program reads, so the inlet's own thread takes the sample in, and says so.
     let began = Instant::now();
     while !is_rung(&bell) && began.elapsed().as_secs_f64() < LONG {
         std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! The captured conversations with the original's outlets, held with a running outlet of ours: every byte
-//! must be the same, but for the identifiers that each outlet makes anew.
+//! The captured conversations with the original's outlets, held with a running outlet of ours. Every byte
+//! must be the same, except for the identifiers that each outlet makes anew.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;

@@ -1,7 +1,7 @@
-//! A program's timer may interrupt every wait: a handshake that stalls goes on waiting, however often that happens.
+//! A program's timer may interrupt every wait. A stalled handshake goes on waiting, however often that happens.
 //!
-//! A program without the test harness, because the system hands a process's signals to its first thread, and
-//! the harness keeps that one for itself.
+//! A program without the test harness. The system hands a process's signals to its first thread, and the
+//! harness keeps that one for itself.
 
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ mod sealing;
 
 use sealing::{LONG, Lab, context, inlet_of, network};
 
-/// Each took more than 4 KiB of a stack of 8 MiB when an interrupted wait began another one inside itself.
+/// Each took more than 4 KiB of a stack of 8 MiB if an interrupted wait began another one inside itself.
 const INTERRUPTIONS: usize = 10_000;
 
 /// The only test of this program; the system interrupts its threads, so it has no runner beside it.
@@ -27,7 +27,7 @@ const NAME: &str = "a_wait_that_is_interrupted_again_and_again_needs_no_more_sta
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 
 fn main() {
-    // Runners ask for a list before they run anything; no test of this program is left out of an ordinary run.
+    // Runners ask for a list before they run anything. No test of this program is left out of an ordinary run.
     let asked = |option: &str| std::env::args().any(|argument| argument == option);
     if asked("--list") {
         return if !asked("--ignored") {

@@ -222,7 +222,7 @@ fn half_open_connections_of_four_addresses_keep_no_newcomer_out_and_one_address_
         (0..600_u16).map(|number| silent([127, 0, 0, 2 + (number % 4) as u8], port)).collect();
     for newcomer in [[127, 0, 0, 1], [127, 0, 0, 2]] {
         let mut peer = silent(newcomer, port);
-        // As those that renew their places do.
+        // Like strangers that renew their places.
         crowd.extend((0..300_u16).map(|number| silent([127, 0, 0, 3 + (number % 3) as u8], port)));
         peer.write_all(b"LSL:fullinfo\r\n").expect("a connection");
         let mut document = Vec::new();

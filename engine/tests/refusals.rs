@@ -35,8 +35,8 @@ impl Journal {
         })
     }
 
-    /// Waits for the first event of `side` that has to do with the outlet, and returns its kind and reason; searches
-    /// that get no answer follow.
+    /// Waits for the first event of `side` about the outlet, and returns its kind and reason. Events of unanswered
+    /// searches follow.
     fn wait_for(&self, side: &str, uid: &str) -> (String, String) {
         let deadline = Instant::now() + Duration::from_secs_f64(LONG);
         while Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! A device that is put out, while everybody streams.
+//! A device is put out while all members stream.
 
 use core::time::Duration;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Sealed streams between an outlet and an inlet over real sockets, and those that must not come about.
+//! Sealed streams between an outlet and an inlet over real sockets, and forbidden ones.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -188,7 +188,7 @@ fn a_stream_may_have_a_policy_of_its_own_and_nothing_else_follows_it() {
         let receiving = with(receiver.0, receiver.1);
         let found = find(&receiving, if receives { LONG } else { SHORT });
         assert_eq!(found.len(), usize::from(receives), "{case}");
-        // Also who knows where it is gets nothing.
+        // A program that knows the address gets nothing either.
         let inlet = inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet");
         assert_eq!(inlet.open_stream(if receives { LONG } else { SHORT }).is_ok(), receives, "{case}");
     }

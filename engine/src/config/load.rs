@@ -13,7 +13,7 @@ use crate::environment;
 pub struct Search {
     /// A configuration text; comes first.
     pub content: Option<String>,
-    /// Files whose absence is an error: the one that `LSLAPICFG` names, then the one that the program names.
+    /// Files that must exist: the one in `LSLAPICFG`, then the one that the program names.
     pub required: Vec<PathBuf>,
     /// Files that may be there.
     pub optional: Vec<PathBuf>,
@@ -117,8 +117,8 @@ impl Search {
         (Config { is_substitute: !report.attempts.is_empty(), ..Config::default() }, report)
     }
 
-    /// The configuration that would count if `origin`, a file in the current folder, were not there; none if it is
-    /// another place.
+    /// The configuration that would count if `origin`, a file in the current folder, were not there. None if
+    /// `origin` is elsewhere.
     fn beneath(&self, origin: &Origin, is_substitute: bool) -> Option<Config> {
         let Origin::File(path) = origin else { return None };
         let at = self.optional.iter().position(|optional| optional == path && path.is_relative())?;
@@ -214,7 +214,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Reads a file; bytes that are not UTF-8 become replacement characters instead of an error, because
+/// Reads a file. Bytes that are not UTF-8 become replacement characters instead of an error, because
 /// the original takes any bytes.
 fn read_text(path: &PathBuf) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())

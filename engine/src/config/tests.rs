@@ -297,7 +297,8 @@ fn beneath_a_file_in_the_current_folder_lies_the_one_that_would_count_without_it
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let home = folder.join("lsl_api.cfg");
     std::fs::write(&home, "[security]\npolicy=prefer\n").expect("a temporary file");
-    // A test's current folder is the crate's; this file there is no configuration, but an empty one would do as well.
+    // A test's current folder is the crate's. This file there is no configuration, but an empty one would do as
+    // well.
     let local = PathBuf::from(LOCAL);
     std::fs::write(&local, "; nothing\n").expect("a file");
     let load = |optional: &[&PathBuf]| {

@@ -1,7 +1,7 @@
 //! Typed values of the configuration: numbers, switches, sets, addresses.
 //!
-//! The original reads numbers with C++ streams and turns what it cannot read into 0, and takes only
-//! `1` for true. Here an unreadable value is an error that names its line. A number followed by other
+//! The original reads numbers with C++ streams and turns an unreadable one into 0. It takes only `1`
+//! for true. Here an unreadable value is an error that names its line. A number followed by other
 //! text keeps its value, as in the original, but leaves a note. Source: lsl-wire §2.
 
 use core::{fmt, net::IpAddr, ops::RangeInclusive, time::Duration};
@@ -29,7 +29,7 @@ pub enum ValueError {
         /// The largest accepted number.
         most: i64,
     },
-    /// The text is neither `1`, `true`, `yes`, `on` nor `0`, `false`, `no`, `off`.
+    /// The text is none of `1`, `true`, `yes`, `on`, `0`, `false`, `no` and `off`.
     Switch,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Knows `keys` whatever their values, and notes each that is set.
+    /// Knows `keys` with any values, and notes each that is set.
     pub(super) fn accept_without_effect(&mut self, keys: &[&'static str]) {
         for key in keys {
             if let Some(entry) = self.take(key) {

@@ -1,7 +1,7 @@
 //! Says when what a program gets from a stream is not of the present.
 //!
-//! The thread of the inlet's connection judges, so that a program hears of it that does not pull at all. [`Judge`] has no clock
-//! and no lock; what it is told comes from the queue.
+//! The thread of the inlet's connection judges. So the alarm also reaches a program that does not pull at all.
+//! [`Judge`] has no clock and no lock; what it is told comes from the queue.
 
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -15,8 +15,8 @@ use super::events::StreamEvent;
 pub struct Alarm {
     /// What happened.
     pub kind: AlarmKind,
-    /// How old the oldest sample is that waits to be pulled; when the stream is silent, how long ago something arrived. In
-    /// seconds; 0 if nothing waits, or while the sender's clock offset is not known.
+    /// How old the oldest sample is that waits to be pulled. When the stream is silent, how long ago something
+    /// arrived. In seconds; 0 if nothing waits, or while the sender's clock offset is not known.
     pub lag: f64,
     /// Samples that the program will not get, since the inlet was made:
     /// [`dropped_samples`](super::Inlet::dropped_samples).
@@ -27,7 +27,7 @@ pub struct Alarm {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AlarmKind {
-    /// Samples that wait are older than they may be, or some were skipped: the program is too slow, or the network is.
+    /// Waiting samples are older than permitted, or some were skipped: the program is too slow, or the network is.
     Behind,
     /// The program gets samples of the present again.
     CaughtUp,
@@ -124,7 +124,7 @@ impl Alarms {
         self.judge.lock().unwrap_or_else(PoisonError::into_inner).limit.is_finite()
     }
 
-    /// What there is to tell now.
+    /// Returns the alarm that is due now.
     pub(crate) fn look(&self, findings: Findings) -> Option<Alarm> {
         self.judge.lock().unwrap_or_else(PoisonError::into_inner).judge(findings)
     }

@@ -1,4 +1,4 @@
-//! What happened to a stream's connection, for those who want to know.
+//! What happened to a stream's connection, for users and programs that watch it.
 
 use alloc::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -104,7 +104,7 @@ fn ask(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<Vec<u8>, Han
     Ok(document)
 }
 
-/// The description, if it is that of the stream: callers take memory for the shape that it names.
+/// The description, if it is the stream's own. Callers take memory for the shape that it names.
 fn read(document: &[u8], present: &StreamInfo) -> Result<StreamInfo, Failure> {
     let info = StreamInfo::parse(document).map_err(|_| Failure::Outlet)?;
     let same_shape =

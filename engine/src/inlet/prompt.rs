@@ -14,11 +14,11 @@ thread_local! {
     static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets `prepare` be called in every thread that is about to wait for samples, once, unless `PromptReaders=off` under `[tuning]`
-/// says no.
+/// Lets `prepare` be called once in every thread that is about to wait for samples. `PromptReaders=off` under
+/// `[tuning]` prevents that.
 ///
-/// It may ask the system to run the thread soon after it was woken, which takes system calls that this crate does not make:
-/// it has no unsafe code. The C library arranges for it; call it before the first inlet is made.
+/// It may ask the system to run the thread soon after it was woken. That takes system calls, which this crate
+/// cannot make without unsafe code. The C library arranges for it; call it before the first inlet is made.
 pub fn before_first_wait(prepare: fn()) {
     // Once and for all: some threads may have been prepared.
     let _ = PREPARATION.set(prepare);

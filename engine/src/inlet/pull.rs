@@ -71,7 +71,7 @@ impl Inlet {
     /// - Units: `stamps` as those of [`Self::pull_sample`].
     /// - Shape: `out` is samples × channels, one row per sample; `stamps` has one entry per row, or none
     ///   at all.
-    /// - Errors: [`Error::ChunkShape`] if `out` is not a number of rows or `stamps` does not fit;
+    /// - Errors: [`Error::ChunkShape`] if `out` is not a number of rows or `stamps` does not fit.
     ///   [`Error::Lost`] once nothing can be pulled any more.
     /// - Source: equals liblsl `lsl_pull_chunk_*`, but never asks the network for the channel count.
     pub fn pull_chunk<T: Value>(
@@ -120,7 +120,7 @@ impl Inlet {
         if done == 0 { outcome.map(|()| 0) } else { Ok(done) }
     }
 
-    /// Pulls up to `rows` samples as strings: `each` gets the sample's number and a string per channel,
+    /// Pulls up to `rows` samples as strings. `each` gets the sample's number and a string per channel,
     /// `stamped` its number and stamp.
     ///
     /// - Errors: as [`Self::pull_chunk`].

@@ -1,8 +1,9 @@
 //! Samples that have arrived and were not pulled yet, in their wire form.
 //!
-//! The bytes stay as they came from the socket until a pull decodes them into the caller's memory: one
-//! copy, and no work for samples that are dropped. Memory is taken in blocks as it fills and given back
-//! as it empties. A block begins at a sample's first byte, so that a sample is always contiguous.
+//! The bytes stay as they came from the socket until a pull decodes them into the caller's memory. This
+//! takes one copy, and no work for samples that are dropped. Memory is taken in blocks as it fills and
+//! given back as it empties. A block begins at a sample's first byte, so that a sample is always
+//! contiguous.
 //!
 //! A reader takes the last block away, fills it without a lock, and brings it back.
 
@@ -48,7 +49,8 @@ impl Block {
         self.filled = self.bytes.len().min(self.filled + count);
     }
 
-    /// Notes that bytes lie in the [`room`](Self::room) at `place`, and nothing that counts before it there; returns how many.
+    /// Notes that bytes lie in the [`room`](Self::room) at `place`, and no valid ones before them there. Returns
+    /// their count.
     pub(crate) fn add_placed(&mut self, place: Range<usize>) -> usize {
         let count = place.len();
         if self.filled == 0 {
@@ -223,7 +225,7 @@ impl SampleQueue {
         }
     }
 
-    /// Drops the samples up to the first whose stamp is not before `oldest`, and returns how many that were.
+    /// Drops the samples before the first one with a stamp of at least `oldest`, and returns their count.
     pub(crate) fn drop_before(&mut self, oldest: f64) -> usize {
         let mut count = 0;
         while self.samples > 0 && self.next_stamp().is_some_and(|stamp| stamp < oldest) {
@@ -252,7 +254,7 @@ impl SampleQueue {
         self.dropped += count as u64;
     }
 
-    /// Passes over the oldest samples, of which there are at least `count`.
+    /// Passes over the oldest `count` samples; at least so many exist.
     fn pass(&mut self, count: usize) {
         let mut left = count;
         while left > 0

@@ -1,4 +1,4 @@
-//! The receiving end of a data connection, used by whichever thread needs the samples.
+//! The receiving end of a data connection; the thread that needs the samples uses it.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -164,8 +164,8 @@ impl Staging {
         }
     }
 
-    /// Where in `block` the next bytes may be received, to be opened there: if they are likely in one piece, and nothing is
-    /// before them.
+    /// Where in `block` the next bytes may be received, to be opened there. This needs one likely piece with
+    /// nothing before it.
     #[inline]
     fn place<'a>(&self, link: &Link, block: &'a mut Block) -> Option<&'a mut [u8]> {
         let is_free = self.is_alone && self.opener.is_empty() && self.pending.is_idle();
@@ -198,7 +198,7 @@ impl Staging {
         if behind.is_empty() { Received::Bytes(filled) } else { self.accept_behind(&behind, filled, block) }
     }
 
-    /// Takes what was opened behind the first piece, of which `filled` bytes are in `block`.
+    /// Takes what was opened behind the first piece; `filled` of its bytes are in `block`.
     #[cold]
     fn accept_behind(&mut self, behind: &[u8], filled: usize, block: &mut Block) -> Received {
         let filled = filled + self.pending.take(behind, block);
@@ -255,7 +255,8 @@ impl Pending {
         filled
     }
 
-    /// Translates what it can and fills `block` with what there is, after the `filled` bytes that were received already.
+    /// Translates the whole samples and fills `block` with the bytes at hand, after the `filled` bytes that were
+    /// received already.
     fn fill(&mut self, block: &mut Block, filled: usize) -> Received {
         if let Some(archive) = self.archive {
             let mut done = 0;

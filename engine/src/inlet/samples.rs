@@ -101,7 +101,7 @@ impl<T: Value> Iterator for Chunks<'_, T> {
 }
 
 impl<T: Value> Chunks<'_, T> {
-    /// One sample however long it takes, and those that are there behind it.
+    /// One sample however long it takes, and the samples already behind it.
     fn pull(&self, chunk: &mut Chunk<T>) -> Result<usize, Error> {
         let (first, rest) = chunk.values.split_at_mut(self.inlet.channel_count());
         let Some(stamp) = self.inlet.pull_sample(first, FOREVER)? else { return Ok(0) };

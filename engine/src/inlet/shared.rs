@@ -1,9 +1,9 @@
 //! What the threads of one inlet share: its samples, and the right to receive more.
 //!
-//! The thread that needs samples receives them: a pull that waits reads the socket itself, so that a sample
+//! The thread that needs samples receives them. A pull that waits reads the socket itself, so a sample
 //! costs one system call and one wake-up. While no thread pulls, the connection's thread drains the socket
-//! now and then. The right to receive is the [`Receiver`] value: present in the state when no thread
-//! receives, taken by the thread that does.
+//! now and then. The right to receive is the [`Receiver`] value. The state holds it when no thread
+//! receives; the receiving thread takes it.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -57,7 +57,8 @@ pub(crate) struct State {
     pub(crate) searching: bool,
     /// The outlet wants to hear that the program is too slow.
     pub(crate) takes_reports: bool,
-    /// A loop waits for bytes and receives them itself; whoever takes them in instead must ring.
+    /// A loop waits for bytes and receives them itself. A thread that takes them in instead must
+    /// ring.
     pub(crate) is_watched: bool,
     /// Samples dropped by connections that are over.
     dropped_before: u64,
@@ -259,8 +260,8 @@ impl Shared {
 
     /// Receives once and files what arrived.
     ///
-    /// A receive that may wait leaves the lock; then the queue must be empty, because its last block is
-    /// with the receiver meanwhile. One that does not wait keeps the lock, so that others never see a queue
+    /// A receive that may wait leaves the lock. Then the queue must be empty, because its last block is
+    /// with the receiver meanwhile. A receive that does not wait keeps the lock: others never see a queue
     /// without its last block.
     pub(crate) fn receive<'a>(
         &'a self,

@@ -73,8 +73,8 @@ impl Stamps {
         self.flags.load(Ordering::Relaxed) & CLOCKSYNC != 0 || self.max_lag().is_some()
     }
 
-    /// Waits for the clock offset up to `wait`, before a sample is taken, so that none is lost without
-    /// it; says whether it is known.
+    /// Waits up to `wait` for the clock offset, before a sample is taken, so that none is lost without
+    /// it. Returns whether it is known.
     ///
     /// - Errors: [`Error::Timeout`] if the offset could not be had for five seconds; [`Error::Lost`].
     pub(crate) fn has_offset(&self, stream: &Stream, wait: Wait) -> Result<bool, Error> {

@@ -140,7 +140,7 @@ impl Stream {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).map(|(refusal, _)| refusal)
     }
 
-    /// Takes in who serves the stream over a new connection, and warns if that is another device than before.
+    /// Notes the stream's device over a new connection, and warns if it is another one than before.
     pub(crate) fn note_peer(&self, link: &Link) {
         let now = link.layer().peer();
         let before = self.last_peer.lock().unwrap_or_else(PoisonError::into_inner).replace(now.copied());
@@ -169,7 +169,7 @@ impl Stream {
     }
 
     /// Holds the present connection against a revocation list that has come into force since `seen`, and hands
-    /// the list on; says whether the connection must end.
+    /// the list on. Returns whether the connection must end.
     pub(crate) fn follow_lab(&self, seen: &mut u64) -> bool {
         let Some(member) = &self.terms.sealing else { return false };
         member.refresh();

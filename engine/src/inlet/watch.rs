@@ -40,11 +40,12 @@ impl core::fmt::Debug for Readable {
 }
 
 impl Inlet {
-    /// Says what a loop must wait for before it pulls with a timeout of 0; asks for the stream, and does not wait itself.
+    /// Says what a loop must wait for before it pulls with a timeout of 0. Asks for the stream, and does not wait
+    /// itself.
     ///
-    /// `bell` rings when the answer may have changed in another way than by bytes: when the stream is connected, ended, lost,
-    /// or when the inlet took in the bytes itself because the loop was late. After a wake-up, pull and ask again: some bytes
-    /// are no sample yet.
+    /// `bell` rings when the answer may have changed in another way than by bytes. The stream was connected, ended
+    /// or lost, or the inlet took in the bytes itself because the loop was late. After a wake-up, pull and ask
+    /// again: some bytes are no sample yet.
     ///
     /// - Errors: [`Error::Forked`].
     pub fn watch(&self, bell: &Arc<Bell>) -> Result<Watch, Error> {
@@ -71,7 +72,7 @@ impl Inlet {
         }
     }
 
-    /// Whether samples can be pulled as far as the clock offset goes; if not, it is asked for, and rings `bell`.
+    /// Whether the clock offset permits a pull. If it is missing, asks for it, and `bell` rings on its arrival.
     fn knows_ages(&self, bell: &Arc<Bell>) -> bool {
         if !self.stream.stamps.wants_offset() {
             return true;

@@ -1,6 +1,7 @@
 //! A log's file: bounded, and shared by several programs.
 //!
-//! A file that has grown beyond [`FILE_LEN`] becomes `FILE.1`, that one `FILE.2`, and so on up to [`OLD_FILES`].
+//! A file that has grown beyond [`FILE_LEN`] becomes `FILE.1`, the old `FILE.1` becomes `FILE.2`, and so on up
+//! to [`OLD_FILES`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -34,7 +35,7 @@ impl LogFile {
         Ok(Self { path: path.to_path_buf(), readers, file, longest: FILE_LEN })
     }
 
-    /// Opens a log beside a file that may be anybody's: a link there could lead to any file of this user's.
+    /// Opens a log beside a file of any owner. A link there could lead to any file of this user's.
     ///
     /// - Errors: the system's; or it is a link.
     pub(crate) fn open_beside(path: &Path, readers: Readers) -> io::Result<Self> {
@@ -57,7 +58,7 @@ impl LogFile {
         Self { longest, ..self }
     }
 
-    /// Appends a line in one piece, so that programs which share the file do not mix theirs.
+    /// Appends a line in one piece: programs that share the file do not mix their lines.
     ///
     /// - Errors: the system's.
     pub(crate) fn append(&mut self, line: &str) -> io::Result<()> {
@@ -74,7 +75,7 @@ impl LogFile {
         if fs::metadata(&self.path).is_ok_and(|present| present.len() >= self.longest) {
             let old = |number: u32| self.path.with_added_extension(number.to_string());
             for number in (1..OLD_FILES).rev() {
-                // Those that are not there yet cannot be moved.
+                // Some may not exist yet; they cannot be moved.
                 let _ = fs::rename(old(number), old(number + 1));
             }
             fs::rename(&self.path, old(1))?;

@@ -1,4 +1,4 @@
-//! What an outlet tells those who look for streams, and whom it tells.
+//! What an outlet tells searching programs, and which programs it tells.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -50,7 +50,7 @@ impl Bell {
         }
     }
 
-    /// Lets the loop wait again. Look at everything that it waits for after this, because a ring that came before counts as
+    /// Lets the loop wait again. After this, look at everything that the bell announces: a ring before it counts as
     /// seen.
     pub fn clear(&self) {
         let mut bytes = [0; 16];

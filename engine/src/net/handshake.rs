@@ -62,8 +62,8 @@ pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Link, HandshakeError> {
     let connect = || {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
-        // The end of a handshake and the request behind it are two sends: the second is not to wait until the first has
-        // been acknowledged. Without it the connection works as well.
+        // The end of a handshake and the request behind it are two sends. The second must not wait until the first
+        // has been acknowledged. Without it the connection works as well.
         let _ = socket.set_tcp_nodelay(true);
         match socket.connect(&address.into()) {
             Err(error) if !sockets::is_in_progress(&error) => Err(error),
@@ -160,7 +160,7 @@ fn send_request(
         ..FeedRequest::new(version, uid, format, wanted.buffer_samples, wanted.chunk_samples)
     };
     let mut bytes = Vec::new();
-    // A vector takes whatever it is given.
+    // A vector takes all it is given.
     let _ = request.encode(&mut bytes);
     match link.send_until(&bytes, deadline).failed {
         true => Err(HandshakeError::Slow),
@@ -212,7 +212,7 @@ pub(crate) fn no_stream() -> StreamInfo {
     info.expect("a name is all that a description needs")
 }
 
-/// Connects to the outlet at `address` for nothing but the lab's newest revocation list, whichever end has it.
+/// Connects to the outlet at `address` only for the lab's newest revocation list; either end may have it.
 pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Result<(), HandshakeError> {
     let link = connect_tcp(address)?;
     let deadline = Instant::now() + HANDSHAKE_TIMEOUT;
@@ -237,8 +237,8 @@ pub(crate) fn exchange_lists(member: &Arc<Member>, address: SocketAddr) -> Resul
     Ok(())
 }
 
-/// Why there is no session. An outlet that has sealed before is no plain one, whatever it does now: it may have no room, or
-/// something on the way closes in its name. So nothing falls back for it (secure-session §6).
+/// Why there is no session. An outlet that has sealed before is no plain one, however it behaves now. It may have
+/// no room, or something on the way closes in its name. So nothing falls back for it (secure-session §6).
 fn refused(member: &Member, info: &StreamInfo, refusal: Refusal) -> HandshakeError {
     let is_known = refusal == Refusal::PlainPeer && member.knows_to_seal(&info.uid().to_string());
     HandshakeError::Refused(if is_known { Refusal::Closed } else { refusal })

@@ -1,8 +1,8 @@
 //! The local addresses that discovery sends from and listens at.
 //!
 //! Source: lsl-wire §3. Unlike the original, the loopback interface always takes part, even if it
-//! does not carry the multicast flag (Linux): so programs on one computer find each other without any
-//! network, and however many there are.
+//! does not carry the multicast flag (Linux). So programs on one computer find each other without any
+//! network, in any number.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -115,7 +115,7 @@ pub(crate) fn zone_index(address: &ZonedAddress) -> u32 {
     }
 }
 
-/// The interface index that a configured address means: its zone, or the interface that has the address.
+/// The interface index of a configured address: its zone, or the interface with that address.
 fn index_of(wanted: &ZonedAddress, all: &[SystemAddress]) -> u32 {
     let by_zone = wanted.zone.as_ref().and_then(|zone| {
         let by_name = || all.iter().find(|address| address.name == *zone).map(|address| address.index);

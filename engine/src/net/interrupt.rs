@@ -16,7 +16,7 @@ struct InterruptState {
 }
 
 impl Interrupt {
-    /// Ends the waits that listen now, and those that begin before [`Self::lower`].
+    /// Ends the waits that listen now, and all that begin before [`Self::lower`].
     pub(crate) fn raise(&self) {
         self.0.raised.store(true, Ordering::SeqCst);
         // Copied, because no lock is held across a system call.

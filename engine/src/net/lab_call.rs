@@ -5,8 +5,8 @@
 //!   answer     LSL:lab \r\n list number, IPv4 data port, IPv6 data port \r\n
 //! ```
 //!
-//! Both tell no name. The receiver of an answer connects to the data port, and the session brings the newer
-//! list to whom it is new. A device that was revoked has the former key, too: it learns that there is an
+//! Both tell no name. The receiver of an answer connects to the data port. The session brings the newer
+//! list to the end that lacks it. A revoked device has the former key, too. It learns that there is an
 //! outlet, as by trying its ports, and is refused.
 //!
 //! Source: secure-session §5.5.

@@ -80,7 +80,7 @@ impl Link {
         Self { peer_process, ..self }
     }
 
-    /// Who is at the other end, as people read it: the device's name if it has proven one, and where it is.
+    /// Who is at the other end, as text for people: the device's name if it has proven one, and its place.
     pub(crate) fn peer_text(&self) -> String {
         let place = match self.peer_process {
             Some(process) => format!("process {process} on this computer"),
@@ -251,7 +251,7 @@ impl Link {
         poll::wait(&self.socket, ready, left)
     }
 
-    /// Receives what is there; 0 bytes are the end.
+    /// Receives the bytes at hand; 0 bytes are the end.
     ///
     /// - Errors: [`ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
     pub(crate) fn receive_now(&self, room: &mut [u8]) -> std::io::Result<usize> {

@@ -11,7 +11,7 @@ use super::local::{self, LocalListener};
 use super::sockets::OutletPorts;
 use crate::log;
 
-/// One of an outlet's listeners. Everything behind [`Self::accept`] is the same, whichever it was.
+/// One of an outlet's listeners. Everything behind [`Self::accept`] is the same for both kinds.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Local(LocalListener),

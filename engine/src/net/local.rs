@@ -1,9 +1,8 @@
 //! The local transport: a UNIX stream socket in place of TCP between two programs of one user on one computer.
 //!
 //! It carries the same bytes as TCP and has the same ends; only the way there is shorter. A listener has a
-//! name in the abstract namespace, which the system forgets with the listener, and which holds the outlet's
-//! UID and TCP port: an inlet that was told another port, that of a relay say, does not bypass the relay this
-//! way.
+//! name in the abstract namespace; the system forgets it with the listener. The name holds the outlet's UID
+//! and TCP port. An inlet that was told another port, such as a relay's, does not bypass the relay this way.
 //!
 //! Both ends look at whose process the other one is, as the system says, and want their own user's. So both
 //! come to the same result, and what another user's process offers or asks is left to TCP.
@@ -31,7 +30,7 @@ use crate::log;
 #[derive(Debug)]
 pub(crate) struct LocalListener {
     socket: Socket,
-    /// Whose process this was when it began to listen: that is what the other end is told.
+    /// Whose process this was when it began to listen; the other end is told this one.
     user: Uid,
 }
 
@@ -78,9 +77,9 @@ impl Source for LocalListener {
     }
 }
 
-/// Connects to the outlet `uid` that is said to be at `address`, if that is on this computer and it listens locally.
+/// Connects to the outlet `uid` at `address`, if that is on this computer and it listens locally.
 ///
-/// Nothing if there is any doubt: then TCP leads to whatever is at that address.
+/// Nothing in case of doubt: TCP then leads to the program at that address.
 pub(crate) fn connect(uid: &str, address: SocketAddr) -> Option<Socket> {
     if !is_own(address.ip()) {
         return None;

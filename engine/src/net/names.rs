@@ -1,8 +1,8 @@
 //! Host names of known peers, looked up beside the threads that need them.
 //!
-//! The system's look-up blocks for as long as it likes and cannot be ended, so each name gets a thread of its
-//! own, and no other thread waits for it. Results are kept for the whole process. There is one thread per
-//! name at most.
+//! The system's look-up may block without limit and cannot be ended. So each name gets a thread of its own,
+//! and no other thread waits for it. Results are kept for the whole process. There is one thread per name at
+//! most.
 
 use core::{net::SocketAddr, time::Duration};
 use std::{
@@ -20,7 +20,7 @@ use crate::log;
 /// The addresses of `peer` that are known now, with port 0.
 ///
 /// An address is known at once. A name is looked up in the background the first time and whenever the result is
-/// old; `waker` is woken when there is news.
+/// old. `waker` is woken when there is news.
 pub(crate) fn addresses(peer: &str, waker: &Arc<Waker>) -> Vec<SocketAddr> {
     if let Ok(ip) = peer.parse() {
         return vec![SocketAddr::new(ip, 0)];

@@ -8,7 +8,7 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use socket2::Socket;
 
-/// A listener of which there is none.
+/// A listener that never exists.
 #[derive(Debug)]
 pub(crate) struct LocalListener(Infallible);
 

@@ -1,8 +1,8 @@
 //! Answers datagrams for one outlet: discovery queries and the time service.
 //!
-//! The thread that owns the outlet's poller drives it: it registers [`Responder::sockets`] and calls
+//! The thread that owns the outlet's poller drives it. It registers [`Responder::sockets`] and calls
 //! [`Responder::handle_readable`] for each that becomes readable. Nothing here blocks. A datagram that is no
-//! valid request gets a line in the log, at most ten per second, and no answer.
+//! valid request gets no answer, but a line in the log, at most ten per second.
 //!
 //! Source: lsl-wire §6.1, §6.2, §9.
 
@@ -56,7 +56,7 @@ pub(crate) struct Responder {
 /// Who learns of the stream and of the time of this clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Openness {
-    /// Everybody, in the clear.
+    /// All peers, in the clear.
     Open,
     /// Members of the lab; of the time, those with a sealed connection.
     Sealed,
@@ -124,8 +124,8 @@ impl Responder {
         &mut self.sockets
     }
 
-    /// Answers what has arrived at the socket with this index, but a limited number of datagrams, so that a flood
-    /// does not keep the caller from its other work.
+    /// Answers a limited number of the datagrams at the socket with this index. So a flood does not keep the
+    /// caller from its other work.
     pub(crate) fn handle_readable(&mut self, index: usize) -> Backlog {
         for _ in 0..DATAGRAMS_PER_CALL {
             let Some(socket) = self.sockets.get(index) else { return Backlog::Empty };

@@ -2,8 +2,7 @@
 //!
 //! All of them are non-blocking and closed on `exec`. IPv6 sockets take IPv6 alone, so IPv4 and IPv6 can
 //! share a port number. A service range of 32 ports holds 32 outlets with both versions; the original's
-//! dual-stack sockets hold half as many. Source: lsl-wire §3. This module neither sends nor
-//! receives.
+//! dual-stack sockets hold half as many. Source: lsl-wire §3. This module does not send or receive.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::io;
@@ -132,8 +131,8 @@ pub(crate) fn allowed_versions(config: &Config) -> Vec<IpVersion> {
 /// A UDP socket that sends queries and receives the replies on the same port.
 ///
 /// The port is taken from the *end* of the service range. It must be inside the range: replies to a multicast
-/// query come from an address that the query was not sent to. A firewall lets them through only at ports that
-/// it has open; outlets fill the range from its start and find their ports free.
+/// query come from another address than the query's destination. A firewall lets them through only at ports
+/// that it has open. Outlets fill the range from its start and find their ports free.
 pub(crate) fn resolver(config: &Config, version: IpVersion) -> io::Result<(UdpSocket, u16)> {
     let socket = bind_in_range(config, config.ports.service_range().rev(), || {
         let socket = new_socket(version, Type::DGRAM)?;

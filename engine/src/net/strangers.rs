@@ -1,9 +1,9 @@
-//! Who searches at an outlet and gets no answer, so that the person in front of the outlet learns of it.
+//! Notes searches at an outlet that get no answer, and tells the person in front of the outlet.
 //!
-//! A peer whose query was answered is no stranger, whatever else came from there: under `prefer` a member
-//! asks in both ways. So a query counts when another follows and none from the same socket was answered
-//! between. liblsl takes a new socket for each. Memory is bounded, and each address is told once for each
-//! reason.
+//! A peer with an answered query is no stranger, even if other datagrams came from there: under `prefer`
+//! a member asks in both ways. So a query counts when another follows and none from the same socket was
+//! answered between. liblsl takes a new socket for each. Memory is bounded, and each address is told once
+//! for each reason.
 
 use alloc::collections::VecDeque;
 use core::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use schwann_session::Refusal;
 
 use crate::lately::Lately;
 
-/// What is known of those who search.
+/// What is known of the searchers.
 #[derive(Debug)]
 pub(crate) struct Strangers {
     answered: VecDeque<SocketAddr>,
@@ -73,7 +73,7 @@ fn push<T>(queue: &mut VecDeque<T>, one: T) {
     queue.push_back(one);
 }
 
-/// Shortest time between two queries of which the second counts: one burst brings several.
+/// Shortest time until the next query of a peer counts: one burst brings several.
 const NEXT_BURST: Duration = Duration::from_millis(300);
 /// Entries of each kind.
 const MOST: usize = 64;

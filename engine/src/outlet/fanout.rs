@@ -1,9 +1,9 @@
 //! Who receives an outlet's samples, and how the bytes get to them.
 //!
 //! Two threads send: the one that pushes, and the outlet's server thread. The pushing thread sends
-//! directly to every consumer that has taken all earlier bytes; for the others it appends to the
+//! directly to every consumer that has taken all earlier bytes. For the others it appends to the
 //! [`Log`], and the server thread sends from there as their sockets permit. A consumer's [`Turn`] says
-//! which of the two may touch its socket, so that no lock is held while the kernel works.
+//! which of the two may touch its socket. So no lock is held while the kernel works.
 //!
 //! Before working here, read `docs/decisions/latency-path.md`.
 
@@ -93,7 +93,7 @@ impl Consumer {
         self.failed |= progress.failed;
     }
 
-    /// What is to be told of samples that this consumer lost; each time is told some time after the one before.
+    /// Lost samples of this consumer that are yet to be told. Some time passes between two reports.
     fn untold(&mut self, now: Instant) -> Option<u64> {
         let (before, at) = self.told.unzip();
         let is_due = at.is_none_or(|at| now.saturating_duration_since(at) >= TELL_AGAIN);
@@ -147,7 +147,7 @@ pub(crate) struct Joining {
 pub struct ConsumerStatus {
     /// What its samples go by.
     pub carrier: Carrier,
-    /// Who and where it is, for people: the device's name if it has proven one, and its address or its process.
+    /// The consumer as text for people: the device's name if it has proven one, and its address or its process.
     pub name: String,
     /// Samples that this consumer was too slow for.
     pub dropped_samples: u64,
@@ -270,7 +270,7 @@ impl Fanout {
         self.changed.notify_all();
     }
 
-    /// Makes the server thread look at what there is to do.
+    /// Makes the server thread look for work.
     pub(crate) fn call_server(&self) {
         (self.call_server)();
     }
@@ -294,7 +294,7 @@ impl Fanout {
         })
     }
 
-    /// Bytes that wait for consumers on this computer, and one for each that has some to be sealed or sent.
+    /// Bytes that wait for consumers on this computer, plus one for each with bytes to be sealed or sent.
     pub(crate) fn owed_locally(&self) -> u64 {
         let state = self.lock();
         let local = state
@@ -344,7 +344,7 @@ impl Fanout {
         }
     }
 
-    /// Who has lost samples since that was last told, and how many: those of all consumers that are too slow.
+    /// The consumers that have lost samples since the last report, with the counts of all slow ones.
     pub(crate) fn newly_behind(&self, now: Instant) -> Vec<(String, u64)> {
         let mut state = self.lock();
         let untold = |consumer: &mut Consumer| Some((consumer.untold(now)?, Arc::clone(&consumer.link)));
@@ -353,7 +353,8 @@ impl Fanout {
         found.into_iter().map(|(lost, link)| (link.peer_text(), lost)).collect()
     }
 
-    /// Samples dropped for all consumers that ever were, and bytes stored for those that lag.
+    /// Samples dropped for all consumers that ever were, and bytes stored for the lagging
+    /// ones.
     pub(crate) fn totals(&self) -> (u64, usize) {
         let state = self.lock();
         let dropped = state.consumers.iter().map(|consumer| consumer.dropped).sum::<u64>();

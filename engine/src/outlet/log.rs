@@ -1,11 +1,11 @@
 //! The samples that some consumer has not taken yet, encoded once for all consumers of one encoding.
 //!
-//! A log is a row of blocks. The last one grows; all others are frozen and shared, so that a thread can
+//! A log is a row of blocks. The last one grows. All others are frozen and shared, and a thread can
 //! send from them without a lock. A block begins at the first byte of a sample and ends with the last
 //! byte of one. Positions count bytes since the log was made and never repeat.
 //!
-//! While every consumer keeps up nothing is stored here at all: samples go from the pushing thread to
-//! the sockets, and the log stays empty.
+//! While every consumer keeps up, nothing is stored here at all. Samples go from the pushing thread
+//! to the sockets, and the log stays empty.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -51,7 +51,7 @@ impl Block {
     }
 
     /// Takes all the memory of a block that small pushes fill. The system hands out its pages when they are
-    /// first written, so this costs little, and no later push has to wait for the heap.
+    /// first written. So this costs little, and no later push has to wait for the heap.
     fn reserve(&mut self) {
         self.bytes.reserve_exact(BLOCK_LEN.saturating_sub(self.bytes.len()));
     }

@@ -59,7 +59,7 @@ impl Producer {
         };
         self.pending.add(&self.codecs, self.sending.encodings, values, &stamps, count)?;
         let wanted = self.sending.chunk_samples.unwrap_or(self.chunk_samples).min(self.chunk_samples);
-        // A synchronous push returns when the samples are with the kernels, whatever the flag says (lsl-wire §15.6).
+        // A synchronous push returns when the samples are with the kernels, with either flag (lsl-wire §15.6).
         let now_or_sync = flush == Flush::Now || shared.delivery == Delivery::Synchronous;
         if now_or_sync || self.pending.samples() >= wanted || self.pending.len() > PENDING_LIMIT {
             let direct = now - self.last_flush >= DIRECT_INTERVAL;
@@ -85,8 +85,8 @@ impl Producer {
     }
 }
 
-/// Pushes that follow each other faster than this, in seconds, are sent by the server thread, many at a
-/// time: a system call for each would cost more than it saves.
+/// If pushes follow each other faster than this, in seconds, the server thread sends them, many at a
+/// time. A system call for each would cost more than it saves.
 const DIRECT_INTERVAL: f64 = 50e-6;
-/// Pending samples are flushed when they reach this many bytes, whatever the caller says.
+/// Pending samples are flushed when they reach this many bytes, even without the caller's wish.
 const PENDING_LIMIT: usize = 1 << 20;

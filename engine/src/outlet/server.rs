@@ -42,12 +42,13 @@ const RESPONDER: usize = 16;
 const CONNECTIONS: usize = 1024;
 /// Pause before clients are let in again after the system refused to.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long consumers on this computer may take nothing before what waits for them is given up at the outlet's end.
+/// How long consumers on this computer may take nothing. After that, the outlet's end gives up the bytes that wait
+/// for them.
 const LINGER: Duration = Duration::from_secs(1);
 /// How long that end may take altogether.
 const LONGEST_LINGER: Duration = Duration::from_secs(5);
-/// Connections that have not said yet what they want, nor proved who they are; where there is no room the oldest gives way
-/// (secure-session §3.9).
+/// Connections that have not said yet what they want, and have not proved who they are. Where there is no room, the
+/// oldest gives way (secure-session §3.9).
 const STRANGERS: HalfOpenLimits = HalfOpenLimits { total: 512, per_network: 128 };
 
 /// Opens the sockets, completes the description, and starts the thread.
@@ -120,7 +121,7 @@ struct Server {
     unanswered: Vec<usize>,
     conversations: HashMap<usize, Conversation>,
     turns: HandshakeTurns,
-    /// When the next of those that wait for it has a turn.
+    /// When the next waiting handshake has a turn.
     next_turn: Option<Instant>,
     /// Whether the log says that handshakes wait; strangers decide how often they do.
     has_told_of_turns: bool,
@@ -230,8 +231,8 @@ impl Server {
         }
     }
 
-    /// Gives consumers on this computer time to take what waits for them. TCP's buffers would take some megabytes of it
-    /// at once, and deliver them after the end of this process; a local socket's have little room.
+    /// Gives consumers on this computer time to take what waits for them. TCP's buffers would take some megabytes
+    /// of it at once, and deliver them after the end of this process. A local socket's have little room.
     fn linger(&mut self) {
         let end = Instant::now() + LONGEST_LINGER;
         let (mut owed, mut patience) = (u64::MAX, Instant::now());
@@ -266,7 +267,7 @@ impl Server {
         let Stuck { blocked, failed } = self.shared.fanout.stuck();
         for (token, conversation) in &mut self.conversations {
             if let Some(interest) = conversation.changed_interest(&blocked) {
-                // Fails only when memory is short; then the next wake-up finds what there is to do.
+                // Fails only when memory is short; then the next wake-up finds the work.
                 let _ = self.poll.registry().reregister(conversation.watched(), Token(*token), interest);
             }
         }

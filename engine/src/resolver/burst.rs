@@ -2,8 +2,8 @@
 //!
 //! Source: lsl-wire §6.4. What differs from the original, and why:
 //!
-//! - One socket per IP version serves the whole search instead of one per wave, so a search holds one port of
-//!   the service range, not up to six.
+//! - One socket per IP version serves the whole search, not one per wave. So a search holds one port of the
+//!   service range, not up to six.
 //! - A unicast target gets one copy per burst instead of one per interface.
 //! - Queries also go out over loopback, so programs on one computer need no network.
 
@@ -190,8 +190,8 @@ impl Channel {
         self.ask_local_group(config, &groups, interfaces);
     }
 
-    /// Asks groups through the interface that was just chosen. An interface that cannot be used, such as that of a
-    /// tunnel that has gone, is skipped.
+    /// Asks groups through the interface that was just chosen. An unusable interface, such as a tunnel's that has
+    /// gone, is skipped.
     fn ask_groups(&self, groups: &[IpAddr], port: u16, zone: u32, usable: io::Result<()>) {
         if let Err(error) = usable {
             log::verbose!(1, "an interface cannot be used for multicast and is skipped: {error}");
@@ -205,7 +205,7 @@ impl Channel {
         }
     }
 
-    /// Asks the outlets of this computer over loopback, without a hop, whatever the scope.
+    /// Asks the outlets of this computer over loopback, without a hop, in every scope.
     fn ask_local_group(&self, config: &Config, asked: &[IpAddr], interfaces: &Interfaces) {
         let local = LOCAL_GROUPS.into_iter().filter(|group| version_of(*group) == self.version);
         let Some(group) = local.into_iter().find(|group| !asked.contains(group)) else { return };

@@ -1,8 +1,9 @@
-//! Asks outlets whether a query about metadata is true of their streams, where the answer to a sealed search does not tell.
+//! Asks outlets whether a query about metadata is true of their streams, if the answer to a sealed search does not
+//! tell.
 //!
-//! The short description that an outlet sends as a datagram has no metadata, and a sealed datagram must not say what is
-//! looked for. So such a query goes to the outlet inside a session. A description never changes while its stream is
-//! served: each outlet is asked once, however long the search goes on.
+//! The short description that an outlet sends as a datagram has no metadata. A sealed datagram must not say which
+//! stream is wanted. So such a query goes to the outlet inside a session. A description never changes while its
+//! stream is served: each outlet is asked once, however long the search goes on.
 //!
 //! Source: secure-session §5.4.
 

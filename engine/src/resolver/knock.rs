@@ -1,8 +1,8 @@
 //! Asks an outlet over TCP what it sends, to learn why it does not answer a search.
 //!
-//! A search that a stranger makes gets no answer at all, so a user of the searching program could not tell a
-//! foreign lab from an empty network. A connection tells them apart: it ends with a reason. This is for
-//! people and for logs; no stream is found this way.
+//! A stranger's search gets no answer at all. So a user of the searching program could not tell a foreign
+//! lab from an empty network. A connection tells them apart: it ends with a reason. This is for people and
+//! for logs; no stream is found this way.
 //!
 //! Source: secure-session §3.8; lsl-wire §8.
 
@@ -73,14 +73,14 @@ fn service_ports(config: &Config, hosts: impl Iterator<Item = SocketAddr>) -> Ve
     hosts.flat_map(|host| config.ports.service_range().map(move |port| at(host, port))).collect()
 }
 
-/// Whether a reason is an outlet's; the others are as likely those of a port that has nothing to do with LSL.
+/// Whether a reason is an outlet's. The others may as well come from a port that has nothing to do with LSL.
 fn is_told(refusal: Refusal) -> bool {
     use Refusal::{Closed, Forged, Malformed, NoEntropy, TimedOut};
     !matches!(refusal, Closed | Forged | Malformed | NoEntropy | TimedOut)
 }
 
-/// Asks again in the classic suite where the other is refused: a small device knows that one alone, and would look like
-/// another lab's (secure-session §3.7).
+/// Asks again in the classic suite where the other is refused. A small device knows only that one, and would look
+/// like another lab's (secure-session §3.7).
 fn ask_in_either_suite(
     member: Option<&Arc<Member>>,
     address: SocketAddr,
@@ -106,7 +106,7 @@ fn ask(
     let link = connect_tcp(address)?;
     let opener = prepare(&link, &no_stream(), sealing, deadline)?;
     let mut request = Vec::new();
-    // The condition that every stream fulfils; a vector takes whatever it is given.
+    // The condition that every stream fulfils; a vector takes all it is given.
     let _ = Query::encode_tcp("", &mut request);
     let mut answer = Vec::new();
     match (Asking { link: &link, opener, deadline, limit: LIMIT }).ask(&request, &mut answer) {

@@ -1,9 +1,9 @@
 //! What a search asks, in the clear or sealed, and what it takes for an answer.
 //!
-//! Sealed queries are worded anew for every burst: each has a name of its own, a time, and a key that opens
-//! the answers to it. They do not say what is looked for, because they are sealed with a key that is stored:
-//! every stream of the lab answers, and what is wanted is decided here. An answer in the clear counts only
-//! for streams that may travel in the clear. So no attacker can offer a plain stream in a sealed one's place.
+//! Sealed queries are worded anew for every burst. Each has a name of its own, a time, and a key that opens
+//! its answers. They do not say which stream is wanted, because the key that seals them is stored. Every
+//! stream of the lab answers, and this module chooses. An answer in the clear counts only for streams that
+//! may travel in the clear. So no attacker can offer a plain stream in a sealed one's place.
 //!
 //! Source: lsl-wire §6; secure-session §5.4, §6.
 
@@ -233,7 +233,7 @@ mod tests {
     const FORMER: [u8; 32] = [1; 32];
     const CURRENT: [u8; 32] = [2; 32];
 
-    /// The queries of a member who has both keys, after a revocation, and what it keeps of them.
+    /// The queries of a member with both keys, after a revocation, and its notes on them.
     fn asked() -> (Questions, Vec<Vec<u8>>) {
         let lab = Lab::new();
         let (first, second) = (lab.list(1, &FORMER), lab.list(2, &CURRENT));

@@ -117,7 +117,7 @@ impl Search {
         match burst {
             Burst::Multicast => {
                 self.channels.ask_scope();
-                // Also at once, not only with the unicast burst: it stays on this computer, costs next to nothing,
+                // Sent at once, not only with the unicast burst. It stays on this computer, costs next to nothing,
                 // and finds streams that hear no multicast half a second earlier.
                 self.channels.ask_machine();
                 if self.context.lab.resolve_over_tcp {

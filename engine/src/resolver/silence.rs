@@ -1,5 +1,4 @@
-//! A search that finds nothing asks, beside itself, whether a peer is there that may not answer, and says
-//! why.
+//! A search that finds nothing also asks whether a peer is there that may not answer, and says why.
 //!
 //! Knocks at the service ports of this computer and of the known peers; others it cannot know. Each reason is told once.
 
@@ -130,7 +129,8 @@ impl Round {
     }
 }
 
-/// What it means that an outlet at `ip` lets us in, and does not answer a search; to be put behind its name.
+/// The meaning of an outlet at `ip` that lets us in, but does not answer a search. The text goes behind its
+/// name.
 pub fn unheard(ip: IpAddr) -> String {
     format!(
         "lets this computer in, but does not answer its search: the clocks of the two computers differ by more than 30 s \
@@ -148,7 +148,8 @@ fn is_news(address: SocketAddr, refusal: Option<Refusal>) -> bool {
 /// For the whole process.
 static TOLD: Mutex<Lately<(SocketAddr, Option<Refusal>)>> = Mutex::new(Lately::new(TELL_AGAIN));
 
-/// Seconds without any stream after which it is asked for the first time, and then again; later the last of them.
+/// Seconds without any stream until the first such question, and between the later ones; then the last of them
+/// repeats.
 const INTERVALS: [f64; 3] = [0.8, 3.0, 10.0];
 /// How long one port may take, and all of them.
 const PORT_TIMEOUT: Duration = Duration::from_millis(500);

@@ -202,8 +202,8 @@ fn begin(target: &Target, open: Option<&[u8]>, sealed: Option<&Sealed>) -> Optio
 }
 
 impl Target {
-    /// The same in the classic suite, for an outlet that refused the other one and is known to be there: it may be too
-    /// small (secure-session §3.7).
+    /// The same in the classic suite, for an outlet that is there but refused the other one. It may be too small
+    /// (secure-session §3.7).
     fn in_classic_suite(self, error: &io::Error) -> Option<Self> {
         let refusal = error.get_ref()?.downcast_ref::<Refusal>()?;
         let may_help =

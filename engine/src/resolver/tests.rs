@@ -12,7 +12,7 @@ use schwann_proto::{stream_info::IpVersion, wire::discover::Query as Datagram};
 use super::*;
 use crate::net::testing::{TestOutlet, config, description};
 
-/// Longer than any of these searches takes, so that a search that finds nothing is a failure, not a hang.
+/// Longer than any of these searches takes. A search that finds nothing is thus a failure, not a hang.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What takes no time may take this long on a computer that is busy with other things.
@@ -72,7 +72,7 @@ fn outlets_beyond_the_service_range_are_found_too() {
 
 #[test]
 fn searches_have_the_default_scope_too() {
-    // Multicast leaves through whatever interfaces this computer has; loopback is always among them.
+    // Multicast leaves through all interfaces of this computer; loopback is always among them.
     let context = context("multicast.ResolveScope=site\nports.IPv6=allow");
     let _outlet = TestOutlet::start(context.config(), "everywhere");
     let [info] = &resolve_all_of(&context, 1)[..] else { panic!("one stream") };

@@ -1,4 +1,4 @@
-//! The security log, and what people are told about sealing: who connected, who was refused, and what mends it.
+//! The security log, and the messages for people about sealing: connections, refusals, and their remedies.
 //!
 //! No payload, one line of JSON per event. The lines go to the file that `$SCHWANN_SECURITY_LOG` or `security.log`
 //! names, else to the ordinary log.
@@ -141,7 +141,7 @@ fn kind_of(refusal: Refusal) -> &'static str {
     }
 }
 
-/// Who caused a refusal: these reasons are for a device that proved to be the lab's (secure-session §3.8).
+/// The cause of a refusal: only a proven device of the lab gets these reasons (secure-session §3.8).
 fn cause_of(refusal: Refusal) -> Cause {
     match refusal {
         Refusal::Expired | Refusal::NotYetValid | Refusal::Revoked | Refusal::WrongRole => Cause::Member,
@@ -157,7 +157,7 @@ pub(crate) fn broken(identity: Option<&PeerIdentity>, peer: PeerAddress, error: 
     log::error!("a sealed connection to {device} {peer} was broken off: {error}");
 }
 
-/// A member handed on a revocation list that is not the authority's, or not with the key that belongs to it.
+/// A member handed on a revocation list that is not the authority's, or came with a wrong key.
 pub(crate) fn disloyal(identity: &PeerIdentity, reason: &dyn fmt::Display) {
     let statement = &identity.statement;
     let (device, serial) = (statement.name.as_str(), statement.serial);
@@ -166,8 +166,8 @@ pub(crate) fn disloyal(identity: &PeerIdentity, reason: &dyn fmt::Display) {
     }
 }
 
-/// A datagram was here before, or is from another time; an outlet's screen is told of the latter when it knows that it
-/// is no mishap.
+/// A datagram was here before, or is from another time. An outlet's screen tells of the latter when it is surely no
+/// mishap.
 pub(crate) fn replayed(peer: SocketAddr, reason: &dyn fmt::Display) {
     if file::write(Cause::Stranger, "replay", &[("peer", &peer), ("reason", reason)]) {
         log::verbose!(1, "a sealed datagram from {peer} was ignored: {reason}");

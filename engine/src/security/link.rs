@@ -1,4 +1,4 @@
-//! What lies under a link's bytes: nothing, or a session that seals those that go out and opens those that come in.
+//! The layer under a link's bytes: nothing, or a session that seals outgoing bytes and opens incoming ones.
 //!
 //! The session's state is under a lock that is held for the arithmetic alone, never while the kernel works.
 
@@ -45,7 +45,8 @@ pub(crate) struct Sealing {
 #[repr(C)]
 struct State {
     session: Box<Secure>,
-    /// Whose the keys are: a child that a fork made has a copy, and would use the parent's next nonces.
+    /// The owner of the keys. A child that a fork made has a copy, and would use the parent's next
+    /// nonces.
     maker: Maker,
     out: Outgoing,
     control: VecDeque<Vec<u8>>,
@@ -53,8 +54,8 @@ struct State {
 }
 
 impl State {
-    /// Tells the session the time and seals `plain` into the front of `wire`, which grows if it must; returns how many bytes that
-    /// makes.
+    /// Tells the session the time and seals `plain` into the front of `wire`, which grows if it must. Returns the
+    /// number of sealed bytes.
     #[inline]
     fn seal_into(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<usize, LayerError> {
         self.session.tick(since_start());
@@ -154,8 +155,8 @@ impl Sealing {
         self.lock().out = out;
     }
 
-    /// Seals all of `plain` into the front of `wire` and returns how many bytes that makes; nothing was done if it cannot be that
-    /// simple: other bytes go first, or it is too much, or may not be.
+    /// Seals all of `plain` into the front of `wire` and returns the number of sealed bytes. Does nothing if it
+    /// cannot be that simple: other bytes go first, `plain` is too long, or sealing is not permitted.
     fn seal(&self, plain: &[u8], wire: &mut Vec<u8>) -> Option<usize> {
         let state = &mut *self.lock();
         if plain.len() > SEAL_LEN
@@ -165,7 +166,8 @@ impl Sealing {
         {
             return None;
         }
-        // Without a look at the clock: the time was told after the last send, and is told now and then besides.
+        // Without a look at the clock: the session was told the time after the last send, and is told now and
+        // then besides.
         make_room(wire, state.session.sealed_len(plain.len()));
         state.session.seal(plain, wire).ok()
     }
@@ -180,8 +182,8 @@ impl Sealing {
         out.filled = unsent.len();
     }
 
-    /// Seals a message of the session's own, or else the front of `plain`, into `out`, all of which was sent; returns how many
-    /// bytes of `plain` that were.
+    /// Seals a message of the session's own, or else the front of `plain`, into `out`, after all of `out` was sent.
+    /// Returns how many bytes of `plain` it took.
     pub(crate) fn seal_part(&self, plain: &[u8], out: &mut Outgoing) -> Result<usize, LayerError> {
         self.seal_next(&mut self.lock(), plain, out)
     }

@@ -21,7 +21,7 @@ pub(crate) fn wait(socket: &Socket, ready: Ready, left: Duration) -> bool {
 /// Waits until at least one of the sockets can be sent to, or `left` is over.
 pub(crate) fn wait_any_to_send<'a>(sockets: impl Iterator<Item = &'a Socket>, left: Duration) {
     let mut sockets: Vec<_> = sockets.map(|socket| entry(socket, Ready::ToSend)).collect();
-    // Whatever ended the wait shows when the caller tries.
+    // The caller's next try shows what ended the wait.
     let _ = rustix::event::poll(&mut sockets, Some(&timespec(left)));
 }
 

@@ -23,7 +23,7 @@ impl WaitingReceive {
         room: &mut [u8],
         left: Option<Duration>,
     ) -> io::Result<usize> {
-        // What is there already needs no wait.
+        // Bytes already at hand need no wait.
         match receive_now(socket, room) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             received => return received,

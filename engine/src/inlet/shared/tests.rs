@@ -60,7 +60,7 @@ fn pulls_and_drains_of_several_threads_share_the_samples_out() {
                 scope.spawn(|| {
                     let mut all = Vec::new();
                     while let Ok(some) = pull(&shared, soon()) {
-                        // In the order they were sent, whichever thread pulls them.
+                        // In the order they were sent, in every pulling thread.
                         assert!(some.is_sorted());
                         all.extend(some);
                     }

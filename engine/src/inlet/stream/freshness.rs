@@ -40,7 +40,7 @@ impl Stream {
 /// Tells the outlet that this program is too slow, or not any more.
 fn tell_outlet(link: &Link, report: Report) {
     let mut line = Vec::new();
-    // A vector takes whatever it is given.
+    // A vector takes all it is given.
     let _ = report.encode(&mut line);
     let progress = link.send(core::iter::once(line.as_slice()));
     // Nothing else goes this way, so there is room for a line; half of one would end the feed later.

@@ -1,5 +1,5 @@
-//! By which way an outlet is connected to, and in which other one when that fails: by the local transport or over TCP, in
-//! the hybrid or in the classic suite, sealed or in the clear.
+//! The ways to connect to an outlet, and the next one to try after a failure. They are by the local transport or
+//! over TCP, in the hybrid or the classic suite, sealed or in the clear.
 
 use alloc::sync::Arc;
 use std::sync::{Mutex, PoisonError};
@@ -69,8 +69,8 @@ impl Stream {
         if self.ways.classic.is(info) { Suite::Classic } else { Suite::Hybrid }
     }
 
-    /// Begins to connect to the outlet that `info` describes: by the local transport if it is on this computer and
-    /// listens there, else over TCP.
+    /// Begins to connect to the outlet in `info`. Takes the local transport if the outlet is on this computer and
+    /// listens there, else TCP.
     pub(crate) fn start_connecting(&self, info: &StreamInfo) -> Result<Link, HandshakeError> {
         let address = self.data_address(info).ok_or(HandshakeError::NoAddress)?;
         if self.ways.tries_local
@@ -82,8 +82,8 @@ impl Stream {
         connect_tcp(address)
     }
 
-    /// Leaves an outlet to TCP if `error` came over the local transport and is no answer of the outlet's; what TCP
-    /// brings then counts.
+    /// Leaves an outlet to TCP if `error` came over the local transport and is no answer of the outlet's. The
+    /// outcome over TCP then counts.
     pub(crate) fn blame_local(
         &self,
         link: &Link,

@@ -14,8 +14,8 @@ use crate::net::interfaces::Interfaces;
 
 /// The UDP sockets that hear queries on the discovery port.
 ///
-/// One socket joins every group on every interface, where the original has one socket per address and answers each
-/// query that often. A second one is opened only if the system limits the memberships of the first.
+/// One socket joins every group on every interface. The original has one socket per address and answers each query
+/// that often. A second one is opened only if the system limits the memberships of the first.
 pub(super) fn discovery(config: &Config, version: IpVersion, interfaces: &Interfaces) -> Vec<UdpSocket> {
     let address = match &config.multicast.listen_address {
         Some(listen) if version_of(listen.ip) == version => listen.ip,
@@ -60,7 +60,7 @@ pub(crate) fn rejoin(sockets: &[UdpSocket], config: &Config, interfaces: &Interf
     }
 }
 
-/// The group that outlets of this computer hear over loopback, whatever the scope.
+/// The group that outlets of this computer hear over loopback, in every scope.
 ///
 /// Queries to it have a time to live of 0, so they never leave the computer. It makes outlets findable that have no
 /// port of the service range. IPv4's equals the site's group, so that it costs no further membership. Linux has no route

@@ -9,7 +9,7 @@ pub(crate) struct Draining {
     bridge: Vec<u8>,
 }
 
-/// Consumers to whom nothing can be sent.
+/// Consumers that cannot be sent to.
 pub(crate) struct Stuck {
     /// Their sockets are full.
     pub(crate) blocked: Vec<u64>,
@@ -48,7 +48,7 @@ impl Fanout {
         }
     }
 
-    /// The consumers to whom nothing can be sent now.
+    /// The consumers that cannot be sent to now.
     pub(crate) fn stuck(&self) -> Stuck {
         let state = self.lock();
         let all = |which: fn(&Consumer) -> bool| {

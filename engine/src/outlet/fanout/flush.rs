@@ -88,8 +88,8 @@ impl Fanout {
 }
 
 impl State {
-    /// Appends one encoding's bytes to its log if some consumer has not got them all; moves the cursors of
-    /// those that have. Says whether the log has work for the server thread.
+    /// Appends one encoding's bytes to its log if some consumer lacks part of them. Moves the cursors of
+    /// the consumers that have all. Says whether the log has work for the server thread.
     fn store(&mut self, encoding: Encoding, sending: &Sending, pending: &mut Pending) -> bool {
         let len = pending.bytes(encoding).len();
         let taken = |consumer: &Consumer| {

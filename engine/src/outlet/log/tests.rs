@@ -134,7 +134,7 @@ fn a_growing_block_has_its_memory_before_samples_come() {
         assert!(capacity >= BLOCK_LEN);
         append(&mut log, &mut tracker, 2.0, &[2; 1000]);
         assert_eq!((log.tail.bytes.as_ptr(), log.tail.bytes.capacity()), (memory, capacity));
-        // The server thread takes what is there; another block grows from now on.
+        // The server thread takes the present block; another block grows from now on.
         let blocks_before = log.frozen.len();
         assert!(log.blocks_from(log.end() - 1, 1, &mut Vec::new()));
         assert_eq!(log.frozen.len(), blocks_before + 1);

@@ -120,8 +120,8 @@ impl Conversation {
 
     /// What the poller is to be told instead, given the consumers whose sockets are full.
     ///
-    /// A local socket says that it is writable for each piece that its reader takes, which would wake the server with
-    /// every sample; so it is asked only when that matters. On Linux, TCP says it only after it had no room.
+    /// A local socket reports itself writable for each piece that its reader takes. This would wake the server with
+    /// every sample, so the server asks only when it matters. On Linux, TCP says it only after it had no room.
     pub(super) fn changed_interest(&mut self, full: &[u64]) -> Option<Interest> {
         let has_room = match self.role {
             Role::Feeding { consumer, .. } => !full.contains(&consumer),
@@ -164,7 +164,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the client has neither become a consumer nor proved who it is.
+    /// Whether the client has not yet become a consumer and not yet proved who it is.
     pub(super) fn is_stranger(&self) -> bool {
         self.deadline().is_some() && !self.link.layer().is_sealed()
     }
@@ -268,7 +268,7 @@ impl Conversation {
         Next::Keep
     }
 
-    /// Names the consumer whose program is too slow; one that says so often is named now and then.
+    /// Names the consumer whose program is too slow. Frequent reports are named only now and then.
     fn note_report(&mut self, shared: &Shared, consumer: u64, report: Report) {
         shared.fanout.note_report(consumer, report);
         let (name, who) = (shared.advertisement.info().name(), self.link.peer_text());

@@ -1,9 +1,9 @@
 //! The file of the security log: lines of JSON, bounded, shared by all programs of a user.
 //!
-//! What strangers cause, who proved no membership, goes to a file of its own, `FILE.strangers`: they cannot push out what
-//! members did. Neither they nor others fill the disk: files are bounded ([`LogFile`]), and of each kind at most
-//! [`PER_SECOND`] events in a second are written, of strangers [`PER_SECOND_OF_STRANGERS`]. The next one tells how many
-//! were not.
+//! Events of strangers, which proved no membership, go to a file of their own, `FILE.strangers`. They cannot push
+//! out what members did. No events fill the disk: files are bounded ([`LogFile`]). Of each kind, at most
+//! [`PER_SECOND`] events in a second are written; of strangers', [`PER_SECOND_OF_STRANGERS`]. The next one tells
+//! how many were not.
 
 use core::fmt::{self, Display, Write as _};
 use std::path::Path;
@@ -21,7 +21,8 @@ pub(super) enum Cause {
     Stranger,
 }
 
-/// Writes the security log to this file from now on; events go to the ordinary log if it cannot be opened.
+/// From now on, writes the security log to this file. Events go to the ordinary log if it cannot be
+/// opened.
 pub fn log_to(path: &Path) {
     use_file(path, LogFile::open(path, Readers::Owner).map_err(|error| error.to_string()));
 }

@@ -4,12 +4,13 @@ use schwann_session::PeerIdentity;
 
 /// The device that served a stream last.
 ///
-/// A stream that is lost is found again by its source id, which any member of the lab may give to a stream of its own.
+/// A lost stream is found again by its source id. Any member of the lab may give that id to a stream of its own.
 #[derive(Debug, Default)]
 pub struct LastPeer(Option<PeerIdentity>);
 
 impl LastPeer {
-    /// Takes in who serves the stream now; returns who did before, if that was another device.
+    /// Notes the device that serves the stream now. Returns the former one, if that was
+    /// another.
     ///
     /// `now` is none if the stream comes in the clear.
     pub fn replace(&mut self, now: Option<PeerIdentity>) -> Option<PeerIdentity> {

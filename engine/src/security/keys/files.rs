@@ -1,5 +1,5 @@
-//! What of the key folder changes while programs run: the revocation list with its discovery key, and the device's
-//! certificate with its key.
+//! The files of the key folder that change while programs run. They are the revocation list with its discovery
+//! key, and the device's certificate with its key.
 
 use core::time::Duration;
 use std::fs::File;
@@ -34,7 +34,7 @@ struct Seen {
     next_attempt: Option<Instant>,
 }
 
-/// What tells a file from the one that replaces it: a file of the same length may come within a tick of the clock.
+/// Tells a file from its replacement: a file of the same length may come within a tick of the clock.
 type Stamp = (SystemTime, u64, u64);
 
 impl Files {
@@ -94,8 +94,8 @@ impl Files {
         true
     }
 
-    /// Looks at the certificate again in a while although it is the same: the other file of the two may be missing, or the
-    /// key be locked.
+    /// Looks at the certificate again in a while although it is the same. The other file of the two may be missing,
+    /// or the key be locked.
     pub(super) fn look_at_identity_again(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.next_attempt = Some(Instant::now() + LOOK_EVERY);
@@ -117,8 +117,8 @@ impl Files {
         &self.folder
     }
 
-    /// Stores what is in force, in a thread of its own: it may be a thread with samples to deliver that learnt
-    /// of it.
+    /// Stores what is in force, in a thread of its own: the thread that learnt of it may have samples to
+    /// deliver.
     pub(super) fn store(&self, standing: &Standing) {
         let folder = self.folder.clone();
         let (number, update) = (standing.number(), standing.update());
@@ -171,7 +171,7 @@ pub(super) fn read_former(folder: &Path) -> Vec<DiscoverySecret> {
     bytes.as_chunks::<32>().0.iter().take(FORMER_KEYS).map(|key| Zeroizing::new(*key)).collect()
 }
 
-/// Replaces the stored list and key by those of an update, unless what is stored is as new, or another lab's: a program
+/// Replaces the stored list and key by an update's, unless the stored ones are as new, or another lab's. A program
 /// goes on in the lab in which it began.
 ///
 /// - Errors: a file cannot be written.
@@ -202,7 +202,8 @@ fn installed_lab(folder: &Path) -> Option<LabId> {
     Lab::new(&key).map(|lab| lab.id())
 }
 
-/// Writes a list and its key, unless what is stored of the same lab is as new: an old list does not come back.
+/// Writes a list and its key, unless the stored ones of the same lab are as new. An old list does not come
+/// back.
 ///
 /// - Errors: a file cannot be written.
 /// - Source: secure-session §2.4.

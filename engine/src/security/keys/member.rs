@@ -156,7 +156,7 @@ impl Member {
         sealing.push_back(uid.to_owned());
     }
 
-    /// Whether there was a session with the outlet `uid`: then it is none that cannot seal, whatever it does now.
+    /// Whether there was a session with the outlet `uid`. Then it is able to seal, however it behaves now.
     pub(crate) fn knows_to_seal(&self, uid: &str) -> bool {
         let sealing = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
         sealing.iter().any(|known| known == uid)
@@ -225,7 +225,7 @@ impl Member {
         watchers.push(watcher);
     }
 
-    /// Runs one step of a handshake with everything that it needs, under the certificate that is in the key folder now.
+    /// Runs one step of a handshake with all its needs, under the certificate that is in the key folder now.
     pub fn with_context<R>(&self, step: impl FnOnce(&mut Context<'_>) -> R) -> R {
         self.renew();
         let (standing, credentials) = (self.standing(), self.credentials());
@@ -249,8 +249,8 @@ impl Member {
         checked.map_err(TrustError::Certificate)
     }
 
-    /// Takes over a certificate that was put into the key folder since, such as by `schwann keys trust`, with its key if
-    /// that is new as well. Connections that stand go on as they are.
+    /// Takes over a certificate that was since put into the key folder, such as by `schwann keys trust`. Takes its
+    /// key, too, if that is new. Connections that stand go on as they are.
     fn renew(&self) {
         let Some(files) = self.files.as_ref().filter(|files| files.has_new_identity()) else { return };
         match files.renewed(&self.lab, &self.credentials()) {
@@ -303,7 +303,7 @@ impl Member {
         }
     }
 
-    /// Puts a list into force if it is newer than the present one, and says so to everybody concerned.
+    /// Puts a list into force if it is newer than the present one, and tells all that it concerns.
     fn replace(&self, revoked: RevocationList<Vec<u8>>, discovery: DiscoverySecret) -> bool {
         {
             let mut present = self.standing.write().unwrap_or_else(PoisonError::into_inner);
@@ -327,5 +327,5 @@ impl Member {
     }
 }
 
-/// Discovery keys of earlier lists that a member keeps, so that those who were away can be told.
+/// Discovery keys of earlier lists that a member keeps, to reach members that were away.
 pub(crate) const FORMER_KEYS: usize = 4;

@@ -1,7 +1,7 @@
 //! Where members of the lab were met, so that they are found again without multicast.
 //!
-//! A file of the key folder, one address a line, the latest first. Its first line is the lab's id: another lab's members
-//! are nobody's. Only a proven member comes into it, and only sealed questions go to what it names.
+//! A file of the key folder, one address a line, the latest first. Its first line is the lab's id: members of
+//! another lab do not count. Only a proven member comes into it, and only sealed questions go to what it names.
 //!
 //! Source: secure-session §5.6.
 

@@ -14,7 +14,7 @@ pub(super) fn check_private(path: &Path) -> Result<(), TrustError> {
     checked.map_err(|reason| TrustError::File(path.to_path_buf(), reason))
 }
 
-/// What in the key folder others may read or replace although they must not: a sentence each, with what mends it.
+/// What others may wrongly read or replace in the key folder: a sentence each, with the remedy.
 ///
 /// A user who may write the folder can replace the lab's and the device's files. A reader of the discovery
 /// key finds the lab's streams.

@@ -1,7 +1,7 @@
 //! Keeps long-term keys out of swap, core dumps and other programs, where it can be had.
 //!
-//! What it does not cover: copies that a key leaves on the stack or in registers while it is used, session keys, and a
-//! computer that hibernates.
+//! It does not cover copies that a key leaves on the stack or in registers in use, session keys, or a computer that
+//! hibernates.
 
 use core::fmt;
 use core::ops::Deref;
@@ -11,7 +11,8 @@ use region::LockGuard;
 use crate::log;
 use crate::sys::process;
 
-/// A value in memory of its own that the system does not swap, if its limit permits that.
+/// A value in memory of its own that the system does not swap, if this user's limit
+/// permits that.
 pub(crate) struct Locked<T> {
     // Dropped first: memory that has been given back cannot be unlocked.
     guard: Option<LockGuard>,
@@ -39,16 +40,16 @@ impl<T> Locked<T> {
     }
 }
 
-/// Keeps bytes out of swap until the process ends, if its limit permits that: for programs that hold a secret for some
-/// seconds, wherever it happens to lie.
+/// Keeps bytes out of swap until the process ends, if its limit permits that. It serves programs that hold a secret
+/// for some seconds, anywhere in memory.
 pub fn keep_from_swap(secret: &[u8]) {
     if !secret.is_empty() {
         keep(region::lock(secret.as_ptr(), secret.len()));
     }
 }
 
-/// Keeps this thread's stack out of swap until the process ends, if its limit permits that: keys lie there while they
-/// are used.
+/// Keeps this thread's stack out of swap until the process ends, if its limit permits that. Keys lie there while
+/// they are used.
 pub fn keep_stack_from_swap() {
     let here = 0_u8;
     keep(region::query(&raw const here).and_then(|stack| region::lock(stack.as_ptr::<u8>(), stack.len())));
@@ -78,7 +79,8 @@ impl<T> fmt::Debug for Locked<T> {
     }
 }
 
-/// Forbids core dumps of this process and, where that can be had, that other programs of its user look into its memory.
+/// Forbids core dumps of this process. Where possible, also forbids other programs of its user to look into its
+/// memory.
 pub fn forbid_dumps() {
     if let Err(error) = process::forbid_dumps() {
         log::verbose!(1, "keys may be in core dumps: {error}");

@@ -66,8 +66,8 @@ pub(crate) fn member(folder: &Path) -> Result<Member, TrustError> {
     Ok(Member::with(lab, credentials, standing, Some(files)))
 }
 
-/// Reads what this device proves itself with after its certificate was replaced, and its key if that is new as well;
-/// nothing if the certificate is the present one.
+/// Reads this device's proof after its certificate was replaced, and its key if that is new as well. Nothing if the
+/// certificate is the present one.
 ///
 /// - Errors: what is wrong with the files, or the certificate is another lab's.
 pub(super) fn renewed(

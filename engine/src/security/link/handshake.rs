@@ -1,10 +1,10 @@
 //! The handshake of a link: how every session of this program begins.
 //!
-//! It owns no socket and does not wait. Its caller gives it what has come, and sends what it hands out. An inlet that waits,
-//! a server with many connections, a search and a FieldTrip tunnel differ in how they wait, and in nothing else.
+//! It owns no socket and does not wait. Its caller gives it what has come, and sends what it hands out. An inlet
+//! that waits, a server with many connections, a search and a FieldTrip tunnel differ only in how they wait.
 //!
-//! A microcontroller (`firmware/node`) takes the steps of `schwann-session` itself: it has no heap, and its messages lie where its
-//! samples lie later.
+//! A microcontroller (`firmware/node`) takes the steps of `schwann-session` itself. It has no heap, and its
+//! messages lie where its samples lie later.
 
 use alloc::sync::Arc;
 
@@ -124,7 +124,8 @@ mod tests {
             Self { inlet, outlet: Handshake::outlet(is_asked) }
         }
 
-        /// Moves bytes to and fro, at most `most` at a time; returns what each end came to, and what came behind the handshake.
+        /// Moves bytes to and fro, at most `most` at a time. Returns each end's outcome, and the bytes behind the
+        /// handshake.
         fn shake(&mut self, most: usize) -> ([Step; 2], Vec<u8>) {
             let (mut forth, mut back) = (Vec::new(), Vec::new());
             let mut steps = [step(&mut self.inlet, &[], &mut forth), Step::NeedsMore];

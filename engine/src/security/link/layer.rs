@@ -24,7 +24,8 @@ impl Layer {
         self.0.get()
     }
 
-    /// Whether the bytes go through a session, for what people are told and for what must not go in the clear.
+    /// Whether the bytes go through a session, for messages to people and for bytes that must not go in the
+    /// clear.
     pub(crate) fn is_sealed(&self) -> bool {
         self.0.get().is_some()
     }
@@ -42,8 +43,8 @@ impl Layer {
         }
     }
 
-    /// Notes that the socket took `sent` of the bytes that [`seal`](Self::seal) made of `plain_len`; returns how many of these
-    /// need not be given again. Sealed bytes that were not sent are kept for the next send.
+    /// Notes that the socket took `sent` of the bytes that [`seal`](Self::seal) made of `plain_len`. Returns how
+    /// many of these need not be given again. Sealed bytes that were not sent are kept for the next send.
     #[inline]
     pub(crate) fn note_sent(&self, bytes: &[u8], sent: usize, plain_len: usize) -> usize {
         let Some(sealing) = self.0.get() else { return sent };
@@ -53,8 +54,8 @@ impl Layer {
         plain_len
     }
 
-    /// Opens in place what is whole at the front of `wire` and tells `take` where the plain bytes lie; returns how many bytes of
-    /// `wire` are done with.
+    /// Opens in place the whole records at the front of `wire` and tells `take` where the plain bytes lie. Returns
+    /// how many bytes of `wire` are done with.
     ///
     /// - Errors: the bytes do not verify; the connection must end. What was taken before is right.
     #[inline]
@@ -73,7 +74,8 @@ impl Layer {
         }
     }
 
-    /// Whether what arrives may be received where `room_len` bytes are free, to be opened there: a record must lie there whole.
+    /// Whether arriving bytes may be received where `room_len` bytes are free, to be opened there. A record must
+    /// lie there whole.
     #[inline]
     pub(crate) fn opens_in(&self, room_len: usize) -> bool {
         room_len >= RECEIVE_LEN || !self.is_sealed()
@@ -88,7 +90,8 @@ impl Layer {
         }
     }
 
-    /// Tells the session the time, so that a key also ends in a pause; returns how often this side has changed its key.
+    /// Tells the session the time, so that a key also ends in a pause. Returns how often this side has changed its
+    /// key.
     pub(crate) fn tick(&self) -> u64 {
         self.0.get().map_or(0, Sealing::tick)
     }

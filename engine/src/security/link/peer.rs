@@ -1,4 +1,5 @@
-//! The member at the other end of a session: whether it still belongs to the lab, and what it is to know of the lab.
+//! The member at the other end of a session: whether it still belongs to the lab, and what it should learn of the
+//! lab.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +12,9 @@ use crate::time::wall_clock;
 
 /// The member at the other end of a session, as the one at this end knows it.
 ///
-/// A session of one's own asks two things whenever a newer revocation list is in force: whether the peer is
-/// [dismissed](Self::dismissal), which time brings about as well, and what there is to [hand on](Self::news) to it.
+/// A session asks two things whenever a newer revocation list is in force. One is whether the peer is
+/// [dismissed](Self::dismissal), which time alone can cause, too. The other is whether there is something to [hand
+/// on](Self::news) to it.
 /// - Source: secure-session §4.6.
 pub struct Peer {
     identity: PeerIdentity,

@@ -8,7 +8,7 @@ use crate::security::keys::store;
 
 /// Opens the log that `config` names.
 ///
-/// - Errors: the system's; or `config` is a file in the current folder, and names a file that it may not have
+/// - Errors: the system's. Or `config` is a file in the current folder and names a file that it may not have
 ///   written to.
 pub(crate) fn open_log(path: &Path, readers: Readers, config: &Config) -> Result<LogFile, String> {
     let installed = store::is_installed();
@@ -20,8 +20,8 @@ pub(crate) fn open_log(path: &Path, readers: Readers, config: &Config) -> Result
     opened.map_err(|error| error.to_string())
 }
 
-/// Where the log that a file names may be written, for a user who has a key: a file in the current folder may name
-/// one beside itself alone, or it could have any file of the user's written to.
+/// Where the log that a file names may be written, for a user with a key. A file in the current folder may name
+/// only one beside itself. Otherwise it could have any file of the user's written to.
 ///
 /// - Errors: what is said to the user.
 fn permitted<'a>(config: &Config, named: &'a Path, installed: bool) -> Result<&'a Path, String> {

@@ -6,8 +6,8 @@
 //! | the file or the text that `LSLAPICFG` or the program names, `~/lsl_api/`, `/etc/lsl_api/` | yes; announced once |
 //! | `lsl_api.cfg` in the current folder | no: it came with a folder, and may be anybody's |
 //!
-//! Beneath the file in the current folder lies the one that would count without it; the stricter word of both counts.
-//! What cannot be read means `require`.
+//! Beneath the file in the current folder lies the one that would count without it. The stricter word of both
+//! counts. What cannot be read means `require`.
 //!
 //! Source: secure-session §6.
 

@@ -46,8 +46,8 @@ impl StreamPolicies {
         policies
     }
 
-    /// The same with what `others` say, where that is stricter; `before` and `least` are the policies of the
-    /// streams that these and the others do not name.
+    /// The same with the rules of `others`, where they are stricter. `before` and `least` are the policies
+    /// for streams that neither of them names.
     pub(super) fn tightened(&self, before: Policy, others: &Self, least: Policy) -> Self {
         let mut tight = Self(self.0.iter().map(|(name, policy)| (name.clone(), *policy)).collect());
         for (name, said) in others.iter() {

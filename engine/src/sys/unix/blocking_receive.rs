@@ -9,7 +9,8 @@ use socket2::Socket;
 
 use crate::sys::poll::{Ready, wait};
 
-/// How the thread that needs the samples waits for them: in the receive itself, which is one system call and one wake-up less.
+/// How the thread that needs the samples waits for them: in the receive itself. This saves one system call and one
+/// wake-up.
 #[derive(Default)]
 pub(crate) struct WaitingReceive {
     /// The receive timeout that the socket has now.
@@ -42,8 +43,8 @@ impl WaitingReceive {
         Ok(rustix::net::recv(socket, room, flags)?.1)
     }
 
-    /// Lets a blocking receive return no later than after `left`; a coarse value serves, because the
-    /// rest is waited for again, and saves a system call when the next wait is alike.
+    /// Lets a blocking receive return no later than after `left`. A coarse value serves, because the
+    /// rest is waited for again. It saves a system call when the next wait is alike.
     fn set_timeout(&mut self, socket: &Socket, left: Option<Duration>) {
         let wanted = left.map(|left| {
             let exponent = left.as_millis().max(1).ilog2();
@@ -57,6 +58,6 @@ impl WaitingReceive {
     }
 }
 
-/// A blocking receive is used only for waits at least this long: the system rounds its timeout up to a
-/// timer tick, so the last stretch is waited for with `poll`.
+/// A blocking receive is used only for waits at least this long. The system rounds its timeout up to a
+/// timer tick, so `poll` waits for the last stretch.
 const SHORTEST_BLOCKING_WAIT: Duration = Duration::from_millis(64);

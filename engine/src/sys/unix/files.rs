@@ -68,7 +68,7 @@ pub(crate) fn check_private(path: &Path) -> io::Result<Result<(), String>> {
     Ok(Err(format!("others can read this private key; run `chmod 600 {}`", path.display())))
 }
 
-/// What others may do with `folder` and the files in it although they must not: a sentence each, with what mends it.
+/// What others may wrongly do with `folder` and the files in it: a sentence each, with the remedy.
 pub(crate) fn weaknesses(folder: &Path, files: &[(&str, Access)]) -> Vec<String> {
     let mut found: Vec<String> = weakness(folder, OTHERS_WRITE, "700").into_iter().collect();
     for (name, access) in files {

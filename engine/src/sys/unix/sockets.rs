@@ -1,4 +1,4 @@
-//! Sockets that block, and calls that say for themselves that they will not wait.
+//! Sockets that block, and calls on them that never wait, by their own flags.
 //!
 //! Apple's systems heed `MSG_DONTWAIT` in receives alone: a send to a full socket would wait for a slow receiver. So there sockets
 //! never block, as on Windows.
@@ -18,11 +18,11 @@ pub(crate) use crate::sys::polled_receive::WaitingReceive;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use crate::sys::unix::blocking_receive::WaitingReceive;
 
-/// Readiness that was told is told again only when there is more: a poller may be asked for all of it at all times.
+/// Told readiness is told again only when there is more: a poller may be asked for all of it at all times.
 pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;
 
-/// Whether a poller tells of room in a TCP socket each time that the peer takes something, and not only after there was none.
-/// kqueue does.
+/// Whether a poller tells of room in a TCP socket each time that the peer takes something. The alternative is only
+/// after there was none. kqueue does.
 pub(crate) const ROOM_IS_TOLD_UNASKED: bool = cfg!(not(any(target_os = "linux", target_os = "android")));
 
 /// Sees to what a link's socket needs before its first byte.
@@ -90,7 +90,7 @@ pub(crate) fn send(socket: &Socket, slices: &[IoSlice<'_>]) -> io::Result<usize>
     }
 }
 
-/// Receives what is there; 0 bytes are the end.
+/// Receives the bytes at hand; 0 bytes are the end.
 ///
 /// - Errors: [`io::ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
 pub(crate) fn receive_now(socket: &Socket, room: &mut [u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Files that are this user's alone: those in the user's profile, which Windows keeps from other users.
+//! Files that are this user's alone: those in the user's profile; Windows keeps other users out.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -38,7 +38,7 @@ pub(crate) const NO_MEMORY_FOLDER: &str =
 /// - Errors: it lies outside the profile, where others may read; what the system says.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
-    // What is there already says where the rest will be.
+    // The lowest existing folder already says where the rest will be.
     let above = folder.ancestors().find(|one| one.exists()).unwrap_or(&folder);
     if !is_in_profile(above)? {
         return Err(io::Error::new(
@@ -73,9 +73,9 @@ pub(crate) fn check_private(path: &Path) -> io::Result<Result<(), String>> {
     })
 }
 
-/// What others may do with `folder` and the files in it although they must not: a sentence each, with what mends it.
+/// What others may wrongly do with `folder` and the files in it: a sentence each, with the remedy.
 pub(crate) fn weaknesses(folder: &Path, files: &[(&str, Access)]) -> Vec<String> {
-    // What is not there is nobody's to read.
+    // A missing file cannot be read.
     let is_weak = |path: &Path| is_in_profile(path).is_ok_and(|is_inside| !is_inside);
     let weak = files.iter().any(|(name, _)| is_weak(&folder.join(name)));
     let sentence = || format!("others may read or replace what is in {}: {OUTSIDE}", folder.display());

@@ -1,6 +1,6 @@
 //! What a process may, and what others may do with it.
 
-/// Whether this program has rights that the user who started it has not: such programs are started by a service here, which
+/// Whether this program has more rights than the user who started it. A service starts such programs here, and
 /// gives them an environment of their own.
 pub(crate) fn has_rights_of_its_own() -> bool {
     false

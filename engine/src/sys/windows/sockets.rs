@@ -11,10 +11,11 @@ use socket2::Socket;
 
 pub(crate) use crate::sys::polled_receive::WaitingReceive;
 
-/// A poller tells of readiness once, and is then to be asked again; what is ready meanwhile is told at once.
+/// A poller tells of readiness once, and must then be asked again. What is ready meanwhile is told at once.
 pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = true;
 
-/// Whether a poller tells of room in a TCP socket each time that it is asked, and not only after there was none.
+/// Whether a poller tells of room in a TCP socket each time that it is asked. The alternative is only after
+/// there was none.
 pub(crate) const ROOM_IS_TOLD_UNASKED: bool = true;
 
 /// Sees to what a link's socket needs before its first byte.
@@ -68,8 +69,8 @@ pub(crate) fn descriptor(socket: &Socket) -> i64 {
     socket.as_raw_socket().cast_signed() as i64
 }
 
-/// Two sockets that are connected to each other. The system has no pairs: one comes about by a connection on loopback, and
-/// any other connection that comes first is turned away.
+/// Two sockets that are connected to each other. The system has no pairs. One comes about by a connection on
+/// loopback, and any other connection that comes first is turned away.
 pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
     let listener = std::net::TcpListener::bind((core::net::Ipv4Addr::LOCALHOST, 0))?;
     let ours = std::net::TcpStream::connect(listener.local_addr()?)?;
@@ -81,7 +82,7 @@ pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
     }
 }
 
-/// Receives what is there; 0 bytes are the end.
+/// Receives the bytes at hand; 0 bytes are the end.
 ///
 /// - Errors: [`io::ErrorKind::WouldBlock`] if nothing is there now; what else the system says.
 pub(crate) fn receive_now(mut socket: &Socket, room: &mut [u8]) -> io::Result<usize> {

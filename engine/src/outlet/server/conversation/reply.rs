@@ -39,7 +39,7 @@ fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
         synchronous: shared.delivery == Delivery::Synchronous,
     };
     let mut answer = Vec::new();
-    // A vector takes whatever it is given.
+    // A vector takes all it is given.
     match offer.negotiate(request) {
         Err(refusal) => {
             let _ = refusal.encode(&offer, &mut answer);
@@ -60,7 +60,7 @@ fn reply_to_feed(request: &FeedRequest<'_>, shared: &Shared) -> Reply {
 /// Appends what precedes the first sample, and says in which encoding samples follow.
 fn begin_feed(agreement: &Agreement, shared: &Shared, answer: &mut Vec<u8>) -> Encoding {
     let (format, channel_count) = (shared.layout.format, shared.layout.channel_count);
-    // A vector takes whatever it is given, and the layouts are the stream's own.
+    // A vector takes all it is given, and the layouts are the stream's own.
     if agreement.data_protocol == DataProtocol::Archive {
         let archive = Archive::new(format, channel_count);
         let description = String::from_utf8_lossy(shared.advertisement.shortinfo());

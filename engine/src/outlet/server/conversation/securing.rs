@@ -41,10 +41,10 @@ impl Conversation {
             let next = self.shake_hands(shared, &received);
             match heard {
                 Heard::End if next == Next::Keep => return Next::Part,
-                // The poller tells of bytes once, and not of those that were left.
+                // The poller tells of bytes once, and not of the bytes that were left.
                 Heard::Enough if next == Next::Keep && matches!(self.role, Role::Securing { .. }) => {}
-                // A member that knows of a newer lab sends the update right behind its handshake: that may be more than is
-                // read at a time, and a link after its handshake reads on.
+                // A member that knows of a newer lab sends the update right behind its handshake. That may be more
+                // than one read takes, and a link after its handshake reads on.
                 _ => return next,
             }
         }
