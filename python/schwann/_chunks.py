@@ -64,7 +64,7 @@ class Chunks(Iterator[Chunk], AsyncIterator[Chunk]):
         return (self._length or 1) - sum(map(len, self._parts))
 
     def _pull(self) -> None:
-        """Takes what is there, and keeps it: a wait that is cancelled loses nothing."""
+        """Takes the samples that have arrived, and keeps them: a cancelled wait loses nothing."""
         count = None if self._length is None else self._missing()
         part = self._stream.pull(count, 0.0)
         if len(part):

@@ -14,7 +14,7 @@ class ClosedError(Error, ValueError):
 
 
 class ForkedError(Error, RuntimeError):
-    """It belongs to the process of which this one is a fork: make a stream or an outlet here."""
+    """It belongs to the parent process from which this one was forked. Make a stream or an outlet here."""
 
 
 class LostError(Error, ConnectionError):

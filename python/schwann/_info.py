@@ -276,7 +276,7 @@ def as_value(element: ElementTree.Element) -> Any:
 
 
 def channels_of(desc: ElementTree.Element, count: int) -> Channels:
-    """The table of channels, as long as the stream has channels whatever the description says."""
+    """The table of channels, with as many rows as the stream has channels, even if the description differs."""
     entries = desc.findall("channels/channel")[:count]
     found = [Channel(*((entry.findtext(name) or "").strip() for name in Channel._fields)) for entry in entries]
     return Channels(found + [Channel("")] * (count - len(found)))

@@ -25,7 +25,8 @@ def library() -> str:
 
 
 def use() -> str:
-    """Has pylsl and mne-lsl use the library of this package, in this process and in those that it starts; returns its path.
+    """Makes pylsl and mne-lsl use the library of this package, in this process and in the processes that it starts.
+    Returns its path.
 
     Call it before either is imported. Where pylsl is not installed, `import pylsl` then finds `schwann.pylsl`.
 

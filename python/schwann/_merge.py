@@ -41,7 +41,7 @@ class Merge(Iterator[Merged], AsyncIterator[Merged]):
         self._newest = [-math.inf] * len(streams)
         self._done = -math.inf
         self._ready: list[Merged] = []
-        # Before the clock of each is known, none of its samples come, and nobody knows what is the oldest.
+        # No sample comes before the clock of each stream is known, because the oldest is unknown until then.
         self._unsure = list(streams)
         self._late = 0
         self._bell = _schwann.Bell()
@@ -169,8 +169,8 @@ def merge(*streams: Stream, patience: float = 0.5) -> Merge:
     """The samples of several streams as one sequence in the order of their times, with `for` or `async for`.
 
     Each step is a stream and consecutive samples of it. All streams are open with times on this computer's clock, the
-    default. A sample is given out once every stream has newer ones, or when it is `patience` seconds old: so a stream that is
-    silent, such as one of markers, does not hold up the others for longer. The merge ends when all streams are closed.
+    default. A sample is given out once every stream has newer ones, or when it is `patience` seconds old. So a silent
+    stream, such as one of markers, does not hold up the others for longer. The merge ends when all streams are closed.
 
     Raises ArgumentError for streams on other clocks, LostError once one of them cannot go on.
     """

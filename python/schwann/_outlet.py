@@ -37,7 +37,7 @@ class Receiver(NamedTuple):
 class Outlet:
     """A stream that others can receive, from the moment it is made until it is closed.
 
-    Any thread may push. A push does not wait for receivers: what one of them does not take in time is kept for it, up to
+    Any thread may push. A push does not wait for receivers. What a receiver does not take in time is kept for it, up to
     `buffer` seconds of samples, oldest dropped first.
     """
 
@@ -62,7 +62,7 @@ class Outlet:
         - `format` of the values; without one `float32`, and `string` for the types `Markers` and `Events`.
         - `unit` of the values, such as `µV`: one for all channels, or one for each.
         - `source_id` tells the source from others and must stay when the program restarts: receivers find the stream
-          again by it. Without one it is made of the other arguments and this computer's name; an empty one says that
+          again by it. Without one, it is made of the other arguments and this computer's name. An empty one says that
           there is none.
         - `metadata` goes into the description: texts, numbers, and dicts or lists of them.
         - `chunk`: samples that are sent at a time; 0 sends each push at once.
@@ -87,10 +87,10 @@ class Outlet:
     def push(self, data: Any, times: float | ArrayLike | None = None) -> None:
         """Sends one sample or many.
 
-        A row is a sample: an array of samples × channels sends many, a plain list of one value per channel sends one. With
-        one channel a single value is a sample, and an array of one dimension is many. Arrays of numbers that are contiguous
-        are sent without a copy, whatever their type; receivers get the stream's format. Streams of strings take strings,
-        and of any other value its JSON.
+        A row is a sample. An array of samples × channels sends many; a plain list of one value per channel sends one.
+        With one channel a single value is a sample, and an array of one dimension is many. Contiguous arrays of numbers
+        of any type are sent without a copy; receivers get the stream's format. Streams of strings take strings, and of
+        any other value its JSON.
 
         `times` are in seconds on `local_clock()`: one per sample, or that of the last. Without them it is now; the other
         samples of a chunk precede it at the stream's rate.
@@ -231,7 +231,8 @@ _WIDER = {"b1": np.int8, "u1": np.int16, "u2": np.int32, "u4": np.int64, "f2": n
 
 
 _ROWS = (list, tuple, np.ndarray)
-"""What holds the values of one sample; a marker that is a list goes into a list of its own: `push([[1, 2]])` is two values."""
+"""A container for the values of one sample. A marker that is a list goes into a list of its own: `push([[1, 2]])` is two
+values."""
 
 
 def as_text(value: Any) -> str:

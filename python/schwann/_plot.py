@@ -14,7 +14,7 @@ _MOST_ROWS, _BINS = 16, 320
 
 
 def plot(data: NDArray[Any], times: NDArray[np.float64], labels: Sequence[str] = ()) -> str:
-    """The samples as an SVG image: a line for each of the first channels, or the marks of a stream of strings."""
+    """The samples as an SVG image. It shows a line for each of the first channels, or the marks of a stream of strings."""
     if len(times) == 0:
         return "<p>no samples</p>"
     shown = min(data.shape[1], _MOST_ROWS)
@@ -49,7 +49,7 @@ def _mark(x: float, top: int, text: str) -> str:
 
 
 def _points(values: NDArray[np.float64], across: NDArray[np.float64], top: int) -> list[tuple[float, float]]:
-    """Where the line goes: all samples of a short stream, the least and the greatest of each bin of a long one."""
+    """The points of the line: all samples of a short stream, the least and the greatest of each bin of a long one."""
     finite = np.isfinite(values)
     values, across = values[finite], across[finite]
     if len(values) == 0:

@@ -66,7 +66,7 @@ class Recorder:
     def close(self) -> list[RecordedSoFar]:
         """Takes in what has arrived, completes the file, and says how every stream did. The second time it does nothing.
 
-        Raises Error if the file lacks what came last, such as when the disk is full; all that is in it can be read.
+        Raises Error if the file lacks the last samples, such as when the disk is full. All that is in it can be read.
         """
         if self.closed:
             return []
@@ -93,11 +93,11 @@ class Recorder:
 def record(path: str | os.PathLike[str], *queries: str, timeout: float = 5.0) -> Recorder:
     """Records streams to a new XDF file, until it is closed; a crash costs less than a second of it.
 
-    A query is a stream's name, type or source id, or a condition such as `"type='EEG' and channel_count > 8"`; without
-    queries all streams are recorded. Returns once every query has found a stream and those are being recorded; streams that
-    come later join.
+    A query is a stream's name, type or source id, or a condition such as `"type='EEG' and channel_count > 8"`. Without
+    queries all streams are recorded. Returns once every query has found a stream and those are being recorded; streams
+    that come later join.
 
-    Raises FileExistsError and other kinds of OSError if the file cannot be made, TimedOutError if a query has found nothing
-    in time, with what is there instead, and ArgumentError for a malformed query.
+    Raises FileExistsError and other kinds of OSError if the file cannot be made. Raises ArgumentError for a malformed
+    query, and TimedOutError, which lists the streams at hand, if a query has found nothing in time.
     """
     return Recorder(path, queries, timeout)

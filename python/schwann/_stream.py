@@ -59,8 +59,8 @@ class Stream:
     ) -> None:
         """Connects, and returns once samples arrive from then on.
 
-        - `policy`: `complete` delivers every sample, however late; `latest` passes over samples that are older than
-          `max_lag` seconds, 0.1 if none is given, so that a slow program sees the present. They count as lost.
+        - `policy`: `complete` delivers every sample, however late. `latest` passes over samples older than `max_lag`
+          seconds (0.1 by default), so a slow program sees the present. They count as lost.
         - `clock`: whose clock times are on. On ours, the first pull waits until the sender's is known, about 0.7 s.
         - `dejitter` smooths the times of a stream with a rate; `monotone` lets them never go back.
         - `buffer`: seconds of samples that are kept between pulls; then the oldest are dropped and count as lost.
@@ -91,7 +91,7 @@ class Stream:
     def pull(self, count: int | None = None, timeout: float | None = None) -> Chunk:
         """Takes `count` samples, waiting for them; without a count, what has arrived, waiting for the first.
 
-        After `timeout` seconds it returns those that came, perhaps none.
+        After `timeout` seconds it returns the samples that came, perhaps none.
 
         Raises LostError once nothing can come any more, ClosedError if the stream was closed.
         """
@@ -109,16 +109,17 @@ class Stream:
         return chunk
 
     def chunks(self, seconds: float | None = None, count: int | None = None) -> Chunks:
-        """The samples as they come, in chunks, until the stream is closed: `for` waits in this thread, `async for` in its loop.
+        """The samples as they come, in chunks, until the stream is closed. `for` waits in this thread, `async for` in its
+        loop.
 
-        With `seconds`, which needs a stream with a rate, or `count` all chunks have the same length; without, each has what
-        has arrived. Raises LostError once nothing can come any more.
+        With `seconds`, which needs a stream with a rate, or `count`, all chunks have the same length. Without, each has
+        what has arrived. Raises LostError once nothing can come any more.
         """
         return Chunks(self, self._length(seconds, count))
 
     def on_alarm(self, call: Callable[[Alarm], object] | None, max_lag: float = 1.0) -> None:
-        """Has `call` called when this program falls behind the stream by more than `max_lag` seconds, or the stream is silent for as
-        long, and when that is over; None ends that.
+        """Has `call` called when this program falls behind the stream by more than `max_lag` seconds, or the stream is
+        silent for as long. It is called again when that is over. None ends that.
 
         A thread of its own calls it, whether the program pulls or not: return soon. Samples that were skipped count as behind.
         """

@@ -46,7 +46,8 @@ class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._bell = _schwann.Bell()
         self._waits: dict[int, list[asyncio.Future[None]]] = {}
-        # Each wait, its streams, and their descriptors: kept, so that none is closed and then another's as long as it waits.
+        # Each wait, its streams, and their descriptors. They are kept, so no descriptor is closed and reused during the
+        # wait.
         self._listening: dict[asyncio.Future[None], tuple[Sequence[_schwann.Inlet], Sequence[_schwann.Readable | None]]] = {}
         self._readers: _Readers = _LoopsOwn(loop)
         try:
@@ -66,7 +67,8 @@ class Hub:
         return hub
 
     async def wait(self, natives: Sequence[_schwann.Inlet], timeout: float | None = None) -> None:
-        """Returns once a pull of one of the streams may find samples, or says why none will come, or after `timeout` seconds."""
+        """Returns once a pull of one of the streams may find samples, or after `timeout` seconds. Or says why none will
+        come."""
         readables: list[_schwann.Readable | None] = []
         for native in natives:
             is_ready, readable = native.watch(self._bell)
@@ -109,7 +111,8 @@ class Hub:
             _done(future)
 
     def _rung(self) -> None:
-        """Something has happened to one of the streams: looks which, as waking all of many for each would take up the loop."""
+        """Something has happened to one of the streams. Looks which, as waking all of many for each would take up the
+        loop."""
         self._bell.clear()
         for future, (natives, readables) in self._listening.items():
             if not future.done() and self._has_changed(natives, readables):
@@ -162,7 +165,7 @@ class _LoopsOwn(_Readers):
 
 
 class _OneThread(_Readers):
-    """By a thread that waits for all descriptors of the loop, for loops that wait for none."""
+    """A thread waits for all descriptors of the loop, for loops that cannot wait for them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)

@@ -25,8 +25,8 @@ pub(crate) struct Inlet {
 
 #[pymethods]
 impl Inlet {
-    /// Makes a receiver that keeps `buffer_seconds` of samples between pulls; `recovers` says whether a stream that
-    /// was lost is looked for. The outlet shall send `chunk_samples` at a time, 0 as it likes.
+    /// Makes a receiver that keeps `buffer_seconds` of samples between pulls. `recovers` says whether it looks for
+    /// a lost stream. The outlet shall send `chunk_samples` at a time, 0 as it likes.
     #[new]
     #[pyo3(signature = (info, buffer_seconds, recovers, chunk_samples=0))]
     fn new(
@@ -96,8 +96,8 @@ impl Inlet {
         }
     }
 
-    /// Says what an event loop waits for before it pulls without waiting: nothing if that finds something; else what can
-    /// be read then, besides the bell.
+    /// Says what an event loop waits for before it pulls without waiting. Nothing if that finds something; else the
+    /// readable descriptor, besides the bell.
     fn watch(&self, py: Python<'_>, bell: &Bell) -> PyResult<(bool, Option<Readable>)> {
         let watch = self.live(py)?.watch(&bell.0).map_err(|error| of_stream(py, error))?;
         Ok(match watch {
@@ -107,8 +107,8 @@ impl Inlet {
         })
     }
 
-    /// Has `tell` called with an event's name, seconds of lag and the number of samples that were skipped, by a thread of the
-    /// engine; None ends that.
+    /// Has `tell` called with an event's name, seconds of lag and the number of skipped samples. A thread of the
+    /// engine calls. None ends that.
     fn set_alarm(&self, py: Python<'_>, max_lag: f64, tell: Option<Py<PyAny>>) -> PyResult<()> {
         let inlet = self.live(py)?;
         let Some(tell) = tell else {
@@ -116,7 +116,7 @@ impl Inlet {
             return Ok(());
         };
         inlet.set_alarm(max_lag, move |alarm| {
-            // Nobody is there to be told while the interpreter ends.
+            // While the interpreter ends, there is no program to tell.
             let _ = Python::try_attach(|py| {
                 let name = event_name(alarm.kind.into());
                 if let Err(error) = tell.call1(py, (name, alarm.lag, alarm.skipped)) {
@@ -150,7 +150,7 @@ impl Inlet {
         Ok((texts, PyArray1::from_vec(py, stamps)))
     }
 
-    /// How far the sender's clock is from ours, in seconds, and the round trip of which it is known.
+    /// How far the sender's clock is from ours, in seconds, and the round trip of that measurement.
     fn clock_offset(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<(f64, f64)> {
         let patience = Patience::seconds(py, timeout)?;
         let inlet = self.live(py)?;
@@ -328,7 +328,7 @@ impl Inlet {
         Ok(done)
     }
 
-    /// How many samples to make room for: those that are asked for, or as many as are there once there is one.
+    /// How many samples to make room for: the requested number, or all at hand once there is one.
     fn rows_to_pull(
         &self,
         py: Python<'_>,
@@ -348,8 +348,8 @@ impl Inlet {
     }
 }
 
-/// An inlet for the length of a call. If it was closed meanwhile, its end waits for its threads; they may call an alarm, and
-/// wait for the interpreter, so it is not held then.
+/// An inlet for the length of a call. If it was closed meanwhile, its end waits for its threads. They may call an
+/// alarm and wait for the interpreter, so the interpreter is not held then.
 struct Live(Option<Arc<schwann::Inlet>>);
 
 impl Deref for Live {

@@ -20,8 +20,9 @@ pub(crate) struct Outlet(Mutex<Option<Arc<schwann::Outlet>>>);
 
 #[pymethods]
 impl Outlet {
-    /// Makes the stream known. `chunk_samples` are sent at a time, 0 as they come; a consumer that lags is kept
-    /// `buffer_length` of samples: seconds, unless the transport flags of the C interface say otherwise.
+    /// Makes the stream known. `chunk_samples` are sent at a time, 0 as they come. For a lagging consumer,
+    /// `buffer_length` of samples is kept: seconds, unless the transport flags of the C interface say
+    /// otherwise.
     #[new]
     #[pyo3(signature = (info, chunk_samples, buffer_length, flags=0))]
     fn new(
@@ -117,8 +118,8 @@ impl Outlet {
         Ok(Info::of(self.open(py)?.info().clone()))
     }
 
-    /// Each receiver: its name, samples it was too slow for, bytes that wait for it; what its program said: the seconds by
-    /// which it is behind, and how many samples it skipped.
+    /// Each receiver: its name, the samples it was too slow for, and the bytes that wait for it. Then what its
+    /// program said: the seconds by which it is behind, and how many samples it skipped.
     fn consumers(&self, py: Python<'_>) -> PyResult<Vec<Receiver>> {
         let describe = |one: ConsumerStatus| {
             let skipped = one.report.map_or(0, |report| report.skipped);

@@ -14,7 +14,7 @@ const TURN: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience(Option<Instant>);
 
-/// Does what cannot be done in turns, in a thread of its own, so that Ctrl-C ends the wait for it; the thread then ends by
+/// Does an indivisible task in a thread of its own, so that Ctrl-C ends the wait for it. The thread then ends by
 /// itself.
 pub(crate) fn in_thread<T: Send + 'static>(
     py: Python<'_>,
@@ -23,7 +23,7 @@ pub(crate) fn in_thread<T: Send + 'static>(
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::Builder::new()
         .name(String::from("schwann-python"))
-        // Nobody is there any more to receive it after Ctrl-C.
+        // After Ctrl-C, no thread waits for the result any more.
         .spawn(move || drop(sender.send(work())))
         .map_err(|_| exception(py, Kind::Error, "The operating system refused a thread."))?;
     // A mutex makes it a value that the closure may take along.
@@ -61,8 +61,8 @@ impl Patience {
         self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Calls `step` with a number of seconds to wait until it returns something or the time is over, and lets the
-    /// interpreter handle signals between the calls.
+    /// Calls `step` with a number of seconds to wait, until it returns something or the time is over. Between the
+    /// calls, the interpreter handles signals.
     ///
     /// - Errors: what a handler of signals raises, such as `KeyboardInterrupt`.
     pub(crate) fn wait<T: Send>(

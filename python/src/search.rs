@@ -12,7 +12,8 @@ use crate::patience::Patience;
 
 /// Searches streams of the session that fulfil `predicate`; without one, all.
 ///
-/// Returns as soon as `minimum` are found, or after `timeout` seconds with those that were found.
+/// Returns as soon as `minimum` are found, or after `timeout` seconds with the streams found so
+/// far.
 #[pyfunction]
 pub(crate) fn resolve(
     py: Python<'_>,

@@ -89,7 +89,7 @@ def test_a_wait_that_is_cancelled_loses_nothing(connect: Connect) -> None:
         assert got == list(range(8))
 
     async def _never(chunks: schwann.Chunks, number: int) -> None:
-        # Cancelled in the middle of a chunk of four, but for the fourth sample, which is not asked for.
+        # Cancelled in the middle of a chunk of four: the fourth sample is not requested.
         if number < 3:
             await chunks.__anext__()
         await asyncio.sleep(PATIENCE)

@@ -167,7 +167,7 @@ def test_opening_and_closing_leaves_nothing_behind(connect: Connect) -> None:
     while (after := resources())[:2] > before[:2] and time.monotonic() < deadline:
         pass
     assert after[0] <= before[0] and after[1] <= before[1], "threads or descriptors"
-    # Allocators keep some memory for later: 16 MiB are a leak of no more than 6 KiB a round at 3,000 rounds.
+    # Allocators keep some memory for later. 16 MiB are a leak of no more than 6 KiB a round at 3,000 rounds.
     assert after[2] - before[2] < 16 * 1024, "KiB of memory"
 
 

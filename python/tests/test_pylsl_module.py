@@ -62,7 +62,7 @@ def test_the_elements_of_descriptions_have_every_method() -> None:
 @pytest.mark.parametrize("name", SUBMODULES)
 def test_the_parts_of_the_package_are_there(name: str) -> None:
     their, our = importlib.import_module(f"pylsl.{name}"), importlib.import_module(f"schwann.pylsl.{name}")
-    # Of pylsl's own making, and nothing that it imports; the decorator and the way to free C memory are its own affair.
+    # Of pylsl's own making, and not imported. The decorator and the way to free C memory are its own affair.
     own = {key for key, value in public(their).items() if getattr(value, "__module__", their.__name__) == their.__name__}
     own -= {"lib", "deprecated", "free_char_p_array_memory", "cf_string"}
     # The tables of C functions and types.

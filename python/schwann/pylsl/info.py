@@ -14,7 +14,7 @@ from .util import IRREGULAR_RATE
 
 
 class StreamInfo:
-    """The description of a stream: one's own to be sent, or one that was found, which lacks its metadata."""
+    """The description of a stream: one's own, or a found one, which lacks its metadata."""
 
     def __init__(
         self,

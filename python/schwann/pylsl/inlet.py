@@ -104,7 +104,8 @@ class StreamInlet:
     ) -> tuple[Any, Any]:
         """Up to `max_samples` samples and their timestamps, waiting for them up to `timeout` seconds.
 
-        - `dest_obj`: a buffer that takes the values, row by row; then no samples are returned, or with `as_numpy` a view of it.
+        - `dest_obj`: a buffer that takes the values, row by row. Then no samples are returned, or with `as_numpy` a view
+          of it.
         - `min_samples`: so many are waited for; what else has arrived by then comes along.
         - `as_numpy`: arrays instead of lists; by default as the inlet was made.
 

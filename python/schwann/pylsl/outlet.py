@@ -24,8 +24,8 @@ class StreamOutlet:
     ) -> None:
         """Makes the stream known.
 
-        `chunk_size` samples are sent at a time, 0 as they are pushed; a receiver that lags is kept `max_buffered` seconds of
-        samples, or what the `transport_flags`, `transp_*`, make of that number.
+        `chunk_size` samples are sent at a time, 0 as they are pushed. For a lagging receiver, `max_buffered` seconds of
+        samples are kept. The `transport_flags`, `transp_*`, may give that number another meaning.
         """
         try:
             self.obj = _schwann.Outlet(native(info), max(chunk_size, 0), max_buffered, transport_flags)
@@ -94,11 +94,11 @@ class StreamOutlet:
             self.obj.push_stamped_strings(texts, stamps, later)
 
     def have_consumers(self) -> bool:
-        """Whether somebody receives the stream."""
+        """Whether the stream has a receiver."""
         return self.obj.consumer_count > 0
 
     def wait_for_consumers(self, timeout: float) -> bool:
-        """Waits until somebody receives the stream, for so many seconds; says whether somebody does."""
+        """Waits for so many seconds until the stream has a receiver; returns whether it has one."""
         return self.obj.wait_for_consumers(1, timeout)
 
     def get_info(self) -> StreamInfo:

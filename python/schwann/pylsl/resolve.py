@@ -43,7 +43,7 @@ class ContinuousResolver:
     def __init__(
         self, prop: str | None = None, value: str | None = None, pred: str | None = None, forget_after: float = 5.0
     ) -> None:
-        """Begins to search: all streams, those whose property has a value, or those that fulfil a condition.
+        """Begins to search all streams, streams with a value of a property, or streams that fulfil a condition.
 
         A stream that was not heard of for `forget_after` seconds is forgotten.
         """
