@@ -54,6 +54,7 @@ pub(super) fn attend(
         outlets: Outlets::default(),
         seen_markers: 0,
         next_list: Instant::now(),
+        pulses: 0,
         chores: Chores::new(),
         analyse: None,
         next_analysis: Instant::now(),
@@ -74,6 +75,8 @@ struct Browser<'a> {
     outlets: Outlets,
     seen_markers: u64,
     next_list: Instant,
+    /// How many times more the list is not sent.
+    pulses: usize,
     chores: Chores,
     /// What is computed again and again.
     analyse: Option<Analyse>,
@@ -148,6 +151,10 @@ impl Browser<'_> {
                 let opened = self.outlets.open(&description, self.lab.home());
                 self.reply(request, opened, json!({ "type": "opened", "outlet": description.outlet }))
             }
+            Ok(Request::Receive { streams }) => {
+                streams.iter().take(MAX_VIEWS).for_each(|&stream| self.lab.receive(stream));
+                Ok(())
+            }
             Ok(Request::Push(samples)) => match self.outlets.push(&samples) {
                 Ok(()) => Ok(()),
                 Err(reason) => self.reply(None, Err(reason), Value::Null),
@@ -164,6 +171,7 @@ impl Browser<'_> {
             }
             Ok(Request::Dismiss { streams }) => {
                 self.lab.dismiss(&streams);
+                self.pulses = 0;
                 self.send_list()
             }
             Err(error) => {
@@ -214,8 +222,14 @@ impl Browser<'_> {
         self.send(json!({ "type": "markers", "markers": markers }))
     }
 
+    /// Sends the list, or of a long one that all goes on: such a list costs more and changes no faster.
     fn send_list(&mut self) -> Result<(), Error> {
+        if self.pulses > 0 {
+            self.pulses -= 1;
+            return self.send(json!({ "type": "pulse", "now": local_clock() }));
+        }
         let rows = list::rows(&self.lab.rows());
+        self.pulses = (rows.len() / MANY).min(PULSES_MOST);
         let gaps: Vec<_> = self.views.values().map(|view| list::gaps(&view.monitor)).collect();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         self.send(json!({
@@ -283,9 +297,13 @@ fn is_pause(error: &io::Error) -> bool {
 const BUSY: &str = "The recorder has not done yet what it was told before.";
 const ANALYSIS_INTERVAL: Duration = Duration::from_secs(1);
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
+/// Above so many streams the list comes less often.
+const MANY: usize = 250;
 /// Streams that one page shows at a time.
 const MAX_VIEWS: usize = 8;
 const QUALITY_INTERVAL: Duration = Duration::from_secs(2);
+/// Once a second there is a list.
+const PULSES_MOST: usize = 3;
 /// Shorter than a frame of the screen twice over, so that traces scroll and do not hop.
 const TICK: Duration = Duration::from_millis(25);
 const WISH_LIMIT: usize = 128 << 10;

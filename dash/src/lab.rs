@@ -4,7 +4,11 @@ use core::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
+mod places;
+mod rows;
+
 use std::{
+    collections::{HashMap, HashSet},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
@@ -15,8 +19,17 @@ use schwann::{
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
 };
 
+use self::{
+    places::{Places, Row, RowMatch},
+    rows::{FOLLOWED_MOST, Rows},
+};
 use super::{
-    follow::Seats, history::Room, marker::Markers, monitor::Monitor, pen::Pen, reading::Health,
+    follow::Seats,
+    history::Room,
+    marker::Markers,
+    monitor::{Left, Monitor},
+    pen::Pen,
+    reading::Health,
     recording::Desk,
 };
 
@@ -40,12 +53,6 @@ struct Inside {
     /// What all rows remember with.
     room: Arc<Room>,
     stopping: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Rows {
-    monitors: Vec<Arc<Monitor>>,
-    next_id: u32,
 }
 
 impl Lab {
@@ -94,6 +101,22 @@ impl Lab {
         self.inside.lock().monitors.iter().find(|monitor| monitor.id == id).cloned()
     }
 
+    /// Follows a stream that is listed alone, in place of one that no page shows if need be.
+    pub(super) fn receive(&self, id: u32) {
+        let rows = self.inside.lock();
+        let Some(row) = rows.monitors.iter().find(|row| row.id == id && row.health() == Health::Listed)
+        else {
+            return;
+        };
+        if rows.followed() >= FOLLOWED_MOST {
+            let unseen = rows.monitors.iter().rev().find(|row| row.is_followed() && !row.is_seen());
+            let Some(unseen) = unseen else { return };
+            unseen.rest();
+        }
+        // One that cannot be received says so in its row.
+        let _told = row.follow(&row.info(), &self.inside.context, &self.inside.seats);
+    }
+
     /// Forgets streams that have stopped. A sender that comes back gets a new row.
     pub(super) fn dismiss(&self, ids: &[u32]) {
         let is_over = |row: &Arc<Monitor>| ids.contains(&row.id) && row.health() == Health::Stopped;
@@ -136,157 +159,81 @@ impl Drop for Lab {
 impl Inside {
     fn run(&self, resolver: &ContinuousResolver) {
         // Also those that a row had before: a search remembers a stream for a while after its successor has come.
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         while !self.stopping.load(Ordering::Relaxed) {
-            let found: Vec<_> = resolver
+            let found: HashMap<String, StreamInfo> = resolver
                 .results()
                 .into_iter()
                 .map(|info| (info.uid().to_string_lossy().into_owned(), info))
                 .collect();
             let rows: Vec<_> = self.lock().monitors.iter().map(Row::new).collect();
-            seen.retain(|uid| is_found(&found, uid));
+            seen.retain(|uid| found.contains_key(uid));
             seen.extend(rows.iter().map(|row| row.uid.clone()));
-            seen.sort_unstable();
-            seen.dedup();
-            for row in &rows {
-                if is_found(&found, &row.uid) {
-                    row.monitor.note_found();
-                } else if row.monitor.is_forsaken() {
-                    row.monitor.stop();
-                }
-            }
+            self.look_after(&rows, &found);
+            let places = Places::new(&rows, &seen, &found);
             for (uid, info) in &found {
-                match place(uid, info, &rows, &seen, &found) {
-                    RowMatch::New => self.add(info),
+                match places.of(uid, info) {
+                    RowMatch::New => self.list(info),
                     // One that cannot be received, such as one of a later protocol, is tried again.
-                    RowMatch::Row(row) if self.may_follow(row, &rows) => {
+                    RowMatch::Row(row) if self.may_follow(row) => {
                         let _tried_again = row.follow(info, &self.context, &self.seats);
                     }
                     RowMatch::Row(_) | RowMatch::Known => {}
                 }
             }
+            self.follow_listed(&found);
             self.pen.tick();
-            thread::sleep(LOOK);
+            thread::sleep(LOOK * (1 + found.len() as u32 / MANY).min(SLOWEST_LOOK));
+        }
+    }
+
+    /// Notes who is there still, and lets go of who is not.
+    fn look_after(&self, rows: &[Row], found: &HashMap<String, StreamInfo>) {
+        for row in rows {
+            let monitor = &row.monitor;
+            if found.contains_key(&row.uid) {
+                monitor.note_found();
+            } else if monitor.is_forsaken() {
+                monitor.stop();
+            } else if monitor.health() == Health::Listed && monitor.leave() == Left::Unknown {
+                self.lock().monitors.retain(|other| other.id != monitor.id);
+            }
         }
     }
 
     /// Whether a row may be followed once more: streams that have answered before do not wait for made-up ones.
-    fn may_follow(&self, row: &Monitor, rows: &[Row]) -> bool {
-        row.unanswered().is_none() || has_seat(rows.iter().map(|row| &row.monitor), &self.seats)
+    fn may_follow(&self, row: &Monitor) -> bool {
+        row.has_answered() || self.lock().has_seat(&self.seats)
     }
 
-    /// Follows a stream in a row of its own; where there is no room, in that of the one that has been gone longest.
-    fn add(&self, info: &StreamInfo) {
+    /// Gives a stream a row, if need be that of one that has been gone longest.
+    fn list(&self, info: &StreamInfo) {
         let mut rows = self.lock();
-        if !make_room(&mut rows.monitors, &self.seats) {
+        if !rows.make_room() {
             return;
         }
-        if rows.monitors.len() >= MAX_ROWS {
-            let gone = rows.monitors.iter().enumerate().filter_map(|(at, row)| Some((at, row.gone()?)));
-            let Some((longest, _)) = gone.max_by(|(_, one), (_, other)| one.total_cmp(other)) else { return };
-            rows.monitors.remove(longest);
-        }
-        let monitor =
-            Arc::new(Monitor::new(rows.next_id, info, Arc::clone(&self.markers), Arc::clone(&self.room)));
-        // A stream that cannot be received, such as one of a later protocol, is tried again with the next look.
-        if monitor.follow(info, &self.context, &self.seats).is_ok() {
-            rows.next_id += 1;
-            rows.monitors.push(monitor);
+        let (id, markers, room) = (rows.next_id, Arc::clone(&self.markers), Arc::clone(&self.room));
+        rows.next_id += 1;
+        rows.monitors.push(Arc::new(Monitor::new(id, info, markers, room)));
+    }
+
+    /// Follows streams that are listed alone, as many as may be: first who has waited longest.
+    fn follow_listed(&self, found: &HashMap<String, StreamInfo>) {
+        let rows = self.lock();
+        for row in rows.waiting() {
+            if rows.followed() >= FOLLOWED_MOST || !rows.has_seat(&self.seats) && !rows.give_way(&self.seats)
+            {
+                return;
+            }
+            let Some(info) = found.get(&*row.info().uid().to_string_lossy()) else { continue };
+            // One that cannot be received is tried again after the others.
+            let _tried_again = row.follow(info, &self.context, &self.seats);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether one more stream may be followed that has not answered yet. Any computer may announce thousands of streams, and
-/// each takes threads and a socket, until it has ended and not only until it was told to.
-fn has_seat<'a>(monitors: impl Iterator<Item = &'a Arc<Monitor>>, seats: &Seats) -> bool {
-    let answered = monitors.filter(|row| row.is_answered()).count();
-    seats.taken().saturating_sub(answered) < UNANSWERED_MOST
-}
-
-/// Says whether there is room for one more stream that has not answered yet. If not, the oldest of them gives way once it
-/// has had its time.
-fn make_room(monitors: &mut Vec<Arc<Monitor>>, seats: &Seats) -> bool {
-    let unanswered = monitors.iter().enumerate().filter_map(|(at, row)| Some((at, row.unanswered()?)));
-    let unanswered: Vec<_> = unanswered.collect();
-    if unanswered.len() < UNANSWERED_MOST && has_seat(monitors.iter(), seats) {
-        return true;
-    }
-    let longest = unanswered.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
-    let Some((at, _)) = longest.filter(|(_, seconds)| *seconds >= GIVES_WAY_SECONDS) else { return false };
-    monitors.remove(at).stop();
-    has_seat(monitors.iter(), seats)
-}
-
-/// A row with what is compared.
-struct Row {
-    monitor: Arc<Monitor>,
-    info: StreamInfo,
-    uid: String,
-}
-
-impl Row {
-    fn new(monitor: &Arc<Monitor>) -> Self {
-        let info = monitor.info();
-        Self { monitor: Arc::clone(monitor), uid: info.uid().to_string_lossy().into_owned(), info }
-    }
-
-    /// Whether its sender is likely to have ended.
-    fn is_vacant(&self, found: &[(String, StreamInfo)]) -> bool {
-        match self.monitor.health() {
-            Health::Stopped => true,
-            Health::Silent => !is_found(found, &self.uid),
-            Health::Connecting | Health::Live => false,
-        }
-    }
-}
-
-/// Where a stream that was found belongs.
-enum RowMatch<'a> {
-    New,
-    /// It is the stream of this row, back or tried once more.
-    Row(&'a Arc<Monitor>),
-    /// It is followed already, or was until it ended.
-    Known,
-}
-
-fn place<'a>(
-    uid: &str,
-    info: &StreamInfo,
-    rows: &'a [Row],
-    seen: &[String],
-    found: &[(String, StreamInfo)],
-) -> RowMatch<'a> {
-    if let Some(row) = rows.iter().find(|row| row.uid == uid) {
-        return if row.monitor.is_due() { RowMatch::Row(&row.monitor) } else { RowMatch::Known };
-    }
-    if seen.iter().any(|seen| seen == uid) {
-        return RowMatch::Known;
-    }
-    let before = rows.iter().find(|row| is_same(info, &row.info) && row.is_vacant(found));
-    before.map_or(RowMatch::New, |row| RowMatch::Row(&row.monitor))
-}
-
-fn is_found(found: &[(String, StreamInfo)], uid: &str) -> bool {
-    found.iter().any(|(found, _)| found == uid)
-}
-
-/// Whether one stream is the other one after a restart.
-fn is_same(one: &StreamInfo, other: &StreamInfo) -> bool {
-    let key = |info: &StreamInfo| {
-        let texts = [info.name(), info.stream_type(), info.source_id(), info.hostname()];
-        let rate = info.nominal_rate().to_bits();
-        (
-            texts.map(|text| text.to_string_lossy().into_owned()),
-            info.channel_count(),
-            info.channel_format(),
-            rate,
-        )
-    };
-    key(one) == key(other)
 }
 
 /// What tells the markers of this dashboard from those of others.
@@ -304,12 +251,10 @@ fn query(sessions: &[String]) -> String {
 }
 
 const LOOK: Duration = Duration::from_millis(200);
-/// Streams of a lab answer within some milliseconds.
-const GIVES_WAY_SECONDS: f64 = 2.0;
-/// Rows at most.
-const MAX_ROWS: usize = 200;
-/// Streams that are followed and have not answered yet, with those that are ending.
-const UNANSWERED_MOST: usize = 64;
+/// Above so many streams looks are less frequent.
+const MANY: u32 = 500;
+/// How much less at most.
+const SLOWEST_LOOK: u32 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use super::{monitor::Monitor, reading::Health};
 
 /// All streams, one object each.
 pub(super) fn rows(monitors: &[Arc<Monitor>]) -> Vec<Value> {
-    let is_there = |monitor: &&Arc<Monitor>| monitor.health() != Health::Stopped;
+    let is_there = |monitor: &&Arc<Monitor>| !matches!(monitor.health(), Health::Listed | Health::Stopped);
     let there: Vec<_> = monitors.iter().filter(is_there).map(|monitor| monitor.info()).collect();
     let twins: Vec<_> = there.iter().zip(twins(there.iter())).filter(|(_, is_twin)| *is_twin).collect();
     let has_twin = |monitor: &Monitor| {
@@ -41,7 +41,7 @@ fn row(monitor: &Monitor, has_twin: bool) -> Value {
         "refusal": reading.refusal,
         "gone": reading.gone,
         "health": reading.health,
-        "is_judged": !matches!(reading.verdict, Verdict::Early | Verdict::Trouble(Trouble::NotConnected)),
+        "is_judged": reading.health == Health::Listed || !matches!(reading.verdict, Verdict::Early | Verdict::Trouble(Trouble::NotConnected)),
         "trouble": trouble.and_then(Trouble::explained),
         "rate": reading.rate,
         "lag": reading.lag,

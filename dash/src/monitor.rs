@@ -53,6 +53,15 @@ pub(super) enum Kind {
     Markers,
 }
 
+/// What stays of a row that no search finds any more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Left {
+    /// What came of it.
+    Remembered,
+    /// Nothing ever came.
+    Unknown,
+}
+
 impl Monitor {
     /// Makes the row of a stream that nothing follows yet.
     pub(super) fn new(id: u32, info: &StreamInfo, markers: Arc<Markers>, room: Arc<Room>) -> Self {
@@ -64,8 +73,7 @@ impl Monitor {
             follower: None,
             contact: Contact::New,
             since: now,
-            shown: now,
-            tried: now,
+            tried: f64::NEG_INFINITY,
             found: now,
             refusal: None,
             has_answered: false,
@@ -104,6 +112,26 @@ impl Monitor {
             self.release(&follower);
         }
         outcome
+    }
+
+    /// Stops to receive for now, and stays listed. Does not wait for that.
+    pub(super) fn rest(&self) {
+        let mut state = self.lock();
+        let Some(follower) = state.follower.take() else { return };
+        state.dropped += follower.inlet.dropped_samples();
+        state.change_contact(Contact::New);
+        drop(state);
+        follower.end();
+    }
+
+    /// Takes in that no search finds a row any more that is listed alone.
+    pub(super) fn leave(&self) -> Left {
+        let mut state = self.lock();
+        if !state.has_answered {
+            return Left::Unknown;
+        }
+        state.change_contact(Contact::Gone);
+        Left::Remembered
     }
 
     /// Stops to receive. Does not wait for that.
@@ -203,16 +231,44 @@ impl Monitor {
         state.follower.is_some() && now - last > FORSAKEN_SECONDS
     }
 
+    /// Whether it is received, or tried to.
+    pub(super) fn is_followed(&self) -> bool {
+        self.lock().follower.is_some()
+    }
+
+    /// Whether a page shows it.
+    pub(super) fn is_seen(&self) -> bool {
+        self.lock().views.iter().any(|view| view.strong_count() > 0)
+    }
+
+    /// Whether its sender has ever answered.
+    pub(super) fn has_answered(&self) -> bool {
+        self.lock().has_answered
+    }
+
+    /// Whether it was tried and has never answered, and nothing tries now.
+    pub(super) fn has_failed(&self) -> bool {
+        let state = self.lock();
+        !state.has_answered && state.follower.is_none() && state.tried > 0.0
+    }
+
+    /// Since when it is listed alone, if it may be tried now.
+    pub(super) fn waits_since(&self) -> Option<f64> {
+        let state = self.lock();
+        let is_listed = state.contact == Contact::New && state.follower.is_none();
+        (is_listed && local_clock() - state.tried > RETRY_SECONDS).then_some(state.tried)
+    }
+
     /// Whether its sender has answered, and it is still received.
     pub(super) fn is_answered(&self) -> bool {
         let state = self.lock();
         state.has_answered && state.follower.is_some()
     }
 
-    /// For how many seconds it has been there without an answer of its sender, if there never was one.
+    /// For how many seconds it has been tried without an answer of its sender, if there never was one.
     pub(super) fn unanswered(&self) -> Option<f64> {
         let state = self.lock();
-        (!state.has_answered).then(|| local_clock() - state.shown)
+        (!state.has_answered && state.follower.is_some()).then(|| local_clock() - state.tried)
     }
 
     /// For how many seconds it has been gone, if it is.
@@ -230,6 +286,7 @@ impl Monitor {
         let (now, state) = (local_clock(), self.lock());
         let inlet = state.follower.as_ref().map(|follower| &follower.inlet);
         let gone = state.gone(now);
+        let is_listed = state.health(now) == Health::Listed;
         Reading {
             health: state.health(now),
             protection: inlet.and_then(|inlet| inlet.protection()),
@@ -247,7 +304,7 @@ impl Monitor {
             missing: state.gauge.course().missing(),
             dropped: state.dropped + inlet.map_or(0, |inlet| inlet.dropped_samples()),
             oldest: state.history.oldest(),
-            spark: sparkline(&state.spark_columns, now),
+            spark: if is_listed { Vec::new() } else { sparkline(&state.spark_columns, now) },
         }
     }
 

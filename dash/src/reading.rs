@@ -14,6 +14,8 @@ use super::{
 pub(super) enum Health {
     /// It was found, and has not sent yet.
     Connecting,
+    /// It was found, and is not received.
+    Listed,
     /// Samples come.
     Live,
     /// The connection stands, but no samples come.

@@ -176,7 +176,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 27] = [
+const PARTS: [(&str, &str, &str); 29] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -200,7 +200,9 @@ const PARTS: [(&str, &str, &str); 27] = [
     ("/record.js", SCRIPT, include_str!("page/record.js")),
     ("/ring.js", SCRIPT, include_str!("page/ring.js")),
     ("/schwann.js", SCRIPT, include_str!("../npm/schwann.js")),
+    ("/shelf.js", SCRIPT, include_str!("page/shelf.js")),
     ("/signal.js", SCRIPT, include_str!("page/signal.js")),
+    ("/spark.js", SCRIPT, include_str!("page/spark.js")),
     ("/status.js", SCRIPT, include_str!("page/status.js")),
     ("/topography.js", SCRIPT, include_str!("page/topography.js")),
     ("/views.js", SCRIPT, include_str!("page/views.js")),

@@ -50,6 +50,8 @@ pub(super) enum Request {
     },
     /// To send samples.
     Push(Samples),
+    /// To follow streams that are listed alone.
+    Receive { streams: Vec<u32> },
     /// To drive the recorder.
     Record {
         #[serde(flatten)]
@@ -65,7 +67,11 @@ impl Request {
     /// Who may ask this: holders of a link of this role, or of one that may more.
     pub(super) fn role(&self) -> Role {
         match self {
-            Self::Analyse(_) | Self::Clock { .. } | Self::Hide { .. } | Self::Show(_) => Role::Look,
+            Self::Analyse(_)
+            | Self::Clock { .. }
+            | Self::Hide { .. }
+            | Self::Receive { .. }
+            | Self::Show(_) => Role::Look,
             Self::Close { .. } | Self::Mark { .. } | Self::Outlet { .. } | Self::Push(_) => Role::Mark,
             Self::Dismiss { .. } | Self::Record { .. } => Role::Record,
         }

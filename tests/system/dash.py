@@ -21,7 +21,9 @@ from dash_door import check_other_user, check_strangers, check_token, enter
 from dash_gone import check_gone
 from dash_hands import check_hands
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
+from dash_hostile import check_hostile_streams
 from dash_lan import check_lan
+from dash_many import check_thousand
 from dash_record import check_record
 from dash_web import check_web
 
@@ -276,6 +278,8 @@ def main() -> None:
     check_calm()
     check_gone()
     check_lan()
+    check_hostile_streams()
+    check_thousand()
 
 
 if __name__ == "__main__":

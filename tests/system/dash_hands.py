@@ -1,6 +1,8 @@
 """What hands do: look at a value, go back, zoom to single samples, put streams side by side."""
 
-from chromium import Page
+import json
+
+from chromium import Page, wait_for
 from dash_lab import SESSION, STATE, dashboard, expect, sender
 
 CENTER = "(({ left, top, width, height }) => [left + width / 2, top + height / 2])(document.getElementById('plot').getBoundingClientRect())"
@@ -30,8 +32,23 @@ def check_time(page: Page) -> None:
     page.wait("document.getElementById('pause').textContent === 'Pause'", "End follows again")
     page.value("document.getElementById('events').open = true")
     page.wait("document.querySelectorAll('#event-list button').length > 3", "events are listed", 20)
-    page.value("document.querySelectorAll('#event-list button')[3].click()")
-    page.wait("true", "a click on an event goes there")
+    # An old one: while the newest is shown, its time is in the middle of no picture that can be.
+    page.value("window.event = [...document.querySelectorAll('#event-list button')].at(-1); event.click()")
+    page.wait("document.getElementById('pause').textContent === 'Follow'", "a click on an event no longer follows")
+    time = page.value("Number(event.dataset.time)")
+
+    def middle() -> float | None:
+        """The time in the middle of what the page has asked for at last."""
+        shown = [message for message in map(json.loads, page.sent) if message["type"] == "show"][-1]
+        return shown["until"] - shown["window"] / 2 if shown["until"] else None
+
+    def is_there() -> bool:
+        page.value("0")
+        return middle() is not None and abs(middle() - time) < 0.001
+
+    wait_for(is_there, "and goes there")
+    expect(True, "its time is in the middle of the picture")
+    page.press("End", "End")
 
 
 def check_two(page: Page) -> None:

@@ -130,8 +130,11 @@ def check_hostile(page: Page, program: Program) -> None:
 def check_marks(page: Page, url: str) -> None:
     bound = page.value("new Promise(done => setTimeout(done, 1000)).then(() => import('/schwann.js')).then(({ Schwann }) => new Promise(done => {"
                        " const lab = new Schwann(location.origin, { streams() { if (lab.bound < Infinity) { done(lab.bound); lab.close(); } } }); }))")
-    expect(bound < 0.02, "a browser knows the clock of the lab", f"to {bound * 1e3:.2f} ms")
-    print(f"   clock of the browser: within {bound * 1e3:.2f} ms")
+    print(f"   clock of the browser: within {bound * 1e3:.2f} ms at first")
+    # The page keeps the quickest of its answers, so that one quiet moment of this computer suffices.
+    page.wait("import('/schwann.js').then(({ Schwann }) => new Promise(done => { const lab = window.lab ??= new Schwann(location.origin); setTimeout(() => done(lab.bound <= 0.001), 500); }))",
+              "the page says that it knows the clock of the lab to 1 ms", 120)
+    expect(True, "the page says that it knows the clock of the lab to 1 ms")
     page.value("document.activeElement.blur()")
     page.press("m", "KeyM")
     page.wait("/Marked/.test(document.getElementById('mark-note').textContent)", "M writes a marker")

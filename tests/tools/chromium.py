@@ -27,7 +27,7 @@ class Page:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as tabs:
             page = next(tab for tab in json.load(tabs) if tab["type"] == "page")
         self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=30)
-        self.number, self.problems, self.requests = 0, [], []
+        self.number, self.problems, self.requests, self.sent = 0, [], [], []
         for domain in ("Runtime", "Page", "Log", "Network", "Accessibility"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -51,6 +51,8 @@ class Page:
                 self.problems.append(message["params"]["entry"])
             case "Network.requestWillBeSent":
                 self.requests.append(message["params"]["request"]["url"])
+            case "Network.webSocketFrameSent":
+                self.sent.append(message["params"]["response"]["payloadData"])
             case "Network.webSocketCreated":
                 self.requests.append(message["params"]["url"])
 

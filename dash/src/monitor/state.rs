@@ -26,9 +26,7 @@ pub(super) struct MonitorState {
     pub(super) contact: Contact,
     /// Since when the link is as it is.
     pub(super) since: f64,
-    /// Since when there is a row for it.
-    pub(super) shown: f64,
-    /// When it was last tried to connect.
+    /// When it was last tried to connect; before all time if never.
     pub(super) tried: f64,
     /// When a search has last found the sender.
     pub(super) found: f64,
@@ -86,6 +84,7 @@ impl MonitorState {
     pub(super) fn health(&self, now: f64) -> Health {
         match (self.contact, self.verdict(now).trouble()) {
             (Contact::Gone, _) => Health::Stopped,
+            (Contact::New, _) if self.follower.is_none() => Health::Listed,
             (Contact::New, _) => Health::Connecting,
             (_, Some(Trouble::NoSamples { .. } | Trouble::Stopped { .. })) => Health::Silent,
             (Contact::Connected, _) => Health::Live,

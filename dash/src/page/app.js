@@ -112,9 +112,16 @@ function takeRows(streams) {
   tell();
 }
 
+/** Streams beyond what the program receives by itself are received when they are chosen. */
+function receive(streams) {
+  const listed = streams.filter(stream => stream.health === "listed").map(stream => stream.id);
+  if (listed.length) link.send({ type: "receive", streams: listed });
+}
+
 function choose(id) {
   const stream = state.streams.find(stream => stream.id === id);
   if (!stream) return;
+  receive([stream]);
   state.selected = id;
   if (stream.kind === "markers") {
     element("events").hidden = false;
@@ -130,6 +137,7 @@ function choose(id) {
 function beside(id) {
   const stream = state.streams.find(stream => stream.id === id);
   if (stream?.kind !== "signal") return;
+  receive([stream]);
   element("view").hidden = false;
   views.toggle(stream);
   rail.mark(state.selected, views.ids);
@@ -181,6 +189,7 @@ function applyLayout({ window, panels }) {
   if (WINDOWS.includes(window)) plot.window = window;
   plot.until = null;
   state.selected = pairs[0][1].id;
+  receive(pairs.map(([, stream]) => stream));
   element("view").hidden = false;
   views.restore(pairs);
   moved();
@@ -195,6 +204,7 @@ function tell() {
     stopped: `${stream.name} has stopped. It goes on here when it is back.`,
     silent: `${stream.name} is connected but sends nothing.`,
     connecting: "Connecting …",
+    listed: "Connecting …",
     unknown: "No contact",
   };
   const empty = panel.isEmpty(plot.edge);
@@ -269,7 +279,6 @@ function recolor() {
   forgetColors();
   plot.redraw();
   signal.redraw();
-  rail.drawAll();
 }
 
 function themeNow() { return document.documentElement.dataset.theme ?? "auto"; }

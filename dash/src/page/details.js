@@ -49,7 +49,7 @@ export class Details {
 
 function facts(stream, now) {
   const kept = stream.oldest === null ? 0 : Math.floor(now - stream.oldest);
-  const { nominal_rate: nominal, clock_offset: offset, lag } = stream, live = stream.health !== "stopped" && stream.health !== "unknown";
+  const { nominal_rate: nominal, clock_offset: offset, lag } = stream, live = !["stopped", "unknown", "listed"].includes(stream.health);
   const off = live && stream.rate !== null && nominal > 0 ? stream.rate / nominal - 1 : 0, odd = Math.abs(off) > 0.01;
   const known = value => value === null || value === undefined || value === "" ? "–" : value;
   return {

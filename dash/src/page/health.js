@@ -3,6 +3,7 @@
 const SHAPES = {
   live: '<circle cx="8" cy="8" r="6"/>',
   connecting: '<circle cx="8" cy="8" r="6"/>',
+  listed: '<circle cx="8" cy="8" r="3"/>',
   unknown: '<path d="M3 8h10"/>',
   unwell: '<path d="M8 2 15 14H1Z" stroke-linejoin="round"/>',
   refused: '<path d="M3 3 13 13M13 3 3 13"/>',
@@ -38,6 +39,7 @@ export function sentenceOf(stream) {
   if (stream.refusal || stream.trouble) return stream.refusal ?? stream.trouble;
   if (stream.health === "stopped") return "The sender has ended or cannot be reached. It goes on here when it is back.";
   if (stream.health === "silent") return "It is connected but sends nothing.";
+  if (stream.health === "listed") return "It is found and not received: the dashboard receives 200 streams at a time. Choose it to receive it.";
   return "";
 }
 

@@ -1,13 +1,13 @@
 // The streams, one line each: state, name, small picture, rate. By host where there are several; searched and sorted.
 
-import { color } from "./colors.js";
+import { Shelf } from "./shelf.js";
+import { sparkPath } from "./spark.js";
 import { count, rate } from "./format.js";
 import { fillState, isWrong, stateOf, wordOf } from "./health.js";
 
 const FOLD = 20;         // seconds after which a stream that is gone is folded away
-const SPARK = { width: 44, height: 22 };   // as in the style sheet: asking the page would make it lay itself out
 const LINE = `<button class="row" type="button"><span class="health"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span class="unseen"></span></span>
-  <span class="name"></span><canvas class="spark" aria-hidden="true"></canvas><span class="rate"></span></button>
+  <span class="name"></span><svg class="spark" viewBox="0 0 60 22" preserveAspectRatio="none" aria-hidden="true"><path/></svg><span class="rate"></span></button>
   <button class="beside" type="button" title="Show in one picture with the others"></button>`;
 const SORTS = {
   found: (a, b) => a.id - b.id,
@@ -17,8 +17,8 @@ const SORTS = {
 };
 
 export class Rail {
-  #list; #search; #sort; #handlers; #sight;
-  #rows = new Map(); #hosts = new Map(); #order = ""; #isOpen = false;
+  #list; #search; #sort; #handlers;
+  #rows = new Map(); #hosts = new Map(); #shelf; #isOpen = false;
   #fold = document.getElementById("gone-fold");
   #unfold = document.getElementById("unfold");
   #foldText = document.getElementById("gone-text");
@@ -35,7 +35,7 @@ export class Rail {
       handlers.dismiss([...this.#rows.values()].filter(row => row.stream.gone !== null).map(row => row.id)));
     list.addEventListener("keydown", event => this.#move(event));
     // Pictures that are out of sight are not drawn.
-    this.#sight = new IntersectionObserver(entries => entries.forEach(entry => this.#see(entry)));
+    this.#shelf = new Shelf(list, element => this.#see(element));
   }
 
   update(streams) {
@@ -59,27 +59,21 @@ export class Rail {
     }
   }
 
-  drawAll() { for (const row of this.#rows.values()) if (row.isVisible) drawSpark(row); }
-
   #add(id) {
     const element = document.createElement("li");
     element.className = "stream";
     element.dataset.id = id;
     element.innerHTML = LINE;
     const [button, beside, name, spark, rateText, health] = [".row", ".beside", ".name", ".spark", ".rate", ".health"].map(part => element.querySelector(part));
-    const row = { id, element, button, beside, name, spark, rate: rateText, health, stream: null, isVisible: false };
+    const row = { id, element, button, beside, name, spark: spark.firstElementChild, rate: rateText, health, stream: null };
     button.addEventListener("click", event => event.ctrlKey || event.metaKey ? this.#handlers.beside(id) : this.#handlers.choose(id));
     beside.addEventListener("click", () => this.#handlers.beside(id));
-    spark.row = row;
-    this.#sight.observe(spark);
     this.#rows.set(id, row);
-    this.#list.append(element);
     return row;
   }
 
   #remove(id) {
     const row = this.#rows.get(id);
-    this.#sight.unobserve(row.spark);
     row.element.remove();
     this.#rows.delete(id);
   }
@@ -101,7 +95,7 @@ export class Rail {
     const words = isWrong(stream) ? wordOf(now) : stream.rate === null || stream.health !== "live" ? "" : stream.nominal_rate > 0 ? rate(stream.rate) : "events";
     const text = stream.kind === "markers" && words === "events" ? count(stream.total) : words;
     if (row.rate.textContent !== text) row.rate.textContent = text;
-    if (row.isVisible) drawSpark(row);
+    if (this.#shelf.isSeen(row.element)) drawSpark(row);
   }
 
   /** Puts the lines in their order, under the names of their hosts. Touches the page only where something changes. */
@@ -120,13 +114,8 @@ export class Rail {
     lines.push(...(gone.length ? [this.#fold] : []), ...(this.#isOpen ? gone.filter(fits).map(row => row.element) : []));
     this.#tellFold(gone);
     this.#none.hidden = !wanted || lines.some(line => line.classList.contains("stream"));
-    const order = lines.map(line => line.dataset.host ?? line.dataset.id ?? "fold").join("\n");
     for (const row of rows) row.element.classList.toggle("gone", isGone(row));
-    if (order === this.#order) return;
-    this.#order = order;
-    const focused = document.activeElement, holds = this.#list.contains(focused);
-    this.#list.replaceChildren(...lines);
-    if (holds) focused.focus({ preventScroll: true });
+    this.#shelf.show(lines);
   }
 
   #heading(host) {
@@ -145,16 +134,15 @@ export class Rail {
     put(this.#unfold, "aria-expanded", String(this.#isOpen));
   }
 
-  #see({ target, isIntersecting }) {
-    target.row.isVisible = isIntersecting;
-    if (isIntersecting && target.row.stream) drawSpark(target.row);
+  #see(element) {
+    const row = this.#rows.get(Number(element.dataset.id));
+    if (row?.stream) drawSpark(row);
   }
 
   #move(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
-    const buttons = [...this.#list.querySelectorAll(".row")];
-    const next = buttons[buttons.indexOf(document.activeElement.closest(".stream")?.querySelector(".row")) + step];
+    const next = this.#shelf.next(document.activeElement.closest(".stream"), step)?.querySelector(".row");
     if (next) { next.focus(); event.preventDefault(); }
   }
 }
@@ -165,19 +153,4 @@ function put(element, name, value) {
   if (value === null) element.removeAttribute(name); else element.setAttribute(name, value);
 }
 
-function drawSpark({ spark, stream }) {
-  const ratio = devicePixelRatio || 1;
-  const [width, height] = [SPARK.width * ratio, SPARK.height * ratio].map(Math.round);
-  if (spark.width !== width || spark.height !== height) [spark.width, spark.height] = [width, height];
-  const pen = spark.getContext("2d");
-  pen.clearRect(0, 0, width, height);
-  pen.fillStyle = color(isWrong(stream) ? "--bad" : "--accent");
-  const columns = stream.spark.length / 2, step = width / columns, room = height - 4 * ratio;
-  for (let column = 0; column < columns; column++) {
-    const [low, high] = [stream.spark[2 * column], stream.spark[2 * column + 1]];
-    if (low < 0) continue;
-    const tick = stream.kind === "markers";
-    const [top, bottom] = tick ? [0.2 * height, 0.8 * height] : [2 * ratio + room * (1 - high / 100), 2 * ratio + room * (1 - low / 100)];
-    pen.fillRect(column * step, top, Math.max(step, ratio), Math.max(bottom - top, 1.2 * ratio));
-  }
-}
+function drawSpark({ spark, stream }) { put(spark, "d", sparkPath(stream.spark, stream.kind === "markers")); }

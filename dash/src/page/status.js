@@ -16,7 +16,8 @@ export function tellStatus(streams) {
     [number(stream => stream.gaps > 0), "with gaps"],
   ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   const total = plural(streams.length, "stream"), unjudged = number(stream => !stream.is_judged);
-  const calm = unjudged ? `${unjudged} not judged yet` : "all is well";
+  const listed = number(stream => stream.health === "listed");
+  const calm = unjudged ? `${unjudged} not judged yet` : listed ? `${listed} only listed` : "all is well";
   say(streams.length === 0 ? "" : `${total} · `, worries.join(" · "), streams.length && !worries.length ? calm : "");
   part("summary").disabled = !streams.some(stream => isWrong(stream));
   document.title = worries.length ? `■ ${worries.join(", ")} – Schwann` : streams.length ? `${total} – Schwann` : "Schwann";

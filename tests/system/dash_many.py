@@ -1,0 +1,68 @@
+"""A thousand streams: all are listed, some are received, and the page stays quick."""
+
+import pathlib
+import time
+
+from chromium import Page
+from dash_axe import check_axe_rules
+from dash_lab import SESSION, STATE, dashboard, expect, fakes
+
+COUNT, RECEIVED = 1000, 200
+SUMMARY = "document.getElementById('summary').textContent.replace(/\\s/g, '')"
+SHOWN = "document.querySelectorAll('#streams .stream').length"
+
+
+def processor_seconds(page: Page) -> float:
+    """What the main thread of the page has used."""
+    return next(metric["value"] for metric in page.call("Performance.getMetrics")["metrics"] if metric["name"] == "TaskDuration")
+
+
+def find(page: Page, text: str) -> None:
+    page.value(f"Object.assign(document.getElementById('search'), {{ value: {text!r} }}).dispatchEvent(new Event('input'))")
+
+
+def check_thousand() -> None:
+    # The name of each tells its rate; none is the beginning of another.
+    rates = [f"{1000 + number}" for number in range(COUNT)]
+    with dashboard("--no-browser", "--session", SESSION) as (url, process), fakes(*[f"counter:1@{rate[0]}.{rate[1:]}" for rate in rates]):
+        page = Page()
+        try:
+            page.call("Performance.setTimeDomain", timeDomain="threadTicks")
+            page.call("Performance.enable")
+            page.call("Page.navigate", url=url)
+            page.wait(f"document.getElementById('summary') && {SUMMARY}.startsWith('{COUNT}streams')", f"{COUNT} streams are listed", 120)
+            expect(True, f"{COUNT} streams are listed")
+            threads = lambda: len(list(pathlib.Path(f"/proc/{process.pid}/task").iterdir()))
+            expect(threads() < 5 * RECEIVED, "but most of them take no thread", threads())
+            shown = page.value(SHOWN)
+            expect(0 < shown < 200, "the page holds only the lines in sight, and near it", shown)
+            page.value("document.getElementById('streams').scrollTop = 1e9")
+            page.wait("document.querySelector('#streams .stream:last-of-type, #streams li:nth-last-child(2)').getAttribute('aria-posinset') === '1000'", "the last one is reached")
+            check_axe_rules(page, "a thousand streams")
+            before, begun = processor_seconds(page), time.monotonic()
+            page.value("new Promise(done => setTimeout(done, 4000)).then(() => 0)")
+            print(f"   main thread beside {COUNT} streams: {(processor_seconds(page) - before) / (time.monotonic() - begun):.0%} of a processor")
+            # One that is found and not received.
+            listed = "[...document.querySelectorAll('#streams .stream')].find(row => row.querySelector('.health').textContent === 'listed')"
+            page.wait(f"Boolean({listed})", "some are listed alone")
+            page.value(f"window.chosen = {listed}; chosen.querySelector('.row').click()")
+            page.wait("chosen.classList.contains('chosen')", "a click is answered")
+            page.wait("['live', 'silent', 'not well'].includes(chosen.querySelector('.health').textContent)", "and the stream is received then", 60)
+            page.value("chosen.querySelector('.row').focus()")
+            place = int(page.value("chosen.getAttribute('aria-posinset')"))
+            for _ in range(60):
+                page.press("ArrowUp", "ArrowUp")
+            reached = page.value("document.activeElement.closest('.stream')?.getAttribute('aria-posinset')")
+            expect(reached == str(place - 60), "the arrow keys go on beyond what is in sight", (place, reached))
+            name = "Fake counter:1@1.501"
+            find(page, name)
+            page.wait(f"{SHOWN} === 1 && document.querySelector('#streams .name').textContent === {name!r}", "a search finds one of them")
+            page.screenshot(STATE / "dash-thousand.png")
+            find(page, "")
+            expect(not page.problems, "no script has failed", page.problems)
+        finally:
+            page.close()
+
+
+if __name__ == "__main__":
+    check_thousand()
