@@ -33,6 +33,7 @@ mod follow;
 mod gauge;
 mod guard;
 mod history;
+mod hook;
 mod lab;
 mod labels;
 mod link;
@@ -66,6 +67,7 @@ use schwann::{Context, ResolveError};
 
 use self::{
     guard::{Guard, Scheme},
+    hook::Hook,
     lab::Lab,
     server::Server,
     tls::Identity,
@@ -91,6 +93,8 @@ pub struct Options {
     pub sessions: Vec<String>,
     /// Where recordings go that pages start; no recording leaves this folder.
     pub recordings: PathBuf,
+    /// Where it is posted that a stream is lost or back; an address with `http://`.
+    pub web_hook: Option<String>,
     /// Where streams are looked for; nothing takes the process's.
     pub context: Option<Arc<Context>>,
 }
@@ -105,6 +109,7 @@ impl Default for Options {
             port: None,
             sessions: Vec::new(),
             recordings: PathBuf::from("."),
+            web_hook: None,
             context: None,
         }
     }
@@ -114,6 +119,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Dashboard {
     server: Server,
+    _hook: Option<Hook>,
     fingerprint: Option<String>,
 }
 
@@ -159,6 +165,8 @@ pub enum ServeError {
         /// What the system says.
         error: io::Error,
     },
+    /// The web-hook cannot be posted to, and why.
+    WebHook(String, &'static str),
     /// Streams cannot be looked for.
     Search(ResolveError),
     /// The system refuses a thread or random numbers.
@@ -177,6 +185,7 @@ impl fmt::Display for ServeError {
             Self::Listen { bind, port, error } => {
                 write!(out, "the dashboard cannot be served at {bind} port {port}: {error}")
             }
+            Self::WebHook(url, why) => write!(out, "{url}: {why}"),
             Self::Search(error) => write!(out, "search: {error}"),
             Self::System(error) => write!(out, "dashboard: {error}"),
         }
@@ -192,6 +201,10 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     if options.lan.is_none() && !options.bind.is_loopback() {
         return Err(ServeError::Open(options.bind));
     }
+    let complaint = options.web_hook.as_ref().and_then(|url| Some((url, hook::complaint(url)?)));
+    if let Some((url, why)) = complaint {
+        return Err(ServeError::WebHook(url.clone(), why));
+    }
     let identity = |certificate| Identity::load(certificate, guard::reachable(options.bind));
     let identity = options.lan.as_ref().map(identity).transpose().map_err(ServeError::Certificate)?;
     let fingerprint = identity.as_ref().map(|identity| identity.fingerprint.clone());
@@ -203,12 +216,15 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     })?;
     let context = options.context.as_ref().unwrap_or_else(|| Context::get());
     let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
+    let lab = Arc::new(lab);
+    let hook = options.web_hook.as_ref().map(|url| Hook::start(url, &lab));
+    let hook = hook.transpose().map_err(ServeError::System)?;
     let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
     let address = listener.local_addr().map_err(ServeError::System)?;
     let guard = Guard::new(address, options.host.as_deref(), scheme);
     let guard = guard.map_err(|error| ServeError::System(io::Error::other(error)))?;
     let server = Server::start(listener, guard, tls, lab).map_err(ServeError::System)?;
-    Ok(Dashboard { server, fingerprint })
+    Ok(Dashboard { server, _hook: hook, fingerprint })
 }
 
 fn listen(options: &Options) -> io::Result<TcpListener> {

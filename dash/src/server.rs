@@ -38,7 +38,7 @@ struct Service {
     guard: Guard,
     /// What TLS is spoken with, if it is.
     tls: Option<Arc<ServerConfig>>,
-    lab: Lab,
+    lab: Arc<Lab>,
     connections: AtomicUsize,
     stopping: AtomicBool,
 }
@@ -51,7 +51,7 @@ impl Server {
         listener: TcpListener,
         guard: Guard,
         tls: Option<Arc<ServerConfig>>,
-        lab: Lab,
+        lab: Arc<Lab>,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (connections, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));

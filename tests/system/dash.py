@@ -20,8 +20,9 @@ from dash_calm import check_calm
 from dash_door import check_other_user, check_strangers, check_token, enter
 from dash_gone import check_gone
 from dash_hands import check_hands
-from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
+from dash_hook import check_hook
 from dash_hostile import check_hostile_streams
+from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
 from dash_lan import check_lan
 from dash_many import check_thousand
 from dash_record import check_record
@@ -278,6 +279,7 @@ def main() -> None:
     check_calm()
     check_gone()
     check_lan()
+    check_hook()
     check_hostile_streams()
     check_thousand()
 

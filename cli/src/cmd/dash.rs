@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Folder for recordings that are started from the page.
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
+    /// Post to this address when a stream is lost or back.
+    #[arg(long, value_name = "URL")]
+    web_hook: Option<String>,
     /// Do not open a browser.
     #[arg(long)]
     no_browser: bool,
@@ -126,6 +129,7 @@ impl Arguments {
             bind: self.bind.unwrap_or(everywhere.into()),
             lan,
             host: self.host.clone(),
+            web_hook: self.web_hook.clone(),
             port: self.port,
             sessions: self.sessions.clone(),
             context: Some(crate::lab::config()),
