@@ -16,7 +16,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
 use crate::terminal::{Destination, Look, Palette, Screen, plural, printable, stopwatch, thousands};
-use stage::Player;
+use stage::{Player, Stretch};
 
 /// Play a recording: its streams live again, with their timing, metadata and markers.
 #[derive(clap::Args, Debug)]
@@ -24,6 +24,7 @@ use stage::Player;
 Examples:
   schwann play session.xdf                      once, as it was recorded
   schwann play session.xdf --loop --speed 4     again and again, four times as fast
+  schwann play session.xdf --from 12:30 --until 13:00   half a minute of it
   schwann play session.xdf --as Rehearsal       under another name
   schwann play session.xdf --wait 2             not before every stream has two receivers
 
@@ -39,6 +40,12 @@ pub(crate) struct Arguments {
     /// How many times as fast as it was recorded.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
+    /// Begin so far into the recording: seconds, MM:SS or HH:MM:SS.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
+    from: f64,
+    /// End so far into the recording; the end of the recording if not said.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<f64>,
     /// Begin again at the end, until Ctrl-C.
     #[arg(long = "loop")]
     again: bool,
@@ -58,11 +65,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let recording =
         Recording::load_without_values(location.clone(), Clocks::Synchronised, Jitter::AsRecorded)
             .map_err(|error| Problem::with(file.display(), error))?;
+    let stretch = Stretch { from: arguments.from, until: arguments.until.unwrap_or(f64::INFINITY) };
     for damage in &recording.damage {
         eprintln!("schwann: {}: damaged at byte {}: {}", file.display(), damage.at, damage.kind);
     }
-    let mut player =
-        Player::new(&location, recording, arguments.name.as_deref(), arguments.speed, &lab::config())?;
+    let mut player = Player::new(
+        &location,
+        stretch,
+        recording,
+        arguments.name.as_deref(),
+        arguments.speed,
+        &lab::config(),
+    )?;
     let mut view = View::new();
     while !player.all_have_receivers(arguments.wait) {
         view.show(&player, 0.0, "waiting for receivers of")?;
@@ -150,6 +164,15 @@ impl View {
         }
         out
     }
+}
+
+/// Reads a time into a recording, in seconds.
+fn time(text: &str) -> Result<f64, &'static str> {
+    let parts: Option<Vec<f64>> = text.split(':').map(|part| part.parse().ok()).collect();
+    let parts =
+        parts.filter(|parts| parts.len() <= 3 && parts.iter().all(|part| *part >= 0.0 && part.is_finite()));
+    let seconds = parts.map(|parts| parts.iter().fold(0.0, |sum, part| sum * 60.0 + part));
+    seconds.ok_or("a time into the recording, such as 90, 1:30 or 0:01:30")
 }
 
 fn speed(text: &str) -> Result<f64, &'static str> {

@@ -77,3 +77,22 @@ fn an_impossible_speed_is_refused() {
         assert!(code == 2 && err.contains("0.001 to 1000"), "{speed}: {err}");
     }
 }
+
+#[test]
+fn a_stretch_is_played_alone_and_an_empty_one_is_refused() {
+    let lab = Lab::new("play-stretch");
+    write_recording(&lab.path("first.xdf"));
+    let mut player = lab.start(&["play", "first.xdf", "--wait", "--from", "0.15", "--until", "0:0.35"]);
+    let mut recorder = recorder(&lab, &["Amplifier", "Marks"]);
+    recorder.wait_for(|line| samples(line, "Amplifier") == 100 && samples(line, "Marks") == 1);
+    recorder.interrupt();
+    assert!(player.process.wait().unwrap().success());
+    let (signal, marks) = (stream(&lab, "Amplifier"), stream(&lab, "Marks"));
+    assert_eq!(signal.values, Values::Int16((75..175).collect()));
+    assert_eq!(marks.values, Values::String(vec!["end".to_owned()]));
+    assert!((marks.stamps[0] - signal.stamps[0] - 0.05).abs() < 1e-9, "the marker keeps its place");
+    let (code, _, err) = lab.run(&["play", "first.xdf", "--from", "9"]);
+    assert!(code == 3 && err.contains("--from"), "{err}");
+    let (code, _, err) = lab.run(&["play", "first.xdf", "--from", "half"]);
+    assert!(code == 2 && err.contains("0:01:30"), "{err}");
+}

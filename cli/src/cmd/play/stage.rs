@@ -47,6 +47,7 @@ impl Player {
     /// - Source of the values: the file at `location`; `recording` is without them.
     pub(super) fn new(
         location: &Location,
+        stretch: Stretch,
         recording: Recording,
         name: Option<&str>,
         speed: f64,
@@ -55,9 +56,7 @@ impl Player {
         if recording.streams.is_empty() {
             return Err(Problem::Failed("the recording has no streams".to_owned()));
         }
-        let stamps = || recording.streams.iter().flat_map(|stream| &stream.stamps).copied();
-        let (first, last) = stamps()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), stamp| (from.min(stamp), to.max(stamp)));
+        let (first, last) = bounds(recording.streams.iter().flat_map(|stream| &stream.stamps));
         let rates = recording.streams.iter().map(|stream| stream.header.nominal_rate);
         let pause = rates.filter(|&rate| rate > 0.0).map(f64::recip).fold(PAUSE_MAX, f64::min);
         let alone = recording.streams.len() == 1;
@@ -65,8 +64,21 @@ impl Player {
             .streams
             .into_iter()
             .map(|stream| Stream::new(stream, name, alone, speed, config))
-            .collect::<Result<_, _>>()?;
-        let tape = Tape::open(location)?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut streams = streams;
+        let within = first + stretch.from..first + stretch.until;
+        streams.iter_mut().for_each(|stream| stream.keep(&within));
+        let (first, last) = match stretch.is_whole() {
+            true => (first, last),
+            false => bounds(streams.iter().flat_map(|stream| &stream.dues)),
+        };
+        if first > last {
+            return Err(Problem::with(
+                location.path().display(),
+                "it has no sample between --from and --until",
+            ));
+        }
+        let tape = tape(location, &streams)?;
         Ok(Self { location: location.clone(), tape, streams, speed, first, last, began: 0.0, pause })
     }
 
@@ -80,7 +92,7 @@ impl Player {
 
     /// Begins the next round as if the recording went on; at `now` if that would be long ago or far ahead.
     pub(super) fn begin_again(&mut self, now: f64) -> Result<(), Problem> {
-        self.tape = Tape::open(&self.location)?;
+        self.tape = tape(&self.location, &self.streams)?;
         let next = self.began + self.duration() + self.pause / self.speed;
         self.begin(if (next - now).abs() < LATE { next } else { now });
         Ok(())
@@ -135,6 +147,35 @@ impl Player {
     }
 }
 
+/// A stretch of a recording, in seconds from its first sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stretch {
+    /// Where it begins.
+    pub(super) from: f64,
+    /// Where it ends; infinity for the end of the recording.
+    pub(super) until: f64,
+}
+
+impl Stretch {
+    fn is_whole(self) -> bool {
+        self.from <= 0.0 && self.until == f64::INFINITY
+    }
+}
+
+/// The smallest and the largest time; infinite and crossed if there is none.
+fn bounds<'a>(times: impl Iterator<Item = &'a f64>) -> (f64, f64) {
+    times.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), &time| (from.min(time), to.max(time)))
+}
+
+/// Begins to read the values of what is played.
+fn tape(location: &Location, streams: &[Stream]) -> Result<Tape, Problem> {
+    let mut tape = Tape::open(location)?;
+    for stream in streams.iter().filter(|stream| stream.passed_over > 0) {
+        tape.pass_over(stream.id, stream.passed_over * stream.channel_count);
+    }
+    Ok(tape)
+}
+
 /// One stream of the recording.
 struct Stream {
     name: String,
@@ -148,6 +189,8 @@ struct Stream {
     id: u32,
     /// The first sample that was not sent yet.
     next: usize,
+    /// Samples of the recording before the first that is played.
+    passed_over: usize,
 }
 
 impl Stream {
@@ -183,7 +226,17 @@ impl Stream {
             stamps: stream.stamps,
             id: stream.header.id,
             next: 0,
+            passed_over: 0,
         })
+    }
+
+    /// Keeps what is due in this stretch, on the clock of the stamps.
+    fn keep(&mut self, within: &Range<f64>) {
+        let from = self.dues.partition_point(|due| *due < within.start);
+        let until = self.dues.partition_point(|due| *due < within.end);
+        self.dues = self.dues.get(from..until).unwrap_or_default().to_vec();
+        self.stamps = self.stamps.get(from..until).unwrap_or_default().to_vec();
+        self.passed_over = from;
     }
 
     /// When the next sample is due, on the clock of the stamps; infinity after the last.

@@ -20,6 +20,8 @@ pub(super) struct Tape {
     chunks: Receiver<io::Result<Chunk>>,
     /// What was read and is still to be played, by the stream's id.
     ahead: HashMap<u32, Ahead>,
+    /// How many values of a stream are passed over before the first that is played.
+    passed_over: HashMap<u32, usize>,
 }
 
 /// Values of one stream that were read.
@@ -44,7 +46,12 @@ impl Tape {
             .name("tape".to_owned())
             .spawn(move || read(reader, &sender))
             .map_err(|error| Problem::with("a thread that reads the recording", error))?;
-        Ok(Self { path: path.to_owned(), chunks, ahead: HashMap::new() })
+        Ok(Self { path: path.to_owned(), chunks, ahead: HashMap::new(), passed_over: HashMap::new() })
+    }
+
+    /// Passes over so many values of a stream at the beginning, without keeping them.
+    pub(super) fn pass_over(&mut self, stream: u32, count: usize) {
+        self.passed_over.insert(stream, count);
     }
 
     /// Returns values of a stream, and where among them its next `count` are.
@@ -53,7 +60,12 @@ impl Tape {
     pub(super) fn next(&mut self, stream: u32, count: usize) -> Result<(&Values, Range<usize>), Problem> {
         while self.ahead.get(&stream).is_none_or(|ahead| ahead.values.len() < ahead.played + count) {
             let chunk = self.chunks.recv().unwrap_or_else(|_| Err(io::Error::other(TOO_SHORT)));
-            let chunk = chunk.map_err(|error| Problem::with(self.path.display(), error))?;
+            let mut chunk = chunk.map_err(|error| Problem::with(self.path.display(), error))?;
+            if let Some(left) = self.passed_over.get_mut(&chunk.stream) {
+                let count = chunk.values.len().min(*left);
+                chunk.values.remove_front(count);
+                *left -= count;
+            }
             match self.ahead.get_mut(&chunk.stream) {
                 Some(ahead) => ahead.values.append(&chunk.values),
                 None => drop(self.ahead.insert(chunk.stream, Ahead { values: chunk.values, played: 0 })),
