@@ -201,7 +201,8 @@ impl Naming {
     /// - Errors: [`NameError`].
     pub fn next(&mut self, now: SystemTime) -> Result<PathBuf, NameError> {
         let path = self.with_suffix(self.free(now)?);
-        if !matches!(self.pattern, Pattern::File(_)) {
+        // The folder of a file that a person named is made only if it was there before: it went while one was recorded.
+        if self.given > 0 || !matches!(self.pattern, Pattern::File(_)) {
             let folder = folder_of(&path);
             fs::create_dir_all(folder).map_err(|error| NameError::Folder(folder.to_owned(), error))?;
             self.check_links(folder)?;

@@ -154,6 +154,23 @@ fn a_recording_whose_file_is_deleted_goes_on_in_another_and_says_so() {
 }
 
 #[test]
+fn a_recording_whose_folder_is_deleted_goes_on_in_a_new_one_and_says_so() {
+    let lab = Lab::new("control-folder");
+    let mut fake = lab.start(&["fake", "counter@250"]);
+    fake.wait_for_line("sending");
+    fs::create_dir(lab.path("day")).unwrap();
+    let arguments = ["record", "-o", "day/x.xdf", "--json", "--wait", "60", "--require", COUNTER];
+    let mut recorder = lab.start(&arguments);
+    recorder.wait_for(|line| samples(line, COUNTER) > 100);
+    fs::remove_dir_all(lab.path("day")).unwrap();
+    let said = recorder.wait_for(|line| line["remark"].is_string());
+    assert!(said["remark"].as_str().unwrap().contains("goes on in day/x-002.xdf"), "{said}");
+    recorder.wait_for(|line| samples(line, COUNTER) > 600);
+    assert_eq!(recorder.interrupt().0, Some(1));
+    assert_counts_on(&counted(&[lab.path("day/x-002.xdf")]));
+}
+
+#[test]
 fn a_recording_without_a_name_is_named_by_the_time() {
     let lab = Lab::new("control-unnamed");
     let _fake = lab.start(&["fake", "counter@250"]);
