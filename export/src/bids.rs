@@ -109,8 +109,9 @@ pub fn bids(
     let mut source = Outputs::new(root, recording.path());
     keep_source(recording, root, &visit, &format!("{beginning}_run-{run:03}_eeg"), &mut source)?;
     describe(root, entities)?;
-    made.iter_mut().for_each(Outputs::keep);
-    source.keep();
+    for outputs in made.iter_mut().chain([&mut source]) {
+        report.made.extend_from_slice(outputs.keep());
+    }
     Ok(report)
 }
 

@@ -129,7 +129,7 @@ pub fn export(
         Format::Xdf => copy::write(Packing::None, recording, &plan, &mut outputs, &mut report, progress),
         Format::Xdfz => copy::write(Packing::Gzip, recording, &plan, &mut outputs, &mut report, progress),
     }?;
-    outputs.keep();
+    report.made = outputs.keep().to_vec();
     Ok(report)
 }
 

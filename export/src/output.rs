@@ -53,9 +53,10 @@ impl Outputs {
         Ok(file)
     }
 
-    /// Keeps the files.
-    pub(crate) fn keep(&mut self) {
+    /// Keeps the files, and says which they are.
+    pub(crate) fn keep(&mut self) -> &[PathBuf] {
         self.kept = true;
+        &self.made
     }
 }
 

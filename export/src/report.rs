@@ -10,6 +10,8 @@ use crate::plan::Plan;
 pub struct Report {
     /// The files, in the order in which they were written.
     pub files: Vec<Written>,
+    /// Every file that was made.
+    pub made: Vec<PathBuf>,
     /// What is not in any of them.
     pub left: Vec<Left>,
     /// Events that are in the files.

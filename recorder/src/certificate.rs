@@ -5,25 +5,32 @@
 //!
 //! Source: certificate §1.
 
+mod account;
 mod compare;
+mod derived;
 mod envelope;
 mod events;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use account::{Gathered, Sender, StreamAccount};
 pub use compare::{Standing, compare};
+pub use derived::derive;
 pub(crate) use envelope::hex;
 pub use envelope::{Certificate, CertificateError, Endorsement, LabStanding, Signer};
 pub(crate) use events::Events;
 pub use statement::Facts;
 
 use crate::naming::SEALED;
+
+/// The most bytes of a certificate that are read. Source: certificate §5.
+pub const BYTES_MAX: u64 = 64 << 20;
 
 /// Where the certificate of the recording at `path` lies.
 ///
@@ -52,13 +59,8 @@ pub fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         fs::rename(&at, at.with_extension(format!("{now}.json")))?;
     }
-    let mut how = OpenOptions::new();
+    let mut how = schwann_xdf::private_as(path);
     how.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        how.mode(fs::metadata(path).map_or(0o600, |found| found.permissions().mode() & 0o666));
-    }
     let mut file = how.open(&at)?;
     file.write_all(bytes)?;
     file.sync_all()?;

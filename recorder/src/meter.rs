@@ -3,7 +3,8 @@
 use schwann_xdf::{Drift, Histogram};
 
 use super::arrivals::Arrivals;
-use super::course::{Course, MeasuredRate};
+use super::certificate::Gathered;
+use super::course::{Course, Gap, MeasuredRate, Step};
 use super::timing::{Pace, Steps};
 use super::verdict::{Evidence, Limits, Reach};
 
@@ -15,6 +16,8 @@ pub struct Meter {
     lag: Option<f64>,
     arrivals: Arrivals,
     pace: Pace,
+    /// The first places where samples are missing.
+    gaps: Vec<Gap>,
 }
 
 /// What a meter shows.
@@ -71,7 +74,14 @@ impl Meter {
 
     fn following(course: Course) -> Self {
         let pace = Pace::new(course.nominal_rate());
-        Self { course, lags: Histogram::default(), lag: None, arrivals: Arrivals::default(), pace }
+        Self {
+            course,
+            lags: Histogram::default(),
+            lag: None,
+            arrivals: Arrivals::default(),
+            pace,
+            gaps: Vec::new(),
+        }
     }
 
     /// Takes in samples that arrived at `now`; `lag` is the age of the newest, if the sender's clock is known.
@@ -80,7 +90,11 @@ impl Meter {
     pub fn arrived(&mut self, stamps: &[f64], lag: Option<f64>, now: f64) {
         let Some(&newest) = stamps.last() else { return };
         for &stamp in stamps {
-            self.course.add(stamp);
+            if let Step::Missing(gap) = self.course.add(stamp)
+                && self.gaps.len() < Gathered::GAPS_MAX
+            {
+                self.gaps.push(gap);
+            }
             if let Some(lag) = lag {
                 self.lags.add(lag + (newest - stamp));
             }
@@ -89,6 +103,11 @@ impl Meter {
         self.pace.arrived(stamps, now);
         self.lag = lag.or(self.lag);
         self.arrivals.add(now);
+    }
+
+    /// The first places where samples are missing; stamps are on the clock of those that arrived.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
     }
 
     /// Forgets where the stream was, because what follows is another run of it.
@@ -191,6 +210,21 @@ mod tests {
         }
         let rate = meter.reading(0.0).rate.expect("there are stamps");
         assert!((rate - 1000.0).abs() < 0.01, "{rate}");
+    }
+
+    #[test]
+    fn places_of_missing_samples_are_listed_up_to_a_bound() {
+        let mut meter = Meter::new(1000.0);
+        meter.arrived(&regular(0, 500), None, 0.0);
+        meter.arrived(&regular(900, 1000), None, 0.0);
+        let [gap] = meter.gaps() else { panic!("{:?}", meter.gaps()) };
+        assert!(
+            (gap.from - 100.499).abs() < 1e-9 && (gap.to - 100.9).abs() < 1e-9 && gap.missing == 400,
+            "{gap:?}"
+        );
+        (2..5000).for_each(|second| meter.arrived(&regular(second * 1000, second * 1000 + 2), None, 0.0));
+        assert_eq!(meter.gaps().len(), crate::certificate::Gathered::GAPS_MAX);
+        assert_eq!(meter.reading(0.0).gap_count, 4999);
     }
 
     #[test]

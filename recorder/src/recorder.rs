@@ -86,7 +86,9 @@ impl Recorder {
         let path = ending(path, self.sealed_to.is_some());
         let next = File::create(&path, &self.context, self.sealed_to.as_ref())?;
         let before = core::mem::replace(&mut self.path, path);
-        Ok(self.current.change(next, before, &self.path))
+        let troubles = all_troubles(&self.streams());
+        let accounts = self.taps.iter().zip(troubles).map(|(tap, troubles)| tap.shared.account(troubles));
+        Ok(self.current.change(next, before, &self.path, accounts.collect()))
     }
 
     /// Begins to record as many of these streams as there is room for. Returns the UIDs of streams that gave way to
@@ -176,15 +178,15 @@ impl Recorder {
         for thread in self.leaving.drain(..) {
             let _reported = thread.join();
         }
-        let mut streams = Vec::new();
-        for tap in self.taps.drain(..) {
+        let mut accounts = Vec::new();
+        for (tap, troubles) in self.taps.drain(..).zip(troubles) {
             // A panic of a stream's thread was reported when it happened; what it wrote is in the file.
             let _reported = tap.thread.join();
-            streams.push(tap.shared.status());
+            accounts.push(tap.shared.account(troubles));
         }
+        let streams = accounts.iter().map(|account| account.stream.clone()).collect();
         let file = Arc::into_inner(self.current).and_then(Current::into_file).ok_or(Failure::Internal)?;
-        let judged = streams.iter().cloned().zip(troubles).collect();
-        Ok((file.finish(judged)?, streams))
+        Ok((file.finish(accounts)?, streams))
     }
 }
 

@@ -1,14 +1,17 @@
 //! `schwann export`: a recording in the formats of other programs.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use schwann_export::{Entities, Format, Options, Report, Written, bids, export};
+use schwann_recorder::certificate::derive;
 use serde_json::{Value, json};
 
 use super::opening::Opening;
 use super::survey::Progress;
 use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
 use crate::terminal::{plural, printable, short_time, thousands};
 
 /// Write a recording in the formats of other programs.
@@ -106,6 +109,7 @@ impl From<To> for Format {
 /// Exports the recording and says what was written.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let recording = arguments.opening.location(&arguments.file)?;
+    let is_certified = arguments.bids.is_none() && !matches!(arguments.to, Some(To::Xdf | To::Xdfz));
     let mut progress = Progress::new("exporting");
     let mut show = |done, all| progress.show(done, all);
     let report = match (&arguments.bids, arguments.to) {
@@ -120,6 +124,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     };
     progress.clear();
     let report = report.map_err(|error| Problem::with(arguments.file.display(), error))?;
+    if is_certified {
+        certify(arguments, &report)?;
+    }
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{:#}", json(&report))?
@@ -134,6 +141,21 @@ fn entities(arguments: &Arguments) -> Entities {
     let mut entities = Entities::new(&text(&arguments.subject), &text(&arguments.task));
     (entities.session, entities.run) = (arguments.session.clone(), arguments.run);
     entities
+}
+
+/// Writes a certificate beside each file, if the recording has one: it names that.
+///
+/// A copy of the recording itself has the recording's, and a BIDS dataset takes no file of other kinds.
+fn certify(arguments: &Arguments, report: &Report) -> Result<(), Problem> {
+    let how = format!("exported from {}", arguments.file.file_name().unwrap_or_default().display());
+    let trust = lab::config().trust().ok();
+    let member = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
+    for made in &report.made {
+        let content = File::open(made).map_err(|error| Problem::with(made.display(), error))?;
+        let certified = derive(&arguments.file, made, content, &how, member);
+        certified.map_err(|error| Problem::with(made.display(), error))?;
+    }
+    Ok(())
 }
 
 fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use schwann_recorder::certificate::derive;
 use schwann_recorder::sealing;
 use schwann_xdf::{Recipients, RepairError, Survey};
 use serde_json::json;
@@ -10,6 +11,7 @@ use serde_json::json;
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
 use crate::terminal::plural;
 
 /// Write every whole sample of a damaged recording into a new one.
@@ -52,13 +54,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let sealed_to = sealed_to(&output, &arguments.to)?;
     let mut progress = Progress::new("repairing");
-    let done = schwann_xdf::repair(recording, &output, &sealed_to, |at, all| progress.show(at, all));
+    let done = schwann_xdf::repair(recording.clone(), &output, &sealed_to, |at, all| progress.show(at, all));
     progress.clear();
     let done = done.map_err(|error| match error {
         RepairError::Read(error) => Problem::with(arguments.file.display(), error),
         RepairError::Write(error) => Problem::with(output.display(), error),
         other => Problem::with(arguments.file.display(), other),
     })?;
+    certify(arguments, &output)?;
     let exit = if done.damage_count == 0 && done.footer_count == 0 { Exit::Good } else { Exit::Found };
     let mut out = io::stdout().lock();
     if arguments.json {
@@ -107,6 +110,22 @@ fn say_sound(arguments: &Arguments, survey: &Survey) -> Outcome {
         )?;
     }
     Ok(Exit::Good)
+}
+
+/// Writes the certificate of the new recording, if the old one has one: it names that.
+fn certify(arguments: &Arguments, output: &Path) -> Result<(), Problem> {
+    let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
+    // One that is sealed to others cannot be read here, and gets none.
+    let Ok(content) =
+        arguments.opening.location(output).and_then(|new| new.open().map_err(|error| wrong(&error)))
+    else {
+        return Ok(());
+    };
+    let how = format!("repaired from {}", arguments.file.file_name().unwrap_or_default().display());
+    let trust = lab::config().trust().ok();
+    let member = trust.as_ref().and_then(|trust| trust.member()).map(AsRef::as_ref);
+    derive(&arguments.file, output, content, &how, member).map_err(|error| wrong(&error))?;
+    Ok(())
 }
 
 /// To whom the new recording is sealed: no one, unless its name says that it is sealed.

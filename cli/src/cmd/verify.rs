@@ -1,19 +1,22 @@
 //! `schwann verify`: whether a recording can be trusted.
 
 mod certified;
+mod page;
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schwann_recorder::{Limits, findings_by};
+use schwann_xdf::{Location, ReadError};
 use serde_json::json;
 
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
-use crate::exit::{Exit, Outcome};
+use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::plural;
 use certified::Certified;
 pub(super) use certified::text_of;
+use page::Page;
 
 /// Check that a recording is whole: every chunk, every footer, every count, and every byte if it has checksums.
 ///
@@ -25,6 +28,7 @@ pub(super) use certified::text_of;
 Examples:
   schwann verify session.xdf && echo nothing is missing
   schwann verify --json *.xdf
+  schwann verify session.xdf --html session.html    a page with timeline, clocks, jitter and certificate
 
 Exit code 0 if every file is whole, 1 if one is not, whatever its streams show. `schwann repair` salvages a damaged file. Checksums
 find accidents, not forgers: who changes a value can change its checksum. A certificate beside the file, session.xdf.cert.json,
@@ -35,6 +39,9 @@ pub(crate) struct Arguments {
     files: Vec<PathBuf>,
     #[command(flatten)]
     opening: Opening,
+    /// Write a page on the one recording for a person who reviews it; a browser shows it without a network.
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
     /// Print JSON for scripts, one line per file.
     #[arg(long)]
     json: bool,
@@ -45,9 +52,18 @@ pub(crate) struct Arguments {
 
 /// Prints a verdict per file.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.html.is_some() && arguments.files.len() != 1 {
+        return Err(Problem::Failed("--html is a page on one recording: name one".to_owned()));
+    }
     let mut exit = Exit::Good;
     for file in &arguments.files {
         let recording = arguments.opening.location(file)?;
+        if let Err(ReadError::NotXdf) = recording.reader()
+            && let Some(agrees) = verify_other(&recording, arguments.json)?
+        {
+            exit = if agrees { exit } else { Exit::Found };
+            continue;
+        }
         let survey = survey::of(&recording, &mut Progress::new("checking"))?;
         let compared = survey::compared(&recording, &survey)?;
         let certified = Certified::of(&recording)?;
@@ -55,6 +71,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             certified.agrees() && survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
         if !is_whole {
             exit = Exit::Found;
+        }
+        if let Some(page) = &arguments.html {
+            let (survey, compared, certified) = (&survey, &compared, &certified);
+            let limits = &arguments.limits;
+            let html = Page { recording: &recording, survey, compared, certified, limits, is_whole }.html();
+            write_page(page, file, &html).map_err(|error| Problem::with(page.display(), error))?;
         }
         let mut out = io::stdout().lock();
         if arguments.json {
@@ -107,4 +129,30 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(exit)
+}
+
+/// Compares a file that is no recording with the certificate beside it, such as an export has; says whether they agree.
+/// Nothing if it has no certificate.
+fn verify_other(file: &Location, as_json: bool) -> Result<Option<bool>, Problem> {
+    let certified = Certified::of(file)?;
+    if matches!(certified, Certified::None) {
+        return Ok(None);
+    }
+    let (agrees, name) = (certified.agrees(), file.path().display());
+    let mut out = io::stdout().lock();
+    if as_json {
+        let json = json!({"file": name.to_string(), "certificate": certified.json(), "sound": agrees});
+        writeln!(out, "{json}")?;
+    } else {
+        let verdict = if agrees { "as it is certified" } else { "NOT as it is certified" };
+        writeln!(out, "{name}: {verdict}; no recording, so nothing else was looked at")?;
+        certified.print(&mut out)?;
+    }
+    Ok(Some(agrees))
+}
+
+/// Writes the page as a new file, as private as the recording.
+fn write_page(page: &Path, recording: &Path, html: &str) -> io::Result<()> {
+    let mut file = schwann_xdf::private_as(recording).write(true).create_new(true).open(page)?;
+    file.write_all(html.as_bytes())
 }

@@ -19,6 +19,17 @@ fn record(lab: &Lab, variables: &[(&str, &str)]) {
     recorder.interrupt();
 }
 
+/// What a certificate states.
+fn statement(lab: &Lab, name: &str) -> serde_json::Value {
+    use base64::Engine as _;
+
+    let envelope: serde_json::Value =
+        serde_json::from_slice(&fs::read(lab.path(name)).expect("a certificate")).expect("JSON");
+    let payload = envelope["payload"].as_str().expect("a payload");
+    let payload = base64::engine::general_purpose::STANDARD.decode(payload).expect("base64");
+    serde_json::from_slice(&payload).expect("JSON")
+}
+
 fn run(lab: &Lab, variables: &[(&str, &str)], arguments: &[&str]) -> (Option<i32>, String) {
     let output = lab.schwann(arguments).envs(variables.iter().copied()).output().expect("it runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
@@ -49,6 +60,13 @@ fn a_member_signs_and_a_person_endorses() {
     record(&lab, &variables);
     let (code, out) = run(&lab, &variables, &["verify", "x.xdf"]);
     assert!(code == Some(0) && out.contains("of this lab") && out.contains("bit by bit"), "{out}");
+    let said = statement(&lab, "x.xdf.cert.json");
+    let sender = &said["predicate"]["streams"][0]["origin"]["sender"];
+    assert!(sender["name"] == "first machine" && sender["certificate"] == 1, "{said:#}");
+    assert!(
+        said["predicate"]["machine"]["hostname"].is_string()
+            && said["predicate"]["streams"][0]["timing"]["clock_offsets"]["count"].is_u64()
+    );
     let (code, out) =
         run(&lab, &variables, &["sign", "x.xdf", "--name", "M. Curie", "--meaning", "reviewed"]);
     assert_eq!(code, Some(0), "{out}");
@@ -60,4 +78,63 @@ fn a_member_signs_and_a_person_endorses() {
     fs::write(lab.path("x.xdf.cert.json"), text.replacen("\"sig\": \"", "\"sig\": \"A", 1)).expect("a file");
     let (code, out) = run(&lab, &variables, &["verify", "x.xdf"]);
     assert!(code == Some(1) && out.contains("NOT ACCEPTED"), "{out}");
+}
+
+#[test]
+fn a_reviewer_gets_one_page_that_needs_nothing_else() {
+    let lab = Lab::new("certificate-page");
+    record(&lab, &[]);
+    let (code, out) = run(&lab, &[], &["verify", "x.xdf", "--html", "x.html"]);
+    assert_eq!(code, Some(0), "{out}");
+    let page = fs::read_to_string(lab.path("x.html")).expect("a page");
+    for part in
+        ["Fake counter:2@200", "whole", "Timeline", "<svg", "UNSIGNED", "Not checked", "bit by bit", "lock"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    let fetches = ["<script", "src=", "href=", "url(", "@import"];
+    assert!(!fetches.iter().any(|fetch| page.contains(fetch)), "nothing is fetched or run");
+    let (code, out) = run(&lab, &[], &["verify", "x.xdf", "--html", "x.html"]);
+    assert!(code == Some(3) && out.contains("never replaced"), "{out}");
+
+    // A recording that wants to be more than text, and is damaged.
+    let hostile = fs::read(lab.path("x.xdf")).expect("a file");
+    let text = b"Fake counter:2@200";
+    let at = hostile.windows(text.len()).position(|part| part == text).expect("its name");
+    let mut hostile = hostile;
+    hostile[at..at + text.len()].copy_from_slice(b"&lt;script&gt;AA'\"");
+    fs::write(lab.path("h.xdf"), &hostile[..hostile.len() - 200]).expect("a file");
+    let (code, out) = run(&lab, &[], &["verify", "h.xdf", "--html", "h.html"]);
+    assert_eq!(code, Some(1), "{out}");
+    let page = fs::read_to_string(lab.path("h.html")).expect("a page");
+    assert!(page.contains("NOT WHOLE") && !page.contains("<script"), "{page}");
+}
+
+#[test]
+fn what_is_made_from_a_recording_has_a_certificate_that_names_it() {
+    let lab = Lab::new("certificate-derived");
+    record(&lab, &[]);
+    let whole = fs::read(lab.path("x.xdf")).expect("a file");
+    let (code, out) = run(&lab, &[], &["export", "x.xdf", "--to", "csv", "-o", "table"]);
+    assert!(code == Some(0) || code == Some(1), "{out}");
+    let made: Vec<_> = fs::read_dir(lab.path(""))
+        .expect("a folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    let table = made.iter().find(|name| name.ends_with(".csv")).expect("a table");
+    let (code, out) = run(&lab, &[], &["verify", table]);
+    assert!(
+        code == Some(0) && out.contains("made from x.xdf") && out.contains("as it is certified"),
+        "{out}"
+    );
+    let mut changed = fs::read(lab.path(table)).expect("a table");
+    changed[3] ^= 1;
+    fs::write(lab.path(table), changed).expect("a table");
+    let (code, out) = run(&lab, &[], &["verify", table]);
+    assert!(code == Some(1) && out.contains("NOT as it is certified"), "{out}");
+
+    fs::write(lab.path("x.xdf"), &whole[..whole.len() - 100]).expect("a file");
+    assert_eq!(run(&lab, &[], &["repair", "x.xdf"]).0, Some(1));
+    let (code, out) = run(&lab, &[], &["verify", "x-repaired.xdf"]);
+    assert!(code == Some(0) && out.contains("made from x.xdf") && out.contains("bit by bit"), "{out}");
 }

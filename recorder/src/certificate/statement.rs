@@ -10,9 +10,10 @@ use schwann_xdf::Proof;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::account::{Gathered, StreamAccount};
 use super::envelope::{IN_TOTO, PREDICATE, hex};
-use crate::status::{Phase, RecordingStream};
-use crate::verdict::{Limits, Trouble};
+use crate::status::Phase;
+use crate::verdict::Limits;
 
 /// What is known of a recording at its end.
 #[derive(Clone, Debug, Default)]
@@ -25,8 +26,8 @@ pub struct Facts {
     pub proof: Proof,
     /// When it began and ended, in seconds since 1970.
     pub wall_clock: [u64; 2],
-    /// Its streams, each with what was wrong with it at the end.
-    pub streams: Vec<(RecordingStream, Vec<Trouble>)>,
+    /// Its streams at the end, or when a next file was begun.
+    pub streams: Vec<StreamAccount>,
     /// What happened, each event chained to the one before.
     pub events: Vec<Value>,
     /// What it was made from, by the hash of that certificate and of that file; none for a recording.
@@ -55,8 +56,13 @@ impl Facts {
                 "sealed_to": self.sealed_to,
                 "pieces": STANDARD.encode(pieces),
                 "recorder": {"name": "schwann", "version": env!("CARGO_PKG_VERSION"), "lab": lab},
+                "machine": {
+                    "hostname": schwann::host_name(),
+                    "system": std::env::consts::OS,
+                    "processor": std::env::consts::ARCH,
+                },
                 "wall_clock": {"begin": self.wall_clock[0], "end": self.wall_clock[1], "ntp": ntp_state()},
-                "streams": self.streams.iter().map(|(stream, troubles)| stream_json(stream, troubles)).collect::<Vec<_>>(),
+                "streams": self.streams.iter().map(stream_json).collect::<Vec<_>>(),
                 "events": self.events,
                 "replaces": self.replaces,
             },
@@ -64,9 +70,32 @@ impl Facts {
     }
 }
 
-fn stream_json(stream: &RecordingStream, troubles: &[Trouble]) -> Value {
+fn number(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+fn gathered_json(gathered: &Gathered) -> [Value; 3] {
+    let gaps: Vec<_> = gathered
+        .gaps
+        .iter()
+        .map(|gap| json!({"from": number(Some(gap.from)), "to": number(Some(gap.to)), "count": gap.missing}))
+        .collect();
+    let offsets = json!({
+        "count": gathered.offsets.len(),
+        "uncertainty": number(gathered.uncertainty),
+        "residual": number(gathered.residual()),
+    });
+    let sender = gathered
+        .sender
+        .as_ref()
+        .map(|sender| json!({"name": sender.name, "certificate": sender.serial, "key": sender.key}));
+    [gaps.into(), offsets, sender.into()]
+}
+
+fn stream_json(account: &StreamAccount) -> Value {
+    let StreamAccount { stream, troubles, gathered } = account;
     let (info, reading) = (&stream.info, &stream.reading);
-    let number = |value: Option<f64>| value.filter(|value| value.is_finite());
+    let [gaps, offsets, sender] = gathered_json(gathered);
     json!({
         "origin": {
             "name": info.name().to_string_lossy(),
@@ -80,6 +109,7 @@ fn stream_json(stream: &RecordingStream, troubles: &[Trouble]) -> Value {
                 Some(Protection::Plain) => Some("plain"),
                 None => None,
             },
+            "sender": sender,
         },
         "completeness": {
             "received": reading.sample_count,
@@ -87,6 +117,7 @@ fn stream_json(stream: &RecordingStream, troubles: &[Trouble]) -> Value {
             "dropped_by_the_recorder": stream.unrecorded,
             "gaps": reading.gap_count,
             "missing_before_they_were_sent": reading.missing,
+            "missing": gaps,
             "interruptions": stream.recoveries,
             "away_seconds": number(Some(stream.away_seconds)),
             "was_there_at_the_end": stream.phase == Phase::Recording,
@@ -101,6 +132,7 @@ fn stream_json(stream: &RecordingStream, troubles: &[Trouble]) -> Value {
             "lag_p50": number(reading.lag_p50),
             "lag_p99": number(reading.lag_p99),
             "backward": reading.backward_count,
+            "clock_offsets": offsets,
             "clock_steps": reading.steps.map_or(0, |steps| steps.count),
         },
         "verdict": troubles.iter().map(|trouble| {

@@ -12,9 +12,7 @@ use schwann_xdf::{
 use sha2::{Digest as _, Sha256};
 
 use super::{lock, may_be_sealed};
-use crate::certificate::{Certificate, Events, Facts, content_name, hex, write_beside};
-use crate::status::RecordingStream;
-use crate::verdict::Trouble;
+use crate::certificate::{Certificate, Events, Facts, StreamAccount, content_name, hex, write_beside};
 
 /// The file, and its own streams as far as there are any yet.
 pub(super) struct File {
@@ -48,7 +46,7 @@ impl Certified {
     }
 
     /// Writes the certificate of the finished file.
-    pub(super) fn write(self, proof: Proof, streams: Vec<(RecordingStream, Vec<Trouble>)>) {
+    pub(super) fn write(self, proof: Proof, streams: Vec<StreamAccount>) {
         self.note("stop");
         let facts = Facts {
             name: content_name(&self.path),
@@ -101,7 +99,7 @@ impl File {
     }
 
     /// Completes the file and its certificate.
-    pub(super) fn finish(self, streams: Vec<(RecordingStream, Vec<Trouble>)>) -> Result<Summary, Failure> {
+    pub(super) fn finish(self, streams: Vec<StreamAccount>) -> Result<Summary, Failure> {
         drop((self.events, self.annotations));
         let summary = self.writer.finish()?;
         self.certified.write(summary.proof.clone(), streams);

@@ -155,7 +155,9 @@ impl Pulling {
         lock(&self.shared.state).measured = Some(estimate.remote_time + estimate.offset);
         // On the sender's clock, like the stamps it is to be applied to. Source: XDF specification 1.0,
         // "ClockOffset"; LabRecorder writes `now - offset`.
-        if writer.clock_offset(now - estimate.offset, estimate.offset).is_ok() {
+        let (collected, offset) = (now - estimate.offset, estimate.offset);
+        if writer.clock_offset(collected, offset).is_ok() {
+            self.shared.note_offset(collected, offset, estimate.uncertainty);
             self.next_offset = now + OFFSET_EVERY;
         }
     }

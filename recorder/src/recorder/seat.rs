@@ -14,6 +14,7 @@ use schwann_xdf::{Failure, Summary};
 
 use super::file::File;
 use super::lock;
+use crate::certificate::StreamAccount;
 
 /// The file that new samples go into.
 pub(super) struct Current {
@@ -40,6 +41,8 @@ pub struct Leaving {
     path: PathBuf,
     file: Arc<File>,
     left: Receiver<Infallible>,
+    /// The streams as they were when the next file was begun.
+    accounts: Vec<StreamAccount>,
 }
 
 impl Current {
@@ -62,7 +65,13 @@ impl Current {
     }
 
     /// Makes `next`, at `path`, the file of now; returns the one before, which is at `before`.
-    pub(super) fn change(&self, next: File, before: PathBuf, path: &Path) -> Leaving {
+    pub(super) fn change(
+        &self,
+        next: File,
+        before: PathBuf,
+        path: &Path,
+        accounts: Vec<StreamAccount>,
+    ) -> Leaving {
         next.note(&format!("continues {}", name(&before)));
         let mut taken = lock(&self.seat);
         let number = taken.seat.number + 1;
@@ -70,7 +79,7 @@ impl Current {
         drop(taken);
         self.number.store(number, Ordering::Release);
         seat.file.note(&format!("continued in {}", name(path)));
-        Leaving { path: before, file: Arc::clone(&seat.file), left }
+        Leaving { path: before, file: Arc::clone(&seat.file), left, accounts }
     }
 
     /// The file, once no stream is in it.
@@ -99,7 +108,7 @@ impl Leaving {
     pub fn finish(self) -> Result<Summary, Failure> {
         // Nothing is ever sent: this returns when the last sender is gone.
         let Err(_all_left) = self.left.recv();
-        Arc::into_inner(self.file).ok_or(Failure::Internal)?.finish(Vec::new())
+        Arc::into_inner(self.file).ok_or(Failure::Internal)?.finish(self.accounts)
     }
 }
 

@@ -7,9 +7,11 @@ use std::time::Instant;
 use schwann::{Inlet, local_clock};
 
 use super::lock;
+use crate::certificate::{Gathered, Sender, StreamAccount};
 use crate::meter::Meter;
 use crate::status::{Phase, RecordingStream};
 use crate::stop::Stop;
+use crate::verdict::Trouble;
 
 /// One stream, seen from outside its thread.
 pub(super) struct Tap {
@@ -71,6 +73,8 @@ pub(super) struct TapState {
     pub(super) unrecorded: u64,
     /// When the sender's clock was last measured, in seconds on the local clock.
     pub(super) measured: Option<f64>,
+    /// For the certificate.
+    pub(super) gathered: Gathered,
 }
 
 impl TapState {
@@ -85,6 +89,7 @@ impl TapState {
             away_seconds: 0.0,
             unrecorded: 0,
             measured: None,
+            gathered: Gathered::default(),
         }
     }
 
@@ -101,6 +106,25 @@ impl TapState {
 }
 
 impl TappedInlet {
+    /// What is known of the stream now, with what was wrong with it.
+    pub(super) fn account(&self, troubles: Vec<Trouble>) -> StreamAccount {
+        let (stream, sender) = (self.status(), self.inlet.peer().map(Sender::from));
+        let state = lock(&self.state);
+        let mut gathered = Gathered { gaps: state.meter.gaps().to_vec(), ..state.gathered.clone() };
+        gathered.sender = sender.or(gathered.sender);
+        StreamAccount { stream, troubles, gathered }
+    }
+
+    /// Notes how the sender's clock was measured, and which device it is.
+    ///
+    /// - Units: seconds; `collected` on the sender's clock.
+    pub(super) fn note_offset(&self, collected: f64, offset: f64, round_trip: f64) {
+        let sender = self.inlet.peer().map(Sender::from);
+        let mut state = lock(&self.state);
+        state.gathered.measured(collected, offset, round_trip);
+        state.gathered.sender = sender.or_else(|| state.gathered.sender.take());
+    }
+
     /// Notes that the sender has answered, unless it was given up before; says whether to go on.
     pub(super) fn note_answer(&self) -> bool {
         let mut state = lock(&self.state);

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Write};
 use std::path::Path;
 
-use schwann_recorder::certificate::{Certificate, LabStanding, Standing, certificate_path, compare};
+use schwann_recorder::certificate::{
+    BYTES_MAX, Certificate, LabStanding, Standing, certificate_path, compare,
+};
 use schwann_xdf::Location;
 use serde_json::{Value, json};
 
@@ -57,41 +59,50 @@ impl Certified {
 
     /// Prints it for people.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        self.sentences().iter().try_for_each(|sentence| writeln!(out, "  {sentence}"))
+    }
+
+    /// What it says, for people.
+    pub(super) fn sentences(&self) -> Vec<String> {
         let (read, standing) = match self {
-            Self::None => return writeln!(out, "  no certificate"),
-            Self::Worthless(why) => return writeln!(out, "  certificate NOT ACCEPTED: {why}"),
+            Self::None => return vec!["no certificate".to_owned()],
+            Self::Worthless(why) => return vec![format!("certificate NOT ACCEPTED: {why}")],
             Self::Read(read, standing) => (read, standing),
         };
+        let mut out = Vec::new();
         match &read.signer {
-            None => writeln!(out, "  certificate: UNSIGNED: it finds accidents, and no forger")?,
+            None => out.push("certificate: UNSIGNED: it finds accidents, and no forger".to_owned()),
             Some(signer) => {
                 let whose = match signer.standing {
                     LabStanding::Ours => "of this lab".to_owned(),
                     _ => format!("of a lab that this computer is no member of: compare {}", signer.lab),
                 };
-                writeln!(
-                    out,
-                    "  certificate: signed by {} (certificate {}) {whose}",
+                out.push(format!(
+                    "certificate: signed by {} (certificate {}) {whose}",
                     signer.name, signer.serial
-                )?;
+                ));
             }
         }
         for said in &read.endorsements {
-            writeln!(out, "  {}: {}, vouched for by {}", said.meaning, said.name, said.device.name)?;
+            out.push(format!("{}: {}, vouched for by {}", said.meaning, said.name, said.device.name));
         }
         match standing {
-            Standing::Whole => writeln!(out, "  the file is what it certifies, bit by bit"),
+            Standing::Whole => {
+                out.extend(made_from(read));
+                out.push("the file is what it certifies, bit by bit".to_owned());
+            }
             Standing::CutOff { proven } => {
-                writeln!(out, "  CUT OFF: its first {} are what it certifies", bytes(*proven))
+                out.push(format!("CUT OFF: its first {} are what it certifies", bytes(*proven)));
             }
             Standing::Parts { proven, changed } => {
                 let sum: u64 = proven.iter().map(|(from, to)| to - from).sum();
-                writeln!(out, "  {} are what it certifies", bytes(sum))?;
-                changed
-                    .iter()
-                    .try_for_each(|(from, to)| writeln!(out, "  NOT CERTIFIED: from byte {from} to {to}"))
+                out.push(format!("{} are what it certifies", bytes(sum)));
+                out.extend(
+                    changed.iter().map(|(from, to)| format!("NOT CERTIFIED: from byte {from} to {to}")),
+                );
             }
         }
+        out
     }
 
     /// The same for scripts.
@@ -116,6 +127,13 @@ impl Certified {
     }
 }
 
+/// What the file was made from, if it is no recording itself.
+fn made_from(read: &Certificate) -> Option<String> {
+    let replaces = read.statement["predicate"]["replaces"].as_object()?;
+    let text = |name: &str| replaces.get(name).and_then(Value::as_str).unwrap_or("not said");
+    Some(format!("made from {}, SHA-256 {}", text("name"), text("sha256")))
+}
+
 /// The text of a certificate; none if there is none.
 pub(in crate::cmd) fn text_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
@@ -127,6 +145,3 @@ pub(in crate::cmd) fn text_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
     file.take(BYTES_MAX).read_to_end(&mut text)?;
     Ok(Some(text))
 }
-
-/// Source: certificate §5.
-const BYTES_MAX: u64 = 64 << 20;

@@ -1,0 +1,125 @@
+//! One stream of a recording on its page.
+
+use core::fmt::Write as _;
+
+use schwann_recorder::{Finding, Limits};
+use schwann_xdf::StreamSurvey;
+
+use super::draw::{curve, histogram};
+use super::{has, put_more, text, time};
+use crate::cmd::survey;
+use crate::terminal::{plural, thousands};
+
+/// Appends the section of a stream.
+pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
+    let header = &stream.header;
+    let _fits = writeln!(out, "<section>\n<h2>Stream {}: <bdi>{}</bdi></h2>", header.id, text(&header.name));
+    put_findings(out, stream, found, limits);
+    put_facts(out, stream);
+    put_gaps(out, stream);
+    put_clock(out, stream);
+    put_jitter(out, stream, found);
+    out.push_str("</section>\n");
+}
+
+fn put_findings(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
+    let complaint = survey::footer_complaint(stream);
+    if found.is_empty() && complaint.is_none() {
+        out.push_str("<p class=\"good\">Nothing speaks against it.</p>\n");
+        return;
+    }
+    out.push_str("<ul>\n");
+    if let Some(complaint) = complaint {
+        let _fits = writeln!(out, "<li class=\"bad\">{}</li>", text(&complaint));
+    }
+    for one in found {
+        let limit = one.mark(limits).map_or_else(String::new, |mark| {
+            format!(" ({:.6} {}; limit {} {})", mark.number, mark.unit, mark.limit, mark.unit)
+        });
+        let _fits = writeln!(out, "<li class=\"bad\">{}: {}{limit}</li>", one.word(), text(&one.to_string()));
+    }
+    out.push_str("</ul>\n");
+}
+
+fn put_facts(out: &mut String, stream: &StreamSurvey) {
+    let header = &stream.header;
+    let rate = match header.nominal_rate {
+        0.0 => "irregular".to_owned(),
+        rate if stream.effective_rate > 0.0 => format!("{rate} Hz, measured {:.4} Hz", stream.effective_rate),
+        rate => format!("{rate} Hz, not measured"),
+    };
+    out.push_str("<table class=\"facts\">\n");
+    for (name, value) in [
+        ("Type", text(&header.content_type)),
+        ("From", text(&header.hostname)),
+        ("Source id", text(&header.source_id)),
+        ("Channels", format!("{} x {}", header.channel_count, header.format.name())),
+        ("Rate", rate),
+        ("Samples", thousands(stream.sample_count)),
+        ("Duration", time(stream.duration.as_secs_f64())),
+        ("Stamps that go back", thousands(stream.backward_count)),
+    ] {
+        let value = if value.is_empty() { "not said".to_owned() } else { value };
+        let _fits = writeln!(out, "<tr><th>{name}</th><td><bdi>{value}</bdi></td></tr>");
+    }
+    out.push_str("</table>\n");
+}
+
+fn put_gaps(out: &mut String, stream: &StreamSurvey) {
+    if stream.gap_count == 0 {
+        return;
+    }
+    let (count, all) = (plural(stream.gap_count as usize, "gap"), time(stream.gap_seconds));
+    let _fits = writeln!(out, "<details><summary>{count}, {all} in all</summary>\n<table>");
+    out.push_str("<tr><th>After (s, its own clock)</th><th>Seconds</th><th>Missing samples</th></tr>\n");
+    for gap in stream.gaps.iter().take(super::LINES_MAX) {
+        let (after, seconds, missing) = (gap.after, gap.seconds, thousands(gap.missing));
+        let _fits = writeln!(out, "<tr><td>{after:.4}</td><td>{seconds:.4}</td><td>{missing}</td></tr>");
+    }
+    out.push_str("</table>");
+    put_more(out, stream.gap_count as usize);
+    out.push_str("</details>\n");
+}
+
+fn put_clock(out: &mut String, stream: &StreamSurvey) {
+    let clock = &stream.clock;
+    if clock.offset_count == 0 {
+        out.push_str("<p>Its clock was never measured.</p>\n");
+        return;
+    }
+    let _fits = writeln!(
+        out,
+        "<p>Clock: {}, scatter {}, reset {}.</p>",
+        plural(clock.offset_count, "measurement"),
+        time(clock.residual),
+        crate::terminal::times(clock.reset_count as u64)
+    );
+    for segment in stream.timing.segments.iter().take(super::LINES_MAX) {
+        if let Some(drift) = segment.drift {
+            let (from, to) = (segment.from, segment.to);
+            let _fits = writeln!(
+                out,
+                "<p>Drift from {from:.1} to {to:.1} s: {:+.2} ± {:.2} ppm.</p>",
+                drift.ppm, drift.plus_minus
+            );
+        }
+    }
+    let first = stream.offsets.first().map_or(0.0, |one| one.offset);
+    let points: Vec<_> =
+        stream.offsets.iter().map(|one| [one.collected, (one.offset - first) * 1e3]).collect();
+    out.push_str(&curve("Offset of its clock against the first measurement", "ms", &points));
+}
+
+fn put_jitter(out: &mut String, stream: &StreamSurvey, found: &[Finding]) {
+    let jitter = &stream.timing.jitter;
+    let (Some(p50), Some(p99)) = (jitter.quantile(0.5), jitter.quantile(0.99)) else { return };
+    let is_bad = has(found, "jitter");
+    let _fits = writeln!(
+        out,
+        "<p{}>Intervals differ from the nominal one by {} (median) and {} (99 of 100).</p>",
+        if is_bad { " class=\"bad\"" } else { "" },
+        time(p50),
+        time(p99)
+    );
+    out.push_str(&histogram("How far intervals are from the nominal one", jitter));
+}
