@@ -12,6 +12,7 @@ pub mod query;
 pub mod sample;
 pub mod test_pattern;
 pub mod timedata;
+pub mod view;
 #[cfg(feature = "alloc")]
 pub mod xml;
 

@@ -41,6 +41,8 @@ pub enum Refusal {
     Revoked,
     /// The handshake took longer than [`HANDSHAKE_LIMIT`](crate::HANDSHAKE_LIMIT).
     TimedOut,
+    /// The stream is pinned to another device than this member of the lab.
+    WrongDevice,
     /// The peer belongs to another lab.
     WrongLab,
     /// A certificate does not permit to publish, or to subscribe, as it would have to.
@@ -92,6 +94,7 @@ impl fmt::Display for Refusal {
             Self::RefusedByPeer => "the peer refused, and its own log says why",
             Self::Revoked => "the certificate has been revoked",
             Self::TimedOut => "the handshake took too long",
+            Self::WrongDevice => "the stream is pinned to another device than the one that sends it",
             Self::WrongLab => "the peer belongs to another lab",
             Self::WrongRole => "the certificate does not permit this role",
         })

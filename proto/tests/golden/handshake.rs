@@ -215,8 +215,9 @@ fn inlets_reject_what_the_real_one_rejects() {
 #[test]
 fn other_commands_are_understood() {
     type Outcome<'a> = Result<Option<Command<'a>>, RequestError>;
-    let cases: [(&[u8], Outcome<'_>); 8] = [
+    let cases: [(&[u8], Outcome<'_>); 9] = [
         (b"LSL:fullinfo\r\n", Ok(Some(Command::FullInfo))),
+        (b"LSL:view\r\n", Ok(Some(Command::View))),
         (b"LSL:shortinfo\r\n\r\n", Ok(Some(Command::ShortInfo { query: "" }))),
         (b"LSL:shortinfo\n name='A' \r\n", Ok(Some(Command::ShortInfo { query: "name='A'" }))),
         (b"LSL:shortinfo\r\nname='A'\n", Ok(None)),

@@ -29,6 +29,8 @@ pub enum Command<'a> {
         /// An XPath condition; empty matches everything.
         query: &'a str,
     },
+    /// Asks what the program tells of itself ([`super::super::view`]); for members of the lab alone.
+    View,
 }
 
 /// A request for samples, with the values that a silent client stands for as [`Default`].
@@ -253,6 +255,7 @@ impl RequestReader {
         let line = str::from_utf8(line).map_err(|_| RequestError::Unknown)?.trim_ascii();
         match line {
             "LSL:fullinfo" => Ok(Some(Command::FullInfo)),
+            "LSL:view" => Ok(Some(Command::View)),
             "LSL:shortinfo" => {
                 let Some(query) = self.find_text(rest, b"\r\n")? else { return Ok(None) };
                 let (query, _) = query.split_once('\n').unwrap_or((query, ""));
