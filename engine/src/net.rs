@@ -3,6 +3,7 @@
 pub(crate) mod advertisement;
 pub(crate) mod bell;
 pub(crate) mod handshake;
+pub(crate) mod hearing;
 pub(crate) mod interfaces;
 pub(crate) mod interrupt;
 pub(crate) mod lab_call;

@@ -23,6 +23,7 @@ pub use self::fanout::ConsumerStatus;
 use self::fanout::{Fanout, Route, Sending};
 use self::pending::{Numbers, Pending, Raw, Strings, Values};
 use self::producer::{Producer, StampArgument};
+use self::view::Counted;
 use crate::Error;
 use crate::codec::{Encoding, outlet_codecs};
 use crate::config::Config;
@@ -103,6 +104,8 @@ pub(crate) struct Shared {
     pub(crate) door: Option<Arc<dyn Door>>,
     pub(crate) probes: Arc<ProbeSessions>,
     pub(crate) ending: AtomicBool,
+    /// What makes this program's streams a number.
+    pub(crate) _counted: Counted,
 }
 
 /// What the first bytes of a connection say about how it goes on.
@@ -368,3 +371,4 @@ mod log;
 mod pending;
 mod producer;
 mod server;
+mod view;

@@ -16,6 +16,7 @@ mod search;
 mod silence;
 mod tcp;
 mod tcp_request;
+mod view;
 
 use core::{fmt, time::Duration};
 use std::{
@@ -35,6 +36,7 @@ use schwann_proto::{
 
 pub use self::knock::{Knocked, knock, own_ports, peer_ports};
 pub use self::silence::unheard;
+pub use self::view::{HostView, Viewed, view};
 use self::{
     found::Found,
     search::{End, Search, lock},

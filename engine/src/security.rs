@@ -21,7 +21,9 @@ pub use self::journal::{Explained, LastPeer, advice, log_to};
 pub use self::keys::error::TrustError;
 pub use self::keys::member::{Member, UpdateError, Watcher};
 pub use self::link::{Assembly, Handshake, Peer, Step};
-pub use self::policy::{Policy, StreamPolicies, Trust, expires_in_days, reason, summary};
+pub use self::policy::{
+    Admitted, Pin, Pins, Policy, StreamPolicies, Trust, expires_in_days, reason, summary,
+};
 pub use schwann_session::{
     Certificate as RawCertificate, Lab, Network, PeerIdentity, Purpose, Refusal, Roles, Suite,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use schwann::inlet::{Inlet, Protection, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::security::{Member, Policy, StreamPolicies, Trust};
+use schwann::security::{Admitted, Member, Policy, StreamPolicies, Trust};
 use schwann::{Config, Context, Error, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 use schwann_session::Roles;
@@ -192,6 +192,51 @@ fn a_stream_may_have_a_policy_of_its_own_and_nothing_else_follows_it() {
         let inlet = inlet_of(&description_of(&outlet), &receiving, Recover::BySourceId).expect("an inlet");
         assert_eq!(inlet.open_stream(if receives { LONG } else { SHORT }).is_ok(), receives, "{case}");
     }
+}
+
+#[test]
+fn an_admitted_stream_comes_in_the_clear_and_no_other() {
+    let (lab, network) = (Lab::new(), network());
+    let plain = outlet(&context(&network, Policy::Off, None)).expect("an outlet");
+    let receiving = |condition: &str| {
+        let trust = Trust::new(Policy::Require, Some(lab.member(1, |_| {})));
+        let trust = trust.with_admitted(Admitted::parse(condition).expect("valid"));
+        Arc::new(Context::with_trust(Config::parse(&network).expect("valid"), trust))
+    };
+    let host = plain.info().hostname().to_string();
+    for (condition, is_admitted) in [
+        (String::from("name='Sealed' and source_id='sealed'"), true),
+        (format!("name='Other' or hostname='{host}'"), true),
+        (format!("name='Sealed' and hostname='not-{host}'"), false),
+        (String::from("source_id='another'"), false),
+        (String::new(), false),
+    ] {
+        let receiving = receiving(&condition);
+        let found = find(&receiving, if is_admitted { LONG } else { SHORT });
+        assert_eq!(found.len(), usize::from(is_admitted), "{condition}");
+        let known = inlet_of(&description_of(&plain), &receiving, Recover::No).expect("an inlet");
+        assert_eq!(
+            known.open_stream(if is_admitted { LONG } else { SHORT }).is_ok(),
+            is_admitted,
+            "{condition}"
+        );
+        if is_admitted {
+            assert_eq!(known.protection(), Some(Protection::Plain));
+        }
+    }
+}
+
+#[test]
+fn what_is_admitted_opens_no_stream_of_this_computer() {
+    let (lab, network) = (Lab::new(), network());
+    let trust = Trust::new(Policy::Require, Some(lab.member(1, |_| {})));
+    let trust = trust.with_admitted(Admitted::parse("name='Sealed'").expect("valid"));
+    let sending = Arc::new(Context::with_trust(Config::parse(&network).expect("valid"), trust));
+    let outlet = outlet(&sending).expect("an outlet");
+    let plain = context(&network, Policy::Off, None);
+    assert!(find(&plain, SHORT).is_empty());
+    let known = inlet_of(&description_of(&outlet), &plain, Recover::BySourceId).expect("an inlet");
+    assert!(known.open_stream(SHORT).is_err());
 }
 
 #[test]

@@ -109,6 +109,7 @@ fn connect(stream: &Stream, closings: u64) -> Result<(), HandshakeError> {
         true => stream.blame_local(&link, &info, error),
         false => HandshakeError::Cancelled,
     })?;
+    stream.check_device(&link, &info)?;
     stream.take_keys(&link);
     let codec = QueueCodec::new(agreed.layout, info.nominal_rate());
     let capacity = usize::try_from(stream.capacity).unwrap_or(1);

@@ -98,6 +98,7 @@ fn ask(stream: &Stream, present: &StreamInfo, wait: Wait) -> Result<Vec<u8>, Han
         error => stream.blame_local(&link, present, error),
     };
     let opener = prepare(&link, present, stream.sealing(present), deadline).map_err(blame)?;
+    stream.check_device(&link, present)?;
     let mut document = Vec::new();
     let asking = Asking { link: &link, opener, deadline, limit: LIMIT };
     asking.ask(b"LSL:fullinfo\r\n", &mut document).map_err(blame)?;

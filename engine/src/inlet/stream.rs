@@ -8,7 +8,7 @@ use std::time::Instant;
 use schwann_proto::inlet::{Watchdog, WatchdogSettings};
 use schwann_proto::stream::{ChannelFormat, PROTOCOL_VERSION};
 use schwann_proto::stream_info::{Endpoint, IpVersion, StreamInfo};
-use schwann_session::{PeerIdentity, Refusal, Roles};
+use schwann_session::{PeerIdentity, Refusal};
 
 use super::alarm::Alarms;
 use super::events::{Events, StreamEvent};
@@ -30,9 +30,11 @@ use crate::security::policy::{self, Terms};
 use crate::{Error, local_clock, log};
 
 mod freshness;
+mod pinned;
 mod recovery;
 mod ways;
 
+use pinned::Shunned;
 pub(crate) use recovery::Recovery;
 use ways::Ways;
 
@@ -59,6 +61,7 @@ pub(crate) struct Stream {
     ways: Ways,
     refusal: Mutex<Option<(Refusal, Instant)>>,
     last_peer: Mutex<LastPeer>,
+    shunned: Shunned,
     interrupt: Interrupt,
 }
 
@@ -69,7 +72,7 @@ impl Stream {
         context: Arc<Context>,
     ) -> Result<Self, Error> {
         let recover = check(info, options.recover)?;
-        let terms = policy::terms(context.trust(), &info.name().to_string(), None, Roles::SUBSCRIBE)?;
+        let terms = policy::receiving(context.trust(), info)?;
         let stream = Self {
             shared: Shared::new(),
             events: Events::new(),
@@ -89,6 +92,7 @@ impl Stream {
             ways: Ways::new(&context),
             refusal: Mutex::new(None),
             last_peer: Mutex::default(),
+            shunned: Shunned::default(),
             interrupt: Interrupt::default(),
             context,
         };

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use schwann_proto::{stream_info::StreamInfo, wire::query::QueryCache};
 use schwann_session::discovery::REPLY_OVERHEAD;
 
-use crate::{config::Config, log};
+use crate::{config::Config, log, net::hearing::Hearing};
 
 /// The description of a served stream, ready to be sent. It never changes while the stream is served.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Advertisement {
     fullinfo: Vec<u8>,
     verdicts: Mutex<QueryCache>,
     complaints: log::Throttle,
+    /// The queries that came for it.
+    hearing: Hearing,
     /// Seconds from this computer's clock to the one that probes are answered by, as bits.
     clock_shift: AtomicU64,
 }
@@ -35,6 +37,7 @@ impl Advertisement {
             fullinfo: info.fullinfo(),
             verdicts: Mutex::new(QueryCache::new(config.tuning.max_cached_queries)),
             complaints: log::Throttle::default(),
+            hearing: Hearing::default(),
             clock_shift: AtomicU64::new(0.0_f64.to_bits()),
             info,
         }
@@ -48,6 +51,11 @@ impl Advertisement {
     /// Seconds from this computer's clock to the stream's.
     pub(crate) fn clock_shift(&self) -> f64 {
         f64::from_bits(self.clock_shift.load(Ordering::Relaxed))
+    }
+
+    /// The queries that came for it.
+    pub(crate) fn hearing(&self) -> &Hearing {
+        &self.hearing
     }
 
     /// The description itself.

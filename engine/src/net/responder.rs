@@ -22,6 +22,7 @@ use crate::{
     local_clock, log,
     net::{
         advertisement::Advertisement,
+        hearing::Ear,
         interfaces::Interfaces,
         lab_call,
         probes::ProbeSessions,
@@ -206,6 +207,8 @@ impl Responder {
             && query.return_port != 0
         {
             self.strangers.note_answered(peer);
+            let ear = if index < self.first_service { Ear::Multicast } else { Ear::Unicast };
+            self.advertisement.hearing().note(ear);
             if !self.advertisement.matches(query.condition) {
                 return;
             }
@@ -225,6 +228,7 @@ impl Responder {
         let Some(queries) = &mut self.queries else {
             return self.note_stranger(peer, Reason::Refused(Refusal::NoKeys));
         };
+        let ear = if index < self.first_service { Ear::Multicast } else { Ear::Unicast };
         let unsealed = match queries.open(&mut self.received[..length], peer.ip()) {
             Ok(unsealed) => unsealed,
             Err(Silence::WrongTime) => {
@@ -234,9 +238,10 @@ impl Responder {
             Err(Silence::Foreign) => {
                 return self.note_stranger(peer, Reason::Refused(Refusal::WrongLab));
             }
-            Err(Silence::Repeated) => return,
+            Err(Silence::Repeated) => return self.advertisement.hearing().note(ear),
         };
         self.strangers.note_answered(peer);
+        self.advertisement.hearing().note(ear);
         let return_port = if let Some(port) = lab_call::parse_request(unsealed.text) {
             lab_call::encode_answer(queries.list_number(), self.advertisement.info(), &mut self.reply);
             port

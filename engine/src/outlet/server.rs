@@ -14,10 +14,11 @@ use std::time::Instant;
 use mio::{Events, Interest, Poll, Token, Waker};
 use schwann_proto::stream_info::{IpVersion, OutletIdentity, StreamInfo};
 use schwann_proto::wire::sample::Layout;
-use schwann_session::{HalfOpenLimits, HandshakeTurns, Roles};
+use schwann_session::{HalfOpenLimits, HandshakeTurns};
 
 use self::conversation::{Conversation, Next};
 use super::fanout::{Draining, Fanout, Stuck};
+use super::view::Counted;
 use super::{Delivery, Shared};
 use crate::codec::{Encoding, SampleCodec};
 use crate::config::Config;
@@ -60,9 +61,8 @@ pub(super) fn start(
     capacity: u64,
     delivery: Delivery,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), Error> {
-    let name = info.name().to_string();
     let config = context.config();
-    let terms = policy::terms(context.trust(), &name, policy::of_description(info), Roles::PUBLISH)?;
+    let terms = policy::sending(context.trust(), info)?;
     let sockets = OutletSockets::open(config)
         .map_err(|_| Error::System("the sockets of an outlet: no port could be opened"))?;
     let info = describe(info, config, &sockets)?;
@@ -82,6 +82,7 @@ pub(super) fn start(
         door: context.door().cloned(),
         probes: Arc::default(),
         ending: AtomicBool::new(false),
+        _counted: Counted::new(),
     });
     if let Some(member) = &shared.terms.sealing {
         let watcher: Weak<dyn Watcher> = Arc::<Shared>::downgrade(&shared);

@@ -91,7 +91,7 @@ impl Questions {
     pub(super) fn new(trust: Arc<Trust>, condition: &str) -> Self {
         let open_condition = match trust.open_search() {
             Open::Everything => Some(condition.to_owned()),
-            Open::Named(names) => Some(names_condition(&names)),
+            Open::Fulfilling(condition) => Some(condition),
             Open::Nothing => None,
         };
         let open_id = open_condition.as_deref().map_or(0, discover::query_id).to_string();
@@ -180,7 +180,7 @@ impl Questions {
             Way::Sealed => info.matches(wanted),
             // Under `require` the question in the clear is wider than what is wanted.
             Way::Open => {
-                self.trust.policy_for(&info.name().to_string_lossy()) != Policy::Require
+                self.trust.policy_of_received(info) != Policy::Require
                     && (self.trust.policy() != Policy::Require || info.matches(wanted))
             }
         };
@@ -201,17 +201,6 @@ fn encode(condition: &str, port: u16, id: &str) -> Vec<u8> {
     let message = discover::Query { condition, return_port: port, id };
     message.encode(&mut query).expect("a vector takes everything");
     query
-}
-
-/// The condition that a stream has one of these names.
-fn names_condition(names: &[String]) -> String {
-    // XPath has no way to write both quotes in one text; a name with both is not asked for.
-    let quoted = names.iter().filter_map(|name| match (name.contains('\''), name.contains('"')) {
-        (false, _) => Some(format!("name='{name}'")),
-        (true, false) => Some(format!("name=\"{name}\"")),
-        (true, true) => None,
-    });
-    quoted.collect::<Vec<_>>().join(" or ")
 }
 
 impl fmt::Debug for Questions {
@@ -271,13 +260,5 @@ mod tests {
         assert_eq!(heard(&questions, query, &CURRENT, list), "a call");
         assert_eq!(heard(&questions, call, &FORMER, list), "a call");
         assert_eq!(heard(&questions, call, &FORMER, &description), "nothing");
-    }
-
-    #[test]
-    fn names_become_a_condition_that_parses() {
-        let names = ["a".to_owned(), "it's".to_owned(), "both '\"".to_owned()];
-        let condition = names_condition(&names);
-        assert_eq!(condition, "name='a' or name=\"it's\"");
-        assert!(Query::parse(&condition).is_ok());
     }
 }

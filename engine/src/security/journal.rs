@@ -144,7 +144,11 @@ fn kind_of(refusal: Refusal) -> &'static str {
 /// The cause of a refusal: only a proven device of the lab gets these reasons (secure-session §3.8).
 fn cause_of(refusal: Refusal) -> Cause {
     match refusal {
-        Refusal::Expired | Refusal::NotYetValid | Refusal::Revoked | Refusal::WrongRole => Cause::Member,
+        Refusal::Expired
+        | Refusal::NotYetValid
+        | Refusal::Revoked
+        | Refusal::WrongDevice
+        | Refusal::WrongRole => Cause::Member,
         _ => Cause::Stranger,
     }
 }

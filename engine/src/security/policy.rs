@@ -8,23 +8,27 @@
 
 use alloc::sync::Arc;
 
+use schwann_proto::stream_info::StreamInfo;
 use schwann_session::Roles;
 
 use super::keys::{self, Member, TrustError};
 
+mod admitted;
 mod load;
 mod log;
+mod pins;
 mod reason;
 pub(crate) mod settings;
 mod streams;
 mod summary;
 
+pub use self::admitted::Admitted;
 pub(crate) use self::load::load;
 pub(crate) use self::log::open_log;
+pub use self::pins::{Pin, Pins};
 pub use self::reason::reason;
-pub(crate) use self::reason::{terms, unsealed};
+pub(crate) use self::reason::{receiving, sending, unsealed};
 pub use self::streams::StreamPolicies;
-pub(crate) use self::streams::of_description;
 pub use self::summary::{expires_in_days, summary};
 
 /// What may go in the clear; a later one is stricter.
@@ -40,9 +44,12 @@ pub enum Policy {
 }
 
 /// The policies in force, and the membership that they rest on.
+#[derive(Clone)]
 pub struct Trust {
     policy: Policy,
     streams: StreamPolicies,
+    admitted: Admitted,
+    pins: Pins,
     member: Option<Arc<Member>>,
 }
 
@@ -61,8 +68,8 @@ pub(crate) struct Terms {
 pub(crate) enum Open {
     /// All.
     Everything,
-    /// Those with these names, and nothing of the query is told but the names.
-    Named(Vec<String>),
+    /// Those that fulfil this condition, and nothing else of the query is told.
+    Fulfilling(String),
     /// None.
     Nothing,
 }
@@ -85,7 +92,8 @@ impl Policy {
 impl Trust {
     /// A trust that was not read from disk.
     pub fn new(policy: Policy, member: Option<Member>) -> Self {
-        Self { policy, streams: StreamPolicies::default(), member: member.map(Arc::new) }
+        let (streams, admitted, pins) = Default::default();
+        Self { policy, streams, admitted, pins, member: member.map(Arc::new) }
     }
 
     /// The same with policies for single streams.
@@ -94,14 +102,48 @@ impl Trust {
         Self { streams, ..self }
     }
 
+    /// The same, where some streams of others may come in the clear.
+    #[must_use]
+    pub fn with_admitted(self, admitted: Admitted) -> Self {
+        Self { admitted, ..self }
+    }
+
+    /// The same with streams that come from one device alone.
+    #[must_use]
+    pub fn with_pins(self, pins: Pins) -> Self {
+        Self { pins, ..self }
+    }
+
     /// The policy of streams that have none of their own.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// The policy of the stream with this name.
+    /// The policy of this computer's own stream with this name.
     pub fn policy_for(&self, stream: &str) -> Policy {
         self.streams.of_stream(stream).unwrap_or(self.policy)
+    }
+
+    /// The policy of a stream that another program sends.
+    pub fn policy_of_received(&self, info: &StreamInfo) -> Policy {
+        if self.pins.concern(info) {
+            return Policy::Require;
+        }
+        match self.streams.of_stream(&info.name().to_string_lossy()) {
+            Some(policy) => policy,
+            None if self.admitted.admits(info) => self.policy.min(Policy::Prefer),
+            None => self.policy,
+        }
+    }
+
+    /// Which streams of others may come in the clear although the policy is [`Policy::Require`].
+    pub fn admitted(&self) -> &Admitted {
+        &self.admitted
+    }
+
+    /// Which streams come from one device alone.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
     }
 
     /// The policies of single streams.
@@ -124,12 +166,10 @@ impl Trust {
         }
     }
 
-    /// The terms of a stream in whose connections this end has `role`. `own` is what the stream itself asks
-    /// for; it may only be stricter.
+    /// The terms of a stream with this policy, in whose connections this end has `role`.
     ///
     /// - Errors: why the stream cannot be sealed although it has to be.
-    pub(crate) fn terms(&self, stream: &str, own: Option<Policy>, role: Roles) -> Result<Terms, TrustError> {
-        let policy = self.policy_for(stream).max(own.unwrap_or_default());
+    fn terms(&self, stream: &str, policy: Policy, role: Roles) -> Result<Terms, TrustError> {
         let plain = || Terms { policy, sealing: None, finding: self.member.clone() };
         let checked = match (&self.member, policy) {
             (_, Policy::Off) => return Ok(plain()),
@@ -151,11 +191,14 @@ impl Trust {
 
     /// Which streams are looked for in the clear, besides sealed queries.
     pub(crate) fn open_search(&self) -> Open {
-        let names: Vec<String> = self.streams.plain().map(str::to_owned).collect();
-        match self.policy {
-            Policy::Off | Policy::Prefer => Open::Everything,
-            Policy::Require if names.is_empty() => Open::Nothing,
-            Policy::Require => Open::Named(names),
+        if self.policy != Policy::Require {
+            return Open::Everything;
+        }
+        match (self.streams.plain_condition(), self.admitted.condition()) {
+            (None, None) => Open::Nothing,
+            (Some(condition), None) => Open::Fulfilling(condition),
+            (None, Some(condition)) => Open::Fulfilling(condition.to_owned()),
+            (Some(named), Some(admitted)) => Open::Fulfilling(format!("({named}) or ({admitted})")),
         }
     }
 }

@@ -4,5 +4,6 @@
 mod blocking_receive;
 pub(crate) mod clock;
 pub(crate) mod files;
+pub(crate) mod firewall;
 pub(crate) mod process;
 pub(crate) mod sockets;

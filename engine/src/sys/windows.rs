@@ -2,5 +2,6 @@
 
 pub(crate) mod clock;
 pub(crate) mod files;
+pub(crate) mod firewall;
 pub(crate) mod process;
 pub(crate) mod sockets;

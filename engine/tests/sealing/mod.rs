@@ -40,6 +40,11 @@ impl Lab {
         Self { authority, discovery, number: 1, revoked: Vec::new() }
     }
 
+    /// The key under which the lab's streams are found.
+    pub(crate) fn discovery(&self) -> &[u8; 32] {
+        &self.discovery
+    }
+
     /// The same lab, where a device is revoked with a list of the same number: no device hands it on.
     pub(crate) fn with_revoked(&self, serial: u64) -> Self {
         let authority = AuthorityKey::from_seed(&self.authority.seed());

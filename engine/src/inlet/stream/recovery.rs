@@ -98,7 +98,8 @@ impl Stream {
     fn choose(&self, found: Vec<StreamInfo>) -> Option<Recovery> {
         let present = self.info();
         let address_known = self.data_address(&present).is_some();
-        let candidates = found.into_iter().map(|info| (info.uid().to_string(), info));
+        let permitted = found.into_iter().filter(|info| !self.shuns(info));
+        let candidates = permitted.map(|info| (info.uid().to_string(), info));
         match Decision::decide(&present.uid().to_string(), address_known, candidates) {
             Decision::Unchanged => Some(Recovery::Unchanged),
             Decision::Replace(info) => {

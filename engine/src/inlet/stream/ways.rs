@@ -129,6 +129,10 @@ impl Stream {
             return false;
         }
         let info = self.info();
+        // It may have moved: what is admitted from one computer is not from another.
+        if self.context.trust().is_ok_and(|trust| trust.policy_of_received(&info) == Policy::Require) {
+            return false;
+        }
         log::warning!("{} is received in the clear: its outlet does not seal", info.name());
         self.ways.plain.set(&info);
         self.clock.permit_plain();

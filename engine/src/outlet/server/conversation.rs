@@ -335,7 +335,7 @@ impl Conversation {
         let reply = match reader.read(&received) {
             Ok(None) if heard == Heard::Nothing => return self.keep(received),
             Ok(None) => return Next::Part,
-            Ok(Some(command)) => reply_to(&command, shared),
+            Ok(Some(command)) => reply_to(&command, shared, self.link.layer().is_sealed()),
             Err(reason) => {
                 log::warning!("a client of {}: {reason}", shared.advertisement.info().name());
                 return Next::Part;

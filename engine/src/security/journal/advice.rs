@@ -48,6 +48,10 @@ pub fn advice(refusal: Refusal) -> &'static str {
             "if the device is to come back, it needs a new key: delete its key folder and run `schwann keys new-device` \
              there"
         }
+        Refusal::WrongDevice => {
+            "it may be an impostor: `schwann keys issued` on the lab's machine lists the devices; if the stream has moved, \
+             `schwann keys pin STREAM` pins it to the device that sends it now"
+        }
         Refusal::WrongLab => {
             "compare the line lab of `schwann keys status` on both machines; `schwann keys import` joins the other's \
              lab"

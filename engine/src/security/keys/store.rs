@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
@@ -232,7 +232,23 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
         let moved = written.and_then(|()| std::fs::rename(&fresh, path));
         moved.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
     };
-    write().map_err(|error| TrustError::File(path.to_path_buf(), format!("cannot be written: {error}")))
+    write().map_err(|error| {
+        TrustError::File(
+            path.to_path_buf(),
+            format!("cannot be written: {error}{}", what_helps(error.kind())),
+        )
+    })
+}
+
+/// What makes a file writable, behind the reason why it is not.
+fn what_helps(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; make room on that disk, and run this again",
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            "; make the folder writable for you, or name another one in SCHWANN_KEYS, and run this again"
+        }
+        _ => "",
+    }
 }
 
 fn private_file(path: &Path) -> std::io::Result<std::fs::File> {

@@ -14,14 +14,15 @@ use crate::security::keys::{TrustError, secrecy, store, weaknesses};
 pub(crate) fn load(config: &Config) -> Result<Trust, TrustError> {
     let folder = store::folder();
     let installed = store::is_installed();
-    let Settings { policy, streams, key_lifetime, permits_core_dumps, remarks, .. } =
+    let Settings { policy, streams, admitted, pins, key_lifetime, permits_core_dumps, remarks, .. } =
         Settings::load(config, installed)?;
     for remark in &remarks {
         log::announce(log::level::WARNING, format_args!("security: {remark}"));
     }
-    let strictest = streams.strictest().map_or(policy, |of_streams| of_streams.max(policy));
-    let trust = Trust::new(policy, None).with_streams(streams);
-    if strictest == Policy::Off || (!installed && policy != Policy::Require) {
+    let of_pins = if pins.is_empty() { Policy::Off } else { Policy::Require };
+    let strictest = streams.strictest().unwrap_or_default().max(policy).max(of_pins);
+    let trust = Trust::new(policy, None).with_streams(streams).with_admitted(admitted).with_pins(pins);
+    if strictest == Policy::Off || (!installed && policy != Policy::Require && of_pins == Policy::Off) {
         return Ok(trust);
     }
     if !installed {

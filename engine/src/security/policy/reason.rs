@@ -6,24 +6,31 @@ use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use schwann_proto::stream_info::StreamInfo;
 use schwann_session::Roles;
 
-use super::{Policy, Terms, Trust};
+use super::{Terms, Trust, streams};
 use crate::lately::Lately;
 use crate::security::journal;
 use crate::security::keys::TrustError;
 use crate::{Error, log};
 
-/// The terms of a stream in whose connections this end has `role`; `own` is what the stream itself asks for.
+/// The terms of a stream of this computer's own. What its description asks for may only be stricter.
 ///
 /// - Errors: [`Error::Unsealed`] if it must be sealed and cannot be; the log says why.
-pub(crate) fn terms(
-    trust: Result<Arc<Trust>, TrustError>,
-    stream: &str,
-    own: Option<Policy>,
-    role: Roles,
-) -> Result<Terms, Error> {
-    let terms = trust.and_then(|trust| trust.terms(stream, own, role));
+pub(crate) fn sending(trust: Result<Arc<Trust>, TrustError>, info: &StreamInfo) -> Result<Terms, Error> {
+    let name = info.name().to_string();
+    let own = streams::of_description(info).unwrap_or_default();
+    let terms = trust.and_then(|trust| trust.terms(&name, trust.policy_for(&name).max(own), Roles::PUBLISH));
+    terms.map_err(|error| unsealed(&error))
+}
+
+/// The terms of a stream that another program sends.
+///
+/// - Errors: [`Error::Unsealed`] if it must be sealed and cannot be; the log says why.
+pub(crate) fn receiving(trust: Result<Arc<Trust>, TrustError>, info: &StreamInfo) -> Result<Terms, Error> {
+    let name = info.name().to_string();
+    let terms = trust.and_then(|trust| trust.terms(&name, trust.policy_of_received(info), Roles::SUBSCRIBE));
     terms.map_err(|error| unsealed(&error))
 }
 

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | the environment (`SCHWANN_SECURITY`, `SCHWANN_SECURITY_STREAMS`) | yes; announced once |
 //! | the file or the text that `LSLAPICFG` or the program names, `~/lsl_api/`, `/etc/lsl_api/` | yes; announced once |
+//! | `SCHWANN_SECURITY_PLAIN` | yes; announced once |
 //! | `lsl_api.cfg` in the current folder | no: it came with a folder, and may be anybody's |
 //!
 //! Beneath the file in the current folder lies the one that would count without it. The stricter word of both
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 
 use schwann_session::RekeyLimits;
 
-use super::{Policy, StreamPolicies};
+use super::{Admitted, Pins, Policy, StreamPolicies};
 use crate::config::Config;
 use crate::environment;
 use crate::security::keys::TrustError;
@@ -25,12 +26,16 @@ use crate::security::keys::TrustError;
 pub(super) struct Settings {
     pub(super) policy: Policy,
     pub(super) streams: StreamPolicies,
+    /// Streams of others that may come in the clear.
+    pub(super) admitted: Admitted,
+    /// Streams that come from one device alone.
+    pub(super) pins: Pins,
     pub(super) key_lifetime: Duration,
     pub(super) permits_core_dumps: bool,
     /// What weakens the promises, or tried to, and where it is said.
     pub(super) remarks: Vec<String>,
-    /// Where the policy and the policies of single streams come from.
-    places: [String; 2],
+    /// Where the policy, the policies of single streams and the admitted streams come from.
+    places: [String; 3],
 }
 
 impl Settings {
@@ -50,6 +55,10 @@ impl Settings {
             settings.streams = StreamPolicies::parse(&text);
             settings.places[1] = String::from(STREAMS_VARIABLE);
         }
+        if let Some(text) = environment::text(PLAIN_VARIABLE) {
+            settings.places[2] = String::from(PLAIN_VARIABLE);
+            settings.admit(&text);
+        }
         if installed {
             settings.remark_what_is_open();
         }
@@ -66,10 +75,15 @@ impl Settings {
             streams: StreamPolicies::of(config),
             key_lifetime: key_lifetime(config)?.unwrap_or(RekeyLimits::default().lifetime),
             permits_core_dumps: is_true(config.raw("security", "core_dumps")),
+            admitted: Admitted::default(),
+            pins: pins(config)?,
             remarks: Vec::new(),
-            places: [config.place(), config.place()],
+            places: [config.place(), config.place(), config.place()],
         };
         let place = config.place();
+        if let Some(text) = config.raw("security", "plain").filter(|_| !config.is_substitute) {
+            settings.admit(text);
+        }
         if installed && settings.key_lifetime > RekeyLimits::default().lifetime {
             let seconds = settings.key_lifetime.as_secs();
             settings.remarks.push(format!("{place} lets the key of a session be used for {seconds} s"));
@@ -78,6 +92,14 @@ impl Settings {
             settings.remarks.push(format!("{place} permits core dumps, which hold keys"));
         }
         Ok(settings)
+    }
+
+    /// Admits what a condition says; nothing if it cannot be asked.
+    fn admit(&mut self, condition: &str) {
+        self.admitted = Admitted::parse(condition).unwrap_or_else(|error| {
+            self.remarks.push(format!("{}: plain in [security] admits no stream: {error}", self.places[2]));
+            Admitted::default()
+        });
     }
 
     /// The same with what a file in the current folder says, where that is stricter.
@@ -102,6 +124,9 @@ impl Settings {
         if is_true(local.raw("security", "core_dumps")) && !self.permits_core_dumps {
             ignored(String::from("core_dumps"));
         }
+        for key in ["plain", "pin"].into_iter().filter(|key| local.raw("security", key).is_some()) {
+            ignored(String::from(key));
+        }
         let lifetime = key_lifetime(local)?.unwrap_or(self.key_lifetime);
         if lifetime > self.key_lifetime {
             ignored(String::from("session_key_lifetime"));
@@ -113,7 +138,7 @@ impl Settings {
     }
 
     fn remark_what_is_open(&mut self) {
-        let [of_policy, of_streams] = &self.places;
+        let [of_policy, of_streams, of_admitted] = &self.places;
         let what = match self.policy {
             Policy::Off => Some("all streams travel in the clear"),
             Policy::Prefer => Some("streams travel in the clear to peers without keys"),
@@ -125,6 +150,9 @@ impl Settings {
         if !plain.is_empty() {
             let names = plain.join(", ");
             self.remarks.push(format!("{of_streams} lets these streams travel in the clear: {names}"));
+        }
+        if let Some(condition) = self.admitted.condition().filter(|_| self.policy == Policy::Require) {
+            self.remarks.push(format!("{of_admitted} admits streams in the clear: {condition}"));
         }
     }
 }
@@ -155,6 +183,17 @@ fn key_lifetime(config: &Config) -> Result<Option<Duration>, TrustError> {
     })
 }
 
+/// Which streams come from one device alone: `security.pin`.
+///
+/// - Errors: it cannot be read, so no stream may be received.
+fn pins(config: &Config) -> Result<Pins, TrustError> {
+    let parsed = Pins::parse(config.raw("security", "pin").unwrap_or_default());
+    parsed.map_err(|error| {
+        let reason = format!("pin in section [security]: {error}; correct it there");
+        TrustError::File(PathBuf::from(config.place()), reason)
+    })
+}
+
 fn is_true(word: Option<&str>) -> bool {
     matches!(word, Some("1" | "true" | "yes" | "on"))
 }
@@ -165,6 +204,7 @@ fn is_false(word: Option<&str>) -> bool {
 
 const VARIABLE: &str = "SCHWANN_SECURITY";
 const STREAMS_VARIABLE: &str = "SCHWANN_SECURITY_STREAMS";
+const PLAIN_VARIABLE: &str = "SCHWANN_SECURITY_PLAIN";
 
 #[cfg(test)]
 mod tests {
@@ -185,6 +225,30 @@ mod tests {
         assert_eq!(policy_of("[security]\npolicy=off\n", true), Policy::Off);
         assert_eq!(policy_of("[security]\npolicy=prefre\n", true), Policy::Require);
         assert_eq!(policy_of("[security]\nenabled=maybe\n", true), Policy::Require);
+    }
+
+    #[test]
+    fn a_condition_admits_streams_and_one_that_cannot_be_read_admits_none() {
+        let read = of("[security]\nplain=name='Eyes' and hostname='tracker-pc'\n", true);
+        assert_eq!(read.admitted.condition(), Some("name='Eyes' and hostname='tracker-pc'"));
+        let wrong = of("[security]\nplain=name='Eyes\n", true);
+        assert_eq!((wrong.admitted.condition(), wrong.remarks.len()), (None, 1));
+    }
+
+    #[test]
+    fn a_pin_that_cannot_be_read_shuts_everything() {
+        let key = schwann_session::PublicKey([7; 32]).fingerprint();
+        let text = |pin: &str| Config::parse(&format!("[security]\npin={pin}\n")).expect("valid");
+        let read = Settings::of_file(&text(&format!("name='EEG' -> {key}")), true).expect("sensible");
+        assert_eq!(read.pins.iter().count(), 1);
+        assert!(Settings::of_file(&text("name='EEG' -> amplifier"), true).is_err());
+    }
+
+    #[test]
+    fn a_file_in_the_current_folder_admits_and_pins_nothing() {
+        let local = Config::parse("[security]\nplain=name='Eyes'\n").expect("valid");
+        let settings = of("", true).tightened(&local).expect("sensible");
+        assert_eq!((settings.admitted.condition(), settings.remarks.len()), (None, 1));
     }
 
     #[test]

@@ -83,6 +83,18 @@ impl StreamPolicies {
         self.0.iter().map(|(_, policy)| *policy).max()
     }
 
+    /// The condition that a stream has one of the names of those that may go in the clear; nothing if there are none.
+    pub(super) fn plain_condition(&self) -> Option<String> {
+        // XPath has no way to write both quotes in one text; a name with both is not asked for.
+        let quoted = self.plain().filter_map(|name| match (name.contains('\''), name.contains('"')) {
+            (false, _) => Some(format!("name='{name}'")),
+            (true, false) => Some(format!("name=\"{name}\"")),
+            (true, true) => None,
+        });
+        let conditions: Vec<_> = quoted.collect();
+        (!conditions.is_empty()).then(|| conditions.join(" or "))
+    }
+
     /// The names of streams that may go in the clear.
     pub(super) fn plain(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|(_, policy)| *policy != Policy::Require).map(|(name, _)| name.as_str())
@@ -90,7 +102,7 @@ impl StreamPolicies {
 }
 
 /// What an outlet's own description asks for.
-pub(crate) fn of_description(info: &StreamInfo) -> Option<Policy> {
+pub(super) fn of_description(info: &StreamInfo) -> Option<Policy> {
     let (document, desc) = (info.document(), info.desc()?);
     let said = document.child(desc, "security").map(|security| document.child_value(security).to_string())?;
     Some(Policy::of_word(said.trim()).unwrap_or(Policy::Require))
@@ -115,6 +127,15 @@ mod tests {
         );
         assert_eq!((of("Heart"), of("Other")), (Some(Policy::Require), None));
         assert_eq!(policies.plain().collect::<Vec<_>>(), ["Lone", "Markers"]);
+    }
+
+    #[test]
+    fn names_become_a_condition_that_parses() {
+        let policies = StreamPolicies::parse("a=off; it's=prefer; both '\"=off; Shut=require");
+        let condition = policies.plain_condition().expect("a condition");
+        assert_eq!(condition, "name='a' or name=\"it's\"");
+        assert!(schwann_proto::wire::query::Query::parse(&condition).is_ok());
+        assert_eq!(StreamPolicies::parse("Shut=require").plain_condition(), None);
     }
 
     #[test]

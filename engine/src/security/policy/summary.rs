@@ -42,13 +42,19 @@ pub fn summary(trust: &Result<Arc<Trust>, TrustError>) -> String {
     if trust.policy() != Policy::Off {
         let discovery = match trust.open_search() {
             Open::Everything => "open",
-            Open::Named(_) => "sealed but for named streams",
+            Open::Fulfilling(_) => "sealed but for named streams",
             Open::Nothing => "sealed",
         };
         fmt::Write::write_fmt(&mut text, format_args!(", discovery {discovery}")).unwrap_or_default();
     }
     for (name, policy) in trust.streams().iter() {
         fmt::Write::write_fmt(&mut text, format_args!(", {name} {}", policy.word())).unwrap_or_default();
+    }
+    if let Some(condition) = trust.admitted().condition().filter(|_| trust.policy() == Policy::Require) {
+        fmt::Write::write_fmt(&mut text, format_args!(", plain {condition}")).unwrap_or_default();
+    }
+    for pin in trust.pins().iter() {
+        fmt::Write::write_fmt(&mut text, format_args!(", pinned {}", pin.condition())).unwrap_or_default();
     }
     text
 }

@@ -6,7 +6,7 @@ use schwann_proto::wire::sample::ByteOrder;
 use schwann_proto::wire::test_pattern;
 
 use crate::codec::Encoding;
-use crate::outlet::{Delivery, Shared};
+use crate::outlet::{Delivery, Shared, view};
 
 /// What a request gets.
 pub(super) enum Reply {
@@ -17,13 +17,14 @@ pub(super) enum Reply {
 }
 
 /// What a command of a client gets.
-pub(super) fn reply_to(command: &Command<'_>, shared: &Shared) -> Reply {
+pub(super) fn reply_to(command: &Command<'_>, shared: &Shared, is_sealed: bool) -> Reply {
     match command {
         Command::FullInfo => Reply::Short(shared.advertisement.fullinfo().to_vec()),
         Command::ShortInfo { query } if shared.advertisement.matches(query) => {
             Reply::Short(shared.advertisement.shortinfo().to_vec())
         }
         Command::Feed(request) => reply_to_feed(request, shared),
+        Command::View if is_sealed => Reply::Short(view::encode(shared)),
         _ => Reply::Short(Vec::new()),
     }
 }
