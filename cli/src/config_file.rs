@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use schwann::config::{Ini, NoteKind, Origin, Outcome, Search};
+use schwann::security::{Admitted, Pins};
 
 use crate::exit::Problem;
 
@@ -36,6 +37,13 @@ pub(crate) fn text(path: &Path) -> Result<String, Problem> {
 
 /// Writes a value into the file, or takes it out; creates the file and its folder if they are not there.
 pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
+    if value.is_some_and(|value| value.contains(char::is_control)) {
+        // A second line would be a setting of its own, and the value may come from the network.
+        return Err(Problem::with(
+            path.display(),
+            "nothing was written: a value is one line without control characters",
+        ));
+    }
     let before = text(path)?;
     let after = changed(&before, section, key, value);
     check(&after, section, key).map_err(|complaint| Problem::with(path.display(), complaint))?;
@@ -62,6 +70,13 @@ fn keep_mode(old: &Path, new: &Path) -> io::Result<()> {
 
 /// Whether the library takes the text, and knows the key.
 fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
+    let read = |key| Ini::parse(text).ok().and_then(|ini| ini.get("security", key).map(str::to_owned));
+    let outcome = match (section, key) {
+        ("security", "plain") => Admitted::parse(&read(key).unwrap_or_default()).map(drop),
+        ("security", "pin") => Pins::parse(&read(key).unwrap_or_default()).map(drop),
+        _ => Ok(()),
+    };
+    outcome.map_err(|error| format!("nothing was written: {error}"))?;
     let search = Search { content: Some(text.to_owned()), ..Search::default() };
     let (_, report) = search.load();
     for attempt in report.attempts {
@@ -160,9 +175,14 @@ mod tests {
     fn what_the_library_would_not_take_is_not_written() {
         let path = std::env::temp_dir().join(format!("schwann-config-{}.cfg", std::process::id()));
         let _ = fs::remove_file(&path);
-        for (section, key, value) in
-            [("ports", "BasePort", "many"), ("ports", "BasePrt", "16572"), ("lab", "KnownPeers", "one")]
-        {
+        for (section, key, value) in [
+            ("ports", "BasePort", "many"),
+            ("ports", "BasePrt", "16572"),
+            ("lab", "KnownPeers", "one"),
+            ("lab", "SessionID", "x\n[security]\npolicy=off"),
+            ("security", "plain", "name='Eyes"),
+            ("security", "pin", "name='EEG' -> amplifier"),
+        ] {
             assert!(set(&path, section, key, Some(value)).is_err(), "{section}.{key} = {value}");
             assert!(!path.exists());
         }

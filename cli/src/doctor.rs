@@ -8,10 +8,15 @@ mod facts;
 mod firewall;
 mod judge;
 pub(crate) mod mend;
+mod nft;
 mod ports;
 mod probe;
+mod surroundings;
 
-pub(crate) use self::{facts::look, judge::judge};
+pub(crate) use self::{
+    facts::look,
+    judge::{judge, told},
+};
 
 /// Something that keeps streams from being seen, or may.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

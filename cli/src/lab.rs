@@ -7,8 +7,10 @@ use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 
 use schwann::config::{LoadReport, Origin, Outcome, Search};
+use schwann::inlet::Protection;
 use schwann::load_report;
-use schwann::{Config, Context};
+use schwann::security::Policy;
+use schwann::{Config, Context, StreamInfo};
 
 /// Returns the configuration of the lab, read from where every LSL program reads it.
 ///
@@ -33,6 +35,7 @@ pub(crate) fn config() -> Arc<Context> {
 
 /// Returns the configuration of the lab, and how it was found; says nothing of what is wrong with it.
 pub(crate) fn config_with_report() -> (Arc<Context>, LoadReport) {
+    crate::cmd::keys::keyring::open_key();
     let (config, report) = Search::from_environment().load();
     if config.raw("log", "level").is_some() || config.raw("log", "file").is_some() {
         return (Arc::clone(Context::get()), load_report().clone());
@@ -57,6 +60,23 @@ pub(crate) fn renew_in_background(context: &Context) {
     if context.trust().is_ok_and(|trust| schwann::security::expires_in_days(&trust).is_some()) {
         crate::cmd::keys::renew::in_background();
     }
+}
+
+/// Says that a stream comes in the clear although this computer wants sealed ones; nothing if it does not.
+pub(crate) fn admitted(
+    context: &Context,
+    info: &StreamInfo,
+    protection: Option<Protection>,
+) -> Option<String> {
+    let wants_sealed = context.trust().is_ok_and(|trust| trust.policy() == Policy::Require);
+    (wants_sealed && protection == Some(Protection::Plain)).then(|| {
+        format!(
+            "{} of {} comes in the clear, as [security] of {} admits: anybody can read it and send in its name",
+            info.name(),
+            info.hostname(),
+            config_path()
+        )
+    })
 }
 
 /// Keeps warnings of the library from an answer that says the same, unless the configuration asks for a log.

@@ -11,4 +11,6 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub(crate) use system::{HiddenInput, commands, files, firewall, library, programs, read_keys, sockets};
+pub(crate) use system::{
+    HiddenInput, commands, files, firewall, keyring, library, programs, read_keys, sockets,
+};

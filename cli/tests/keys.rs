@@ -701,3 +701,88 @@ fn a_certificate_is_renewed_where_the_authority_is_reached() {
     assert!(device.says(&["renew"]).contains("more days; it is renewed from 30 on"));
     let _ = std::fs::remove_file(config);
 }
+
+/// A configuration on ports of its own, for machines that find each other.
+fn network(test: &str, base: u16) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("schwann-keys-{test}-{}.cfg", std::process::id()));
+    let text = format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=30\nIPv6=disable\n[multicast]\nResolveScope=machine\n",
+        base + 31
+    );
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+/// Reads the six words that `keys invite` shows.
+fn words_shown(invited: &mut std::process::Child) -> String {
+    use std::io::BufRead as _;
+    let out = invited.stdout.as_mut().expect("a pipe");
+    let mut lines = std::io::BufReader::new(out).lines().map(|line| line.expect("text"));
+    let words = lines.find(|line| line.split_whitespace().count() == 6 && line.starts_with("  "));
+    words.expect("six words").trim().to_owned()
+}
+
+#[test]
+fn a_member_gets_a_new_key_and_its_old_one_is_withdrawn() {
+    let [lab, device] = ["lab", "device"].map(|name| Machine::new("rotate-member", name));
+    let config = network("rotate-member", 27_860);
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    device.says_to(&["trust"], &lab.says(&["issue", &request]));
+    let before = std::fs::read(device.0.join("device.certificate")).expect("a certificate");
+
+    let mut invite = lab.command(&["invite", "--replace", "EEG room"]);
+    let invite = invite.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+    let mut invited = invite.spawn().expect("the program runs");
+    let words = words_shown(&mut invited);
+    let mut rotate = device.command(&["rotate"]);
+    let rotated =
+        finish(rotate.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE), &format!("{words}\n"));
+    let complaint = String::from_utf8_lossy(&rotated.stderr);
+    assert!(rotated.status.success(), "{complaint}{}", String::from_utf8_lossy(&rotated.stdout));
+    assert!(complaint.contains("certificate 2, is withdrawn"), "{complaint}");
+    assert!(invited.wait().expect("it ends").success());
+    assert_ne!(std::fs::read(device.0.join("device.certificate")).expect("a certificate"), before);
+    let issued = lab.says(&["issued"]);
+    let states: Vec<_> = issued.lines().filter(|line| line.contains("EEG room")).collect();
+    assert_eq!(states.len(), 2, "{issued}");
+    assert!(states[0].contains("revoked") && states[1].contains("valid"), "{issued}");
+    assert!(device.says(&["status"]).contains("certificate 3"));
+    // There is no key to replace of a device that is not there.
+    let none = lab.complains(&["invite", "--replace", "MRI room"], "");
+    assert!(none.contains("no device is called") && none.contains("schwann keys issued"), "{none}");
+    let _ = std::fs::remove_file(config);
+}
+
+#[test]
+fn a_certificate_is_renewed_beside_a_recording() {
+    let [lab, device] = ["lab", "device"].map(|name| Machine::new("background", name));
+    let config = network("background", 27_820);
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued =
+        finish(lab.command(&["issue", &request, "--days", "20"]).env("SCHWANN_PASSPHRASE", PASSPHRASE), "");
+    device.says_to(&["trust"], &String::from_utf8_lossy(&issued.stdout));
+    let certificate = device.0.join("device.certificate");
+    let before = std::fs::read(&certificate).expect("a certificate");
+    let mut serve = lab.command(&["renew", "--serve"]);
+    let mut server =
+        serve.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE).spawn().expect("it runs");
+    // It waits for a stream that never comes, and renews meanwhile.
+    let mut record = Command::new(env!("CARGO_BIN_EXE_schwann"));
+    record.args(["record", "Nothing", "--wait", "300", "-o"]).arg(device.0.join("nothing.xdf"));
+    record.env("SCHWANN_KEYS", &device.0).env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+    let mut recording =
+        record.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    let deadline = std::time::Instant::now() + core::time::Duration::from_secs(120);
+    while std::fs::read(&certificate).expect("a certificate") == before {
+        assert!(std::time::Instant::now() < deadline, "not renewed");
+        std::thread::sleep(core::time::Duration::from_millis(50));
+    }
+    for process in [&mut recording, &mut server] {
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+    assert!(device.says(&["status"]).contains("certificate 3"));
+    let _ = std::fs::remove_file(config);
+}

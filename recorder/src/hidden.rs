@@ -256,7 +256,7 @@ fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
     let plain = Config::clone(context.config());
     let plain = Arc::new(Context::with_trust(plain, Trust::new(Policy::Off, None)));
     let mut found = resolve(&plain, "name!=''", 0, FIRST_LOOK).unwrap_or_default();
-    found.retain(|info| trust.policy_for(&info.name().to_string_lossy()) == Policy::Require);
+    found.retain(|info| trust.policy_of_received(info) == Policy::Require);
     Some(found)
 }
 
@@ -264,9 +264,18 @@ fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
 fn in_the_clear(name: &str) -> String {
     format!(
         "the peer speaks plain LSL, and this computer takes sealed streams alone; `schwann gateway` on its computer \
-         brings it in, sealed; SCHWANN_SECURITY_STREAMS=\"{name}=prefer\" admits this one, and \
-         SCHWANN_SECURITY=prefer all of them; to seal it: `schwann keys import` there"
+         brings it in, sealed; `schwann keys admit {}` admits this one in the clear; to seal it: `schwann keys join` there",
+        shell_word(name)
     )
+}
+
+/// A word as a person types it in a shell: what a stranger calls a stream is no command.
+fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 const FIRST_LOOK: Duration = Duration::from_millis(700);

@@ -149,7 +149,7 @@ fn edit() -> Outcome {
 }
 
 /// What weighs more than the file.
-const VARIABLES: [&str; 9] = [
+const VARIABLES: [&str; 10] = [
     "LSLAPICFG",
     "SCHWANN_KEYS",
     "SCHWANN_LOCAL_SOCKET",
@@ -157,6 +157,7 @@ const VARIABLES: [&str; 9] = [
     "SCHWANN_PASSPHRASE_FILE",
     "SCHWANN_SECURITY",
     "SCHWANN_SECURITY_LOG",
+    "SCHWANN_SECURITY_PLAIN",
     "SCHWANN_SECURITY_STREAMS",
     "XDG_CONFIG_HOME",
 ];

@@ -38,9 +38,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let findings = doctor::judge(&facts);
     let mut out = io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", json!({ "streams": facts.stream_count(), "findings": findings }))?;
+        let told = doctor::told(&facts);
+        writeln!(
+            out,
+            "{:#}",
+            json!({ "streams": facts.stream_count(), "findings": findings, "host": told })
+        )?;
     } else {
         print(&mut out, &findings, facts.stream_count())?;
+        if let Some(told) = doctor::told(&facts) {
+            writeln!(out, "{}", told.split('\n').map(printable).collect::<Vec<_>>().join("\n"))?;
+        }
         drop(out);
         if arguments.fix {
             mend(&findings)?;

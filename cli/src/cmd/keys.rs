@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use schwann::security::TrustError;
 use schwann::security::keys::keep_from_swap;
 use schwann::security::keys::store::{self, CERTIFICATE, DISCOVERY, LAB, REVOKED};
+use schwann_recorder::Selector;
 use schwann_session::keystore::Kind;
 use schwann_session::{
     Certificate, DeviceKey, DeviceName, Flags, Lab, PublicKey, RevocationList, Roles, Statement, UnixSeconds,
@@ -18,11 +19,14 @@ use crate::exit::{Outcome, Problem};
 pub(crate) mod archive;
 mod authority;
 mod backup;
+mod condition;
 mod invite;
 mod issued;
 mod join;
+pub(crate) mod keyring;
 mod machine;
 mod passphrase;
+mod pin;
 mod plain;
 pub(crate) mod renew;
 mod revoke;
@@ -32,6 +36,7 @@ mod words;
 
 use authority::Granted;
 use backup::Afterwards;
+use invite::Replaces;
 
 /// Set up, hand out and withdraw the keys with which a lab seals its streams.
 #[derive(clap::Args, Debug)]
@@ -84,6 +89,9 @@ enum Action {
     Invite {
         /// What people call the new machine; else what it calls itself.
         name: Option<String>,
+        /// The device is a member already: give it a new key, and withdraw its old one.
+        #[arg(long, requires = "name")]
+        replace: bool,
         #[command(flatten)]
         grant: Grant,
         /// Minutes to wait for the new machine.
@@ -154,8 +162,12 @@ enum Action {
         #[arg(long, requires = "serve", default_value_t = 365, value_parser = clap::value_parser!(u64).range(31..=MOST_DAYS))]
         days: u64,
     },
-    /// Give the lab's machine a new key, and withdraw its old one.
-    Rotate,
+    /// Give this machine a new key, and withdraw its old one; on another machine than the lab's, by six words.
+    Rotate {
+        /// Where the lab's machine is, if it is not found: HOST or HOST:PORT.
+        #[arg(long, value_name = "PLACE")]
+        at: Option<String>,
+    },
     /// Write the lab's authority to a file, and print the sheet with the words that open it.
     Backup {
         /// The file.
@@ -178,8 +190,36 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         export: Option<PathBuf>,
     },
+    /// Let plain streams of others in, which the lab hides otherwise; by name, source id and computer.
+    Admit {
+        /// The stream: its name, type, source id, or a condition; all plain streams if none is given.
+        #[arg(value_name = "STREAM")]
+        stream: Option<Selector>,
+        /// Admit without a question.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take a stream from nothing but the device that sends it now.
+    Pin {
+        /// The stream: its name, type, source id, or a condition.
+        #[arg(value_name = "STREAM")]
+        stream: Selector,
+        /// Pin without a question.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take a stream from any device of the lab again.
+    Unpin {
+        /// The stream's name or source id.
+        #[arg(value_name = "STREAM")]
+        stream: String,
+    },
     /// Keep this machine's key open in memory until it is switched off.
     Unlock,
+    /// Put the passphrase of this machine's key into the system's keyring, so that your login opens the key.
+    Remember,
+    /// Take the passphrase out of the system's keyring.
+    Forget,
 }
 
 /// What a certificate grants.
@@ -220,8 +260,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Init { name } => keys.init(name),
         Action::Status => keys.status(),
         Action::NewDevice { name } => keys.new_device(name),
-        Action::Invite { name, grant, minutes } => {
-            keys.invite(name.as_deref(), grant.granted(true), Duration::from_secs(minutes * 60))
+        Action::Invite { name, replace, grant, minutes } => {
+            let replaces = if *replace { Replaces::OldKey } else { Replaces::Nothing };
+            keys.invite(name.as_deref(), replaces, grant.granted(true), Duration::from_secs(minutes * 60))
         }
         Action::Issue { request, device, image, grant, yes } => {
             let granted = grant.granted(*yes);
@@ -239,7 +280,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Revoke { device } => keys.revoke(device),
         Action::Renew { serve: true, days, .. } => keys.serve_renewals(*days),
         Action::Renew { at, .. } => keys.renew(at.as_deref()),
-        Action::Rotate => keys.rotate(),
+        Action::Rotate { at } => keys.rotate(at.as_deref()),
         Action::Backup { file, moves } => {
             keys.backup(file, if *moves { Afterwards::Remove } else { Afterwards::Keep })
         }
@@ -247,7 +288,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Archive { install: Some(key), .. } => keys.install_archive(key),
         Action::Archive { export: Some(file), .. } => keys.export_archive(file),
         Action::Archive { .. } => keys.archive(),
+        Action::Admit { stream, yes } => plain::admit(stream.as_ref(), *yes),
+        Action::Pin { stream, yes } => pin::pin(stream, *yes),
+        Action::Unpin { stream } => pin::unpin(stream),
         Action::Unlock => keys.unlock(),
+        Action::Remember => keys.remember(),
+        Action::Forget => keys.forget(),
     }
 }
 
@@ -287,7 +333,13 @@ impl Keys {
     fn private(&self, name: &str, kind: Kind) -> Result<text::Secret, Problem> {
         let path = self.path(name);
         let key = match store::private(&path, kind) {
-            Err(TrustError::Locked(_)) if io::stdin().is_terminal() => {
+            Err(TrustError::Locked(locked)) => {
+                if let Some(key) = self.private_remembered(name, kind) {
+                    return Ok(key);
+                }
+                if !io::stdin().is_terminal() {
+                    return Err(failed(TrustError::Locked(locked)));
+                }
                 let passphrase = passphrase::ask("passphrase")?;
                 let bytes = store::read(&path).map_err(failed)?;
                 store::open(&path, &bytes, kind, &passphrase).map_err(failed)

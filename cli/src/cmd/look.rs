@@ -192,6 +192,10 @@ impl Lab {
             let name = state.info.name();
             out.push_str(&format!("  {name} of {}: {}\n", state.info.hostname(), Explained(refusal)));
         }
+        let admitted = states
+            .iter()
+            .filter_map(|one| lab::admitted(&self.config, &one.state.info, one.state.protection));
+        admitted.for_each(|text| out.push_str(&format!("  {}\n", printable(&text))));
         for unseen in &hidden {
             out.push_str(&format!("  {}\n", printable(&unseen.to_string())));
         }

@@ -15,7 +15,7 @@ use keys::{Keyboard, Wish};
 use schwann::Context;
 use schwann_recorder::control::{Control, ControlError, Ended, Settings, Status};
 use schwann_recorder::remote::{Heard, Remote};
-use schwann_recorder::{Hidden, Selector, Stop, sealing};
+use schwann_recorder::{Hidden, RecordingStream, Selector, Stop, sealing};
 use schwann_xdf::Recipients;
 use view::{Scene, View};
 
@@ -95,14 +95,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Control::open(Arc::clone(&config), settings).map_err(|error| Problem::with("search", error))?;
     let remote =
         arguments.remote.map(|address| serve(&control, address, arguments.remote_anyone)).transpose()?;
-    let hidden = Hidden::look(config);
+    let hidden = Hidden::look(Arc::clone(&config));
     if remote.is_none() {
         let patience = stop::seconds_or_forever(arguments.wait);
         if control.start_when_complete(patience, &stop).map_err(failed)?.is_none() {
             return Ok(Exit::Found);
         }
     }
-    let desk = Desk { arguments, control, remote, hidden };
+    let desk = Desk { arguments, control, remote, hidden, config };
     desk.attend(&stop)
 }
 
@@ -133,6 +133,7 @@ struct Desk<'a> {
     control: Control,
     remote: Option<Remote>,
     hidden: Hidden,
+    config: Arc<Context>,
 }
 
 impl Desk<'_> {
@@ -200,7 +201,14 @@ impl Desk<'_> {
         let remote = self.remote.as_ref().map(|remote| remote.address());
         let Some(now) = &status.recording else { return Scene::idle(remote, status.found.len(), unseen) };
         now.streams.iter().for_each(|stream| self.hidden.note_found(&stream.info));
-        Scene { unseen, takes_all, ..Scene::of(now, status.complete.len()) }
+        let admitted = self.admitted(&now.streams);
+        Scene { unseen, takes_all, admitted, ..Scene::of(now, status.complete.len()) }
+    }
+
+    /// What is said of the streams that come in the clear.
+    fn admitted(&self, streams: &[RecordingStream]) -> Vec<String> {
+        let of_stream = |one: &RecordingStream| lab::admitted(&self.config, &one.info, one.protection);
+        streams.iter().filter_map(of_stream).collect()
     }
 
     /// Completes the file. What is said of connections, rates and stamps is judged while the streams still ran.
@@ -217,7 +225,8 @@ impl Desk<'_> {
         let takes_all = self.arguments.queries.is_empty();
         let before = status.complete.len().saturating_sub(status.ended.len());
         for ended in &status.ended {
-            let scene = Scene { unseen: self.hidden.unseen(), takes_all, ..Scene::of_ended(ended, before) };
+            let (unseen, admitted) = (self.hidden.unseen(), self.admitted(&ended.streams));
+            let scene = Scene { unseen, takes_all, admitted, ..Scene::of_ended(ended, before) };
             view.conclude(&scene, ended.lost_required)?;
         }
         let is_well = !status.ended.is_empty()

@@ -16,19 +16,25 @@ use getifaddrs::{Address, InterfaceFlags};
 use schwann::{
     Config, Context, Inlet, StreamInfo,
     config::{IpVersions, LoadReport},
-    inlet::InletOptions,
-    resolver::{self, Knocked},
+    inlet::{InletOptions, Protection},
+    resolver,
     security::Refusal,
 };
 use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 
+pub(super) use self::host::Host;
+use self::host::knock_at;
 use super::{
-    firewall::{self, Network, Rule},
+    firewall::{self, Manager, Network, Rule},
+    nft::Ruleset,
     ports::{Knock, knock, taken_ports},
     probe::{Echo, echo},
+    surroundings::Surroundings,
 };
 use crate::{lab, sys};
+
+mod host;
 
 /// All that is known.
 #[derive(Debug)]
@@ -57,6 +63,12 @@ pub(crate) struct Facts {
     pub(super) rules: Vec<Rule>,
     /// What Windows takes its networks for.
     pub(super) networks: Vec<Network>,
+    /// The rules of nftables, if this user may read them.
+    pub(super) ruleset: Option<Ruleset>,
+    /// The program that manages the firewall.
+    pub(super) manager: Manager,
+    /// Where this program runs, and what its networks are made of.
+    pub(super) surroundings: Surroundings,
 }
 
 /// An IPv4 address of an interface that is up.
@@ -83,21 +95,10 @@ pub(super) struct Stream {
     pub(super) refusal: Option<Refusal>,
     /// What is wrong with its samples.
     pub(super) trouble: Option<Trouble>,
+    /// How it travels, if it was received.
+    pub(super) protection: Option<Protection>,
     /// Whether another one claims to be the same.
     pub(super) has_twin: bool,
-}
-
-/// The computer that was asked about.
-#[derive(Clone, Debug)]
-pub(super) struct Host {
-    pub(super) name: String,
-    pub(super) addresses: Vec<IpAddr>,
-    /// What its service range answered.
-    pub(super) knocks: Vec<Knock>,
-    /// Why this computer may not see a stream there, if that is so.
-    pub(super) refusal: Option<Refusal>,
-    /// Whether a stream there lets this computer in and hears its datagrams, and does not answer its searches.
-    pub(super) is_silent: bool,
 }
 
 /// Looks at this computer and its network, and at `host` in particular.
@@ -106,7 +107,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     lab::hush(&config);
     // It looks while the searches run, and knocks when they are over.
     let hidden = Hidden::look(Arc::clone(&config));
-    let host = host.map(|name| look_up(name, &config));
+    let host = host.map(|name| Host::look_up(name, &config));
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
     let (multicast, all, knocks, unknown_peers) = thread::scope(|scope| {
@@ -121,8 +122,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         let join = |search: thread::ScopedJoinHandle<'_, Vec<StreamInfo>>| search.join().unwrap_or_default();
         (join(multicast), join(all), knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default())
     });
-    let (knocks, behind): (Vec<_>, Vec<_>) = knocks.into_iter().unzip();
-    let host = host.map(|host| Host { knocks, ..behind_ports(host, &behind, &config) });
+    // Asked now, so that a view says whether the queries of the searches have come.
+    let host = host.map(|host| host.with_knocks(knocks, &config));
     all_seen(&hidden, &multicast, &all);
     let (streams, unvisited) = reach(multicast, all, &config);
     let unseen = unseen(&hidden);
@@ -141,6 +142,13 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         host,
         rules: sys::firewall::rules().iter().filter_map(|text| Rule::parse(text)).collect(),
         networks: firewall::networks(&sys::firewall::networks()),
+        ruleset: sys::firewall::ruleset().and_then(|text| Ruleset::parse(&text)),
+        manager: Manager::of_name(sys::firewall::manager()),
+        surroundings: Surroundings::new(
+            sys::firewall::links().as_deref(),
+            sys::firewall::is_in_container(),
+            sys::firewall::is_wsl(),
+        ),
         config,
     }
 }
@@ -189,28 +197,6 @@ fn interfaces(config: &Config) -> Vec<Interface> {
     used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
 }
 
-fn look_up(name: &str, config: &Config) -> Host {
-    let found = (name, 0).to_socket_addrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
-    let mut addresses: Vec<_> = found.iter().map(SocketAddr::ip).collect();
-    addresses.retain(|&ip| config.ports.ip.allows(ip));
-    addresses.dedup();
-    Host { name: name.to_owned(), addresses, knocks: Vec::new(), refusal: None, is_silent: false }
-}
-
-/// Adds what those behind the ports of a computer said.
-fn behind_ports(host: Host, behind: &[Knocked], config: &Arc<Context>) -> Host {
-    let refusal = behind.iter().find_map(|one| match one {
-        Knocked::Refused(refusal) => Some(*refusal),
-        _ => None,
-    });
-    let is_sealed = config.trust().is_ok_and(|trust| trust.member().is_some());
-    let answers = |one: &Knocked| match one {
-        Knocked::Stream(info) => round_trip(info, config).0.is_some(),
-        _ => false,
-    };
-    Host { refusal, is_silent: is_sealed && behind.iter().any(answers), ..host }
-}
-
 fn unknown_peers(config: &Config) -> Vec<String> {
     let is_unknown = |peer: &&String| (peer.as_str(), 0).to_socket_addrs().is_err();
     config.lab.known_peers.iter().filter(is_unknown).cloned().collect()
@@ -232,35 +218,6 @@ fn search(context: Context) -> Vec<StreamInfo> {
     // An invitation to a lab is found like a stream, and is none.
     let query = format!("session_id!='{}'", crate::cmd::keys::wire::SESSION);
     resolver::resolve(&Arc::new(context), &query, 0, SEARCH_TIME).unwrap_or_default()
-}
-
-/// Knocks at the service ports of the first address that answers at all, or else of the first; says what became of it,
-/// and who is there.
-fn knock_at(addresses: &[IpAddr], context: &Context) -> Vec<(Knock, Knocked)> {
-    let mut outcomes = Vec::new();
-    for &ip in addresses {
-        let ports: Vec<_> = context.ports.service_range().collect();
-        let found = thread::scope(|scope| {
-            let try_port = |port| {
-                let address = SocketAddr::new(ip, port);
-                let knock = knock(address);
-                match knock {
-                    Knock::Open => (knock, resolver::knock(context, address, KNOCK_TIME)),
-                    _ => (knock, Knocked::Nobody),
-                }
-            };
-            let knocks: Vec<_> = ports.iter().map(|&port| scope.spawn(move || try_port(port))).collect();
-            knocks.into_iter().filter_map(|knock| knock.join().ok()).collect::<Vec<_>>()
-        });
-        let has = |wanted| found.iter().any(|(knock, _)| *knock == wanted);
-        if has(Knock::Open) {
-            return found;
-        }
-        if outcomes.is_empty() || has(Knock::Refused) {
-            outcomes = found;
-        }
-    }
-    outcomes
 }
 
 /// Tries to reach every stream; also says how many were too many.
@@ -294,15 +251,18 @@ fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Context>) -> Stream
     let (began, probe) = (Instant::now(), Probe::start(info, Arc::clone(config)).ok());
     let data = data_address(info).map_or(Knock::Silent, knock);
     let (round_trip, refusal) = round_trip(info, config);
+    let mut protection = None;
     let trouble = probe.filter(|_| data == Knock::Open && refusal.is_none()).and_then(|probe| {
         thread::sleep(MEASURE_TIME.saturating_sub(began.elapsed()));
-        match probe.state().verdict(false) {
+        let state = probe.state();
+        protection = state.protection;
+        match state.verdict(false) {
             Verdict::Trouble(trouble) => Some(trouble),
             Verdict::Well | Verdict::Waiting | Verdict::Early => None,
         }
     });
     let info = info.clone();
-    Stream { info, by_multicast, data, round_trip, refusal, trouble, has_twin: false }
+    Stream { info, by_multicast, data, round_trip, refusal, trouble, protection, has_twin: false }
 }
 
 fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
@@ -361,7 +321,6 @@ impl Interface {
 }
 
 const CLOCK_TIME: f64 = 2.0;
-const KNOCK_TIME: Duration = Duration::from_millis(1200);
 /// Streams that are visited at the same time, and in all.
 const VISITORS: usize = 64;
 const MAX_STREAMS: usize = 1024;

@@ -1,4 +1,5 @@
-//! The firewall of Windows: what it says of programs, and what kind each network is of.
+//! The firewall of Windows: what it says of programs, and what kind each network is of. And which program manages that of
+//! Linux.
 
 /// A rule of the firewall that is in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -45,6 +46,37 @@ pub(super) struct Network {
     pub(super) is_public: bool,
 }
 
+/// The program that manages the firewall of a Linux computer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Manager {
+    Firewalld,
+    /// None that is known: rules are made one by one.
+    Unknown,
+    Ufw,
+}
+
+impl Manager {
+    /// Reads its name, as this computer or another one tells it.
+    pub(super) fn of_name(name: Option<&str>) -> Self {
+        match name {
+            Some("ufw") => Self::Ufw,
+            Some("firewalld") => Self::Firewalld,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The command that lets the ports of LSL in; nothing if none is special.
+    pub(super) fn allow(self, (first, last): (u16, u16), protocol: &str) -> Option<String> {
+        match self {
+            Self::Ufw => Some(format!("sudo ufw allow {first}:{last}/{protocol}")),
+            Self::Firewalld => Some(format!(
+                "sudo firewall-cmd --add-port={first}-{last}/{protocol}    # then keep it: sudo firewall-cmd --runtime-to-permanent"
+            )),
+            Self::Unknown => None,
+        }
+    }
+}
+
 /// Reads lines `NAME|CATEGORY`.
 pub(super) fn networks(text: &str) -> Vec<Network> {
     let lines = text.lines().filter_map(|line| line.trim().rsplit_once('|'));
@@ -67,6 +99,16 @@ mod tests {
             Rule::parse(&text.replace("Block", "Allow").replace("Dir=In", "Dir=Out")).expect("in force");
         assert!(!allowed.blocks && !allowed.is_inbound);
         assert_eq!(Rule::parse("nonsense||="), None);
+    }
+
+    #[test]
+    fn each_manager_is_given_a_command_of_its_own() {
+        let command = |name| Manager::of_name(name).allow((16_571, 16_604), "udp");
+        assert_eq!(command(Some("ufw")).as_deref(), Some("sudo ufw allow 16571:16604/udp"));
+        assert!(
+            command(Some("firewalld")).is_some_and(|command| command.contains("--add-port=16571-16604/udp"))
+        );
+        assert_eq!((command(Some("other")), command(None)), (None, None));
     }
 
     #[test]

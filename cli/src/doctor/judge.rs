@@ -5,6 +5,7 @@ use core::net::IpAddr;
 use super::{
     Finding, Weight,
     facts::{Facts, Stream},
+    firewall::Manager,
 };
 use crate::sys::commands::{self, Side};
 
@@ -12,6 +13,10 @@ mod computer;
 mod firewall;
 mod host;
 mod streams;
+mod surroundings;
+mod view;
+
+pub(crate) use self::view::told;
 
 /// Makes findings of facts, the worst first.
 pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
@@ -21,11 +26,14 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     computer::scope(facts, &mut findings);
     computer::interfaces(facts, &mut findings);
     computer::ports(facts, &mut findings);
+    surroundings::surroundings(facts, &mut findings);
+    firewall::rules(facts, &mut findings);
     firewall::firewall(facts, &mut findings);
     streams::streams(facts, &mut findings);
     streams::unseen(facts, &mut findings);
     if let Some(host) = &facts.host {
         host::judge_host(host, facts, &mut findings);
+        view::judge_view(host, facts, &mut findings);
     }
     findings.sort_by_key(|finding| finding.weight);
     findings
@@ -41,11 +49,26 @@ fn add(
     findings.push(Finding { code, weight, what, fix: fix.into() });
 }
 
-/// The command that opens the ports of LSL.
+/// The command that opens the ports of LSL on this computer.
 fn allow(facts: &Facts, side: Side, protocol: &str) -> String {
+    let ports = lsl_ports(facts);
+    let by_manager = facts.manager.allow(ports, protocol).filter(|_| side == Side::In);
+    by_manager
+        .or_else(|| firewall::allow(facts, side, protocol))
+        .unwrap_or_else(|| commands::allow(ports, side, protocol))
+}
+
+/// The command that opens the ports of LSL on another computer, whose firewall `manager` manages.
+fn allow_there(facts: &Facts, manager: Manager, protocol: &str) -> String {
+    let ports = lsl_ports(facts);
+    manager.allow(ports, protocol).unwrap_or_else(|| commands::allow(ports, Side::In, protocol))
+}
+
+/// The first and the last port of LSL.
+fn lsl_ports(facts: &Facts) -> (u16, u16) {
     let ports = &facts.config.ports;
     let last = ports.service_range().next_back().unwrap_or(ports.multicast).max(ports.multicast);
-    commands::allow((ports.multicast.min(ports.base.max(1)), last), side, protocol)
+    (ports.multicast.min(ports.base.max(1)), last)
 }
 
 /// Where a stream was found, without the zone.

@@ -7,6 +7,11 @@ pub(crate) mod commands;
 pub(crate) mod commands;
 pub(crate) mod files;
 pub(crate) mod firewall;
+#[cfg(target_os = "macos")]
+#[path = "native_keyring.rs"]
+pub(crate) mod keyring;
+#[cfg(not(target_os = "macos"))]
+pub(crate) mod keyring;
 pub(crate) mod library;
 pub(crate) mod programs;
 pub(crate) mod sockets;

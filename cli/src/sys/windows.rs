@@ -3,6 +3,8 @@
 pub(crate) mod commands;
 pub(crate) mod files;
 pub(crate) mod firewall;
+#[path = "native_keyring.rs"]
+pub(crate) mod keyring;
 pub(crate) mod library;
 pub(crate) mod programs;
 pub(crate) mod sockets;

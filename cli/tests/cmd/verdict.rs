@@ -205,7 +205,7 @@ fn a_plain_stream_that_keys_hide_is_named_with_what_admits_it() {
     let (code, _, err) = member(&lab, &["keys", "init", "--unprotected"]);
     assert_eq!(code, 0, "{err}");
     let _sender = Sender::start(&lab, Habit::sound("Plain", 100.0), None);
-    let admits = "SCHWANN_SECURITY_STREAMS=\"Plain=prefer\"";
+    let admits = "`schwann keys admit Plain`";
     let (_, out, _) = member(&lab, &["--once"]);
     assert!(out.contains("1 NOT SEEN") && out.contains(admits), "{out}");
     let (_, out, _) = member(&lab, &["record", "-o", "x.xdf", "--seconds", "2"]);

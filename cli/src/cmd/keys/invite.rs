@@ -23,6 +23,13 @@ use crate::terminal::{self, plural, printable};
 const MOST: usize = 16;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// What an invitation does to a key that the device had before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Replaces {
+    Nothing,
+    OldKey,
+}
+
 /// What came of a conversation.
 enum Came {
     Candidate(TcpStream, Box<Candidate>),
@@ -32,11 +39,22 @@ enum Came {
 
 impl Keys {
     /// Waits for one device that knows six words, for `patience` at most, and certifies it.
-    pub(super) fn invite(&self, name: Option<&str>, granted: Granted, patience: Duration) -> Outcome {
+    ///
+    /// `replaces` says whether the device with this name gets a new key, and its old one is withdrawn.
+    pub(super) fn invite(
+        &self,
+        name: Option<&str>,
+        replaces: Replaces,
+        granted: Granted,
+        patience: Duration,
+    ) -> Outcome {
         if let Some(name) = name {
             super::device_name(name)?;
         }
         let authority = self.authority()?;
+        if let (Some(name), Replaces::OldKey) = (name, replaces) {
+            self.living(&authority.lab(), name)?;
+        }
         let stop = stop::on_signals()?;
         let listener = wire::listen()?;
         let port = listener.local_addr().map_err(failed)?.port();
@@ -60,7 +78,7 @@ impl Keys {
             }
             if let Some(candidate) = next(&coming)? {
                 drop(announced);
-                return self.admit(candidate, &authority, name, granted);
+                return self.admit(candidate, &authority, name, replaces, granted);
             }
         }
         Err(Problem::Failed(String::from("the invitation is withdrawn; no device was certified")))
@@ -71,11 +89,18 @@ impl Keys {
         (mut link, candidate): (TcpStream, Box<Candidate>),
         authority: &AuthorityKey,
         name: Option<&str>,
+        replaces: Replaces,
         granted: Granted,
     ) -> Outcome {
         let name = name.unwrap_or(candidate.name.as_str()).to_owned();
         let (device, screen) = (candidate.device, candidate.screen());
-        let membership = match self.certify(authority, device, &name, granted, Flags::NONE) {
+        // First of all: what the device gets then holds the list without its old key.
+        let withdrawn = match replaces {
+            Replaces::Nothing => Ok(Exit::Good),
+            Replaces::OldKey => self.revoke_with(authority, &name),
+        };
+        let certify = |_| self.certify(authority, device, &name, granted, Flags::NONE);
+        let membership = match withdrawn.and_then(certify) {
             Ok(membership) => membership,
             Err(problem) => {
                 let _ = link.write_all(&refusal(PairingError::Declined));

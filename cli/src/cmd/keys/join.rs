@@ -16,7 +16,9 @@ use super::text::{Membership, Secret};
 use super::wire::{self, PAIRING, PATIENCE};
 use super::words::{self, Typed};
 use super::{Keys, device_name, device_of, failed};
+use crate::doctor::mend::quoted;
 use crate::exit::{Outcome, Problem};
+use crate::terminal::printable;
 
 /// Time for a connection.
 const REACH: Duration = Duration::from_secs(3);
@@ -36,6 +38,38 @@ impl Keys {
     pub(super) fn join(&self, name: Option<&str>, at: Option<&str>) -> Outcome {
         let name = name.map_or_else(host_name, str::to_owned);
         let own = self.own(device_name(&name)?)?;
+        let membership = self.paired(&own, at)?;
+        self.joined(membership, &own)
+    }
+
+    /// Gives a machine that is a member already a new key, by an invitation that withdraws its old one.
+    pub(super) fn rotate_member(&self, at: Option<&str>) -> Outcome {
+        let (lab, old) = (self.lab()?, self.certificate()?.statement);
+        self.refuse_own_revoked()?;
+        eprintln!(
+            "On the lab's machine, run: schwann keys invite --replace {}",
+            quoted(&printable(old.name.as_str()))
+        );
+        let key = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
+        let fresh = Some(self.new_passphrase("a passphrase for the new key")?);
+        let own = Own { key, name: old.name, fresh };
+        let membership = self.paired(&own, at)?;
+        if membership.lab.id() != lab.id() {
+            return Err(failed("that invitation is another lab's; nothing was installed"));
+        }
+        if membership.revoked.contains(old.serial) {
+            eprintln!("This machine's old key, certificate {}, is withdrawn.", old.serial);
+        } else {
+            eprintln!(
+                "schwann: the old key, certificate {}, is NOT withdrawn; on the lab's machine: schwann keys revoke {}",
+                old.serial, old.serial
+            );
+        }
+        self.joined(membership, &own)
+    }
+
+    /// Asks for the words, until they fit an invitation.
+    fn paired(&self, own: &Own, at: Option<&str>) -> Result<Membership, Problem> {
         for left in (0..TRIES).rev() {
             let Typed { words, place } = match words::read(&ask()?) {
                 Ok(typed) => typed,
@@ -45,8 +79,8 @@ impl Keys {
                 }
                 Err(problem) => return Err(problem),
             };
-            match self.pair(&words, at.or(place.as_deref()), &own)? {
-                Ok(membership) => return self.joined(membership, &own),
+            match self.pair(&words, at.or(place.as_deref()), own)? {
+                Ok(membership) => return Ok(membership),
                 Err(PairingError::WrongWords) if left > 0 && io::stdin().is_terminal() => {
                     eprintln!("schwann: {}; compare them with the other screen", PairingError::WrongWords);
                 }

@@ -15,6 +15,7 @@ use super::text::{self, Membership, Secret};
 use super::{DAY, Keys, device_name, device_of, failed, now, passphrase, statement};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::sys;
+use crate::terminal::printable;
 
 impl Keys {
     pub(super) fn init(&self, name: &str) -> Outcome {
@@ -103,7 +104,19 @@ impl Keys {
             writeln!(out, "key        {}", statement.device.fingerprint())?;
             writeln!(out, "valid      {} more days", statement.not_after.0.saturating_sub(now().0) / DAY)?;
         }
-        writeln!(out, "in force   {}", schwann::security::summary(&crate::lab::config().trust()))?;
+        let trust = crate::lab::config().trust();
+        writeln!(out, "in force   {}", schwann::security::summary(&trust))?;
+        let Ok(trust) = trust else { return Ok(()) };
+        if let Some(condition) = trust.admitted().condition() {
+            writeln!(
+                out,
+                "plain      {}; anybody can read these and send in their names",
+                printable(condition)
+            )?;
+        }
+        for pin in trust.pins().iter() {
+            writeln!(out, "pinned     {}", printable(&pin.to_string()))?;
+        }
         Ok(())
     }
 

@@ -1,15 +1,17 @@
-//! What a new lab hides: the plain streams that are on the network now. Each is named, and may be admitted.
+//! Plain streams, which a sealed lab hides: each is named, and may be admitted.
 
 use core::time::Duration;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
-use schwann::security::{Policy, Trust};
+use schwann::security::{Admitted, Policy, Trust};
 use schwann::{Context, StreamInfo, resolver};
+use schwann_recorder::Selector;
 
+use super::condition::{self, Field};
 use super::passphrase::confirm;
 use crate::config_file;
-use crate::exit::Problem;
+use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::terminal::printable;
 
@@ -20,27 +22,14 @@ pub(super) fn offer() -> Result<(), Problem> {
     if !io::stdin().is_terminal() {
         return Ok(());
     }
-    let config = lab::config().config().as_ref().clone();
-    let context = Arc::new(Context::with_trust(config, Trust::new(Policy::Off, None)));
     // A network that cannot be searched hides nothing that could be named.
-    let mut found = resolver::resolve_session(&context, 0, LOOK).unwrap_or_default();
-    found.sort_by_key(name);
-    found.dedup_by_key(|info| (name(info), info.hostname().to_string()));
+    let found = plain_streams().unwrap_or_default();
     if found.is_empty() {
         return Ok(());
     }
     let mut out = io::stdout().lock();
     writeln!(out, "These streams are plain, and this computer hides them from now on:")?;
-    for info in &found {
-        writeln!(
-            out,
-            "  {} ({}), source id {}, of {}",
-            printable(&name(info)),
-            printable(&info.stream_type().to_string()),
-            printable(&info.source_id().to_string()),
-            printable(&info.hostname().to_string())
-        )?;
-    }
+    found.iter().try_for_each(|info| writeln!(out, "  {}", title(info)))?;
     writeln!(
         out,
         "A program of this computer seals its stream once it is started again. `schwann gateway` brings in the"
@@ -50,30 +39,81 @@ pub(super) fn offer() -> Result<(), Problem> {
         "stream of an old device, sealed. Or a stream stays plain, and anybody can read it and send in its name."
     )?;
     out.flush()?;
-    let mut names: Vec<_> =
-        found.iter().map(name).filter(|name| !name.contains([',', '{', '}', ';'])).collect();
-    names.dedup();
-    for name in names {
-        if confirm(&format!("Admit {} in the clear? [y/N] ", printable(&name)))? {
-            admit(&name)?;
+    for info in &found {
+        if confirm(&format!("Admit {} in the clear? [y/N] ", title(info)))? {
+            admit_one(info)?;
         }
     }
     Ok(())
 }
 
-/// Adds a name to those that may travel in the clear.
-fn admit(name: &str) -> Result<(), Problem> {
-    let path = config_file::path();
-    let before = config_file::value(&path, "security", "off")?;
-    let mut names = before.map_or_else(Vec::new, |value| config_file::entries(&value));
-    if !names.iter().any(|known| known == name) {
-        names.push(name.to_owned());
+/// Admits the plain streams that are chosen, after a question for each.
+pub(super) fn admit(chosen: Option<&Selector>, yes: bool) -> Outcome {
+    if !yes && !io::stdin().is_terminal() {
+        return Err(Problem::Failed(String::from(
+            "there is no terminal to ask at; --yes admits the streams without a question",
+        )));
     }
-    config_file::set(&path, "security", "off", Some(&format!("{{{}}}", names.join(", "))))?;
-    writeln!(io::stdout().lock(), "{}: security.off names {}.", path.display(), printable(name))?;
+    let mut found = plain_streams()?;
+    found.retain(|info| chosen.is_none_or(|chosen| chosen.chooses(info)));
+    if found.is_empty() {
+        let what =
+            chosen.map_or_else(|| String::from("plain stream"), |chosen| format!("plain stream {chosen}"));
+        return Err(Problem::Failed(format!(
+            "no {what} was found within {} s; why: schwann doctor",
+            LOOK.as_secs_f64()
+        )));
+    }
+    let mut exit = Exit::Found;
+    for info in &found {
+        let question = "anybody can read it and send in its name. Admit it? [y/N] ";
+        if yes || confirm(&format!("{} is plain: {question}", title(info)))? {
+            admit_one(info)?;
+            exit = Exit::Good;
+        }
+    }
+    Ok(exit)
+}
+
+/// The plain streams of this session, each once.
+fn plain_streams() -> Result<Vec<StreamInfo>, Problem> {
+    let config = lab::config().config().as_ref().clone();
+    let context = Arc::new(Context::with_trust(config, Trust::new(Policy::Off, None)));
+    let found = resolver::resolve_session(&context, 0, LOOK);
+    let mut found = found.map_err(|error| Problem::with("search", error))?;
+    found.sort_by_key(title);
+    found.dedup_by_key(|info| title(info));
+    Ok(found)
+}
+
+/// Adds a stream to those that may come in the clear: by its name, its source id and its computer.
+fn admit_one(info: &StreamInfo) -> Result<(), Problem> {
+    let path = config_file::path();
+    let before = config_file::value(&path, "security", "plain")?.unwrap_or_default();
+    let before = Admitted::parse(&before).map_err(|error| Problem::with(path.display(), error))?;
+    if !before.admits(info) {
+        let new = condition::of(info, &[Field::Name, Field::SourceId, Field::Hostname])?;
+        let all = before.condition().map_or_else(|| new.clone(), |before| format!("{before} or {new}"));
+        config_file::set(&path, "security", "plain", Some(&all))?;
+    }
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{}: security.plain admits {}. Programs that run take it with their next start.",
+        path.display(),
+        title(info)
+    )?;
     Ok(())
 }
 
-fn name(info: &StreamInfo) -> String {
-    info.name().to_string()
+/// A stream as a person tells it from others.
+fn title(info: &StreamInfo) -> String {
+    let text = format!(
+        "{} ({}), source id {}, of {}",
+        info.name(),
+        info.stream_type(),
+        info.source_id(),
+        info.hostname()
+    );
+    printable(&text).into_owned()
 }

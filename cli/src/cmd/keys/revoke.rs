@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use schwann::security::keys::replace_list;
 use schwann::security::keys::store::{DISCOVERY, REVOKED};
-use schwann_session::{AuthorityKey, Certificate, PublicKey, RevocationList};
+use schwann_session::{AuthorityKey, Certificate, Lab, PublicKey, RevocationList};
 
 use super::{Keys, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
@@ -44,6 +44,21 @@ impl Keys {
             list.number()
         )?;
         Ok(Exit::Good)
+    }
+
+    /// The serials of a device that is a member now.
+    ///
+    /// - Errors: no device is called so, or it is out already.
+    pub(super) fn living(&self, lab: &Lab, device: &str) -> Result<Vec<u64>, Problem> {
+        let (issued, revoked) = (self.certificates(lab)?, self.revoked(lab)?);
+        let mut serials = chosen(device, &issued, &revoked, self.last_serial()?)?;
+        serials.retain(|serial| !revoked.contains(*serial));
+        if serials.is_empty() {
+            return Err(Problem::Failed(format!(
+                "{device:?} is out already, so there is no key to replace; `schwann keys invite` brings it back with a new one"
+            )));
+        }
+        Ok(serials)
     }
 
     /// Refuses to certify a key of which a certificate was revoked.

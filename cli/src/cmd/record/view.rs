@@ -32,6 +32,8 @@ pub(super) struct Scene {
     pub(super) unmatched: Vec<Unmatched>,
     /// Streams that are there and cannot be recorded from here.
     pub(super) unseen: Vec<Unseen>,
+    /// What is said of streams that come in the clear although this computer wants sealed ones.
+    pub(super) admitted: Vec<String>,
     /// How many streams are announced and not recorded, because too many do not answer.
     pub(super) waiting: usize,
     /// Whether every stream is recorded that comes.
@@ -249,6 +251,7 @@ impl Scene {
             .chain(short)
             .chain(unmatched)
             .chain(unseen)
+            .chain(self.admitted.iter().cloned())
             .chain(waiting)
             .map(|line| format!("  {}\n", printable(&line)))
             .collect()
@@ -360,6 +363,7 @@ fn json(scene: &Scene) -> Value {
         "streams": streams,
         "not_recorded": scene.waiting,
         "unmatched": scene.unmatched.iter().map(unmatched_json).collect::<Vec<_>>(),
+        "in_the_clear": scene.admitted,
         "unseen": scene.unseen.iter().map(|one| printable(&one.to_string()).into_owned()).collect::<Vec<_>>(),
     })
 }

@@ -2,14 +2,18 @@
 
 use core::mem::{Discriminant, discriminant};
 
+use schwann::security::{LastPeer, PeerIdentity};
 use schwann::{Error, Inlet};
 use schwann_recorder::{Chunk, Observed, Trouble, Verdict};
+
+use crate::terminal::printable;
 
 /// A stream that is watched, and what was said of it last.
 pub(super) struct Judged {
     name: String,
     observed: Observed,
     said: Option<Discriminant<Trouble>>,
+    last_peer: LastPeer,
 }
 
 impl Judged {
@@ -18,12 +22,22 @@ impl Judged {
         let info = inlet.info();
         // The first question only begins the measurement.
         let _not_yet = inlet.clock_offset(0.0);
-        Self { name: info.name().to_string(), observed: Observed::new(info.nominal_rate()), said: None }
+        Self {
+            name: info.name().to_string(),
+            observed: Observed::new(info.nominal_rate()),
+            said: None,
+            last_peer: LastPeer::default(),
+        }
     }
 
     /// Takes in what a pull came to; says what is wrong as soon as it is, and when it is over.
     pub(super) fn pulled(&mut self, inlet: &Inlet, chunk: &Chunk, outcome: &Result<(), Error>) {
         self.observed.pulled(inlet, chunk, outcome);
+        if inlet.protection().is_some()
+            && let Some(before) = self.last_peer.replace(inlet.peer())
+        {
+            eprintln!("schwann: {}", other_device(&self.name, &before, inlet.peer().as_ref()));
+        }
         let verdict = self.observed.verdict();
         // What this end has passed over, because it was old or came too fast, is no fault of the stream.
         let is_ours = inlet.dropped_samples() > 0
@@ -52,13 +66,32 @@ impl Judged {
     }
 }
 
+/// That a stream is another device's now, and what keeps to one device.
+fn other_device(name: &str, before: &PeerIdentity, now: Option<&PeerIdentity>) -> String {
+    let of = |peer: &PeerIdentity| {
+        let statement = &peer.statement;
+        format!("{} (certificate {})", statement.name.as_str(), statement.serial)
+    };
+    let now = now.map_or_else(|| String::from("one that does not seal"), of);
+    let text = format!(
+        "{name} comes from another device than before: {now}, before {}; `schwann keys pin` refuses that",
+        of(before)
+    );
+    printable(&text).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_trouble_is_said_when_it_begins_and_when_it_is_over() {
-        let mut judged = Judged { name: "EEG".to_owned(), observed: Observed::new(100.0), said: None };
+        let mut judged = Judged {
+            name: "EEG".to_owned(),
+            observed: Observed::new(100.0),
+            said: None,
+            last_peer: LastPeer::default(),
+        };
         let stopped = |seconds| Verdict::Trouble(Trouble::Stopped { seconds });
         assert_eq!(judged.news(Verdict::Early), None);
         assert_eq!(judged.news(Verdict::Well), None);

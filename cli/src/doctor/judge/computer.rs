@@ -9,6 +9,7 @@ use crate::doctor::{
     Finding, Weight,
     facts::{Facts, Interface},
     probe::Echo,
+    surroundings::Kind,
 };
 use crate::sys::commands::{self, Side};
 
@@ -126,8 +127,16 @@ pub(super) fn scope(facts: &Facts, findings: &mut Vec<Finding>) {
 
 pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
     let outward: Vec<_> = facts.interfaces.iter().filter(|interface| !interface.ip.is_loopback()).collect();
-    if outward.is_empty() {
-        let what = "No network is up but loopback, so only streams of this computer can be seen.".to_owned();
+    let is_inside = |name: &str| facts.surroundings.kind(name) == Kind::Bridge;
+    if outward.iter().all(|interface| is_inside(&interface.name)) {
+        let what = if outward.is_empty() {
+            "No network is up but loopback, so only streams of this computer can be seen.".to_owned()
+        } else {
+            let name = &outward[0].name;
+            format!(
+                "No network is up but loopback and {name}, which leads to containers: only streams of this computer can be seen."
+            )
+        };
         return add(findings, Weight::Fault, "loopback-only", what, commands::networks());
     }
     if outward.iter().all(|interface| !interface.has_multicast) {
@@ -135,7 +144,11 @@ pub(super) fn interfaces(facts: &Facts, findings: &mut Vec<Finding>) {
         let what = format!("Multicast is switched off at {name}, so no query leaves and none comes in.");
         add(findings, Weight::Fault, "multicast-off", what, commands::multicast_on(name));
     }
-    for interface in &outward {
+    // A VPN or an empty bridge that takes no multicast is no fault of this computer.
+    let is_own = |interface: &&&Interface| {
+        !matches!(facts.surroundings.kind(&interface.name), Kind::Vpn | Kind::Bridge)
+    };
+    for interface in outward.iter().filter(is_own) {
         judge_echo(interface, facts, findings);
     }
     if !facts.has_multicast_route {

@@ -1,9 +1,50 @@
-//! What the firewall of Windows does to programs of LSL.
+//! What the firewall of this computer does to programs of LSL: the rules of nftables, and those of Windows.
 
 use super::{
-    super::{Finding, Weight, facts::Facts},
-    add,
+    super::{
+        Finding, Weight,
+        facts::Facts,
+        nft::{Packet, Stop},
+        probe::Echo,
+    },
+    add, lsl_ports,
 };
+use crate::sys::commands::Side;
+
+/// Rules that certainly stop what other computers send here. What is sent for a try shows the same of UDP, and says it better.
+pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
+    for protocol in ["tcp", "udp"] {
+        let is_told = protocol == "udp"
+            && facts.interfaces.iter().any(|interface| interface.echo == Some(Echo::Swallowed));
+        let Some((name, stop)) = stop(facts, protocol).filter(|_| !is_told) else { continue };
+        let (upper, place) = (protocol.to_uppercase(), stop.place());
+        let what = format!(
+            "The firewall of this computer lets in no {upper} for the ports of LSL through {name} ({place}), so other computers \
+             do not receive its streams."
+        );
+        let fix = allow(facts, Side::In, protocol);
+        let fix = facts.manager.allow(lsl_ports(facts), protocol).or(fix).unwrap_or_default();
+        add(findings, Weight::Warning, "firewall-rule", what, fix);
+    }
+}
+
+/// The command that lets the ports of LSL in before the rule that stops them; nothing if no rule is known to.
+pub(super) fn allow(facts: &Facts, side: Side, protocol: &str) -> Option<String> {
+    let (_, stop) = stop(facts, protocol).filter(|_| side == Side::In)?;
+    Some(stop.allow(lsl_ports(facts), protocol))
+}
+
+/// What stops a first packet to a port of LSL, and at which interface.
+fn stop<'a>(facts: &'a Facts, protocol: &str) -> Option<(&'a str, Stop)> {
+    let ruleset = facts.ruleset.as_ref()?;
+    let port = if protocol == "tcp" { facts.config.ports.base } else { facts.config.ports.multicast };
+    let outward = facts.interfaces.iter().filter(|interface| !interface.ip.is_loopback());
+    let mut stops = outward.filter_map(|interface| {
+        let packet = Packet { interface: &interface.name, protocol, port };
+        Some((interface.name.as_str(), ruleset.stops(packet)?))
+    });
+    stops.next()
+}
 
 pub(super) fn firewall(facts: &Facts, findings: &mut Vec<Finding>) {
     let inbound = || facts.rules.iter().filter(|rule| rule.is_inbound);

@@ -2,7 +2,8 @@
 
 use schwann::{config::Scope, security::Explained};
 
-use super::{add, address, allow};
+use super::view::{firewall_of, has_heard_multicast, has_heard_unicast, manager_of};
+use super::{add, address, allow, allow_there};
 use crate::doctor::{
     Finding, Weight,
     facts::{Facts, Host, Stream},
@@ -22,14 +23,39 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
     if found.is_empty() {
         return judge_unseen_host(host, facts, findings);
     }
-    if found.iter().any(|stream| stream.by_multicast) || facts.config.multicast.scope == Scope::Machine {
+    let is_near = addresses.iter().any(|&ip| facts.interfaces.iter().any(|interface| interface.reaches(ip)));
+    let is_inward = facts.config.multicast.scope == Scope::Machine;
+    if found.iter().any(|stream| stream.by_multicast) || is_inward {
+        if is_near && !is_inward && has_heard_multicast(host) == Some(false) {
+            let what = format!(
+                "{name} is found because members of a lab remember each other: no query comes to it by multicast, so its firewall{} \
+                 or the network switch swallows it.",
+                firewall_of(host)
+            );
+            let fix = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
+            add(findings, Weight::Warning, "multicast-lost", what, fix);
+        }
         return;
     }
-    let is_near = addresses.iter().any(|&ip| facts.interfaces.iter().any(|interface| interface.reaches(ip)));
-    let (code, why) = if is_near {
-        ("multicast-lost", "multicast does not come through: a firewall or the network switch swallows it")
-    } else {
-        ("other-subnet", "it is in another subnet, and routers do not pass multicast on")
+    let there = firewall_of(host);
+    let (code, why) = match (is_near, has_heard_multicast(host)) {
+        (false, _) => {
+            ("other-subnet", String::from("it is in another subnet, and routers do not pass multicast on"))
+        }
+        (true, Some(true)) => (
+            "multicast-lost",
+            String::from(
+                "it has heard a query by multicast, and its answer did not come back: a firewall here swallows it",
+            ),
+        ),
+        (true, Some(false)) => (
+            "multicast-lost",
+            format!("it has heard none by multicast: its firewall{there} or the network switch swallows it"),
+        ),
+        (true, None) => (
+            "multicast-lost",
+            String::from("multicast does not come through: a firewall or the network switch swallows it"),
+        ),
     };
     add(
         findings,
@@ -59,14 +85,20 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         );
         add(findings, Weight::Fault, "clock-differs", what, commands::set_clock());
     } else if has(Knock::Open) {
-        let what = format!("{name} has streams, but its answers do not come through: a firewall blocks UDP.");
-        add(
-            findings,
-            Weight::Fault,
-            "udp-blocked",
-            what,
-            format!("on {name}: {}", allow(facts, Side::In, "udp")),
-        );
+        let here = allow(facts, Side::In, "udp");
+        let there = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
+        let (why, fix) = match has_heard_unicast(host) {
+            None => (String::from("its answers do not come through: a firewall blocks UDP"), there),
+            Some(false) => {
+                (format!("no query has come to it: its firewall blocks UDP{}", firewall_of(host)), there)
+            }
+            Some(true) => {
+                let why =
+                    "it has heard the queries, and its answers do not come back: a firewall here blocks UDP";
+                (String::from(why), here)
+            }
+        };
+        add(findings, Weight::Fault, "udp-blocked", format!("{name} has streams, but {why}."), fix);
     } else if has(Knock::Refused) {
         let what = format!(
             "{name} is there, but no program on it sends a stream at the ports that this computer asks."
@@ -92,7 +124,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "host-silent",
             what,
-            format!("on {name}: {}", allow(facts, Side::In, "tcp")),
+            format!("on {name}: {}", allow_there(facts, manager_of(host), "tcp")),
         );
     }
 }

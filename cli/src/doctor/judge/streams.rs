@@ -3,15 +3,17 @@
 use schwann::security::{Explained, Refusal};
 use schwann_recorder::Trouble;
 
-use super::{add, address, allow};
+use super::{add, address, allow_there};
 use crate::{
     doctor::{
         Finding, Weight,
         facts::{Facts, Stream},
+        firewall::Manager,
         mend::quoted,
         ports::Knock,
     },
-    sys::commands::{self, Side},
+    lab,
+    sys::commands,
     terminal::printable,
 };
 
@@ -66,7 +68,7 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "data-blocked",
             format!("{name} of {host} is seen, but its data does not come through: a firewall blocks TCP."),
-            format!("on {host}: {}", allow(facts, Side::In, "tcp")),
+            format!("on {host}: {}", allow_there(facts, Manager::Unknown, "tcp")),
         ),
     }
     match stream.round_trip {
@@ -99,9 +101,15 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             format!(
                 "The clock of {host} does not answer, so stamps of {name} cannot be compared with others."
             ),
-            format!("on {host}: {}", allow(facts, Side::In, "udp")),
+            format!("on {host}: {}", allow_there(facts, Manager::Unknown, "udp")),
         ),
         _ => {}
+    }
+    if let Some(what) = lab::admitted(&facts.config, &stream.info, stream.protection) {
+        let fix = format!(
+            "on {host}: schwann gateway    # seals it; a computer with Schwann joins: schwann keys join"
+        );
+        add(findings, Weight::Warning, "plain-admitted", format!("{}.", printable(&what)), fix);
     }
     if let Some(trouble) = stream.trouble {
         judge_samples(stream, trouble, findings);

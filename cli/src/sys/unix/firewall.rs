@@ -1,6 +1,9 @@
-//! The firewall: what it does shows in the echo of what this computer sends itself.
+//! The firewall: its rules, as far as this user may read them, and the program that manages it.
 
-/// Nothing: no rule is looked at.
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Nothing: these are of Windows.
 pub(crate) fn rules() -> Vec<String> {
     Vec::new()
 }
@@ -9,3 +12,48 @@ pub(crate) fn rules() -> Vec<String> {
 pub(crate) fn networks() -> String {
     String::new()
 }
+
+/// The rules of nftables as JSON; nothing if this user may not read them, or there is no such firewall.
+pub(crate) fn ruleset() -> Option<String> {
+    // Not in the path of an ordinary user everywhere.
+    ["nft", "/usr/sbin/nft"].into_iter().find_map(|program| output(program, &["-j", "list", "ruleset"]))
+}
+
+/// The network interfaces and what they are made of, as JSON of iproute2.
+pub(crate) fn links() -> Option<String> {
+    ["ip", "/usr/sbin/ip"].into_iter().find_map(|program| output(program, &["-j", "-d", "link"]))
+}
+
+/// The program that manages the firewall, if it is switched on.
+pub(crate) fn manager() -> Option<&'static str> {
+    let is_ufw = std::fs::read_to_string(UFW)
+        .is_ok_and(|text| text.lines().any(|line| line.trim().eq_ignore_ascii_case("enabled=yes")));
+    match (is_ufw, Path::new(FIREWALLD).exists()) {
+        (true, _) => Some("ufw"),
+        (false, true) => Some("firewalld"),
+        (false, false) => None,
+    }
+}
+
+/// Whether this program runs in a container.
+pub(crate) fn is_in_container() -> bool {
+    std::env::var_os("container").is_some() || MARKS.iter().any(|mark| Path::new(mark).exists())
+}
+
+/// Whether this is the subsystem of Windows.
+pub(crate) fn is_wsl() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    std::env::var_os("WSL_DISTRO_NAME").is_some() || release.to_lowercase().contains("microsoft")
+}
+
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(program);
+    let done = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    done.status.success().then(|| String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+const UFW: &str = "/etc/ufw/ufw.conf";
+/// The service's group of processes, which is there while it runs.
+const FIREWALLD: &str = "/sys/fs/cgroup/system.slice/firewalld.service";
+/// Files that Docker and Podman put into their containers.
+const MARKS: [&str; 2] = ["/.dockerenv", "/run/.containerenv"];

@@ -30,3 +30,28 @@ pub(crate) fn networks() -> String {
 }
 
 const RULES: &str = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
+
+/// Nothing: these are of Linux.
+pub(crate) fn ruleset() -> Option<String> {
+    None
+}
+
+/// Nothing: Windows tells of its interfaces what is needed.
+pub(crate) fn links() -> Option<String> {
+    None
+}
+
+/// Nothing: the system manages its firewall itself.
+pub(crate) fn manager() -> Option<&'static str> {
+    None
+}
+
+/// No: a container of Windows has a system of its own.
+pub(crate) fn is_in_container() -> bool {
+    false
+}
+
+/// No: that is Linux on Windows.
+pub(crate) fn is_wsl() -> bool {
+    false
+}

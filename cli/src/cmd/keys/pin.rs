@@ -1,0 +1,129 @@
+//! Streams that come from one device alone: `pin` ties a stream to the device that sends it now.
+
+use core::time::Duration;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use schwann::inlet::InletOptions;
+use schwann::security::{Explained, PeerIdentity, Pin, Pins};
+use schwann::{Context, Inlet, StreamInfo, resolver};
+use schwann_recorder::{Selector, any_of};
+
+use super::condition::{self, Field};
+use super::passphrase::confirm;
+use crate::config_file;
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::terminal::printable;
+
+/// Pins the streams that are chosen to the devices that send them, after a question for each.
+pub(super) fn pin(chosen: &Selector, yes: bool) -> Outcome {
+    if !yes && !io::stdin().is_terminal() {
+        return Err(Problem::Failed(String::from(
+            "there is no terminal to ask at; --yes pins the streams without a question",
+        )));
+    }
+    let context = without_pins()?;
+    let query = any_of([chosen]).unwrap_or_default();
+    let found = resolver::resolve_bypred(&context, &query, 1, LOOK)
+        .map_err(|error| Problem::with("search", error))?;
+    if found.is_empty() {
+        return Err(Problem::Failed(format!(
+            "no stream {chosen} was found within {} s; why: schwann doctor",
+            LOOK.as_secs()
+        )));
+    }
+    let mut exit = Exit::Found;
+    for info in &found {
+        let sender = sender(info, &context)?.statement;
+        let (name, key) = (printable(&info.name().to_string()).into_owned(), sender.device.fingerprint());
+        writeln!(io::stdout().lock(), "{name} comes from {}, key {key}", printable(sender.name.as_str()))?;
+        let question = "`schwann keys status` on that device shows its key; is it the same? [y/N] ";
+        if yes || confirm(question)? {
+            let new = condition::of(info, &[Field::Name, Field::SourceId])?;
+            let new = Pin::parse(&format!("{new} -> {key}")).map_err(Problem::Failed)?;
+            change(|pins| pins.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect())?;
+            exit = Exit::Good;
+        }
+    }
+    Ok(exit)
+}
+
+/// Takes away the pins that name a stream.
+pub(super) fn unpin(stream: &str) -> Outcome {
+    let names = |pin: &Pin| {
+        let condition = pin.condition();
+        ['\'', '"'].iter().any(|quote| condition.contains(&format!("{quote}{stream}{quote}")))
+            || condition == stream
+    };
+    let mut count = 0;
+    change(|pins| {
+        let kept: Pins = pins.iter().filter(|pin| !names(pin)).cloned().collect();
+        count = pins.iter().count() - kept.iter().count();
+        kept
+    })?;
+    if count == 0 {
+        return Err(Problem::Failed(format!(
+            "no pin names {stream:?}; `schwann keys status` lists the pins"
+        )));
+    }
+    Ok(Exit::Good)
+}
+
+/// This computer's keys and policies, with no regard to what is pinned: a stream may have moved.
+fn without_pins() -> Result<Arc<Context>, Problem> {
+    let context = lab::config();
+    let trust = context.trust().map_err(|error| Problem::Failed(error.to_string()))?;
+    if trust.member().is_none() {
+        return Err(Problem::Failed(String::from(
+            "this computer has no key, so no device can prove itself to it; `schwann keys join` joins a lab",
+        )));
+    }
+    let trust = trust.as_ref().clone().with_pins(Pins::default());
+    Ok(Arc::new(Context::with_trust(context.config().as_ref().clone(), trust)))
+}
+
+/// The device that sends a stream, as it proved itself.
+fn sender(info: &StreamInfo, context: &Arc<Context>) -> Result<PeerIdentity, Problem> {
+    let name = printable(&info.name().to_string()).into_owned();
+    let wrong = |error| Problem::with(&name, error);
+    let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(context)).map_err(wrong)?;
+    if let Err(error) = inlet.open_stream(OPEN_SECONDS) {
+        return Err(match inlet.refusal() {
+            Some(refusal) => Problem::with(&name, Explained(refusal)),
+            None => wrong(error),
+        });
+    }
+    inlet.peer().ok_or_else(|| {
+        Problem::with(
+            &name,
+            "it comes in the clear, so no device can be proven to send it; `schwann gateway` on its computer seals it",
+        )
+    })
+}
+
+/// Changes the pins of the configuration.
+fn change(change: impl FnOnce(Pins) -> Pins) -> Result<(), Problem> {
+    let path = config_file::path();
+    let pins = change(pins(&path)?);
+    let text = pins.to_string();
+    config_file::set(&path, "security", "pin", Some(text.as_str()).filter(|text| !text.is_empty()))?;
+    let mut out = io::stdout().lock();
+    let count = pins.iter().count();
+    let plural = if count == 1 { "" } else { "s" };
+    writeln!(
+        out,
+        "{}: security.pin has {count} pin{plural}. Programs that run take it with their next start.",
+        path.display()
+    )?;
+    Ok(())
+}
+
+fn pins(path: &Path) -> Result<Pins, Problem> {
+    let text = config_file::value(path, "security", "pin")?.unwrap_or_default();
+    Pins::parse(&text).map_err(|error| Problem::with(path.display(), error))
+}
+
+const LOOK: Duration = Duration::from_secs(5);
+const OPEN_SECONDS: f64 = 10.0;
