@@ -51,12 +51,12 @@ class Lab:
     def __exit__(self, *_) -> None:
         self.stack.close()
 
-    def cable(self) -> None:
-        run(f"ip link add cable netns {self.a} type veth peer name cable netns {self.b}")
+    def cable(self, name: str = "cable") -> None:
+        run(f"ip link add {name} netns {self.a} type veth peer name {name} netns {self.b}")
         for space, number in ((self.a, 1), (self.b, 2)):
-            run(f"ip -n {space} addr add 10.99.0.{number}/24 dev cable")
-            run(f"ip -n {space} link set cable up")
-            run(f"ip -n {space} route add 224.0.0.0/4 dev cable")
+            run(f"ip -n {space} addr add 10.99.0.{number}/24 dev {name}")
+            run(f"ip -n {space} link set {name} up")
+            run(f"ip -n {space} route add 224.0.0.0/4 dev {name}")
 
     def routed(self) -> None:
         """A router between two subnets, which passes on no multicast."""
@@ -92,6 +92,26 @@ class Lab:
                                    env=self.environment(text) | more, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.stack.callback(process.communicate, timeout=20)
         if process.stdout.readline() != "sending\n":
+            raise RuntimeError(f"the sender has ended: {process.wait()}")
+
+    def device(self, days: int) -> dict[str, str]:
+        """The environment of a new member of the lab whose authority `more` names, certified for so many days."""
+        device = SCRATCH / f"keys{next(NUMBERS)}"
+
+        def keys(folder, *words, said=None):
+            return subprocess.run([PROGRAMS / "schwann", "keys", *words], env={**os.environ, "SCHWANN_KEYS": str(folder)}, check=True,
+                                  input=said, capture_output=True, text=True).stdout
+        request = keys(device, "new-device", "device", "--unprotected").split()[-1]
+        keys(device, "trust", said=keys(self.more["SCHWANN_KEYS"], "issue", "--yes", "--days", str(days), request))
+        return {"SCHWANN_KEYS": str(device)}
+
+    def fake(self, *arguments: str) -> None:
+        """A made-up stream in A."""
+        process = subprocess.Popen(["ip", "netns", "exec", self.a, str(PROGRAMS / "schwann"), "fake", "eeg:8@250", *arguments],
+                                   env=self.environment("[ports]\nIPv6=disable\n"), stdout=subprocess.PIPE, text=True)
+        self.stack.callback(process.communicate, timeout=20)
+        self.stack.callback(process.terminate)
+        if not process.stdout.readline():
             raise RuntimeError(f"the sender has ended: {process.wait()}")
 
     def python(self, space: str, program: str, *arguments: str) -> None:
@@ -364,14 +384,7 @@ def a_computer_that_nobody_knows(lab):
 def a_certificate_that_expires_soon(lab):
     lab.cable()
     lab.more = lab.keys()
-    device = SCRATCH / f"keys{next(NUMBERS)}"
-
-    def keys(folder, *words, said=None):
-        return subprocess.run([PROGRAMS / "schwann", "keys", *words], env={**os.environ, "SCHWANN_KEYS": str(folder)}, check=True,
-                              input=said, capture_output=True, text=True).stdout
-    request = keys(device, "new-device", "device", "--unprotected").split()[-1]
-    keys(device, "trust", said=keys(lab.more["SCHWANN_KEYS"], "issue", "--yes", "--days", "20", request))
-    lab.more = {"SCHWANN_KEYS": str(device)}
+    lab.more = lab.device(20)
     lab.send(more=lab.more)
 
 
@@ -390,6 +403,163 @@ def a_member_in_another_subnet_that_was_met_before(lab):
     while not remembered.exists() or "10.99.1.2" not in remembered.read_text():
         assert time.monotonic() < deadline, met
         time.sleep(0.05)
+
+
+@case("firewall-rule", exit_code=0)
+def a_rule_that_keeps_others_from_our_streams(lab):
+    lab.cable()
+    lab.in_b("nft add table inet guard")
+    lab.in_b("nft add chain inet guard input { type filter hook input priority 0 ; policy accept ; }")
+    lab.in_b("nft add rule inet guard input tcp dport 16572-16604 ct state new reject")
+    lab.send()
+
+
+@case("firewall-in")
+def a_firewall_that_drops_what_nothing_permits(lab):
+    lab.cable()
+    lab.in_b("nft add table inet guard")
+    lab.in_b("nft add chain inet guard input { type filter hook input priority 0 ; policy drop ; }")
+    lab.in_b("nft add rule inet guard input iifname lo accept")
+    lab.in_b("nft add rule inet guard input ct state established,related accept")
+    lab.send()
+
+
+@case("vpn", exit_code=0)
+def a_vpn_beside_the_cable(lab):
+    lab.cable()
+    run(f"ip -n {lab.b} tuntap add mode tun name tun7")
+    run(f"ip -n {lab.b} addr add 10.66.0.1/24 dev tun7")
+    run(f"ip -n {lab.b} link set tun7 up")
+    lab.send()
+
+
+@case("container", exit_code=0)
+def a_container_with_a_network_of_its_own(lab):
+    lab.cable("eth0")
+    lab.more = {"container": "podman"}
+    lab.send()
+
+
+@case("wsl", exit_code=0)
+def the_subsystem_of_windows(lab):
+    lab.cable()
+    lab.more = {"WSL_DISTRO_NAME": "Debian"}
+    lab.send()
+
+
+@case("loopback-only")
+def no_network_but_that_of_containers(lab):
+    run(f"ip -n {lab.b} link add docker0 type bridge")
+    run(f"ip -n {lab.b} addr add 172.17.0.1/16 dev docker0")
+    run(f"ip -n {lab.b} link set docker0 up")
+
+
+@case("plain-admitted", exit_code=0)
+def a_plain_stream_that_a_sealed_computer_admits(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.configuration = "[security]\nplain=name='Lab' or name='LabMarkers'\n"
+    lab.send(more={"SCHWANN_KEYS": str(SCRATCH / "nothing")})
+
+
+@case("keys")
+def a_pin_that_cannot_be_read(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.configuration = "[security]\npin=name='Lab' -> amplifier\n"
+    lab.send(more=lab.more)
+
+
+@case("sealed")
+def a_stream_that_is_pinned_to_another_device(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.configuration = "[security]\npin=name='Lab' -> " + "-".join(["AAAA"] * 8) + "\n"
+    lab.send(more=lab.device(3650))
+
+
+@case("host-certificate", "10.99.0.1", exit_code=0)
+def another_computers_certificate_that_expires_soon(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.send(more=lab.device(20))
+
+
+@case("host-policy", "10.99.0.1", exit_code=0)
+def another_computer_that_sends_in_the_clear_too(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.send(more=lab.device(3650) | {"SCHWANN_SECURITY": "prefer"})
+
+
+@case("host-clock", "10.99.0.1", exit_code=0)
+def another_computers_calendar_that_is_wrong(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    library = SCRATCH / f"clock{next(NUMBERS)}.so"
+    run(f"cc -shared -fPIC -o {library} {pathlib.Path(__file__).resolve().parents[1] / 'tools' / 'wrong_clock.c'}")
+    lab.send(more=lab.more | {"LD_PRELOAD": str(library), "CLOCK_AHEAD": "12"})
+
+
+@case("multicast-lost", "10.99.0.1", exit_code=0)
+def a_member_that_hears_no_multicast(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.in_a("iptables -A INPUT -i cable -m pkttype ! --pkt-type unicast -j DROP")
+    lab.send(more=lab.more)
+
+
+@case("udp-blocked", "10.99.0.1")
+def a_member_behind_a_firewall_for_udp(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.in_a("iptables -A INPUT -i cable -p udp -j DROP")
+    lab.send(more=lab.more)
+
+
+@case("config-unreadable")
+def a_configuration_that_is_a_folder(lab):
+    lab.cable()
+    lab.more = {"LSLAPICFG": str(SCRATCH)}
+    lab.send()
+
+
+@case("config-unknown-key", exit_code=0)
+def a_configuration_with_a_key_that_nothing_reads(lab):
+    lab.cable()
+    lab.configuration = "[lab]\nKnownPeer={10.99.0.1}\n"
+    lab.send()
+
+
+@case("rate")
+def a_stream_that_is_slower_than_it_says(lab):
+    lab.cable()
+    lab.fake("--fault", "rate=-40")
+
+
+@case("stamps")
+def a_stream_with_stamps_of_another_clock(lab):
+    lab.cable()
+    lab.fake("--fault", "unix")
+
+
+@case("no-samples")
+def a_stream_that_falls_silent(lab):
+    lab.cable()
+    lab.fake("--fault", "silence=0.1")
+
+
+@case("gaps", exit_code=0)
+def a_stream_that_loses_samples(lab):
+    lab.cable()
+    lab.fake("--fault", "gaps=0.3")
+
+
+@case("hidden")
+def a_plain_stream_that_a_sealed_computer_hides(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.send(more={"SCHWANN_KEYS": str(SCRATCH / "nothing")})
 
 
 def examine(name: str) -> bool:

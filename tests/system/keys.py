@@ -1,0 +1,221 @@
+"""Runs every command of `schwann keys` where something is wrong: keys.py <program> [word].
+
+Each ends with a sentence that names what to do next, within a minute, without a panic, and leaves the keys as they were.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRATCH = pathlib.Path(tempfile.mkdtemp())
+PASSPHRASE = "correct horse battery staple"
+WORDS = "abandon ability able about above absent"
+# What a person can do next: a command, an option, or a thing to change.
+NEXT = re.compile(r"`[^`]+`|schwann keys \w+|schwann doctor|--\w+|SCHWANN_\w+|make room|run this again|another name|put this folder away"
+                  r"|take the file|sudo apt|the words|correct it there")
+TESTS = {}
+
+
+def test(function):
+    TESTS[function.__name__.replace("_", " ")] = function
+    return function
+
+
+class Machine:
+    """A folder of keys, and a network in which nothing else is."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder, self.more = folder, {}
+        self.config = SCRATCH / "lsl_api.cfg"
+        self.config.write_text("[ports]\nIPv6=disable\n[multicast]\nResolveScope=machine\n")
+
+    def keys(self, *words: str, said: str = "", before: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+        environment = {**os.environ, "SCHWANN_KEYS": str(self.folder), "SCHWANN_PASSPHRASE": PASSPHRASE, "HOME": str(SCRATCH),
+                       "LSLAPICFG": str(self.config), "XDG_RUNTIME_DIR": str(SCRATCH / "runtime"), **self.more}
+        environment = {name: value for name, value in environment.items() if value}
+        return subprocess.run([*before, PROGRAM, "keys", *words], env=environment, input=said, capture_output=True, text=True, timeout=60)
+
+    def does(self, *words: str, **more) -> str:
+        done = self.keys(*words, **more)
+        assert done.returncode == 0, (words, done)
+        return done.stdout
+
+    def files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+
+
+def lab(name: str) -> Machine:
+    """A machine that has founded a lab and certified another one."""
+    machine = Machine(SCRATCH / name)
+    machine.does("init")
+    device = Machine(SCRATCH / f"{name}-device")
+    request = device.does("new-device", "EEG room").split()[-1]
+    device.does("trust", said=machine.does("issue", "--yes", request))
+    return machine
+
+
+def commands(request: str, elsewhere: pathlib.Path) -> list[tuple[tuple[str, ...], str]]:
+    """Every command, with what is piped into it. The network is empty, so what searches finds nothing."""
+    return [(("init",), ""), (("new-device", "other"), ""), (("issue", "--yes", request), ""), (("issued",), ""),
+            (("invite", "--minutes", "1", "--replace", "nobody"), ""), (("join",), WORDS + "\n"), (("trust",), "no certificate"),
+            (("export", str(elsewhere / "bundle")), ""), (("import", str(elsewhere / "none")), ""), (("revoke", "EEG room"), ""),
+            (("renew",), ""), (("rotate",), WORDS + "\n"), (("backup", str(elsewhere / "backup")), ""),
+            (("recover", str(elsewhere / "none")), WORDS + "\n"), (("unlock",), ""), (("admit", "--yes", "Eyes"), ""),
+            (("pin", "--yes", "EEG"), ""), (("unpin", "EEG"), ""), (("remember",), ""), (("status",), "")]
+
+
+def judge(words: tuple[str, ...], done: subprocess.CompletedProcess) -> None:
+    """A command that failed says why and what to do next; none panics."""
+    said = done.stdout + done.stderr
+    assert done.returncode in (0, 1, 3), (words, done)
+    assert "panicked" not in said, (words, done)
+    if done.returncode:
+        assert said.strip(), (words, done)
+        assert NEXT.search(said), (words, done)
+
+
+@test
+def without_a_key_every_command_says_what_brings_one():
+    request = Machine(SCRATCH / "asks").does("new-device", "asks").split()[-1]
+    for number, (words, said) in enumerate(commands(request, SCRATCH)):
+        if words[0] in ("init", "new-device"):
+            continue
+        machine = Machine(SCRATCH / f"empty{number}")
+        done = machine.keys(*words, said=said)
+        judge(words, done)
+        assert not machine.folder.exists() or not machine.files(), (words, machine.files())
+
+
+@test
+def without_a_network_every_command_ends():
+    # Not even loopback is up in this one.
+    machine = lab("alone")
+    request = Machine(SCRATCH / "asks2").does("new-device", "asks").split()[-1]
+    for words, said in commands(request, SCRATCH):
+        judge(words, machine.keys(*words, said=said, before=("unshare", "--net")))
+    assert machine.keys("status").returncode == 0
+
+
+def on_a_disk(name: str, fill: str) -> None:
+    """Every command on a disk of its own, which `fill` makes useless; nothing of the keys is lost."""
+    source = lab(name)
+    request = Machine(SCRATCH / f"{name}-asks").does("new-device", "asks").split()[-1]
+    disk = SCRATCH / f"{name}-disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "tmpfs", disk], check=True)
+    try:
+        machine = Machine(disk / "keys")
+        shutil.copytree(source.folder, machine.folder)
+        before = machine.files()
+        machine.more = {"XDG_RUNTIME_DIR": str(disk / "runtime")}
+        machine.config = disk / "lsl_api.cfg"
+        shutil.copy(source.config, machine.config)
+        subprocess.run(["bash", "-c", fill, "fill", str(disk)], check=True)
+        for words, said in commands(request, disk):
+            done = machine.keys(*words, said=said)
+            judge(words, done)
+            if words[0] in ("issue", "export", "revoke", "rotate", "backup"):
+                assert done.returncode == 3, (words, done)
+            assert machine.files() == before, (words, done, sorted(machine.files()), sorted(before))
+        assert machine.keys("status").returncode == 0
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@test
+def on_a_full_disk_nothing_is_lost():
+    on_a_disk("full", 'dd if=/dev/zero of="$1/filler" bs=4k 2>/dev/null; exit 0')
+
+
+@test
+def on_a_disk_that_is_read_only_nothing_is_lost():
+    on_a_disk("readonly", 'mount -o remount,ro "$1"')
+
+
+@test
+def with_a_wrong_clock_status_names_it():
+    machine = lab("clock")
+    library = SCRATCH / "clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests" / "tools" / "wrong_clock.c"], check=True)
+    for years, words in ((-5, "not valid yet"), (15, "expired")):
+        machine.more = {"LD_PRELOAD": str(library), "CLOCK_AHEAD": str(years * 365 * 86_400)}
+        done = machine.keys("status")
+        judge(("status",), done)
+        assert done.returncode == 1 and words in done.stdout and "clock" in done.stdout, done
+        judge(("renew",), machine.keys("renew"))
+
+
+KEYRING = """
+set -euo pipefail
+printf login | gnome-keyring-daemon --unlock --components=secrets > /dev/null
+schwann() { "$PROGRAM" "$@"; }
+run() { env -u SCHWANN_PASSPHRASE "$PROGRAM" "$@"; }
+schwann keys init > /dev/null
+! run keys export none < /dev/null 2> locked
+grep -q SCHWANN_PASSPHRASE locked
+schwann keys remember
+rm -r "$XDG_RUNTIME_DIR/schwann"
+echo "locked again, and opened by the keyring:"
+run keys status | grep "in force   require"
+run keys unlock < /dev/null
+SCHWANN_PASSPHRASE=wrong "$PROGRAM" keys remember 2> wrong && exit 1
+cat wrong
+rm -r "$XDG_RUNTIME_DIR/schwann"
+run keys forget
+! run keys unlock < /dev/null 2> forgotten
+cat forgotten
+"""
+
+
+@test
+def a_desktops_keyring_holds_the_passphrase():
+    missing = [name for name in ("gnome-keyring-daemon", "secret-tool", "dbus-run-session") if not shutil.which(name)]
+    if missing:
+        return f"skipped: this machine has no {', '.join(missing)}"
+    home = SCRATCH / "home"
+    (home / "run").mkdir(parents=True, mode=0o700)
+    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run"), "SCHWANN_KEYS": str(home / "keys"),
+                   "PROGRAM": PROGRAM, "SCHWANN_PASSPHRASE": PASSPHRASE, "LSLAPICFG": str(SCRATCH / "lsl_api.cfg")}
+    done = subprocess.run(["dbus-run-session", "--", "bash", "-c", KEYRING], env=environment, cwd=home, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == 0, done
+    assert "The passphrase is in the keyring" in done.stdout and "No passphrase is in the keyring" in done.stdout, done
+    assert PASSPHRASE not in done.stdout + done.stderr
+    return None
+
+
+@test
+def a_keyring_that_is_not_there_says_so():
+    machine = lab("no-keyring")
+    machine.more = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
+    done = machine.keys("remember")
+    assert done.returncode == 3 and "schwann keys unlock" in done.stderr, done
+    machine.more = {"PATH": "/nonexistent"}
+    done = machine.keys("remember")
+    assert done.returncode == 3 and "libsecret-tools" in done.stderr, done
+    assert machine.keys("status").returncode == 0
+
+
+def main() -> None:
+    failed = 0
+    for name, run in TESTS.items():
+        if sys.argv[2:] and not any(word in name for word in sys.argv[2:]):
+            continue
+        try:
+            print(f"ok: {name}{': ' + said if (said := run()) else ''}", flush=True)
+        except (AssertionError, subprocess.SubprocessError) as reason:
+            failed += 1
+            print(f"FAILED: {name}: {reason}", flush=True)
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    if failed:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
