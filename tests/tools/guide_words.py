@@ -13,7 +13,7 @@ TABLES = {
     "reference/errors.md#findings": (("cli/src/doctor",), r'(?:Weight::\w+|weight),\s*"([a-z-]+)"|\("([a-z-]+)", Weight::'),
 }
 SETTING = r'"((?:log|ports|multicast|lab|tuning)\.\w+)"'
-SECURITY = r'raw\("security", "(\w+)"\)'
+SECURITY = r'raw(?:_in_each)?\("security", "(\w+)"\)'
 VARIABLE = r'"((?:SCHWANN|LSLAPICFG|XDG|PYLSL|MNE_LSL|LSL)[A-Z_]*)"'
 # Of tests, of which people set none.
 OF_TESTS = {"SCHWANN_TEST_ALONE"}
@@ -64,7 +64,7 @@ def tables(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
 
 def settings(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
     there = found(SETTING, source(root, "engine/src/config.rs", "engine/src/config"))
-    there |= {f"security.{key}" for key in found(SECURITY, source(root, "engine/src"))}
+    there |= {f"security.{key}" for key in found(SECURITY, source(root, "engine/src", "recorder/src"))}
     # The lists of streams by their policy.
     there |= {f"security.{policy}" for policy in ("require", "prefer", "off")}
     page = (pages / "reference/configuration.md").read_text()
