@@ -15,7 +15,7 @@ pub(crate) type Outcome = Result<Exit, Problem>;
 pub(crate) enum Exit {
     /// All is well.
     Good = 0,
-    /// The command worked, and what it looked at is not well.
+    /// The command worked and found something wrong.
     Found = 1,
     /// The command line makes no sense; clap's own number for it.
     Usage = 2,
@@ -43,7 +43,7 @@ fn plain(error: &str) -> String {
     let Some((number, rest)) = number.split_once(')') else { return error.to_owned() };
     let what_to_do = match number {
         // The numbers of EEXIST on Unix, and of its two relatives on Windows.
-        "17" | "80" | "183" => "; what exists is never replaced: name another file",
+        "17" | "80" | "183" => "; existing files are never replaced: name another file",
         _ => "",
     };
     format!("{words}{what_to_do}{rest}")
@@ -87,7 +87,7 @@ pub(crate) fn conclude(outcome: Outcome) -> ExitCode {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0  all is well
-  1  the command worked, and what it looked at is not well
+  1  the command worked and found something wrong
   2  the command line makes no sense
   3  the command could not do its work; one line says why";
 
@@ -101,7 +101,10 @@ mod tests {
     #[test]
     fn errors_of_the_system_are_words() {
         let cases = [
-            ("File exists (os error 17)", "File exists; what exists is never replaced: name another file"),
+            (
+                "File exists (os error 17)",
+                "File exists; existing files are never replaced: name another file",
+            ),
             ("it failed: No such file or directory (os error 2)!", "it failed: No such file or directory!"),
             ("a sentence (of ours)", "a sentence (of ours)"),
         ];

@@ -25,20 +25,20 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Print every value that is set, the file that sets it, and the files that are not used.
+    /// Print every set value with its file, and the unused files.
     Show,
-    /// Set a value in the file that is in use, or in a new one of this user.
+    /// Set a value in the file in use, or in a new file of this user.
     Set {
         /// Section and key, such as lab.SessionID.
         key: String,
         /// The value. A list needs braces: {one, two}.
         #[arg(required_unless_present = "remove", conflicts_with = "remove")]
         value: Option<String>,
-        /// Take the value out, so that the default counts.
+        /// Remove the value; the default then counts.
         #[arg(long)]
         remove: bool,
     },
-    /// Print the path of the file that is in use, or that `set` would make.
+    /// Print the path of the file in use, or of the one that `set` would make.
     Path,
     /// Open the file in an editor: $VISUAL, $EDITOR or nano.
     Edit,
@@ -121,7 +121,7 @@ fn set(full_key: &str, value: Option<&str>) -> Outcome {
     let what = value.map_or_else(|| String::from("(default)"), str::to_owned);
     writeln!(
         io::stdout().lock(),
-        "{}: {full_key} = {}. Programs that run take it with their next start.",
+        "{}: {full_key} = {}. Running programs use it after their next start.",
         path.display(),
         printable(&what)
     )?;

@@ -41,8 +41,8 @@ Examples:
   schwann demo --seconds 10       ten seconds, then the verdict
   schwann demo --seconds 10 --json | jq .lag_p99
 
-One process sends 64 channels of EEG at 1,000 Hz and markers; another receives them, compares every value
-with what was sent, and records them. It works without a network and is seen by no other program.
+One process sends 64 channels of EEG at 1,000 Hz and markers; another receives them, compares every value with the
+sent one, and records them. It works without a network, and no other program sees it.
 
 Exit code 0 if every sample arrived as it was sent and is in the recording, 1 if not.")]
 pub(crate) struct Arguments {

@@ -20,7 +20,7 @@ use crate::terminal::{plural, printable, short_time, thousands};
 Examples:
   schwann export session.xdf --to brainvision          session.vhdr, session.vmrk, session.eeg
   schwann export session.xdf --to edf -o out/s.edf     another name; several streams get their names added
-  schwann export session.xdf --to nwb --stream EEG     streams with this name or type alone
+  schwann export session.xdf --to nwb --stream EEG     only streams with this name or type
   schwann export session.xdf --to xdfz                 compressed; the same certificate holds
   schwann export session.xdf.age --to xdf              opened with the lab's archive key
   schwann export session.xdf --bids study --subject 01 --task rest
@@ -44,22 +44,22 @@ pub(crate) struct Arguments {
     /// The file to write; by default beside the recording.
     #[arg(short, long, value_name = "FILE", conflicts_with = "bids")]
     output: Option<PathBuf>,
-    /// Streams with this name or type alone.
+    /// Export only streams with this name or type.
     #[arg(long, value_name = "NAME", conflicts_with = "bids")]
     stream: Vec<String>,
     /// Add the recording to the BIDS dataset in this folder: EEG as BrainVision, and the recording in sourcedata.
     #[arg(long, value_name = "FOLDER", requires_all = ["subject", "task"])]
     bids: Option<PathBuf>,
-    /// BIDS: who, such as 01.
+    /// BIDS: the subject, such as 01.
     #[arg(long, value_name = "LABEL", requires = "bids")]
     subject: Option<String>,
-    /// BIDS: which visit.
+    /// BIDS: the visit.
     #[arg(long, value_name = "LABEL", requires = "bids")]
     session: Option<String>,
-    /// BIDS: what the subject does.
+    /// BIDS: the task of the subject.
     #[arg(long, value_name = "LABEL", requires = "bids")]
     task: Option<String>,
-    /// BIDS: which repetition; the next free one if not said.
+    /// BIDS: the repetition; by default the next free one.
     #[arg(long, value_name = "N", requires = "bids")]
     run: Option<u32>,
     /// Print JSON for scripts.

@@ -35,22 +35,22 @@ pub(crate) struct Arguments {
     /// Write a recording instead; it must not exist yet.
     #[arg(long, short, value_name = "FILE.xdf", conflicts_with_all = ["dropout", "drift_ppm", "clock_step"])]
     output: Option<PathBuf>,
-    /// How long to send [default: until Ctrl-C], or how long the recording is to be [default: 60].
+    /// Seconds to send [default: until Ctrl-C], or length of the recording [default: 60].
     #[arg(long, value_name = "S")]
     seconds: Option<u32>,
-    /// What the randomness begins with.
+    /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Share of the samples that are not sent, a tenth of a second at a time.
+    /// Share of the samples to leave out, a tenth of a second at a time.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     dropout: f64,
-    /// How much faster than said the samples come, in parts per million; slower if negative.
+    /// Send faster than the stated rate by so many parts per million; slower if negative.
     #[arg(long, value_name = "PPM", default_value_t = 0.0, allow_negative_numbers = true, value_parser = ppm)]
     drift_ppm: f64,
-    /// Let stamps jump by so many seconds after so many.
+    /// Let stamps jump by SECONDS, AFTER so many seconds.
     #[arg(long, value_name = "SECONDS@AFTER", allow_hyphen_values = true)]
     clock_step: Option<ClockStep>,
-    /// Make the streams wrong in this way.
+    /// Give the streams this fault.
     #[arg(long, value_name = "FAULT[=AMOUNT]")]
     fault: Vec<Fault>,
 }

@@ -26,8 +26,8 @@ Examples:
   schwann ft publish buffer://localhost:1972         a buffer as a live stream
   schwann ft tunnel join meg                         the buffer that another computer shares, sealed
 
-An ADDRESS is buffer://HOST:PORT, HOST, HOST:PORT, or the path of a UNIX socket with a slash in it. The
-protocol has neither passwords nor encryption: serve this computer alone, and other computers through a tunnel.")]
+An ADDRESS is buffer://HOST:PORT, HOST, HOST:PORT, or the path of a UNIX socket with a slash in it. The protocol has
+no passwords and no encryption. Serve only this computer; use a tunnel for others.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -27,11 +27,11 @@ mod door;
 Examples:
   schwann gateway                        plain streams of this computer, sealed
   schwann gateway --from amplifier-pc    plain streams of one other computer, sealed
-  schwann gateway \"name='Eyes'\"          one stream alone
+  schwann gateway \"name='Eyes'\"          only one stream
   schwann gateway --out                  sealed streams, plain for programs of this user on this computer
 
-Stamps, clock offsets and descriptions are those of the original stream. The way from another computer to this one is
-not protected: use a cable of its own. A stream that is there in the other form already is left alone.")]
+Stamps, clock offsets and descriptions are those of the original stream. The path from another computer to this one
+is not protected: use a separate cable. A stream that already exists in the other form is left alone.")]
 pub(crate) struct Arguments {
     /// Which streams, such as type='EEG' [default: all of the session].
     query: Option<String>,
@@ -126,7 +126,7 @@ impl Gateway {
                 continue;
             }
             if other.iter().any(|twin| is_twin(info, twin)) && !self.crosses(info) {
-                self.say(&format!("{} is there in both forms, and is left alone.", title(info)))?;
+                self.say(&format!("{} exists in both forms already, and is left alone.", title(info)))?;
                 self.left_alone.push(uid);
                 continue;
             }

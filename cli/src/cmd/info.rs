@@ -18,7 +18,7 @@ Examples:
   schwann info session.xdf
   schwann info --json session.xdf | jq '.streams[].effective_rate'
 
-Damage does not stop it: all that can be read is counted. `schwann verify` judges.")]
+It also reads damaged recordings and counts all readable samples. `schwann verify` judges.")]
 pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]

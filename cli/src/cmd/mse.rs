@@ -13,8 +13,7 @@ Examples:
   schwann mse check 192.0.2.7:6881 0123456789abcdef0123456789abcdef01234567
   schwann mse proxy --outward 127.0.0.1:1080
 
-MSE is obfuscation: it hides the protocol, it does not protect the content. `schwann mse COMMAND --help`
-says more.")]
+MSE is obfuscation: it hides the protocol but does not protect the content. `schwann mse COMMAND --help` says more.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

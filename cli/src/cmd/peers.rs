@@ -17,7 +17,7 @@ Examples:
   schwann peers add 10.2.0.7
   schwann peers
 
-Members of the lab with which this computer had a sealed connection are remembered, and asked, too.")]
+Lab members that this computer had a sealed connection with are remembered and asked, too.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -30,7 +30,7 @@ enum Action {
         /// Its name or address.
         host: String,
     },
-    /// Ask this computer no more.
+    /// Stop asking this computer.
     Remove {
         /// Its name or address, as `schwann peers` lists it.
         host: String,
@@ -80,7 +80,7 @@ fn add(host: &str) -> Outcome {
     }
     peers.push(host.to_owned());
     put(&path, &peers)?;
-    writeln!(out, "{} is asked in every search from now on, by {}.", printable(host), path.display())?;
+    writeln!(out, "From now on, every search asks {}, by {}.", printable(host), path.display())?;
     if (host, 0).to_socket_addrs().is_err() {
         writeln!(out, "This name has no address now; `schwann doctor {}` says why.", printable(host))?;
         return Ok(Exit::Found);
@@ -115,7 +115,7 @@ fn remove(host: &str) -> Outcome {
             "{host:?} is neither named nor remembered; `schwann peers` lists all"
         )));
     }
-    writeln!(io::stdout().lock(), "{} is asked no more.", printable(host))?;
+    writeln!(io::stdout().lock(), "Searches no longer ask {}.", printable(host))?;
     Ok(Exit::Good)
 }
 

@@ -28,31 +28,31 @@ Examples:
   schwann play session.xdf --as Rehearsal       under another name
   schwann play session.xdf --wait 2             not before every stream has two receivers
 
-Stamps are those of the recording on the recorder's clock, moved to now: their distances stay, also between
-streams. Source ids stay as well, so that a program finds a stream as it would find the amplifier; a program that
-waits for the amplifier to come back may take the player for it, unless --as gives it another name.")]
+Stamps are those of the recording on the recorder's clock, moved to now. Their distances stay, also between streams.
+Source ids stay as well, so a program finds a stream as it would find the amplifier. A program that waits for the
+amplifier may take the player for it; --as gives the player another name.")]
 pub(crate) struct Arguments {
     /// The recording.
     #[arg(value_name = "FILE.xdf")]
     file: PathBuf,
     #[command(flatten)]
     opening: Opening,
-    /// How many times as fast as it was recorded.
+    /// Speed, in multiples of the original.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
     /// Begin so far into the recording: seconds, MM:SS or HH:MM:SS.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     from: f64,
-    /// End so far into the recording; the end of the recording if not said.
+    /// End so far into the recording; by default at its end.
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<f64>,
-    /// Begin again at the end, until Ctrl-C.
+    /// Repeat until Ctrl-C.
     #[arg(long = "loop")]
     again: bool,
-    /// Name of the stream; with several streams, what their names begin with.
+    /// Name of the stream; with several streams, the beginning of their names.
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
-    /// Wait until every stream has a receiver, or so many.
+    /// Wait until every stream has a receiver, or RECEIVERS of them.
     #[arg(long, value_name = "RECEIVERS", num_args = 0..=1, default_value_t = 0, default_missing_value = "1")]
     wait: usize,
 }

@@ -21,8 +21,9 @@ Examples:
   schwann repair session.xdf                 writes session-repaired.xdf
   schwann repair session.xdf -o rescued.xdf
 
-A recording that is whole is copied only if -o names the copy. The damaged file is not touched. Samples, stamps, clock offsets and headers are copied bit by bit; what
-cannot be read is left out, and footers are written anew where they are missing or do not agree.
+A whole recording is copied only if -o names the copy. The damaged file is not touched. Samples, stamps, clock
+offsets and headers are copied bit by bit. Unreadable parts are left out. Footers are written anew where they are
+missing or disagree.
 Exit code 0 if nothing was damaged, 1 if something was.")]
 pub(crate) struct Arguments {
     /// The damaged recording.

@@ -18,12 +18,12 @@ Examples:
   schwann run -- python experiment.py
   schwann run -- LabRecorder
 
-Sets PYLSL_LIB (pylsl), MNE_LSL_LIB (mne-lsl), LSL_LIB (bsl) and the loader's path, and becomes the program: its
-exit code is that of the program. The loader's path leads to the library under every name that programs ask for,
-such as liblsl64.so of Java and Unity on Linux. A program that loads its library by a full path (LSL.jl) keeps its own:
-see `schwann swap`. So does one that has liblsl built in.")]
+Sets PYLSL_LIB (pylsl), MNE_LSL_LIB (mne-lsl), LSL_LIB (bsl) and the loader's path, and becomes the program; the
+exit code is the program's. The loader's path leads to the library under every name that programs ask for, such as
+liblsl64.so of Java and Unity on Linux. A program that loads its library by a full path (LSL.jl) keeps its own: see
+`schwann swap`. So does one that has liblsl built in.")]
 pub(crate) struct Arguments {
-    /// Our library, if it is not beside this program.
+    /// Schwann's library, if it is not beside this program.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The program and its arguments.

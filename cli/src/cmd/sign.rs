@@ -11,7 +11,7 @@ use super::verify::text_of;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 
-/// Say something of a recording in its certificate: that you reviewed or approved it, for instance.
+/// Sign a statement on a recording in its certificate, such as that you reviewed or approved it.
 ///
 /// This computer's key signs your name, the time and the meaning; it vouches for who you are.
 #[derive(clap::Args, Debug)]
@@ -24,10 +24,10 @@ pub(crate) struct Arguments {
     /// The recording; its certificate lies beside it.
     #[arg(value_name = "FILE.xdf")]
     file: PathBuf,
-    /// Who says it.
+    /// Your name.
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// What it means, such as reviewed, approved or responsible.
+    /// Your statement, such as reviewed, approved or responsible.
     #[arg(long, value_name = "WORDS")]
     meaning: String,
 }

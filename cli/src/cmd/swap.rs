@@ -11,7 +11,7 @@ use crate::exit::{Exit, Outcome, Problem};
 use binary::Binary;
 use record::Record;
 
-/// Put Schwann's library in the place of the one that a program brings along, and take it back.
+/// Replace a program's own LSL library by Schwann's, and undo that.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -20,13 +20,13 @@ Examples:
   schwann swap --list
   schwann swap --undo
 
-Looks for LSL libraries in the folder and below, keeps each beside ours as FILE.before-schwann, and remembers where.
-Use it for programs that `schwann run` does not reach. Leaves alone what is for another kind of computer, and what is newer than
-ours: that has functions which ours lacks.
+Looks for LSL libraries in the folder and below. Keeps each as FILE.before-schwann beside Schwann's, and remembers
+the place. Use it for programs that `schwann run` does not reach. Leaves a library alone if it is for another kind
+of computer, or newer: it has functions that Schwann's lacks.
 
-Exit code 0 if every library there is ours now, 1 if one is not, or none was found.")]
+Exit code 0 if every library there is Schwann's now, 1 if one is not or none was found.")]
 pub(crate) struct Arguments {
-    /// The program's folder, or the library itself; with --undo, takes back only what is there.
+    /// The program's folder, or the library itself; limits --undo to that place.
     #[arg(value_name = "PATH", required_unless_present_any = ["undo", "list"])]
     path: Option<PathBuf>,
     /// Put the kept libraries back.
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// List the libraries that were swapped.
     #[arg(long, conflicts_with_all = ["undo", "path"])]
     list: bool,
-    /// Our library, if it is not beside this program.
+    /// Schwann's library, if it is not beside this program.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["undo", "list"])]
     library: Option<PathBuf>,
 }

@@ -30,7 +30,7 @@ Examples:
   schwann watch \"type='EEG' and hostname='amp-pc'\" --count 10
   schwann watch EEG --latest=0.2 --alert
 
-Stamps are in seconds on the sender's clock; with --clock local on that of this computer. Standard error tells what is
+Stamps are in seconds on the sender's clock; with --clock local, on this computer's. Standard error tells what is
 wrong with the stream, and when it is well again.")]
 pub(crate) struct Arguments {
     /// The stream: its name, type, source id, or a condition.
@@ -42,15 +42,14 @@ pub(crate) struct Arguments {
     /// End after so many samples.
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// Whose clock the stamps are on.
+    /// The clock of the stamps.
     #[arg(long, value_enum, default_value_t = Clock::Sender)]
     clock: Clock,
-    /// Pass over samples that are older than this, so that what is printed is of the present; says at the end how many that
-    /// were.
+    /// Pass over samples older than this, and print only recent ones; says at the end how many it passed over.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "0.1", value_parser = seconds)]
     latest: Option<f64>,
-    /// Say on standard error when the samples are older than this, when some were skipped, when nothing comes, and when that is
-    /// over; end with exit code 1 if there was anything.
+    /// Report on standard error when samples are older than this, were skipped or stop coming, and when that is
+    /// over; end with exit code 1 after any report.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = seconds)]
     alert: Option<f64>,
     /// How long to look for the stream.
@@ -124,7 +123,7 @@ fn find(arguments: &Arguments, config: &Arc<Context>) -> Result<StreamInfo, Prob
     let wait = Duration::try_from_secs_f64(arguments.wait).unwrap_or_default();
     let found = resolve_bypred(config, &query, 1, wait).map_err(|error| Problem::with("search", error))?;
     if found.len() > 1 {
-        eprintln!("schwann: {} streams fit {}; watching the first", found.len(), arguments.query);
+        eprintln!("schwann: {} streams match {}; watching the first", found.len(), arguments.query);
     }
     found.into_iter().next().ok_or_else(|| {
         Problem::Failed(format!(

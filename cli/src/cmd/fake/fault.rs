@@ -51,9 +51,10 @@ const KINDS: [(&str, Kind, f64); 14] = [
 
 /// The end of the help of `schwann fake`.
 pub(super) const HELP: &str = "\
-Faults: unix, milliseconds and device-seconds stamp by another clock; drift=PPM and step=SECONDS by one that runs or
-jumps; rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS, jitter=SECONDS,
-backward=SECONDS, duplicates=ONE-OF and twin are what they say; no-offsets leaves the clock unmeasured in a recording.";
+Faults: unix, milliseconds and device-seconds stamp by another clock. The clock of drift=PPM runs fast, that of
+step=SECONDS jumps. rate=PERCENT, gaps=SECONDS of each second, silence=SECONDS from the start on, bursts=SECONDS,
+jitter=SECONDS, backward=SECONDS, duplicates=ONE-OF and twin do as they say. no-offsets leaves the clock unmeasured
+in a recording.";
 
 impl Fault {
     /// Whether it can be made on the network.

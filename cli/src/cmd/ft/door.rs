@@ -12,7 +12,7 @@ use crate::exit::Problem;
 /// Whom a command lets in.
 #[derive(clap::Args, Debug)]
 pub(super) struct Company {
-    /// Let programs of other users in, too, and those of other computers if ADDRESS is one that they reach.
+    /// Also admit programs of other users, and of other computers if they reach ADDRESS.
     #[arg(long)]
     others: bool,
 }

@@ -10,7 +10,7 @@ use super::place::{BufferAddress, write_rows};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 
-/// Print everything that a buffer gets as it comes, until Ctrl-C.
+/// Print all that a buffer gets, as it comes, until Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
   schwann ft dump --values             the samples, too: a line each, tabs between channels
   schwann ft dump --oldest --values    beginning with what the buffer holds already
 
-Lines that begin with # are not samples. A server that goes away is waited for.")]
+Lines that begin with # are not samples. If the server goes away, the command waits for it.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: BufferAddress,

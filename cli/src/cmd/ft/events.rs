@@ -11,7 +11,7 @@ use crate::exit::{Exit, Outcome};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  schwann ft events                                 those that are kept
+  schwann ft events                                 the kept events
   schwann ft events --put trigger=7                 a number, at the sample that comes next
   schwann ft events --put stimulus=left --sample 4  text, at sample 4
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// Add this event; a whole number becomes one, anything else is text.
     #[arg(long, value_name = "TYPE=VALUE", value_parser = pair)]
     put: Option<(String, String)>,
-    /// The sample it belongs to, counted from 0; now, if it is not given.
+    /// Sample of the event, counted from 0; by default the next one.
     #[arg(long, value_name = "N", requires = "put", value_parser = clap::value_parser!(i32).range(0..))]
     sample: Option<i32>,
 }

@@ -13,7 +13,7 @@ use crate::terminal::plural;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  schwann ft get                                  the header, and how much there is
+  schwann ft get                                  the header and the counts
   schwann ft get --samples 0:99                   the first hundred samples, a line each, tabs between channels
   schwann ft get --samples 0:99 --raw > x.bin     as bytes, in this machine's order
 

@@ -30,16 +30,17 @@ Examples:
   schwann ft mirror BioSemi                          at buffer://localhost:1972
   schwann ft mirror \"type='EEG'\" localhost:1973      another stream beside it
   schwann ft mirror BioSemi --markers Triggers       events from the stream Triggers alone
-  schwann ft mirror BioSemi meg:1972 --into          into a server that runs already
+  schwann ft mirror BioSemi meg:1972 --into          into a running server
 
-Samples have the stream's own type, and the header has its labels. A marker becomes an event at the sample whose
-stamp is nearest to its own, also from another computer with another clock; it waits until that sample is here.
-The type of the event is the name of the marker stream, its value the text of the marker. Markers that
-`schwann ft publish` sends are left out: they are events of a buffer already.
+Samples have the stream's own type, and the header has its labels. A marker becomes an event at the sample with the
+nearest stamp, also from another computer with another clock. It waits for that sample. The type of the event is the
+name of the marker stream, its value the text of the marker. Markers from `schwann ft publish` are left out: a
+buffer already has these events.
 
-A stream that went away is waited for and goes on where it stopped: the buffer has every sample that arrived,
-once, and events keep to their samples. Sealed streams are opened like any other. Where a key is installed, only
-programs of this user on this computer may connect; --others lets all others in, who then read what was sealed.
+If the stream goes away, the command waits for it. It goes on where it stopped: the buffer has every sample that
+arrived, once, and events stay at their samples. Sealed streams work like any other. With a key installed, only
+programs of this user on this computer may connect. --others admits all others; they then read the sealed data in
+the clear.
 
 Exit code 0 if every sample that arrived is in the buffer, 1 if not.")]
 pub(crate) struct Arguments {
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
     /// Where to serve the buffer.
     #[arg(value_name = "ADDRESS", default_value_t)]
     address: Address,
-    /// Write to a server that runs at ADDRESS, instead of serving.
+    /// Write to the server at ADDRESS instead of serving.
     #[arg(long)]
     into: bool,
     #[command(flatten)]

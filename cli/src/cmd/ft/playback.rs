@@ -17,12 +17,12 @@ Examples:
   schwann ft playback session1/0002 --speed 10      the second, ten times as fast
   schwann ft playback session1 --speed inf          at once")]
 pub(crate) struct Arguments {
-    /// The folder, or that of one acquisition in it.
+    /// The folder, or one acquisition's folder in it.
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]
     place: BufferAddress,
-    /// How many times as fast as it came; inf for at once.
+    /// Speed, in multiples of the original; inf for at once.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
 }

@@ -26,10 +26,9 @@ Examples:
   schwann ft publish buffer://localhost:1972
   schwann ft publish buffer://meg:1972 --name MEG --type MEG
 
-The stream has the labels of the header; a second one, of type Markers, has the events as TYPE:VALUE. A buffer
-has no times: samples are stamped as they come, smoothed by the sampling rate, and an event has exactly the
-stamp of its sample. Unsigned numbers travel in the next wider signed type. A buffer that goes away is waited
-for.")]
+The stream has the labels of the header; a second one, of type Markers, has the events as TYPE:VALUE. A buffer has
+no times. Samples are stamped on arrival, smoothed by the sampling rate. An event has exactly the stamp of its
+sample. Unsigned numbers travel in the next wider signed type. If the buffer goes away, the command waits for it.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: BufferAddress,

@@ -18,18 +18,18 @@ Examples:
   schwann ft put --file samples.txt --rate 250 --labels Fz,Cz,Pz    a new header, then the samples
   program | schwann ft put                                          more samples, as they come
 
-Numbers have spaces, tabs, commas or semicolons between them. --rate begins a new acquisition: it replaces
-the header and drops what the buffer held.")]
+Spaces, tabs, commas or semicolons separate numbers. --rate begins a new acquisition: it replaces the header and
+drops what the buffer held.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: BufferAddress,
-    /// Where the samples are; the standard input, if it is not given.
+    /// File with the samples; by default the standard input.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Write a new header with this sampling rate in Hz.
     #[arg(long, value_name = "HZ")]
     rate: Option<f32>,
-    /// Names of the channels, with commas between them.
+    /// Names of the channels, separated by commas.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "rate")]
     labels: Vec<String>,
     /// Type of the samples in the buffer, such as float32 or int16.

@@ -17,11 +17,11 @@ Examples:
   schwann ft record session1
   schwann ft record session1 buffer://meg:1972 --newest
 
-The folder is in the format of the original's recorder: MATLAB and `schwann ft playback` read it. What was
-written survives if the recorder is killed. A server that goes away is waited for. `schwann ft serve --record`
+The folder is in the format of the original's recorder: MATLAB and `schwann ft playback` read it. If the recorder is
+killed, the written part survives. If the server goes away, the command waits for it. `schwann ft serve --record`
 misses nothing, however busy the computer is.
 
-Exit code 0 if everything is in the folder, 1 if the buffer had overwritten some of it before it was read.")]
+Exit code 0 if the folder has everything, 1 if the buffer overwrote some of it before the recorder read it.")]
 pub(crate) struct Arguments {
     /// The folder to write; it must not exist yet.
     #[arg(value_name = "FOLDER")]

@@ -17,12 +17,12 @@ Examples:
   schwann ft serve                                  buffer://localhost:1972
   schwann ft serve localhost:1972 localhost:1973    two buffers in one program
   schwann ft serve /tmp/ft                          a UNIX socket
-  schwann ft serve --record session1                everything that clients put goes to disk, too
+  schwann ft serve --record session1                all that clients put goes to disk, too
 
-Each address is printed on a line of its own once it is served; port 0 takes a free port. The protocol has
-neither passwords nor encryption: on an address that others reach, anyone can write unless --read-only says no.")]
+Each address is printed on a line of its own once it is served; port 0 takes a free port. The protocol has no
+passwords and no encryption. On an address that others reach, any program can write unless you give --read-only.")]
 pub(crate) struct Arguments {
-    /// Where to listen; a buffer for each.
+    /// Where to listen; each address has its own buffer.
     #[arg(value_name = "ADDRESS", default_values_t = [Address::default()])]
     addresses: Vec<Address>,
     /// Refuse to change the buffer: clients may only read.
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Events kept.
     #[arg(long, value_name = "N", default_value_t = Capacity::default().events)]
     events: usize,
-    /// Clients at a time; further ones are turned away.
+    /// Clients at a time; more are refused.
     #[arg(long, value_name = "N", default_value_t = Limits::default().peers)]
     clients: u32,
     /// Record everything to this folder; needs a single address.

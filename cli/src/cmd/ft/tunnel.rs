@@ -25,10 +25,10 @@ use crate::exit::Outcome;
 #[command(after_help = "\
 Examples:
   schwann ft tunnel share                   at the computer of the buffer
-  schwann ft tunnel join meg                at the other: its buffer://localhost:1972 is now the one of meg
+  schwann ft tunnel join meg                at the other: buffer://localhost:1972 is meg's buffer
 
-Both computers need a key of the same lab: see `schwann keys --help`. Any number of programs and computers may
-join. One whose certificate does not permit to publish can read, but not write.")]
+Both computers need a key of the same lab: see `schwann keys --help`. Any number of programs and computers may join.
+A device whose certificate lacks the role \"publish\" can only read.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     end: End,

@@ -12,14 +12,15 @@ use crate::exit::{Exit, Outcome};
 use crate::stop;
 use crate::terminal::plural;
 
-/// Wait until a buffer has so many samples or events, and print how many it has then.
+/// Wait until a buffer has so many samples or events, and print both counts.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   schwann ft wait --samples 1000
   schwann ft wait --events 1 --timeout 30 && echo go
 
-A buffer without a header is waited for. Exit code 0 if either number was reached, 1 if the time was over.")]
+If the buffer has no header yet, the command waits for one. Exit code 0 if either number was reached, 1 if the time
+ran out.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: BufferAddress,
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     /// How many events.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     events: Option<u32>,
-    /// How long to wait, in seconds; for ever if it is not given.
+    /// How long to wait, in seconds; by default without end.
     #[arg(long, value_name = "S")]
     timeout: Option<f64>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// A torrent that the peer has.
     #[arg(value_name = "INFOHASH", value_parser = super::info_hash)]
     info_hash: InfoHash,
-    /// How long the peer may take for connecting, and again for everything after it, in seconds.
+    /// Seconds that the peer may take to connect, and again for all later steps.
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     timeout: u16,
     /// Print JSON.

@@ -28,18 +28,18 @@ Examples:
   schwann mse proxy --inward 0.0.0.0:6881 --client 127.0.0.1:6882 --torrents-file torrents.txt
   schwann mse proxy --outward 127.0.0.1:1080 --policy preferred
 
-Point the client's SOCKS5 setting at the outward address, and announce the inward one. Each address that is
-bound is printed on a line of its own, so that port 0 may be asked for; it runs until Ctrl-C.
+Point the client's SOCKS5 setting at the outward address, and announce the inward one. Each bound address is printed
+on its own line, so you may ask for port 0. The command runs until Ctrl-C.
 
 The default policy, required, reaches only peers that take an obfuscated payload. With preferred it also reaches
 peers that want the handshake alone (libtorrent's pe_plaintext, Deluge's \"Handshake\") and peers without MSE, and
 carries what is not BitTorrent, such as a tracker's answers.
 
-The inward half takes 64 handshakes at once, and 32 of one address; then the oldest gives way. One address may
-begin as many in a minute as --attempts says.
+The inward half takes 64 handshakes at once, and 32 of one address; then the oldest gives way. --attempts limits how
+many connections one address may begin in a minute.
 
-Anyone who reaches the outward address can reach the world through it: keep it on this machine. MSE is
-obfuscation: it hides the protocol, it does not protect the content."
+Any program that reaches the outward address can reach the world through it: keep it on this machine. MSE is
+obfuscation: it hides the protocol but does not protect the content."
 )]
 pub(crate) struct Arguments {
     /// Where the client finds its SOCKS5 proxy.

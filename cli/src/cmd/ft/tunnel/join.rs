@@ -26,19 +26,19 @@ use crate::stop;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  schwann ft tunnel join meg                            buffer://localhost:1972 is the one that meg shares
+  schwann ft tunnel join meg                            meg's buffer at buffer://localhost:1972
   schwann ft tunnel join meg:11973 localhost:1973       another port at either end
   schwann ft tunnel join meg /tmp/meg                   a UNIX socket
 
-Programs are not changed: they connect to this computer. Each of their connections has a sealed session of its own,
-so a program that connects for each request pays for a handshake each time. Programs of other users are turned
-away: what they read and write would pass under this user's key. --others lets them in. If the other computer goes away,
-programs see a closed connection, and the next one tries again.")]
+Programs need no change: they connect to this computer. Each connection has a sealed session of its own. So a
+program that connects for each request pays for a handshake each time. Programs of other users are refused, because
+they would use this user's key. --others admits them. If the other computer goes away, programs see a closed
+connection, and the next one tries again.")]
 pub(super) struct Arguments {
     /// The computer that shares.
     #[arg(value_name = "HOST[:PORT]", value_parser = place)]
     there: (String, u16),
-    /// The address of this computer to use it at.
+    /// Where programs of this computer find it.
     #[arg(value_name = "ADDRESS", default_value_t)]
     here: Address,
     #[command(flatten)]

@@ -30,14 +30,14 @@ Examples:
   schwann ft tunnel share localhost:1973 --listen 192.0.2.7:11973
   schwann ft tunnel share /tmp/ft --read-only                   without write access
 
-Who joins proves with a key that it is of the lab; strangers get one byte and learn nothing. A device without the
-role \"publish\" in its certificate may only read. A device that is revoked, here or at any
-member that can be reached, is disconnected and finds no way in any more. The buffer may be started later.")]
+A joining computer proves with a key that it belongs to the lab. Strangers get one byte and learn nothing. A device
+without the role \"publish\" in its certificate may only read. A device that is revoked, here or at any member
+within reach, is disconnected and cannot join again. The buffer may be started later.")]
 pub(super) struct Arguments {
     /// The buffer, on this computer.
     #[arg(value_name = "ADDRESS", default_value_t)]
     buffer: Address,
-    /// Where to listen for other computers; every address of this one if it is not given.
+    /// Where to listen for other computers; by default at every address of this one.
     #[arg(long, value_name = "HOST:PORT", value_parser = super::join::place)]
     listen: Option<(String, u16)>,
     /// Let no client change the buffer.
@@ -136,7 +136,9 @@ fn admit(socket: TcpStream, place: &Seat, keys: &Keys) -> Result<(Arc<Sealed>, I
 
 fn converse(sealed: &Sealed, inbox: &mut Inbox, name: &str, shared: &Sharing) -> Result<(), RelayError> {
     if sealed.receive_hello(inbox)? != HELLO {
-        eprintln!("schwann: {name}: wants something else than this version's tunnel");
+        eprintln!(
+            "schwann: {name}: asks for another protocol or version; install the same version of Schwann at both ends"
+        );
         return Ok(());
     }
     let plain = match Plain::connect(&shared.buffer) {
