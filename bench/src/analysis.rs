@@ -10,9 +10,6 @@ use crate::statistics::{
     paired_t, signed_rank,
 };
 
-/// Differences below this share of the base are of no consequence to an experiment; fixed before any data were seen.
-pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
-
 /// One subject against another, by one metric in one cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
@@ -136,19 +133,6 @@ pub(crate) fn compare_those(
     }
     all
 }
-
-/// The comparisons that a report makes, subject first.
-const PAIRS: [(Role, Role); 9] = [
-    (Role::Schwann, Role::Opponent),
-    (Role::Schwann, Role::ZeroCopy),
-    (Role::Schwann, Role::Raw),
-    (Role::Schwann, Role::ZeroMq),
-    (Role::Schwann, Role::Zenoh),
-    (Role::Schwann, Role::Iceoryx2),
-    (Role::Sealed, Role::Schwann),
-    (Role::Sealed, Role::Opponent),
-    (Role::Null, Role::Opponent),
-];
 
 fn by_role(records: &Records, values: &BTreeMap<String, Vec<f64>>) -> BTreeMap<Role, Vec<f64>> {
     let subjects = &records.manifest.subjects;
@@ -283,6 +267,22 @@ const BOOTSTRAP_SEED: u64 = 1;
 const BOOTSTRAP_RESAMPLES: usize = 9999;
 /// Below this the bootstrap of a median knows less than the range shows.
 const LEAST_PAIRS_FOR_INTERVAL: usize = 6;
+
+/// Differences below this share of the base are of no consequence to an experiment; fixed before any data were seen.
+pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
+
+/// The comparisons that a report makes, subject first.
+const PAIRS: [(Role, Role); 9] = [
+    (Role::Schwann, Role::Opponent),
+    (Role::Schwann, Role::ZeroCopy),
+    (Role::Schwann, Role::Raw),
+    (Role::Schwann, Role::ZeroMq),
+    (Role::Schwann, Role::Zenoh),
+    (Role::Schwann, Role::Iceoryx2),
+    (Role::Sealed, Role::Schwann),
+    (Role::Sealed, Role::Opponent),
+    (Role::Null, Role::Opponent),
+];
 
 #[cfg(test)]
 mod tests {

@@ -27,23 +27,6 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-const COMMANDS: &str = "\
-Commands:
-  SUITE [PART]             a suite, such as lsl, `lsl latency` or sealed; a part of it, such as `sealed paired`
-  all                      every suite, and one report
-  list                     the suites
-  agent                    take part in a campaign that runs on another computer
-  mcu [IMAGE]              the microcontroller's instruction counts, from the image for QEMU
-  report PATH              the full tables of a record, or of a folder of records
-  publish FOLDER FILE      what is committed of a record: FILE is docs/benchmarks/SUITE.tsv
-  page FOLDER              docs/benchmarks.md, from the published records
-
-Ctrl-C keeps what is done: the same command with --out goes on.
-
-Examples:
-  schwann-bench lsl latency --quick
-  schwann-bench all --minutes 10";
-
 /// Measures Schwann against the real liblsl, against a raw socket, and against limits, so that it can be believed.
 #[derive(Clone, clap::Parser)]
 #[command(name = "schwann-bench", version, after_help = COMMANDS)]
@@ -180,3 +163,20 @@ fn publish(folder: &Path, file: &Path) -> Result<(), Reason> {
 #[derive(Debug, thiserror::Error)]
 #[error("no suite is called {0:?}; `schwann-bench list` shows them")]
 struct Unknown(String);
+
+const COMMANDS: &str = "\
+Commands:
+  SUITE [PART]             a suite, such as lsl, `lsl latency` or sealed; a part of it, such as `sealed paired`
+  all                      every suite, and one report
+  list                     the suites
+  agent                    take part in a campaign that runs on another computer
+  mcu [IMAGE]              the microcontroller's instruction counts, from the image for QEMU
+  report PATH              the full tables of a record, or of a folder of records
+  publish FOLDER FILE      what is committed of a record: FILE is docs/benchmarks/SUITE.tsv
+  page FOLDER              docs/benchmarks.md, from the published records
+
+Ctrl-C keeps what is done: the same command with --out goes on.
+
+Examples:
+  schwann-bench lsl latency --quick
+  schwann-bench all --minutes 10";

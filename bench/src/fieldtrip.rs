@@ -129,27 +129,6 @@ fn promised(step: &str, plan: Plan, measured: &[(Plan, Vec<f64>)]) -> Vec<Readin
 
 type Promise = (&'static str, &'static str, f64, fn(&Plan, f64) -> bool);
 
-/// A path, its opponent, how many times as fast it must be, and for which plans. These get the opponent's time, in
-/// seconds.
-const PROMISES: [Promise; 10] = [
-    ("Tcp", "RawTcp", 0.7, |_, _| true),
-    // Half of the shortest delayed acknowledgement: beyond it the other's connection stalls.
-    ("Tcp", "OriginalTcp", 100.0, |_, theirs| theirs > STALL),
-    ("OldClientTcp", "OriginalTcp", 500.0, |plan, _| plan.is_headline()),
-    ("OldClientTcp", "OriginalTcp", AS_FAST, |plan, _| !plan.is_headline()),
-    ("OldClientUnix", "OriginalUnix", AS_FAST, |_, _| true),
-    ("TcpStateless", "OriginalStateless", 5.0, |_, _| true),
-    ("Unix", "RawUnix", 0.7, |_, _| true),
-    ("Unix", "OriginalUnix", 1.5, |_, _| true),
-    ("Memory", "RawMemory", 0.8, |plan, _| plan.shape.values() >= 2048),
-    ("Memory", "OriginalMemory", 2.0, |plan, _| plan.shape.values() <= 512),
-];
-
-/// A lab that changes its server alone loses nothing; equals differ by a tenth from run to run.
-const AS_FAST: f64 = 0.9;
-/// Seconds.
-const STALL: f64 = 0.02;
-
 /// The figures of a scenario, and what is promised of them.
 fn of_scenario(step: &str, measured: &BTreeMap<String, Vec<f64>>) -> Vec<Reading> {
     let figures =
@@ -204,6 +183,27 @@ const LIMITS: [(&str, Bound, Option<&str>); 8] = [
     ),
     ("fanout memory 16 readers, samples missed", Bound::Most(0.0), None),
 ];
+
+/// A path, its opponent, how many times as fast it must be, and for which plans. These get the opponent's time, in
+/// seconds.
+const PROMISES: [Promise; 10] = [
+    ("Tcp", "RawTcp", 0.7, |_, _| true),
+    // Half of the shortest delayed acknowledgement: beyond it the other's connection stalls.
+    ("Tcp", "OriginalTcp", 100.0, |_, theirs| theirs > STALL),
+    ("OldClientTcp", "OriginalTcp", 500.0, |plan, _| plan.is_headline()),
+    ("OldClientTcp", "OriginalTcp", AS_FAST, |plan, _| !plan.is_headline()),
+    ("OldClientUnix", "OriginalUnix", AS_FAST, |_, _| true),
+    ("TcpStateless", "OriginalStateless", 5.0, |_, _| true),
+    ("Unix", "RawUnix", 0.7, |_, _| true),
+    ("Unix", "OriginalUnix", 1.5, |_, _| true),
+    ("Memory", "RawMemory", 0.8, |plan, _| plan.shape.values() >= 2048),
+    ("Memory", "OriginalMemory", 2.0, |plan, _| plan.shape.values() <= 512),
+];
+
+/// A lab that changes its server alone loses nothing; equals differ by a tenth from run to run.
+const AS_FAST: f64 = 0.9;
+/// Seconds.
+const STALL: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {

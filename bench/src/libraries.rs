@@ -51,9 +51,6 @@ pub(crate) fn zero_mq() -> Result<PathBuf, String> {
     in_cache().ok_or_else(|| format!("{} brought no libzmq ({status}); install pyzmq", command()))
 }
 
-/// The version that the committed figures are of.
-const PYZMQ: &str = "pyzmq==27.1.0";
-
 /// Builds an opponent of the folder `bench/opponents` of the work tree, unless that has been done.
 ///
 /// # Errors
@@ -83,13 +80,6 @@ fn cache() -> PathBuf {
     let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
     base.unwrap_or_else(std::env::temp_dir).join("schwann").join("opponents")
 }
-
-/// What to do when there is none of ours.
-pub(crate) const NO_OURS: &str = "name the library to judge with --ours";
-
-/// What to do when there is none to compare with.
-pub(crate) const NO_OPPONENT: &str = "there is no liblsl to compare with: `python3 -m pip install pylsl` brings one, or \
-                               name one with --vs LIBRARY";
 
 fn site_packages(environment: &Path) -> Vec<PathBuf> {
     let pythons = entries(&environment.join("lib"));
@@ -131,3 +121,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 fn shared(name: &str) -> String {
     format!("{DLL_PREFIX}{name}{DLL_SUFFIX}")
 }
+
+/// The version that the committed figures are of.
+const PYZMQ: &str = "pyzmq==27.1.0";
+
+/// What to do when there is none of ours.
+pub(crate) const NO_OURS: &str = "name the library to judge with --ours";
+
+/// What to do when there is none to compare with.
+pub(crate) const NO_OPPONENT: &str = "there is no liblsl to compare with: `python3 -m pip install pylsl` brings one, or \
+                               name one with --vs LIBRARY";

@@ -52,28 +52,6 @@ pub(crate) enum Jitter {
     Gradual(Duration),
 }
 
-/// A cable to a switch: 1 Gbit/s, 0.4 to 1.2 ms each way.
-pub(crate) const ETHERNET: Profile = Profile {
-    name: "ethernet",
-    about: "direct Ethernet (1 Gbit/s, 0.4 to 1.2 ms each way)",
-    delay: (Duration::from_micros(400), Duration::from_micros(1200)),
-    jitter: Jitter::EachFrame,
-    loss: 0.0,
-    rate: 1_000_000_000,
-    queue: Duration::from_millis(5),
-};
-
-/// A radio that others use, too: 100 Mbit/s, 5 to 20 ms each way, one frame in a thousand lost.
-pub(crate) const WIFI: Profile = Profile {
-    name: "wifi",
-    about: "Wi-Fi (100 Mbit/s, 5 to 20 ms each way, 0.1 % of the frames lost)",
-    delay: (Duration::from_millis(5), Duration::from_millis(20)),
-    jitter: Jitter::Gradual(Duration::from_millis(50)),
-    loss: 0.001,
-    rate: 100_000_000,
-    queue: Duration::from_millis(50),
-};
-
 /// Two namespaces joined by a line; gone when dropped.
 pub(crate) struct Line {
     near: Namespace,
@@ -120,11 +98,6 @@ impl Line {
     }
 }
 
-/// The address of the sender's namespace.
-pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 1);
-/// The address of the receivers' namespace.
-pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 2);
-
 /// Why there is no line, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("a line between two network namespaces cannot be made here: {0}")]
@@ -158,6 +131,33 @@ impl LineError {
         })
     }
 }
+
+/// A cable to a switch: 1 Gbit/s, 0.4 to 1.2 ms each way.
+pub(crate) const ETHERNET: Profile = Profile {
+    name: "ethernet",
+    about: "direct Ethernet (1 Gbit/s, 0.4 to 1.2 ms each way)",
+    delay: (Duration::from_micros(400), Duration::from_micros(1200)),
+    jitter: Jitter::EachFrame,
+    loss: 0.0,
+    rate: 1_000_000_000,
+    queue: Duration::from_millis(5),
+};
+
+/// A radio that others use, too: 100 Mbit/s, 5 to 20 ms each way, one frame in a thousand lost.
+pub(crate) const WIFI: Profile = Profile {
+    name: "wifi",
+    about: "Wi-Fi (100 Mbit/s, 5 to 20 ms each way, 0.1 % of the frames lost)",
+    delay: (Duration::from_millis(5), Duration::from_millis(20)),
+    jitter: Jitter::Gradual(Duration::from_millis(50)),
+    loss: 0.001,
+    rate: 100_000_000,
+    queue: Duration::from_millis(50),
+};
+
+/// The address of the sender's namespace.
+pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 1);
+/// The address of the receivers' namespace.
+pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 99, 7, 2);
 
 #[cfg(test)]
 mod tests;

@@ -112,6 +112,20 @@ impl Section {
     }
 }
 
+fn of_handshake(name: &str) -> &'static str {
+    match name {
+        "stack" | "responder" => "B",
+        "instructions" => "instructions",
+        _ => "",
+    }
+}
+
+const QEMU: &str = "qemu-system-riscv32";
+const INEXACT: &str = "the counter of this run does not count instructions, so its figures mean nothing; QEMU must run with -icount \
+                       shift=0";
+const BUILD: &str = "build it anew: cargo build --release --target riscv32imac-unknown-none-elf --manifest-path \
+                     firmware/qemu-riscv32/Cargo.toml";
+
 /// What the image reports.
 const SECTIONS: [Section; 5] = [
     Section {
@@ -139,20 +153,6 @@ const SECTIONS: [Section; 5] = [
     Section { kind: "hybrid", title: "the same with the hybrid suite", about: &[], unit: of_handshake },
     Section { kind: "bytes", title: "memory", about: &[], unit: |_| "B" },
 ];
-
-fn of_handshake(name: &str) -> &'static str {
-    match name {
-        "stack" | "responder" => "B",
-        "instructions" => "instructions",
-        _ => "",
-    }
-}
-
-const QEMU: &str = "qemu-system-riscv32";
-const INEXACT: &str = "the counter of this run does not count instructions, so its figures mean nothing; QEMU must run with -icount \
-                       shift=0";
-const BUILD: &str = "build it anew: cargo build --release --target riscv32imac-unknown-none-elf --manifest-path \
-                     firmware/qemu-riscv32/Cargo.toml";
 
 #[cfg(test)]
 mod tests {

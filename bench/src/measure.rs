@@ -247,17 +247,6 @@ fn fit(manifest: &mut Manifest, suite: &Suite, seconds: f64) {
     }
 }
 
-/// Figures that cannot be traced to a commit prove nothing.
-const NO_TREE: &str = "a record names the commit that it is made of, and this folder is no work tree without changes: commit \
-                       them, or add --trial for a record that cannot be published";
-/// Shorter runs than this say nothing; the steps have limits of their own besides.
-const LEAST_SCALE: f64 = 0.02;
-/// The files of measuring processes, in the folder of the results.
-const SCRATCH: &str = "scratch";
-/// What starting, finding and ending the processes of a run takes.
-const RUN_OVERHEAD_S: f64 = 0.7;
-const INLET_OVERHEAD_S: f64 = 0.06;
-
 pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>, Reason> {
     let opponent = || options.opponent.clone().or_else(libraries::opponent).ok_or(libraries::NO_OPPONENT);
     let ours = || options.ours.clone().or_else(libraries::ours).ok_or(libraries::NO_OURS);
@@ -298,6 +287,17 @@ pub(crate) fn subjects(suite: &Suite, options: &Options) -> Result<Vec<Subject>,
     }
     Ok(subjects)
 }
+
+/// Figures that cannot be traced to a commit prove nothing.
+const NO_TREE: &str = "a record names the commit that it is made of, and this folder is no work tree without changes: commit \
+                       them, or add --trial for a record that cannot be published";
+/// Shorter runs than this say nothing; the steps have limits of their own besides.
+const LEAST_SCALE: f64 = 0.02;
+/// The files of measuring processes, in the folder of the results.
+const SCRATCH: &str = "scratch";
+/// What starting, finding and ending the processes of a run takes.
+const RUN_OVERHEAD_S: f64 = 0.7;
+const INLET_OVERHEAD_S: f64 = 0.06;
 
 #[cfg(test)]
 mod tests {

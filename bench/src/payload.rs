@@ -2,9 +2,6 @@
 
 use crate::workload::Format;
 
-/// Bytes at the beginning of a sample that hold its sequence number; a stream must have as many.
-const SEQUENCE: usize = 4;
-
 impl Format {
     /// Sequence numbers repeat after this many samples. Every integer below it is exact in single precision, or in
     /// two values of 15 bits.
@@ -134,6 +131,9 @@ fn row_of(sequence: u64) -> usize {
 /// Rows after which the pattern repeats; prime, so no buffer size of a library hides a shift.
 const PERIOD: usize = 61;
 const LOW_15: u32 = 0x7fff;
+
+/// Bytes at the beginning of a sample that hold its sequence number; a stream must have as many.
+const SEQUENCE: usize = 4;
 
 #[cfg(test)]
 mod tests {

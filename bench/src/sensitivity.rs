@@ -78,9 +78,6 @@ fn readings(step: &str, restarts: &[Restart]) -> Vec<Reading> {
     ]
 }
 
-/// By how much pushes are made longer.
-pub(crate) const HANDICAP: f64 = 0.05;
-
 /// Chunks of 100 samples of 64 channels on a schedule that leaves the processor room.
 pub(crate) fn pushes(duration: Duration, seed: u64) -> Workload {
     let rate = PUSHES_PER_SECOND * CHUNK as f64;
@@ -201,6 +198,9 @@ const CHUNK: usize = 100;
 const PUSHES_PER_SECOND: f64 = 400.0;
 /// Caches, the allocator and the scheduler get to know the stream.
 const WARM_UP_ROUNDS: usize = 3;
+
+/// By how much pushes are made longer.
+pub(crate) const HANDICAP: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {

@@ -39,9 +39,6 @@ pub(crate) fn run_if_worker() {
     std::process::exit(i32::from(outcome.is_err()));
 }
 
-/// The environment variable that makes a process a worker.
-pub(crate) const MARK: &str = "SCHWANN_BENCH_WORKER";
-
 /// What a worker is there for.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Job {
@@ -292,3 +289,6 @@ fn peak_bytes() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) * 1024
 }
+
+/// The environment variable that makes a process a worker.
+pub(crate) const MARK: &str = "SCHWANN_BENCH_WORKER";

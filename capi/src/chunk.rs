@@ -7,9 +7,6 @@ use schwann::Error;
 
 use crate::strings;
 
-/// What stands for an array that should be there and is not.
-pub(crate) const NULL_ARRAY: Error = Error::ChunkShape;
-
 /// `len` values to read.
 ///
 /// # Safety
@@ -60,3 +57,6 @@ pub(crate) unsafe fn read_strings<'a>(
     // SAFETY: as the caller promises.
     pairs.map(|(text, length)| unsafe { read(text.cast::<u8>(), *length as usize) }).collect()
 }
+
+/// What stands for an array that should be there and is not.
+pub(crate) const NULL_ARRAY: Error = Error::ChunkShape;

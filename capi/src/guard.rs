@@ -8,17 +8,6 @@ use std::panic::catch_unwind;
 
 use schwann::{Error, security};
 
-/// No error.
-pub(crate) const OK: i32 = 0;
-/// The time was over.
-pub(crate) const TIMEOUT: i32 = -1;
-/// The stream is gone.
-pub(crate) const LOST: i32 = -2;
-/// A wrong argument.
-pub(crate) const ARGUMENT: i32 = -3;
-/// Anything else.
-pub(crate) const INTERNAL: i32 = -4;
-
 thread_local! {
     static LAST_ERROR: LastError = const { LastError(Cell::new([0; LAST_ERROR_LEN])) };
 }
@@ -100,3 +89,14 @@ pub(crate) unsafe fn set_code(place: *mut i32, code: i32) {
 
 /// Size of the buffer that `lsl_last_error` returns; its last byte is always NUL.
 const LAST_ERROR_LEN: usize = 512;
+
+/// No error.
+pub(crate) const OK: i32 = 0;
+/// The time was over.
+pub(crate) const TIMEOUT: i32 = -1;
+/// The stream is gone.
+pub(crate) const LOST: i32 = -2;
+/// A wrong argument.
+pub(crate) const ARGUMENT: i32 = -3;
+/// Anything else.
+pub(crate) const INTERNAL: i32 = -4;

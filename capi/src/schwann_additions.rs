@@ -11,34 +11,6 @@ use crate::guard::{ARGUMENT, INTERNAL, guard, outcome};
 use crate::inlet::hold;
 use crate::outlet::time_limit;
 
-/// No event came in time.
-const EVENT_NONE: i32 = 0;
-/// Samples arrive.
-const EVENT_CONNECTED: i32 = 1;
-/// The connection broke and the stream is looked for.
-const EVENT_RECOVERING: i32 = 2;
-/// The stream will not come back to this inlet.
-const EVENT_LOST: i32 = 3;
-/// The sender's clock may be another one now.
-const EVENT_CLOCK_RESET: i32 = 4;
-/// There is no session with the outlet.
-const EVENT_REFUSED: i32 = 5;
-/// Another device than before serves the stream.
-const EVENT_OTHER_DEVICE: i32 = 6;
-/// The program gets old samples, or lost some.
-pub(crate) const EVENT_BEHIND: i32 = 7;
-/// The program gets samples of the present again.
-pub(crate) const EVENT_CAUGHT_UP: i32 = 8;
-/// Nothing arrives although the stream has a rate.
-pub(crate) const EVENT_SILENT: i32 = 9;
-
-/// There is no connection.
-const NO_CONNECTION: i32 = -1;
-/// Every computer on the network can read it.
-const PLAIN: i32 = 0;
-/// Only members of the lab can read it.
-const SEALED: i32 = 1;
-
 /// `schwann_peer_t`: who is at the other end of a connection.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -302,3 +274,31 @@ pub unsafe extern "C" fn schwann_inlet_refusal(inlet: *mut Inlet, text: *mut c_c
     put(place, reason.as_bytes());
     reason.len() as u64
 }
+
+/// No event came in time.
+const EVENT_NONE: i32 = 0;
+/// Samples arrive.
+const EVENT_CONNECTED: i32 = 1;
+/// The connection broke and the stream is looked for.
+const EVENT_RECOVERING: i32 = 2;
+/// The stream will not come back to this inlet.
+const EVENT_LOST: i32 = 3;
+/// The sender's clock may be another one now.
+const EVENT_CLOCK_RESET: i32 = 4;
+/// There is no session with the outlet.
+const EVENT_REFUSED: i32 = 5;
+/// Another device than before serves the stream.
+const EVENT_OTHER_DEVICE: i32 = 6;
+/// The program gets old samples, or lost some.
+pub(crate) const EVENT_BEHIND: i32 = 7;
+/// The program gets samples of the present again.
+pub(crate) const EVENT_CAUGHT_UP: i32 = 8;
+/// Nothing arrives although the stream has a rate.
+pub(crate) const EVENT_SILENT: i32 = 9;
+
+/// There is no connection.
+const NO_CONNECTION: i32 = -1;
+/// Every computer on the network can read it.
+const PLAIN: i32 = 0;
+/// Only members of the lab can read it.
+const SEALED: i32 = 1;

@@ -122,9 +122,6 @@ macro_rules! getters {
     )*};
 }
 
-/// The text that stands for none; never null, because wrappers decode it.
-const EMPTY: &CStr = c"";
-
 getters! {
     /// Name of the stream.
     lsl_get_name -> *const c_char, EMPTY.as_ptr(), |info| info.name().as_c_str().as_ptr();
@@ -221,3 +218,6 @@ pub unsafe extern "C" fn lsl_reset_uid(info: *mut Info) -> *const c_char {
         handle.info.reset_uid(random).as_c_str().as_ptr()
     })
 }
+
+/// The text that stands for none; never null, because wrappers decode it.
+const EMPTY: &CStr = c"";

@@ -86,10 +86,6 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// Where a statement names the lab and the device's key.
-const LAB: Range<usize> = 32..48;
-const DEVICE: Range<usize> = 48..80;
-
 /// What a certificate says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Statement {
@@ -306,3 +302,7 @@ impl fmt::Display for CertificateError {
 impl core::error::Error for CertificateError {}
 
 const MAGIC: &[u8; 4] = b"SCC\x01";
+
+/// Where a statement names the lab and the device's key.
+const LAB: Range<usize> = 32..48;
+const DEVICE: Range<usize> = 48..80;

@@ -219,13 +219,13 @@ impl core::error::Error for DatagramError {}
 /// Bytes that sealing adds to a datagram.
 pub const DATAGRAM_OVERHEAD: usize = HEADER_LEN + Tag::LEN;
 
+fn header(session: SessionId, counter: u64) -> [u8; HEADER_LEN] {
+    concat(&[&MAGIC, &session.0, &counter.to_le_bytes()])
+}
+
 const HEADER_LEN: usize = 20;
 /// How many counters back a late datagram may lie.
 const WINDOW: u64 = 1024;
 const WORDS: usize = 16;
 /// The first byte is no ASCII letter, so that no plain LSL datagram begins so.
 const MAGIC: [u8; 4] = [0xD5, b'S', b'C', 1];
-
-fn header(session: SessionId, counter: u64) -> [u8; HEADER_LEN] {
-    concat(&[&MAGIC, &session.0, &counter.to_le_bytes()])
-}

@@ -91,11 +91,6 @@ impl Established {
     }
 }
 
-const UNUSED: usize = {
-    let used = size_of::<Secure>() + size_of::<PeerIdentity>();
-    used.next_multiple_of(align_of::<Secure>()) - used
-};
-
 /// A peer that proved who it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PeerIdentity {
@@ -115,3 +110,8 @@ pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How the first bytes of a connection ask for a secure session (secure-session §3.2).
 pub const HANDSHAKE_PREFIX: &[u8] = b"LSL:secure/";
+
+const UNUSED: usize = {
+    let used = size_of::<Secure>() + size_of::<PeerIdentity>();
+    used.next_multiple_of(align_of::<Secure>()) - used
+};

@@ -8,13 +8,6 @@ use ml_kem::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-/// Whether the hybrid suite is there; see `kem_absent.rs`.
-pub(crate) const AVAILABLE: bool = true;
-/// Length of an encapsulation key, in bytes (FIPS 203 §8, table 3).
-pub(crate) const PUBLIC_LEN: usize = 1184;
-/// Length of a ciphertext, in bytes (FIPS 203 §8, table 3).
-pub(crate) const CIPHERTEXT_LEN: usize = 1088;
-
 /// A shared secret of 32 bytes.
 pub(crate) type Shared = Zeroizing<[u8; 32]>;
 
@@ -63,6 +56,13 @@ pub(crate) fn encapsulate(
     secret.zeroize();
     Some((ciphertext.into(), shared))
 }
+
+/// Whether the hybrid suite is there; see `kem_absent.rs`.
+pub(crate) const AVAILABLE: bool = true;
+/// Length of an encapsulation key, in bytes (FIPS 203 §8, table 3).
+pub(crate) const PUBLIC_LEN: usize = 1184;
+/// Length of a ciphertext, in bytes (FIPS 203 §8, table 3).
+pub(crate) const CIPHERTEXT_LEN: usize = 1088;
 
 #[cfg(test)]
 mod tests {

@@ -4,11 +4,6 @@
 
 use zeroize::Zeroizing;
 
-/// Whether the hybrid suite is there.
-pub(crate) const AVAILABLE: bool = false;
-pub(crate) const PUBLIC_LEN: usize = 0;
-pub(crate) const CIPHERTEXT_LEN: usize = 0;
-
 pub(crate) type Shared = Zeroizing<[u8; 32]>;
 
 pub(crate) struct Seed;
@@ -33,3 +28,8 @@ pub(crate) fn encapsulate(
 ) -> Option<([u8; CIPHERTEXT_LEN], Shared)> {
     None
 }
+
+/// Whether the hybrid suite is there.
+pub(crate) const AVAILABLE: bool = false;
+pub(crate) const PUBLIC_LEN: usize = 0;
+pub(crate) const CIPHERTEXT_LEN: usize = 0;

@@ -27,9 +27,6 @@ pub(crate) use sender::Sender;
 /// Most bytes of plaintext in a record.
 pub const MAX_RECORD: usize = 16_384;
 
-/// The least plaintext that every receiver must accept in a record, in bytes.
-pub(crate) const MIN_RECORD: usize = 256;
-
 /// Bytes that a record adds to its plaintext: header and tag.
 pub const RECORD_OVERHEAD: usize = RECORD_HEAD + Tag::LEN;
 
@@ -58,3 +55,6 @@ fn advance(counter: u64, by: u64) -> Result<u64, LayerError> {
 
 /// Most records given to the cipher in one call: the lanes of its widest kernel.
 const BATCH: usize = 16;
+
+/// The least plaintext that every receiver must accept in a record, in bytes.
+pub(crate) const MIN_RECORD: usize = 256;

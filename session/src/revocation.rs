@@ -152,8 +152,6 @@ impl core::error::Error for RevocationError {}
 /// Most serials on one list; a lab that revokes more starts anew.
 pub const MAX_SERIALS: u32 = 65_536;
 
-const MAGIC: &[u8; 4] = b"SCR\x01";
-
 /// What the authority signs in place of the list itself: its hash under a domain.
 pub(crate) fn digest(body: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(b"schwann/1 revocation").chain_update(body).finalize().into()
@@ -215,3 +213,5 @@ fn serials(bytes: &[u8]) -> Option<(&[[u8; 8]], &[u8])> {
     reader.slice(64)?;
     Some((serials, reader.rest()))
 }
+
+const MAGIC: &[u8; 4] = b"SCR\x01";

@@ -6,9 +6,6 @@ use std::time::Instant;
 use super::{Contender, Workload};
 use crate::statistics::quantile_of_sorted;
 
-/// The two ways, in the order of [`Figure::ns`].
-pub(super) const DIRECTIONS: [&str; 2] = ["seal", "open"];
-
 /// What one contender needed.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
@@ -155,6 +152,9 @@ pub(super) const FEWEST: usize = 3;
 const WARM_UP_US: u128 = 300;
 /// How much slower than the fastest probe still counts as undisturbed.
 const TOLERANCE: f64 = 1.10;
+
+/// The two ways, in the order of [`Figure::ns`].
+pub(super) const DIRECTIONS: [&str; 2] = ["seal", "open"];
 
 #[cfg(test)]
 mod tests {

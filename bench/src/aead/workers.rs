@@ -97,14 +97,6 @@ impl Sample {
     }
 }
 
-const STRATEGIES: &[(&str, Run)] = &[
-    ("threads", threads),
-    ("pool", pool),
-    #[cfg(feature = "peers")]
-    ("rayon", rayon_scope),
-    ("processes", processes),
-];
-
 /// What a worker took for all its passes: time and processor time.
 type Spent = (Duration, Duration);
 
@@ -249,3 +241,11 @@ const PASSES: usize = 60;
 const CHILD_PASSES: usize = 400;
 /// A process has done its passes in this time.
 const PROCESS_TIMEOUT: Duration = Duration::from_secs(60);
+
+const STRATEGIES: &[(&str, Run)] = &[
+    ("threads", threads),
+    ("pool", pool),
+    #[cfg(feature = "peers")]
+    ("rayon", rayon_scope),
+    ("processes", processes),
+];

@@ -2,9 +2,6 @@
 
 use core::ops::Range;
 
-/// The key of every message.
-pub(crate) const KEY: [u8; 32] = *b"schwann measures with this key..";
-
 /// Messages laid out one after another, each followed by room for its tag.
 pub(crate) struct Workload {
     /// All messages and tags.
@@ -51,3 +48,6 @@ impl Workload {
         self.places.iter().all(|place| self.data[place.clone()] == self.plain[place.clone()])
     }
 }
+
+/// The key of every message.
+pub(crate) const KEY: [u8; 32] = *b"schwann measures with this key..";

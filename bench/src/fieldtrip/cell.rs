@@ -65,27 +65,6 @@ impl Path {
 use Link::{Memory, Stateless, Tcp, Unix};
 use Peer::{Bare, Named, Original, Ours};
 
-pub(super) const PATHS: [Path; 18] = [
-    Path::of("RawMemory", Bare, Bare, Memory),
-    Path::of("RawTcp", Bare, Bare, Tcp),
-    Path::of("RawStateless", Bare, Bare, Stateless),
-    Path::of("RawUnix", Bare, Bare, Unix),
-    Path::of("Tcp", Ours, Ours, Tcp),
-    Path::of("TcpStateless", Ours, Ours, Stateless),
-    Path::of("Unix", Ours, Ours, Unix),
-    Path::of("Memory", Ours, Ours, Memory),
-    Path::of("OldClientTcp", Original, Ours, Tcp),
-    Path::of("OldClientStateless", Original, Ours, Stateless),
-    Path::of("OldClientUnix", Original, Ours, Unix),
-    Path::of("OriginalTcp", Original, Original, Tcp),
-    Path::of("OriginalStateless", Original, Original, Stateless),
-    Path::of("OriginalUnix", Original, Original, Unix),
-    Path::of("OriginalMemory", Original, Original, Memory),
-    Path::of("OtherServer", Original, Named, Tcp),
-    Path::of("OtherServerStateless", Original, Named, Stateless),
-    Path::of("OtherServerOurClient", Ours, Named, Tcp),
-];
-
 /// Which way the samples go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Direction {
@@ -457,3 +436,24 @@ const UNCOUNTED: u64 = 3;
 const WORTH_TIMING: Duration = Duration::from_micros(5);
 const LARGEST_BATCH: u128 = 64;
 const MOST_TIMES: usize = 20_000_000;
+
+pub(super) const PATHS: [Path; 18] = [
+    Path::of("RawMemory", Bare, Bare, Memory),
+    Path::of("RawTcp", Bare, Bare, Tcp),
+    Path::of("RawStateless", Bare, Bare, Stateless),
+    Path::of("RawUnix", Bare, Bare, Unix),
+    Path::of("Tcp", Ours, Ours, Tcp),
+    Path::of("TcpStateless", Ours, Ours, Stateless),
+    Path::of("Unix", Ours, Ours, Unix),
+    Path::of("Memory", Ours, Ours, Memory),
+    Path::of("OldClientTcp", Original, Ours, Tcp),
+    Path::of("OldClientStateless", Original, Ours, Stateless),
+    Path::of("OldClientUnix", Original, Ours, Unix),
+    Path::of("OriginalTcp", Original, Original, Tcp),
+    Path::of("OriginalStateless", Original, Original, Stateless),
+    Path::of("OriginalUnix", Original, Original, Unix),
+    Path::of("OriginalMemory", Original, Original, Memory),
+    Path::of("OtherServer", Original, Named, Tcp),
+    Path::of("OtherServerStateless", Original, Named, Stateless),
+    Path::of("OtherServerOurClient", Ours, Named, Tcp),
+];

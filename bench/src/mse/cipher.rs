@@ -15,11 +15,6 @@ use crate::clock;
 use crate::record::Reading;
 use crate::suite::Effort;
 
-/// The block of BitTorrent transfers, and of `openssl speed`'s largest standard size.
-const BLOCK: usize = 16 * 1024;
-/// Blocks a sample: about a millisecond of RC4.
-const BLOCKS: usize = 64;
-
 /// Something that turns a buffer into ciphertext.
 trait Contender {
     fn name(&self) -> String;
@@ -154,3 +149,8 @@ impl Contender for OpenSsl {
         self.context.cipher_update_inplace(data, data.len()).expect("a stream cipher cannot fail");
     }
 }
+
+/// The block of BitTorrent transfers, and of `openssl speed`'s largest standard size.
+const BLOCK: usize = 16 * 1024;
+/// Blocks a sample: about a millisecond of RC4.
+const BLOCKS: usize = 64;

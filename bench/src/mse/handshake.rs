@@ -14,9 +14,6 @@ use crate::record::Reading;
 use crate::statistics::{median, quantile_of_sorted};
 use crate::suite::Effort;
 
-const GROUPS: [(Group, &str, f64); 2] =
-    [(Group::Mse768, "768 bit", 0.25), (Group::Oakley1024, "1,024 bit", 0.5)];
-
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let mut outcomes = processor_time(count(effort, 2_000))?;
     outcomes.extend(wall_time(count(effort, 1_000))?);
@@ -128,3 +125,6 @@ fn one_over_tcp(variant: Variant, worker: &Worker) -> Result<Duration, Reason> {
     }
     Ok(took)
 }
+
+const GROUPS: [(Group, &str, f64); 2] =
+    [(Group::Mse768, "768 bit", 0.25), (Group::Oakley1024, "1,024 bit", 0.5)];

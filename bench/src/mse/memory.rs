@@ -12,9 +12,6 @@ use crate::heap::held_by;
 use crate::record::Reading;
 use crate::suite::Effort;
 
-const CONNECTIONS: usize = 100;
-const LIMIT_KIB: f64 = 256.0;
-
 pub(super) fn run(_: Effort) -> Result<Vec<Reading>, Reason> {
     let mut outcomes = Vec::new();
     for method in [Method::Rc4, Method::Aes128Ctr, Method::Aes256Ctr] {
@@ -34,3 +31,6 @@ fn connection(method: Method) -> Result<Stream<std::io::Empty>, Reason> {
     stream.write_all(&[0; 20_000])?;
     Ok(stream)
 }
+
+const CONNECTIONS: usize = 100;
+const LIMIT_KIB: f64 = 256.0;

@@ -16,13 +16,6 @@ use crate::suite::Effort;
 use crate::transfer::{End, Place, Process};
 use crate::worker::{Event, Job};
 
-const BITS_PER_SECOND: u64 = 1_000_000_000;
-/// Segments of ordinary length and a bucket of 2 ms, as a network card and a switch would have them.
-const SCRIPT: &str = "ip link set lo up mtu 1500 \
-    && tc qdisc add dev lo root tbf rate 1gbit burst 256k latency 20ms && exec \"$0\"";
-/// All transfers are done in this time.
-const TRANSFERS_TIMEOUT: Duration = Duration::from_secs(600);
-
 /// Starts this program again in a network namespace whose loopback interface is shaped.
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let enter = ["unshare", "-n", "sh", "-c", SCRIPT].map(OsString::from);
@@ -61,3 +54,10 @@ fn measure(effort: Effort, link: &str, pace: Pace) -> Result<Vec<Reading>, Reaso
     }
     Ok(outcomes)
 }
+
+const BITS_PER_SECOND: u64 = 1_000_000_000;
+/// Segments of ordinary length and a bucket of 2 ms, as a network card and a switch would have them.
+const SCRIPT: &str = "ip link set lo up mtu 1500 \
+    && tc qdisc add dev lo root tbf rate 1gbit burst 256k latency 20ms && exec \"$0\"";
+/// All transfers are done in this time.
+const TRANSFERS_TIMEOUT: Duration = Duration::from_secs(600);

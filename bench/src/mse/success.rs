@@ -13,8 +13,6 @@ use crate::Reason;
 use crate::record::Reading;
 use crate::suite::Effort;
 
-const PAYLOAD: usize = 500;
-
 pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     let count = share_of(effort, 10_000);
     let worker = Worker::start(Task::Shake)?;
@@ -129,3 +127,5 @@ impl Pieces {
         Ok(())
     }
 }
+
+const PAYLOAD: usize = 500;

@@ -18,11 +18,6 @@ use crate::record::Reading;
 use crate::statistics;
 use crate::suite::Effort;
 
-const BLOCK: usize = 64 * 1024;
-const GIB: f64 = (1u64 << 30) as f64;
-
-pub(super) const VARIANTS: [Variant; 4] = [Variant::Plain, Variant::Rc4, Variant::Aes128, Variant::Aes256];
-
 /// One transfer's figures.
 #[derive(Clone, Copy)]
 pub(super) struct Figures {
@@ -158,3 +153,8 @@ pub(super) fn receive(stream: &mut impl Read, len: u64) -> Result<(), Reason> {
     }
     Ok(())
 }
+
+const BLOCK: usize = 64 * 1024;
+const GIB: f64 = (1u64 << 30) as f64;
+
+pub(super) const VARIANTS: [Variant; 4] = [Variant::Plain, Variant::Rc4, Variant::Aes128, Variant::Aes256];

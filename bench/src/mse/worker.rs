@@ -17,8 +17,6 @@ use crate::clock;
 use crate::transfer::{End, Place, Process};
 use crate::worker::{Event, Job, emit};
 
-pub(super) const TORRENT: InfoHash = InfoHash([0x53; 20]);
-
 /// The kinds of connection: no MSE at all, or a method, after an exchange in the usual group or in the wide one.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) enum Variant {
@@ -147,3 +145,5 @@ fn sink(stream: &mut Stream<TcpStream>) -> Result<(), Reason> {
     transfer::receive(stream, u64::from_le_bytes(len))?;
     Ok(stream.write_all(&(clock::cpu_ns() - began).to_le_bytes())?)
 }
+
+pub(super) const TORRENT: InfoHash = InfoHash([0x53; 20]);

@@ -14,10 +14,6 @@ use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::quantile_interval;
 
-/// The target of the hybrid suite, a side.
-const CPU_LIMIT_US: f64 = 1000.0;
-const SUITES: [(&str, Suite); 2] = [("hybrid", Suite::Hybrid), ("classic", Suite::Classic)];
-
 /// Processor time of each side in so many rounds, and the wall time of a fifth as many.
 pub(crate) fn measure(step: &str, rounds: usize) -> Result<Vec<Reading>, Reason> {
     let lab = Lab::new()?;
@@ -91,3 +87,7 @@ fn figure(step: &str, name: String, subject: &str, mut times: Vec<f64>) -> Readi
         Reading { name, subject: subject.to_owned(), unit: "µs".to_owned(), ..Reading::of(step, times) };
     interval.map_or(reading.clone(), |interval| Reading { low: interval.low, high: interval.high, ..reading })
 }
+
+/// The target of the hybrid suite, a side.
+const CPU_LIMIT_US: f64 = 1000.0;
+const SUITES: [(&str, Suite); 2] = [("hybrid", Suite::Hybrid), ("classic", Suite::Classic)];

@@ -14,10 +14,6 @@ use super::lab::Lab;
 use super::session::Conversation;
 use crate::Reason;
 
-/// What an inlet says first once it may.
-const REQUEST: &[u8] = b"LSL:streamfeed/110 uid\r\n\r\n";
-const ANSWER: &[u8] = b"LSL/110 200 OK\r\n\r\n";
-
 /// From the connection's begin to the outlet's answer to the first request.
 pub(super) fn inlet(to: SocketAddr, lab: &Lab, suite: Option<Suite>) -> Result<Duration, Reason> {
     let begun = Instant::now();
@@ -104,3 +100,7 @@ fn carry(mut from: TcpStream, mut into: TcpStream, delay: Duration) {
         let _ = into.shutdown(Shutdown::Write);
     });
 }
+
+/// What an inlet says first once it may.
+const REQUEST: &[u8] = b"LSL:streamfeed/110 uid\r\n\r\n";
+const ANSWER: &[u8] = b"LSL/110 200 OK\r\n\r\n";

@@ -8,9 +8,6 @@ use crate::Reason;
 use crate::heap::held_by;
 use crate::record::Reading;
 
-const CONNECTIONS: usize = 200;
-const LIMIT_BYTES: f64 = 2048.0;
-
 /// Both ends as a program holds them: boxed, with the datagrams' keys taken out.
 struct Held {
     _session: Box<Secure>,
@@ -43,3 +40,6 @@ fn connection(lab: &Lab, end: End) -> Result<Held, Reason> {
     let datagrams = session.take_datagrams().ok_or("a session has keys for datagrams")?;
     Ok(Held { _session: Box::new(session), _datagrams: Box::new(datagrams) })
 }
+
+const CONNECTIONS: usize = 200;
+const LIMIT_BYTES: f64 = 2048.0;

@@ -13,11 +13,6 @@ use crate::Reason;
 use crate::record::Reading;
 use crate::statistics::{Resampler, mean, quantile_of_sorted, variance};
 
-const BATCHES: usize = 20_000;
-const CALLS: usize = 64;
-/// Dude, is my code constant time? §3.3.
-const TOLD_APART: f64 = 4.5;
-
 /// |t| of three comparisons. One is wrong on purpose.
 pub(crate) fn measure(step: &str) -> Result<Vec<Reading>, Reason> {
     let reference = [0x5A_u8; 256];
@@ -85,3 +80,8 @@ fn t_of<I>(input: impl Fn(bool) -> I, mut call: impl FnMut(&I) -> bool) -> f64 {
     let error = (variance(&a) / a.len() as f64 + variance(&b) / b.len() as f64).sqrt();
     ((mean(&a) - mean(&b)) / error).abs()
 }
+
+const BATCHES: usize = 20_000;
+const CALLS: usize = 64;
+/// Dude, is my code constant time? §3.3.
+const TOLD_APART: f64 = 4.5;

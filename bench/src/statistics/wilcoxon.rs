@@ -39,9 +39,6 @@ pub(crate) fn signed_rank(first: &[f64], second: &[f64]) -> Option<SignedRank> {
     Some(SignedRank { w: smaller as f64 / 2.0, p: (2.0 * tail).min(1.0) })
 }
 
-/// Up to so many pairs the p-value counts every assignment of signs.
-const EXACT_PAIRS: usize = 50;
-
 /// Sorts by absolute value and returns twice the rank of each; ties share their mean rank.
 fn doubled_ranks(differences: &mut [f64]) -> Vec<u64> {
     differences.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -71,3 +68,6 @@ fn normal_tail(doubled: &[u64], sum: u64) -> f64 {
     let variance = doubled.iter().map(|&rank| (rank as f64).powi(2)).sum::<f64>() / 4.0;
     Normal::standard().cdf((sum as f64 - mean) / variance.sqrt())
 }
+
+/// Up to so many pairs the p-value counts every assignment of signs.
+const EXACT_PAIRS: usize = 50;

@@ -24,14 +24,7 @@ struct Position {
     used: usize,
 }
 
-const BLOCK: usize = 16;
-
 type Block = Array<u8, U16>;
-
-/// Blocks a batch where the cipher's registers hold two blocks or four: the `aes` crate's code for VAES.
-///
-/// It is not what Zen 3 runs, which has VAES: `cpufeatures` 0.3 reports it only together with AVX-512.
-const BATCH_OF_WIDE_REGISTERS: usize = 30;
 
 impl<A: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Ctr<A> {
     /// Starts at the block `counter`.
@@ -88,6 +81,13 @@ fn xor(data: &mut [u8], keystream: &[u8]) {
         *byte ^= key;
     }
 }
+
+const BLOCK: usize = 16;
+
+/// Blocks a batch where the cipher's registers hold two blocks or four: the `aes` crate's code for VAES.
+///
+/// It is not what Zen 3 runs, which has VAES: `cpufeatures` 0.3 reports it only together with AVX-512.
+const BATCH_OF_WIDE_REGISTERS: usize = 30;
 
 #[cfg(test)]
 mod tests;

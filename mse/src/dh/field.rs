@@ -7,9 +7,6 @@ use core::hint::black_box;
 
 use zeroize::Zeroize;
 
-/// Length of a private exponent in bytes.
-pub(super) const EXPONENT: usize = 20;
-
 /// A prime field, with what Montgomery's method needs to know of it.
 pub(super) struct Field<const N: usize> {
     prime: [u64; N],
@@ -212,3 +209,6 @@ const fn negated_inverse(word: u64) -> u64 {
 const WINDOW: usize = 5;
 const TABLE: usize = 1 << WINDOW;
 const WINDOWS: usize = EXPONENT * 8 / WINDOW;
+
+/// Length of a private exponent in bytes.
+pub(super) const EXPONENT: usize = 20;

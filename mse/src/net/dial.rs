@@ -47,9 +47,6 @@ pub struct Dialler {
     memory: Mutex<PeerMemory>,
 }
 
-/// Peers remembered: at some 40 bytes each, more than a client ever meets at once.
-const REMEMBERED: usize = 4_096;
-
 impl Dialler {
     /// Dials as `policy` says, offers RC4 and waits ten seconds.
     #[must_use]
@@ -220,3 +217,6 @@ impl fmt::Display for DialError {
 }
 
 impl core::error::Error for DialError {}
+
+/// Peers remembered: at some 40 bytes each, more than a client ever meets at once.
+const REMEMBERED: usize = 4_096;

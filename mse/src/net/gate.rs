@@ -50,9 +50,6 @@ pub enum Refusal {
     TooOften,
 }
 
-/// Addresses remembered at most; with more, the one whose window began first is forgotten.
-const ADDRESSES: usize = 4_096;
-
 impl Default for Gate {
     /// 64 handshakes at once, 32 of them and 120 attempts a minute from one address.
     fn default() -> Self {
@@ -139,6 +136,9 @@ fn network(address: IpAddr) -> IpAddr {
         address => address,
     }
 }
+
+/// Addresses remembered at most; with more, the one whose window began first is forgotten.
+const ADDRESSES: usize = 4_096;
 
 #[cfg(test)]
 mod tests {

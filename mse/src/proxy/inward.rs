@@ -21,9 +21,6 @@ pub struct Inward<L> {
     pub client: SocketAddr,
 }
 
-/// How long the client may take to take a connection, and a peer to name its torrent.
-const PEER_TIMEOUT: Duration = Duration::from_secs(10);
-
 impl<L: Lookup> Inward<L> {
     /// Relays what `acceptor` accepts to a client.
     pub fn new(acceptor: Acceptor<L>, client: SocketAddr) -> Self {
@@ -68,3 +65,6 @@ impl<L: Lookup + Send + Sync + 'static> Carry for Inward<L> {
             .map_err(|error| Failed { peer: Some(Target::Address(peer)), error })
     }
 }
+
+/// How long the client may take to take a connection, and a peer to name its torrent.
+const PEER_TIMEOUT: Duration = Duration::from_secs(10);

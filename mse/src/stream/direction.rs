@@ -7,9 +7,6 @@ use alloc::vec::Vec;
 use crate::cipher::Cipher;
 use crate::method::Method;
 
-/// Payload encrypted at a time by a copying write: the block that BitTorrent transfers are made of.
-pub(crate) const BLOCK: usize = 16 * 1024;
-
 /// What is left to do with the bytes of the receiving direction.
 #[derive(Debug)]
 pub struct Incoming {
@@ -214,3 +211,6 @@ impl Outgoing {
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
+
+/// Payload encrypted at a time by a copying write: the block that BitTorrent transfers are made of.
+pub(crate) const BLOCK: usize = 16 * 1024;

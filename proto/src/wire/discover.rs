@@ -72,14 +72,14 @@ pub fn query_id(condition: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-const METHOD: &str = "LSL:shortinfo";
-
 /// Returns what follows the first line of `datagram`, if that line names `method`.
 pub(super) fn after_method<'a>(datagram: &'a [u8], method: &str) -> Option<&'a str> {
     let text = str::from_utf8(datagram).ok()?;
     let (line, rest) = text.split_once('\n')?;
     (line.trim_ascii() == method).then_some(rest)
 }
+
+const METHOD: &str = "LSL:shortinfo";
 
 #[cfg(test)]
 mod tests {

@@ -128,11 +128,6 @@ impl From<sample::Malformed> for Mismatch {
     }
 }
 
-/// Stamp of both samples, in seconds.
-const STAMP: f64 = 123_456.789;
-/// What distinguishes the two samples.
-const OFFSETS: [i64; 2] = [4, 2];
-
 /// The value of a channel, exact in every format; for strings, the number to print.
 fn value(format: ChannelFormat, offset: i64, channel: usize) -> i64 {
     let sign = if channel.is_multiple_of(2) { 1 } else { -1 };
@@ -180,3 +175,8 @@ impl archive::Item<'_> {
         }
     }
 }
+
+/// Stamp of both samples, in seconds.
+const STAMP: f64 = 123_456.789;
+/// What distinguishes the two samples.
+const OFFSETS: [i64; 2] = [4, 2];

@@ -72,11 +72,11 @@ impl Reply {
     }
 }
 
-const METHOD: &str = "LSL:timedata";
-
 fn seconds(value: f64) -> NumberText {
     number::general(value, 16, TrailingZeros::Drop)
 }
+
+const METHOD: &str = "LSL:timedata";
 
 #[cfg(test)]
 mod tests {

@@ -36,24 +36,6 @@ impl Suite {
     }
 }
 
-/// Length of message 3: `s` and its tag, the payload and its tag.
-pub(super) const MESSAGE_3_LEN: usize = 48 + PROOF_LEN + 16;
-/// The longest message.
-pub(super) const MAX_MESSAGE: usize = Suite::Hybrid.message_2_len();
-/// The most that is waiting to be sent: the first line and message 1, or message 2.
-const MAX_OUTPUT: usize = LENGTH_LEN + MAX_MESSAGE;
-/// Bytes of a message's length before it.
-pub(super) const LENGTH_LEN: usize = 2;
-const _: () =
-    assert!(Suite::Classic.first_line().len() + LENGTH_LEN + Suite::Hybrid.message_1_len() <= MAX_OUTPUT);
-// Message 2 is the longest of its suite.
-const _: () = assert!(
-    Suite::Classic.message_2_len() >= MESSAGE_3_LEN
-        && Suite::Hybrid.message_2_len() >= Suite::Hybrid.message_1_len()
-);
-// The alert is no first byte of a length.
-const _: () = assert!(MAX_MESSAGE < 0xFF00);
-
 /// Writes a Noise message of `length` bytes, with its length before it.
 #[inline(never)]
 pub(super) fn put_message(
@@ -66,9 +48,6 @@ pub(super) fn put_message(
     let written = noise.write(payload, output.grow(length)?)?;
     if written == length { Ok(()) } else { Err(Broken) }
 }
-
-/// Bytes of a proof.
-pub(super) const PROOF_LEN: usize = Certificate::LEN + 64 + 16;
 
 /// Proves this end, `side`, for the handshake as it stands.
 #[inline(never)]
@@ -190,3 +169,24 @@ impl Side {
         }
     }
 }
+
+/// Length of message 3: `s` and its tag, the payload and its tag.
+pub(super) const MESSAGE_3_LEN: usize = 48 + PROOF_LEN + 16;
+/// The longest message.
+pub(super) const MAX_MESSAGE: usize = Suite::Hybrid.message_2_len();
+/// The most that is waiting to be sent: the first line and message 1, or message 2.
+const MAX_OUTPUT: usize = LENGTH_LEN + MAX_MESSAGE;
+/// Bytes of a message's length before it.
+pub(super) const LENGTH_LEN: usize = 2;
+const _: () =
+    assert!(Suite::Classic.first_line().len() + LENGTH_LEN + Suite::Hybrid.message_1_len() <= MAX_OUTPUT);
+// Message 2 is the longest of its suite.
+const _: () = assert!(
+    Suite::Classic.message_2_len() >= MESSAGE_3_LEN
+        && Suite::Hybrid.message_2_len() >= Suite::Hybrid.message_1_len()
+);
+// The alert is no first byte of a length.
+const _: () = assert!(MAX_MESSAGE < 0xFF00);
+
+/// Bytes of a proof.
+pub(super) const PROOF_LEN: usize = Certificate::LEN + 64 + 16;

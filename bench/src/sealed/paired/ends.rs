@@ -13,18 +13,6 @@ use crate::worker::link::{CONNECT_SECONDS, PULL_SECONDS, Pulled, Receiving, Send
 use crate::worker::{Event, Orders, Ports, emit};
 use crate::workload::Format;
 
-/// The streams: in the clear, in the clear again, sealed.
-pub(super) const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
-pub(super) const ENDS: usize = 3;
-/// Which of them is sealed.
-pub(super) const SEALED_STREAM: usize = 2;
-/// Where nothing comes for so long the run counts as broken, seconds.
-const PATIENCE_SECONDS: f64 = 20.0;
-/// The schedule begins so long after the order, ns.
-const LEAD_IN_NS: u64 = 100_000_000;
-/// Seconds that a library buffers: all of a run.
-const BUFFER_SECONDS: i32 = 360;
-
 /// What a process is to do.
 #[derive(Debug, serde::Deserialize, serde::Serialize)]
 pub(crate) struct Task {
@@ -203,3 +191,15 @@ fn pull(task: &Task, mut inlet: impl Receiving) -> Result<Vec<u64>, Reason> {
         tally => Err(format!("a stream was not delivered as it was sent: {tally:?}").into()),
     }
 }
+
+/// The streams: in the clear, in the clear again, sealed.
+pub(super) const NAMES: [&str; ENDS] = ["PairedPlain", "PairedAgain", "PairedSealed"];
+pub(super) const ENDS: usize = 3;
+/// Which of them is sealed.
+pub(super) const SEALED_STREAM: usize = 2;
+/// Where nothing comes for so long the run counts as broken, seconds.
+const PATIENCE_SECONDS: f64 = 20.0;
+/// The schedule begins so long after the order, ns.
+const LEAD_IN_NS: u64 = 100_000_000;
+/// Seconds that a library buffers: all of a run.
+const BUFFER_SECONDS: i32 = 360;

@@ -3,9 +3,6 @@
 #[cfg(target_os = "linux")]
 pub(crate) use crate::sys::linux::users::{of_local, of_tcp, of_tcp_end, of_udp_end};
 
-/// Whether the system tells whose program is at the other end of a TCP connection.
-pub(crate) const TELLS: bool = cfg!(target_os = "linux");
-
 /// The number of the user of this program.
 pub(crate) fn own() -> Option<u32> {
     Some(rustix::process::geteuid().as_raw())
@@ -35,3 +32,6 @@ pub(crate) fn of_udp_end(_end: core::net::SocketAddr) -> Vec<Option<u32>> {
 pub(crate) fn of_local(_: &super::local::Stream) -> Option<u32> {
     own()
 }
+
+/// Whether the system tells whose program is at the other end of a TCP connection.
+pub(crate) const TELLS: bool = cfg!(target_os = "linux");

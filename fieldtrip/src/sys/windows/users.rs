@@ -4,9 +4,6 @@ use core::net::SocketAddr;
 
 use super::local;
 
-/// Whether the system tells whose program is at the other end of a TCP connection.
-pub(crate) const TELLS: bool = false;
-
 /// Nothing: users have no numbers here.
 pub(crate) fn own() -> Option<u32> {
     None
@@ -31,3 +28,6 @@ pub(crate) fn of_udp_end(_end: SocketAddr) -> Vec<Option<u32>> {
 pub(crate) fn of_local(stream: &local::Stream) -> Option<u32> {
     match *stream {}
 }
+
+/// Whether the system tells whose program is at the other end of a TCP connection.
+pub(crate) const TELLS: bool = false;

@@ -280,9 +280,6 @@ impl Layout {
     }
 }
 
-/// Values converted at a time, on the stack.
-const BLOCK_VALUES: usize = 64;
-
 pub(in crate::wire) fn put_converted<T: Value, U: Value>(
     values: &[T],
     order: ByteOrder,
@@ -308,3 +305,6 @@ pub(super) fn reverse_each(bytes: &mut [u8], size: usize) {
         _ => {}
     }
 }
+
+/// Values converted at a time, on the stack.
+const BLOCK_VALUES: usize = 64;
