@@ -200,7 +200,7 @@ pub(crate) fn complain(message: fmt::Arguments<'_>) {
     let message = message.to_string();
     let message = without(&message, |c| c != '\n' && steers_terminals(c));
     // A closed standard error stream hears of nothing.
-    let _unheard = writeln!(io::stderr().lock(), "{message}");
+    let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
 /// Returns a line of data as it goes out: to a file or a program as it is, to a terminal as it may be shown.

@@ -161,7 +161,7 @@ fn a_stalled_consumer_loses_the_oldest_samples_and_holds_nobody_up() {
         sample.fill(value);
         outlet.push_sample(&sample, 1.0 + f64::from(value), Flush::Now).expect("a push");
         if value % 50 == 0 {
-            outlet.flush(Some(Duration::from_millis(1))).ok();
+            let _ = outlet.flush(Some(Duration::from_millis(1)));
         }
         let mut pulled = vec![0; 250];
         assert!(quick.pull_sample(&mut pulled, LONG).expect("a stream").is_some());

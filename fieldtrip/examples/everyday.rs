@@ -164,12 +164,12 @@ fn now() -> u64 {
 fn say(what: impl core::fmt::Display) {
     println!("{what}");
     // A driver that has gone is noticed at the next line.
-    let _gone = std::io::stdout().flush();
+    let _ = std::io::stdout().flush();
 }
 
 fn await_end() {
     // A closed input is the end, too.
-    let _end = std::io::stdin().read(&mut [0]);
+    let _ = std::io::stdin().read(&mut [0]);
 }
 
 fn print(times: &[Vec<u64>]) -> Outcome<()> {

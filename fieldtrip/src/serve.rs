@@ -118,7 +118,8 @@ fn wait_asleep<S: Stream>(
             return Ok(Client::Here);
         }
         if !told.signal.sleep(left.min(LOOK_EVERY)) && stream.is_gone() {
-            let _told_or_not = conversation.buffer().cancel_wait(waiting.id);
+            // The wait may have ended already.
+            let _ = conversation.buffer().cancel_wait(waiting.id);
             return Ok(Client::Gone);
         }
     }
@@ -141,7 +142,7 @@ fn wait_watching(
     let outcome = watch_client(stream, conversation, &told, &waiting);
     if !matches!(outcome, Ok(Client::Here)) {
         // However the client went: a wait that is left behind keeps the socket until data are put.
-        let _told_or_not = conversation.buffer().cancel_wait(waiting.id);
+        let _ = conversation.buffer().cancel_wait(waiting.id);
     }
     outcome
 }
@@ -236,7 +237,7 @@ impl Sink for Told {
             send_wait_reply(socket, *order, end);
         }
         // A wait is in its set once and taken out once, so this is the first and only end.
-        let _first = self.end.set(end);
+        let _ = self.end.set(end);
         self.signal.raise();
     }
 }

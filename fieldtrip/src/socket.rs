@@ -137,8 +137,8 @@ impl Socket {
     }
 
     pub(crate) fn shut(&self) {
-        // Already closed by the peer is what an error means.
-        let _closed = match self {
+        // An error means that the peer has closed it already.
+        let _ = match self {
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Self::Local(stream) => stream.shutdown(Shutdown::Both),
         };

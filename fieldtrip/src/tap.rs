@@ -132,7 +132,7 @@ impl Tap {
                 let bytes = change.bytes();
                 let settle = |pending| (pending != OVERFLOWN).then(|| pending - bytes);
                 // After an overflow the count has no meaning any more.
-                let _overflown = self.pending.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settle);
+                let _ = self.pending.fetch_update(Ordering::Relaxed, Ordering::Relaxed, settle);
                 Ok(Some(change))
             }
             Err(RecvTimeoutError::Timeout) => Ok(None),

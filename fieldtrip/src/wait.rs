@@ -153,7 +153,7 @@ impl Parked {
 impl Sink for Parked {
     fn finished(&self, end: WaitEnd) {
         // A wait is in its set once and taken out once, so this is the first and only end.
-        let _first = self.end.set(end);
+        let _ = self.end.set(end);
         self.thread.unpark();
     }
 }

@@ -24,7 +24,9 @@ pub(crate) fn in_thread<T: Send + 'static>(
     std::thread::Builder::new()
         .name(String::from("schwann-python"))
         // After Ctrl-C, no thread waits for the result any more.
-        .spawn(move || drop(sender.send(work())))
+        .spawn(move || {
+            let _ = sender.send(work());
+        })
         .map_err(|_| exception(py, Kind::Error, "The operating system refused a thread."))?;
     // A mutex makes it a value that the closure may take along.
     let receiver = std::sync::Mutex::new(receiver);

@@ -127,7 +127,7 @@ impl Running {
     fn finish(self) -> Result<Vec<RecordingStream>, String> {
         self.stop.raise();
         // A panic of the thread was reported when it happened.
-        let _reported = self.admitting.join();
+        let _ = self.admitting.join();
         let mut recorder = self.recorder;
         let recorder = loop {
             // Another thread may be asking for the streams.

@@ -64,7 +64,7 @@ pub fn repair(
     let done = done.and_then(|done| file.sync_all().map(|()| done).map_err(RepairError::Write));
     if done.is_err() {
         // Half a repair would pass for a whole one. If it cannot be removed, the error says enough.
-        let _best_effort = fs::remove_file(to);
+        let _ = fs::remove_file(to);
     }
     done
 }

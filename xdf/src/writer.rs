@@ -373,7 +373,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Makes the new file's name survive a power cut. Not all systems can; the file itself is what matters.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _best_effort = File::open(folder).and_then(|folder| folder.sync_all());
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// Formats `time` as LabRecorder does, in UTC: `2025-01-31T00:21:17+0000`.

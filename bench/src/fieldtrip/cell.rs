@@ -372,7 +372,8 @@ enum Listener {
 impl Listener {
     fn bind(address: &Address, server: Peer) -> io::Result<(Self, Address)> {
         if let Address::Unix(path) = address {
-            let _left_over = std::fs::remove_file(path);
+            // An earlier run may have left the file.
+            let _ = std::fs::remove_file(path);
             return Ok((Self::Unix(UnixListener::bind(path)?), address.clone()));
         }
         let listener = TcpListener::bind("127.0.0.1:0")?;

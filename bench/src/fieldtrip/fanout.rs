@@ -178,7 +178,7 @@ fn bare_sockets(readers: usize, time: Duration) -> Outcome {
         let mut block = vec![0; BLOCK_BYTES];
         while from_writer.read_exact(&mut block).is_ok() && from_writer.write_all(&[0; 8]).is_ok() {
             // A reader that has gone shows in the count.
-            let _sent = to_readers.iter_mut().try_for_each(|reader| reader.write_all(&block));
+            let _ = to_readers.iter_mut().try_for_each(|reader| reader.write_all(&block));
         }
     });
     let reader = |mut end: TcpStream| -> Reader {

@@ -67,7 +67,7 @@ fn bare_thread(time: Duration) -> Result<Figures, Reason> {
     };
     let wait = |threshold: Totals| {
         // Only the first finds room and a receiver; later ones are the same thread.
-        let _known = name_reader.try_send(thread::current());
+        let _ = name_reader.try_send(thread::current());
         while count.load(Ordering::Acquire) <= threshold.samples {
             thread::park();
         }

@@ -204,7 +204,8 @@ impl Drop for Sender {
     fn drop(&mut self) {
         // Its input ends, and so does it.
         self.orders = None;
-        let _ended = self.process.wait();
+        // A process that is gone already cannot be waited for.
+        let _ = self.process.wait();
     }
 }
 

@@ -38,7 +38,7 @@ impl Opening {
         if self.read.get().is_none() {
             let identities = self.identities()?.ok_or_else(|| Problem::with(path.display(), NO_KEY))?;
             // Nothing else fills it.
-            let _was_empty = self.read.set(identities);
+            let _ = self.read.set(identities);
         }
         Ok(Location::new(path, self.read.get().cloned().unwrap_or_default()))
     }

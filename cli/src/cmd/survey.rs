@@ -110,7 +110,7 @@ impl Progress {
         let left = passed * all.saturating_sub(done) as f64 / done.max(1) as f64;
         let rate = bytes((done as f64 / passed.max(1e-3)) as u64);
         // A terminal that cannot be written to needs no progress.
-        let _unseen = write!(
+        let _ = write!(
             io::stderr(),
             "\r\x1b[K{} {} of {}, {percent:.0} %, {rate} a second, {left:.0} s left",
             self.task,
@@ -122,7 +122,7 @@ impl Progress {
     /// Removes the line.
     pub(crate) fn clear(&mut self) {
         if self.shown.take().is_some() {
-            let _unseen = write!(io::stderr(), "\r\x1b[K");
+            let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
 }

@@ -135,11 +135,13 @@ fn exchange(file: &Path, ours: &Path, is_ours: bool) -> io::Result<()> {
     let moved = copied.and_then(|()| if keeps { fs::rename(file, &kept) } else { Ok(()) });
     let outcome = moved.and_then(|()| {
         fs::rename(&new, file).inspect_err(|_| {
-            let _as_it_was = if keeps { fs::rename(&kept, file) } else { Ok(()) };
+            // The first error is the one to report.
+            let _ = if keeps { fs::rename(&kept, file) } else { Ok(()) };
         })
     });
     outcome.inspect_err(|_| {
-        let _gone_already = fs::remove_file(&new);
+        // The new file may be gone already.
+        let _ = fs::remove_file(&new);
     })
 }
 

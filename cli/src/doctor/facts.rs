@@ -283,7 +283,7 @@ fn round_trip(info: &StreamInfo, config: &Arc<Context>) -> (Option<f64>, Option<
     let estimate = inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty);
     if estimate.is_none() {
         // A probe in the clear gets no answer from who seals, and no reason either; a connection does.
-        let _refused = inlet.open_stream(CLOCK_TIME);
+        let _ = inlet.open_stream(CLOCK_TIME);
     }
     (estimate, inlet.refusal())
 }

@@ -124,7 +124,7 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         // What is missing without the totals, a reader counts itself.
-        let _counted = self.finish_acquisition();
+        let _ = self.finish_acquisition();
     }
 }
 

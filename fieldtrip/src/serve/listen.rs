@@ -146,7 +146,7 @@ impl Drop for Server {
         drop(threads);
         if let Some(path) = &self.socket_file {
             // The file may be gone already.
-            let _gone = std::fs::remove_file(path);
+            let _ = std::fs::remove_file(path);
         }
     }
 }
@@ -211,7 +211,7 @@ fn accept_loop(shared: &Arc<ServerShared>, index: usize) {
         match accepted {
             Ok(socket) => {
                 // Without a successor new clients wait until this one goes: slow, but better than to end.
-                let _no_thread_left = was_last.then(|| start_acceptor(shared, index));
+                let _ = was_last.then(|| start_acceptor(shared, index));
                 serve_connection(shared, &Arc::new(socket));
             }
             // Out of descriptors or memory: waiting connections are served when others have gone.
@@ -238,7 +238,7 @@ fn serve_connection(shared: &Arc<ServerShared>, socket: &Arc<Socket>) {
             &shared.budget,
         );
         // However it ends, it ends this connection and nothing else.
-        let _ended = serve_socket(socket, &mut conversation);
+        let _ = serve_socket(socket, &mut conversation);
     }
     shared.peers().remove(&peer);
 }
@@ -261,7 +261,8 @@ impl Listener {
         match self {
             Self::Tcp(listener) => {
                 if let Ok(address) = listener.local_addr() {
-                    let _woken = std::net::TcpStream::connect_timeout(&address, PAUSE);
+                    // If nothing accepts, no thread has to be woken.
+                    let _ = std::net::TcpStream::connect_timeout(&address, PAUSE);
                 }
                 sockets::stop_accepting(listener);
             }

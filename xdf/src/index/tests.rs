@@ -10,7 +10,8 @@ use crate::writer::{Options, Writer};
 /// A minute of two streams in chunks of a second, and where it lies.
 fn recording(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("schwann-index-{}-{name}.xdf", std::process::id()));
-    let _none_yet = fs::remove_file(&path);
+    // An earlier run may have left the file.
+    let _ = fs::remove_file(&path);
     let writer = Writer::create(&path, Options::default()).expect("a file");
     let xml = |name: &str, rate: u32, format: &str| {
         format!(
@@ -112,7 +113,7 @@ fn an_index_comes_back_from_its_bytes_and_damage_is_no_index() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x41;
         // A damaged index causes no failure, and the recording opens.
-        let _found = Index::at_end_of(&mut Cursor::new(&damaged)).expect("memory");
+        let _ = Index::at_end_of(&mut Cursor::new(&damaged)).expect("memory");
         IndexedRecording::new(Cursor::new(&damaged), |_, _| {}).expect("a recording");
     }
 }

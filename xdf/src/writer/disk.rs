@@ -248,7 +248,7 @@ impl Disk {
         put_chunk(&mut tail, Tag::Boundary, None, &BOUNDARY);
         let footers = self.store.append_reserved(&tail);
         // A disk without room for it has a recording without an index, which is read through where one is needed.
-        let _best_effort = self.append_index();
+        let _ = self.append_index();
         let checksum = self.store.append_checksum();
         let closed = self.store.close();
         self.store.trim();
@@ -269,7 +269,7 @@ impl Disk {
     fn report(&self, failure: Option<Failure>) {
         if let Some(failure) = failure {
             // The first failure is the cause of any other.
-            let _first_wins = self.shared.failure.set(failure);
+            let _ = self.shared.failure.set(failure);
         }
         let mut health = lock(&self.shared.health);
         health.file_bytes = self.store.file_bytes();

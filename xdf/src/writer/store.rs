@@ -111,7 +111,7 @@ impl Store {
         self.len += bytes;
         pieces.iter().for_each(|piece| self.ledger.take_in(piece));
         // What is sealed cannot be taken back, only sent later: the next call tries again, and says so.
-        let _tried_again = self.send();
+        let _ = self.send();
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Store {
         use std::io::Seek as _;
         // If even this fails, a torn chunk stays at the end, which every reader skips.
         let end = self.file_bytes;
-        let _best_effort = self.file.set_len(end).and_then(|()| (&*self.file).seek(io::SeekFrom::Start(end)));
+        let _ = self.file.set_len(end).and_then(|()| (&*self.file).seek(io::SeekFrom::Start(end)));
         self.promised = end;
     }
 

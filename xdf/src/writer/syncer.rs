@@ -51,7 +51,7 @@ impl Syncer {
         }
         if let Some(thread) = self.thread.take() {
             // It only ends early by a panic, and the final sync follows anyway.
-            let _ended = thread.join();
+            let _ = thread.join();
         }
     }
 }
@@ -67,7 +67,7 @@ impl SyncState {
                 Ok(()) => self.synced.store(written, Ordering::Release),
                 Err(error) => {
                     // After a failed sync the kernel forgets which pages were not written: no second try.
-                    let _first_wins = shared.failure.set(Failure::from(error));
+                    let _ = shared.failure.set(Failure::from(error));
                     return;
                 }
             }

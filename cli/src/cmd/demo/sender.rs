@@ -26,8 +26,8 @@ pub(super) fn run(config: &Arc<Context>) -> Outcome {
     let raised = Arc::clone(&stop);
     thread::spawn(move || {
         let mut line = String::new();
-        // Whether a line, the end, or an error: it is time.
-        let _ended = io::stdin().lock().read_line(&mut line);
+        // A line, the end and an error all mean that it is time.
+        let _ = io::stdin().lock().read_line(&mut line);
         raised.raise();
     });
 
@@ -51,7 +51,7 @@ pub(super) fn run(config: &Arc<Context>) -> Outcome {
     writeln!(io::stdout(), "{report}")?;
     io::stdout().flush()?;
     // Closing an outlet would end the streams for a receiver that still reads.
-    let _ended = io::stdin().lock().read_to_end(&mut Vec::new());
+    let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     Ok(Exit::Good)
 }
 

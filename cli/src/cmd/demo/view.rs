@@ -112,7 +112,8 @@ impl View {
         let dashboard = schwann_dash::serve(&options)?;
         let url = dashboard.url();
         if self.screen.destination() == Destination::Terminal {
-            let _opened = dashboard.open_browser();
+            // Without a browser the demonstration goes on.
+            let _ = dashboard.open_browser();
         } else {
             self.screen.paint(&format!("dashboard: {url}\n"))?;
         }

@@ -185,7 +185,8 @@ fn describe(arguments: &Arguments, header: &Header) -> Result<StreamInfo, Proble
         if let Some(channels) = document.append_child(desc, "channels") {
             for name in &names {
                 let channel = document.append_child(channels, "channel");
-                let _label = channel.and_then(|channel| document.append_child_value(channel, "label", name));
+                // A channel without a label is a channel.
+                let _ = channel.and_then(|channel| document.append_child_value(channel, "label", name));
             }
         }
     }

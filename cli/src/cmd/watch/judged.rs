@@ -21,7 +21,7 @@ impl Judged {
     pub(super) fn new(inlet: &Inlet) -> Self {
         let info = inlet.info();
         // The first question only begins the measurement.
-        let _not_yet = inlet.clock_offset(0.0);
+        let _ = inlet.clock_offset(0.0);
         Self {
             name: info.name().to_string(),
             observed: Observed::new(info.nominal_rate()),

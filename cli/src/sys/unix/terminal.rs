@@ -29,7 +29,7 @@ impl HiddenInput {
         let mut quiet = before.clone();
         quiet.local_modes.remove(modes);
         // A terminal that refuses this shows what is typed.
-        let _shown = tcsetattr(io::stdin(), OptionalActions::Now, &quiet);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &quiet);
         Some(Self { before })
     }
 }
@@ -37,7 +37,7 @@ impl HiddenInput {
 impl Drop for HiddenInput {
     fn drop(&mut self) {
         // The terminal is gone if it cannot be told.
-        let _gone = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }
 

@@ -32,7 +32,9 @@ pub(crate) fn put(library: &Path, name: &Path) -> io::Result<()> {
         fs::rename(&new, name)
     });
     remove_left_over(name);
-    moved.inspect_err(|_| drop(fs::remove_file(&new)))
+    moved.inspect_err(|_| {
+        let _ = fs::remove_file(&new);
+    })
 }
 
 /// Whether `name` has what the library has; both are small.
@@ -48,7 +50,8 @@ fn remove_left_over(name: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_old = entry.path().extension().is_some_and(|end| end.to_string_lossy().starts_with("old-"));
         if is_old {
-            let _in_use = fs::remove_file(entry.path());
+            // A copy that a program still uses stays.
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

@@ -26,7 +26,7 @@ impl HiddenInput {
         let input = HSTD::GetStdHandle(co::STD_HANDLE::INPUT).ok()?.leak();
         let before = input.GetConsoleMode().ok()?;
         // A console that refuses this shows what is typed.
-        let _shown = input.SetConsoleMode(before & !modes);
+        let _ = input.SetConsoleMode(before & !modes);
         Some(Self { input, before })
     }
 }
@@ -34,7 +34,7 @@ impl HiddenInput {
 impl Drop for HiddenInput {
     fn drop(&mut self) {
         // The console is gone if it cannot be told.
-        let _gone = self.input.SetConsoleMode(self.before);
+        let _ = self.input.SetConsoleMode(self.before);
     }
 }
 

@@ -230,7 +230,9 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
         let mut file = private_file(&fresh)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| std::fs::rename(&fresh, path));
-        moved.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+        moved.inspect_err(|_| {
+            let _ = std::fs::remove_file(&fresh);
+        })
     };
     write().map_err(|error| {
         TrustError::File(

@@ -21,7 +21,7 @@ pub(crate) fn is_peer_gone(socket: &Socket) -> bool {
 /// Acknowledges what has arrived now instead of in 40 ms.
 pub(crate) fn acknowledge(stream: &TcpStream) {
     // If it fails, the client is slow but served.
-    let _slower = set_tcp_quickack(stream, true);
+    let _ = set_tcp_quickack(stream, true);
 }
 
 /// Sets what connections inherit from their listener.
@@ -33,12 +33,13 @@ pub(crate) fn prepare(listener: &TcpListener, address: SocketAddr) -> io::Result
         // A new connection takes 64 KiB at first and more by and by. A client with a single request never sees the
         // rest. From other machines the system knows better, because what should be on the way depends on the way.
         // Without it such a client is slower, and served.
-        let _slower = set_socket_recv_buffer_size(listener, BLOCK_BYTES);
+        let _ = set_socket_recv_buffer_size(listener, BLOCK_BYTES);
     }
     Ok(())
 }
 
 /// Ends the accepting of every thread.
 pub(crate) fn stop_accepting(listener: &impl AsFd) {
-    let _ended = shutdown(listener, Shutdown::Both);
+    // It may have ended already.
+    let _ = shutdown(listener, Shutdown::Both);
 }

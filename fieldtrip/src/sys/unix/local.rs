@@ -24,11 +24,12 @@ pub fn bind(path: &Path, is_private: bool) -> io::Result<Listener> {
 /// Lets a socket take a big block in one go. By default it takes 208 KiB, and a sender of more has to be woken in between.
 pub(crate) fn widen(stream: &Stream, bytes: usize) {
     // Where the system permits less it takes less.
-    let _slower = rustix::net::sockopt::set_socket_send_buffer_size(stream, bytes);
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(stream, bytes);
 }
 
 /// Ends the accepting of one thread.
 pub(crate) fn wake(listener: &Listener) {
     let path = listener.local_addr().ok();
-    let _woken = path.as_ref().and_then(|path| path.as_pathname()).map(Stream::connect);
+    // If nothing accepts, no thread has to be woken.
+    let _ = path.as_ref().and_then(|path| path.as_pathname()).map(Stream::connect);
 }

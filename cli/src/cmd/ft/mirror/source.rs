@@ -105,7 +105,7 @@ impl Signal {
         };
         let Some((chunk, header)) = chunk.zip(header(&full)) else { return Ok(None) };
         // Measured from now on, so that it is known when the first marker comes.
-        let _not_yet = inlet.clock_offset(0.0);
+        let _ = inlet.clock_offset(0.0);
         Ok(Some(Self { inlet, chunk, header, name: info.name().to_string_lossy().into_owned() }))
     }
 
@@ -185,7 +185,8 @@ impl MarkerSource {
     fn open(info: &StreamInfo, config: &Arc<Context>) -> Result<Self, Problem> {
         let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config));
         let inlet = inlet.map_err(|error| Problem::with(info.name(), error))?;
-        let _not_yet = inlet.clock_offset(0.0);
+        // The first question only begins the measurement.
+        let _ = inlet.clock_offset(0.0);
         Ok(Self { inlet, info: info.clone(), is_lost: false })
     }
 

@@ -68,7 +68,7 @@ impl Crowd {
             && let Some(crowded_out) = present.strangers.remove(&oldest)
         {
             // Its thread waits for what it says, or for a turn, and ends with the connection.
-            let _closed_already = crowded_out.socket.shutdown(Shutdown::Both);
+            let _ = crowded_out.socket.shutdown(Shutdown::Both);
             if let Some(thread) = crowded_out.waits_for_turn {
                 thread.unpark();
             }

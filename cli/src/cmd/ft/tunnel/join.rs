@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     while !stop.wait(Duration::from_secs(3600)) {}
     if let Address::Unix(path) = &here {
         // The file may be gone already.
-        let _gone = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(path);
     }
     Ok(Exit::Good)
 }
@@ -175,8 +175,7 @@ fn accept_all(listener: &PlainListener, shared: &Arc<Joining>) {
         };
         let shared = Arc::clone(shared);
         // Without a thread the program sees a closed connection, and has to come again.
-        let _turned_away =
-            thread::Builder::new().stack_size(STACK_BYTES).spawn(move || serve(&plain, &shared));
+        let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || serve(&plain, &shared));
     }
 }
 

@@ -68,8 +68,8 @@ impl Plain {
     }
 
     pub(super) fn shut(&self, how: Shutdown) {
-        // Already closed by the peer is what an error means.
-        let _closed = match self {
+        // An error means that the peer has closed it already.
+        let _ = match self {
             Self::Tcp(stream) => stream.shutdown(how),
             Self::Local(stream) => stream.shutdown(how),
         };

@@ -134,9 +134,9 @@ impl Sealed {
             state.has_finished = true;
             state.layer.close(&mut end).unwrap_or(0)
         };
-        // The other end has gone already is what an error means.
-        let _gone = (&self.socket).write_all(end.get(..length).unwrap_or_default());
-        let _gone = self.socket.shutdown(Shutdown::Write);
+        // An error means that the other end has gone already.
+        let _ = (&self.socket).write_all(end.get(..length).unwrap_or_default());
+        let _ = self.socket.shutdown(Shutdown::Write);
     }
 
     /// Gives what arrives to `out`, until the other end proves its end.
@@ -193,13 +193,14 @@ impl Sealed {
     pub(super) fn part(&self) {
         // A peer that does not read is not waited for.
         if let Some(mut wire) = self.try_sending() {
-            let _unlimited = self.socket.set_write_timeout(Some(PARTING));
+            // Without the limit, parting takes longer.
+            let _ = self.socket.set_write_timeout(Some(PARTING));
             let length = {
                 let mut state = self.lock();
                 let refusal = state.barred.unwrap_or(Refusal::Closed);
                 state.layer.seal_refusal(refusal, room(&mut wire, 0, END_BYTES)).unwrap_or(0)
             };
-            let _gone = (&self.socket).write_all(wire.get(..length).unwrap_or_default());
+            let _ = (&self.socket).write_all(wire.get(..length).unwrap_or_default());
         }
         self.disconnect();
     }
@@ -218,7 +219,7 @@ impl Sealed {
     pub(super) fn send_news(&self) {
         if let Some(mut wire) = self.try_sending() {
             // The threads of the relay see what is wrong.
-            let _broken = self.send_in(&mut wire, &[]);
+            let _ = self.send_in(&mut wire, &[]);
         }
     }
 
@@ -281,8 +282,8 @@ impl Sealed {
     }
 
     fn disconnect(&self) {
-        // Already closed by the peer is what an error means.
-        let _closed = self.socket.shutdown(Shutdown::Both);
+        // An error means that the peer has closed it already.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     fn try_sending(&self) -> Option<MutexGuard<'_, Vec<u8>>> {

@@ -109,7 +109,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Sharing>) {
         let shared = Arc::clone(shared);
         let serve = move || serve(socket, peer.ip(), place, &shared);
         // Without a thread this one is turned away, and has to come again.
-        let _turned_away = thread::Builder::new().stack_size(STACK_BYTES).spawn(serve);
+        let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(serve);
     }
 }
 

@@ -83,7 +83,7 @@ fn look_at(session: &Arc<Sealed>) {
     };
     let acting = Arc::clone(session);
     // Without a thread, what is barred stays barred, and news wait for the next look.
-    let _later = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || act(&acting));
+    let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || act(&acting));
 }
 
 /// Between two looks whether another program of this computer, such as `schwann keys revoke`, stored a list.
