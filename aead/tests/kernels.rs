@@ -90,7 +90,7 @@ fn with_messages(
         .zip(tags)
         .map(|((case, memory), tag)| {
             let buffer = &mut memory[case.offset..case.offset + case.plain.len()];
-            // Equal keys are one and the same, as those of a connection are.
+            // Equal keys are one and the same object, as in a connection.
             let key = &keys[cases.iter().position(|other| other.key == case.key).unwrap()];
             Message::sealed(key, case.nonce, &case.aad, buffer, *tag)
         })

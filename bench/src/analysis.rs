@@ -17,7 +17,7 @@ pub(crate) struct Comparison {
     pub(crate) cell: String,
     /// What is compared.
     pub(crate) metric: Metric,
-    /// Whose figure it is.
+    /// The subject of a figure.
     pub(crate) subject: Role,
     /// What it is divided by.
     pub(crate) base: Role,
@@ -268,7 +268,7 @@ const BOOTSTRAP_RESAMPLES: usize = 9999;
 /// Below this the bootstrap of a median knows less than the range shows.
 const LEAST_PAIRS_FOR_INTERVAL: usize = 6;
 
-/// Differences below this share of the base are of no consequence to an experiment; fixed before any data were seen.
+/// Differences below this share of the base do not matter to an experiment; fixed before any data were seen.
 pub(crate) const EQUIVALENCE_MARGIN: f64 = 0.05;
 
 /// The comparisons that a report makes, subject first.

@@ -125,9 +125,9 @@ fn shared(name: &str) -> String {
 /// The version that the committed figures are of.
 const PYZMQ: &str = "pyzmq==27.1.0";
 
-/// What to do when there is none of ours.
+/// The remedy if our library is missing.
 pub(crate) const NO_OURS: &str = "name the library to judge with --ours";
 
-/// What to do when there is none to compare with.
+/// The remedy if there is no library to compare with.
 pub(crate) const NO_OPPONENT: &str = "there is no liblsl to compare with: `python3 -m pip install pylsl` brings one, or \
                                name one with --vs LIBRARY";

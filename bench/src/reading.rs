@@ -7,7 +7,7 @@ use crate::statistics::median;
 pub(crate) struct Reading {
     /// The step or the cell that gave it.
     pub(crate) step: String,
-    /// Whose it is.
+    /// The subject that it measures.
     pub(crate) subject: String,
     /// What it is.
     pub(crate) name: String,

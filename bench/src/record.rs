@@ -31,7 +31,7 @@ pub(crate) struct Manifest {
     pub(crate) scale: f64,
     /// What was compared, in no order.
     pub(crate) subjects: Vec<Subject>,
-    /// From which the order of all runs follows.
+    /// The order of all runs follows from it.
     pub(crate) seed: u64,
     /// Blocks per cell.
     pub(crate) blocks: u32,
@@ -217,8 +217,8 @@ impl Records {
         Ok(records)
     }
 
-    /// Reads a record. A line without its step is of the same as the line before. A last line that was cut off by a crash is
-    /// left out.
+    /// Reads a record. A line without its step belongs to the step of the line before. A last line that was cut off
+    /// by a crash is left out.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ impl Records {
     ///
     /// # Errors
     ///
-    /// When there is none, or one cannot be read.
+    /// If it is missing or unreadable.
     pub(crate) fn all_at(path: &Path) -> io::Result<Vec<Self>> {
         let paths = if path.is_file() {
             vec![path.to_owned()]

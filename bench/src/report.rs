@@ -1,6 +1,6 @@
 //! The tables of records, as Markdown: every comparison with its statistics, every figure with its limit.
 //!
-//! It measures nothing, and says nothing that [`crate::analysis`] has not decided.
+//! It measures nothing, and says only what [`crate::analysis`] has decided.
 
 use core::time::Duration;
 use std::io;
@@ -17,7 +17,7 @@ use crate::suite::{Suite, find};
 ///
 /// # Errors
 ///
-/// When a record is of a suite that there is not.
+/// If a record's suite does not exist.
 pub(crate) fn tables(all: &[Records]) -> io::Result<String> {
     let mut out = String::from(
         "# Measurements\n\n▲ better, ▼ worse, = equal within 5 %, · not resolved: smaller than the difference between equals \
@@ -160,7 +160,7 @@ impl<'a> Chapter<'a> {
     }
 }
 
-/// The suite of a record, and those of its cells that ran.
+/// The suite of a record, and its cells that ran.
 pub(crate) fn ran(records: &Records) -> io::Result<(&'static Suite, Vec<Cell>)> {
     let suite = find(&records.manifest.suite)
         .ok_or_else(|| io::Error::other(format!("no suite is called {}", records.manifest.suite)))?;
@@ -243,7 +243,7 @@ fn figure(reading: &Reading) -> String {
     )
 }
 
-/// Who is compared with whom.
+/// The compared pairs.
 fn against(comparison: &Comparison) -> String {
     let base = match comparison.base {
         Role::Iceoryx2 => "iceoryx2",

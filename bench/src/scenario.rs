@@ -177,8 +177,8 @@ pub(crate) fn check(workload: &Workload, outcome: &Outcome) -> Result<(), CheckF
     for receiver in &outcome.receivers {
         let tally = receiver.tally;
         let unread = outcome.sender.sent.saturating_sub(tally.received);
-        // More was pushed than any receiver can take; what is dropped is a figure, not a fault. Who pulls slowly on purpose
-        // leaves samples unread, but sees no gap.
+        // More was pushed than any receiver can take; what is dropped is a figure, not a fault. A receiver that
+        // pulls slowly on purpose leaves samples unread, but sees no gap.
         let is_excused = workload.pacing == Pacing::Unpaced || (workload.pauses() && tally.lost == 0);
         match tally {
             _ if tally.received == 0 => return Err(CheckFailure::Nothing),

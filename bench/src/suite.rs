@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 /// What steps are given.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    /// How thorough they are to be.
+    /// How thorough the measurements are.
     pub(crate) effort: Effort,
     /// The library to judge, if there is one; an absolute path.
     pub(crate) ours: Option<PathBuf>,
@@ -52,7 +52,7 @@ pub(crate) struct Asked {
     pub(crate) opponent: Option<PathBuf>,
     /// The microcontroller's image for QEMU, if there is one.
     pub(crate) image: Option<PathBuf>,
-    /// The address of a FieldTrip server that runs already, if it is to be measured, too.
+    /// The address of a running FieldTrip server, if it should be measured, too.
     pub(crate) against: Option<String>,
     /// An existing folder for files of measuring processes; an absolute path.
     pub(crate) scratch: PathBuf,

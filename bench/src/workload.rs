@@ -56,7 +56,7 @@ impl Workload {
 pub(crate) struct Turns {
     /// The share by which a push is made longer, in a spin. Every round has as many pushes of each kind.
     pub(crate) shares: Vec<f64>,
-    /// From which the order within each round follows.
+    /// The order within each round follows from it.
     pub(crate) seed: u64,
 }
 

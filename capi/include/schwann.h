@@ -152,7 +152,7 @@ LIBLSL_C_API uint64_t schwann_outlet_consumers(lsl_outlet outlet, schwann_consum
 /** @return Bytes that wait for inlets that lag. */
 LIBLSL_C_API uint64_t schwann_outlet_buffered_bytes(lsl_outlet outlet);
 
-/* Who is at the other end. */
+/* The peer at the other end. */
 
 /** How a connection travels. */
 typedef enum {

@@ -212,7 +212,7 @@ pub unsafe extern "C" fn schwann_outlet_buffered_bytes(outlet: *mut Outlet) -> u
     guard(0, || outlet.map_or(0, Outlet::buffered_bytes) as u64)
 }
 
-/// Who sends the stream; returns what `security` says as well.
+/// The sender of the stream; returns what `security` says as well.
 ///
 /// # Safety
 ///
@@ -236,7 +236,8 @@ pub unsafe extern "C" fn schwann_inlet_peer(inlet: *mut Inlet, peer: *mut Peer) 
     known.security
 }
 
-/// Who receives the stream: writes up to `len` entries, returns the number of consumers.
+/// The receivers of the stream. Writes up to `len` entries; returns the number of
+/// consumers.
 ///
 /// # Safety
 ///

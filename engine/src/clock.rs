@@ -128,10 +128,10 @@ impl ClockOffset {
     ///
     /// The first one takes 0.64 s with the usual configuration.
     ///
-    /// - Errors: [`Error::Timeout`] if too few replies came in time, [`Error::Lost`], and [`Error::System`] if there is no
-    ///   thread to be had.
+    /// - Errors: [`Error::Timeout`] if too few replies came in time, [`Error::Lost`], and [`Error::System`] if no
+    ///   thread can be made.
     pub(crate) fn estimate(&self, timeout: Option<Duration>) -> Result<Estimate, Error> {
-        // A deadline that no clock can show is none.
+        // A deadline beyond the clock's range counts as none.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.shared.lock();
         loop {

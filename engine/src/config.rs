@@ -183,7 +183,7 @@ pub struct Tuning {
     /// be asked.
     pub prompt_readers: bool,
     /// Ticks of the timer that the C library asks Windows for, in milliseconds; 0 keeps the system's. Elsewhere
-    /// waits end when they shall.
+    /// waits end on time.
     pub timer_resolution_ms: u32,
 }
 

@@ -121,7 +121,7 @@ struct Chosen {
 }
 
 fn choose(change: impl FnOnce(&mut Chosen)) -> Result<(), AlreadyLoaded> {
-    // Held while the check is made, so that no load can slip in between.
+    // Held during the check, so that no load can slip in.
     let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
     if PROCESS.get().is_some() {
         return Err(AlreadyLoaded);

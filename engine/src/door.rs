@@ -1,7 +1,7 @@
 //! Who may reach an outlet: all peers, or only those that a program admits.
 //!
 //! A stream in the clear on loopback is open to every user of the computer. A program that offers one for its own user
-//! alone puts a door in front of it. Who is turned away gets no answer to a search, and a closed connection.
+//! alone puts a door in front of it. A refused peer gets no answer to a search, and a closed connection.
 
 use core::fmt;
 use core::net::SocketAddr;

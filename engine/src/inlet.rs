@@ -59,7 +59,7 @@ pub struct InletOptions {
     pub buffer_length: i32,
     /// What `buffer_length` counts.
     pub buffer_unit: BufferUnit,
-    /// Samples that the outlet shall send at a time; 0 leaves it to the outlet.
+    /// Samples per send of the outlet; 0 leaves it to the outlet.
     pub chunk_samples: u32,
     /// What happens when the stream is lost.
     pub recover: Recover,
@@ -305,7 +305,8 @@ impl Inlet {
         state.link.as_ref().filter(|_| state.phase == Phase::Open).map(sealed)
     }
 
-    /// Who sends the stream, as the lab's authority says; nothing while there is no sealed connection.
+    /// The sender of the stream, as the lab's authority says; nothing while there is no sealed
+    /// connection.
     pub fn peer(&self) -> Option<PeerIdentity> {
         self.stream.peer()
     }
@@ -327,8 +328,8 @@ impl Inlet {
         }
     }
 
-    /// The oldest event of the connection that was not taken yet, waiting for one if there is none. Nothing if none came within
-    /// `timeout` seconds, or if the stream was [ended](Self::end).
+    /// The oldest event of the connection that was not taken yet. Waits for one if needed. Nothing if none came
+    /// within `timeout` seconds, or if the stream was [ended](Self::end).
     pub fn next_event(&self, timeout: f64) -> Option<StreamEvent> {
         self.stream.events.next(Wait::seconds(timeout))
     }

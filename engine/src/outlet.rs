@@ -147,8 +147,8 @@ impl Watcher for Shared {
 impl Outlet {
     /// Makes a stream known and starts to serve it, in the process's context.
     ///
-    /// - Errors: [`Error::System`] if no socket or thread can be had; [`Error::Argument`] for a
-    ///   synchronous outlet of strings.
+    /// - Errors: [`Error::System`] if no socket or thread can be made; [`Error::Argument`] for
+    ///   a synchronous outlet of strings.
     /// - Source: equals liblsl `lsl_create_outlet_ex`.
     pub fn new(info: &StreamInfo, options: &OutletOptions) -> Result<Self, Error> {
         Self::in_context(info, options, Arc::clone(Context::get()))

@@ -17,7 +17,7 @@ pub(crate) enum PeerAddress {
 }
 
 impl PeerAddress {
-    /// Whose network this address is of, as far as addresses tell.
+    /// The network that counts for this address, as far as addresses tell.
     pub(crate) fn network(self) -> Network {
         match self {
             Self::Address(address) => address.ip().into(),

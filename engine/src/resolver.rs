@@ -65,7 +65,7 @@ pub enum ResolveError {
     Unsealed,
 }
 
-/// A search that is to be made once.
+/// A search to be made once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     /// Where and how to search.

@@ -1,4 +1,4 @@
-//! The local clock: the one that every LSL program on this computer reads.
+//! The local clock, which every LSL program on this computer reads.
 
 use core::time::Duration;
 

@@ -78,7 +78,7 @@ fn name_of(info: &StreamInfo) -> SocketAddr {
     SocketAddr::from_abstract_name(name).expect("a name")
 }
 
-/// Pulls `count` samples of one channel, which are to be the numbers from `first` on.
+/// Pulls `count` samples of one channel, which must be the numbers from `first` on.
 fn pull_numbers(inlet: &Inlet, first: i32, count: usize) {
     let mut values = vec![0; count];
     let mut done = 0;

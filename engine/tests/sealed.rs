@@ -317,7 +317,7 @@ fn who_may_find_a_stream_follows_from_the_policies_of_both_ends() {
     }
 }
 
-/// What a relay does with the connections that it takes.
+/// How a relay treats the connections it takes.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Mood {
     Closes,

@@ -31,7 +31,7 @@ pub struct Client {
     address: Address,
     options: Options,
     connection: Option<Connection>,
-    /// Bytes of one sample, as the last samples had it: where to put the next ones before they are here.
+    /// Bytes of one sample, as in the last samples: the room for the next ones before they arrive.
     stride: usize,
 }
 
@@ -133,7 +133,7 @@ impl Client {
         self.decode_events(&payload)
     }
 
-    /// Reads all events that the server keeps; none if there are none, or no header.
+    /// Reads all events that the server keeps. Returns none if it has none, or no header.
     pub fn all_events(&mut self) -> Result<Vec<Event>, ClientError> {
         match self.request(Command::GetEvents, &[]) {
             Ok(payload) => self.decode_events(&payload),

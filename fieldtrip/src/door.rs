@@ -1,4 +1,5 @@
-//! Whose program connects: what keeps other users of the same computer out of a buffer.
+//! Keeps other users of the same computer out of a buffer, by the owner of the connecting
+//! program.
 //!
 //! The protocol has no passwords. On an address of this computer, the system knows whose process is at the
 //! other end. A UNIX socket itself tells. For a TCP connection (on Linux), the table of connections tells.
@@ -16,7 +17,7 @@ pub trait Door: Send + Sync {
     fn turned_away(&self, stranger: Stranger);
 }
 
-/// Who is not let in.
+/// Who is kept out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stranger {
     /// A program on another computer, or one that reaches this one as if it were on another.

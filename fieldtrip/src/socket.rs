@@ -20,7 +20,7 @@ pub(crate) enum Socket {
 #[derive(Debug)]
 pub(crate) enum ConnectError {
     Failed(io::Error),
-    /// The host has no address: it is not the server that is to be waited for.
+    /// The host has no address: waiting for the server would not help.
     UnknownHost,
 }
 

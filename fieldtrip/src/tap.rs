@@ -109,7 +109,7 @@ pub(crate) fn tap(limit: usize) -> (TapSender, Tap) {
 }
 
 impl TapSender {
-    /// Passes a change on; false if the tap is to be forgotten.
+    /// Passes a change on; false if the tap is no longer needed.
     pub(crate) fn send(&self, change: Change) -> bool {
         let bytes = change.bytes();
         let pending = self.pending.load(Ordering::Relaxed);

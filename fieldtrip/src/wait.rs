@@ -1,4 +1,4 @@
-//! Who waits for samples or events, and how they are told.
+//! The waits for samples or events, and how they are ended.
 //!
 //! The thread that puts data takes finished waits out of the set while it holds the store's lock. It reports
 //! them after it has let go. So the writer's thread serves a waiting reader, and no other thread has to wake
@@ -87,7 +87,7 @@ impl WaitSet {
         self.waits.is_empty()
     }
 
-    /// Takes a wait back; false if its end is being told, or was, or there is none.
+    /// Takes a wait back. False if its end was told, is being told, or it does not exist.
     pub(crate) fn remove(&mut self, id: WaitId) -> bool {
         let index = self.waits.iter().position(|wait| wait.id == id);
         index.map(|index| self.waits.swap_remove(index)).is_some()

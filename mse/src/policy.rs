@@ -126,7 +126,7 @@ impl Failure {
     }
 
     /// Whether the peer speaks MSE and seems to have refused an obfuscated payload. It then left at our offer, or
-    /// selected another method. A peer that has not the torrent looks the same.
+    /// selected another method. A peer without the torrent looks the same.
     #[must_use]
     pub fn leaves_payload_open(&self) -> bool {
         let refused = match self.cause {

@@ -77,7 +77,7 @@ impl SkeyIndex {
         self.by_req2.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_req2.is_empty()

@@ -69,7 +69,7 @@ impl<S> Stream<S> {
         &self.inner
     }
 
-    /// Takes the stream apart, for halves over a transport that can be had twice.
+    /// Takes the stream apart into halves, for a transport that can be cloned.
     pub fn into_parts(self) -> (S, Incoming, Outgoing) {
         (self.inner, self.incoming, self.outgoing)
     }

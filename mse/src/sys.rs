@@ -2,8 +2,8 @@
 
 use std::net::TcpStream;
 
-/// Sends the pending acknowledgement now. The kernel forgets the wish, so it is repeated; that it cannot be
-/// granted costs time and nothing else.
+/// Sends the pending acknowledgement now. The kernel forgets the option, so it is set again. A refusal
+/// costs only time.
 #[cfg(target_os = "linux")]
 pub(crate) fn acknowledge(socket: &TcpStream) {
     use std::os::linux::net::TcpStreamExt as _;

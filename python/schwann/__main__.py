@@ -18,7 +18,7 @@ Runs a Python program that uses pylsl or mne-lsl on Schwann's library instead of
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the program; returns the exit code if there is none to run."""
+    """Runs the program; returns the exit code if there is no program to run."""
     is_module = arguments[:1] == ["-m"]
     rest = arguments[1:] if is_module else arguments
     if not rest or rest[0].startswith("-"):

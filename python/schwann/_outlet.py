@@ -20,7 +20,7 @@ from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
 
 
 class Receiver(NamedTuple):
-    """Who receives a stream."""
+    """A receiver of a stream."""
 
     name: str
     """The device's name if it has proven one, and its address or its process."""
@@ -155,7 +155,7 @@ class Outlet:
 
     @property
     def receivers(self) -> list[Receiver]:
-        """Who is connected, and who is too slow."""
+        """The connected receivers, and the slow ones."""
         return [Receiver(*one) for one in self._native.consumers()]
 
     @property

@@ -20,7 +20,7 @@ class RecordedSoFar(NamedTuple):
     name: str
     """The stream's name."""
     state: Literal["connecting", "recording", "recovering", "lost", "unreadable"]
-    """`recovering`: its sender went away and is looked for; `unreadable`: its description is of no use to a reader."""
+    """`recovering`: its sender went away and is looked for; `unreadable`: no reader can use its description."""
     samples: int
     """Samples that arrived."""
     lost: int

@@ -159,7 +159,7 @@ class Stream:
 
     @property
     def clock(self) -> Literal["local", "sender"]:
-        """Whose clock the times are on."""
+        """The clock of the times."""
         return self._clock
 
     @property

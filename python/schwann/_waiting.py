@@ -59,7 +59,7 @@ class Hub:
 
     @classmethod
     def of_running_loop(cls) -> Hub:
-        """That of the loop that runs now; made at the first call."""
+        """The hub of the running loop; made at the first call."""
         loop = asyncio.get_running_loop()
         hub = cls._of_loops.get(loop)
         if hub is None:

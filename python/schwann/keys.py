@@ -42,7 +42,7 @@ class Status:
     folder: pathlib.Path
     """Where the keys are, if there are any."""
     policy: Policy
-    """That of streams without one of their own."""
+    """The policy of streams without one of their own."""
     device: Device | None
     """None if no key is installed."""
     problem: str | None
@@ -74,5 +74,5 @@ def status() -> Status:
 
 
 def policy(stream: str) -> Policy:
-    """The policy of the stream of this name. Raises UnsealedError if the keys are of no use."""
+    """The policy of the stream of this name. Raises UnsealedError if the keys cannot be used."""
     return _schwann.policy_of(stream)  # type: ignore[return-value]

@@ -42,7 +42,7 @@ pub(crate) fn in_thread<T: Send + 'static>(
 }
 
 impl Patience {
-    /// That of an operation that was given `timeout` seconds; none waits without limit.
+    /// The patience of an operation with `timeout` seconds; none waits without limit.
     ///
     /// - Errors: `ArgumentError` for what is not a number.
     pub(crate) fn seconds(py: Python<'_>, timeout: Option<f64>) -> PyResult<Self> {

@@ -17,7 +17,7 @@ from schwann import _waiting
 
 
 class Proactor(asyncio.SelectorEventLoop):
-    """A loop that waits for no readiness of descriptors, as that of Windows."""
+    """A loop that cannot wait for descriptors, like Windows' own."""
 
     def add_reader(self, fd: Any, callback: Any, *args: Any) -> None:
         # The loop's own waker is registered by a method without the underscore's check.

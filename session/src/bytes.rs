@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// What has not been read yet.
+    /// The bytes not read yet.
     #[must_use]
     pub fn rest(self) -> &'a [u8] {
         self.0

@@ -40,7 +40,7 @@ impl<'a> Piece<'a> {
 
     /// Reads the content of a control record.
     ///
-    /// Returns nothing for any other message, which is to be skipped.
+    /// Returns nothing for any other message; skip it.
     #[must_use]
     pub fn parse(message: &'a [u8]) -> Option<Self> {
         let mut reader = Reader::new(message);

@@ -61,7 +61,7 @@ pub struct Asked {
     own: NoiseKey,
 }
 
-/// Whom a reply is for.
+/// The receiver of a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker {
     id: QueryId,
@@ -148,8 +148,8 @@ impl DiscoveryKey {
     /// Seals the reply to `asker` into the front of `datagram`; returns its length, [`REPLY_OVERHEAD`] more
     /// than `reply`.
     ///
-    /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`], [`DiscoveryError::Forged`] if the asker's
-    ///   key is none.
+    /// - Errors: [`DiscoveryError::NoSpace`], [`DiscoveryError::NoEntropy`], [`DiscoveryError::Forged`] if the
+    ///   asker's key is invalid.
     pub fn seal_reply(
         &self,
         asker: &Asker,

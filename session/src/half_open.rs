@@ -42,7 +42,7 @@ impl From<IpAddr> for Network {
 }
 
 impl HalfOpenLimits {
-    /// Says which connection is to be closed before one from `newcomer` is let in; none if there is room.
+    /// Says which connection to close before one from `newcomer` is let in; none if there is room.
     ///
     /// If the newcomer's network has its share, its oldest connection gives way. Otherwise it is the oldest of the
     /// network with the most. So a peer loses its place only to its own network, or when no network has more than

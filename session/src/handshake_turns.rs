@@ -1,4 +1,4 @@
-//! Whose handshake is answered next (secure-session §3.9).
+//! Chooses the handshake to answer next (secure-session §3.9).
 //!
 //! An answer costs a server some tenths of a millisecond. It costs the asker nothing: its first message may be a
 //! copy. So there are so many turns a second, and networks take turns. A network where a member has proved itself

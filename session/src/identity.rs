@@ -1,4 +1,4 @@
-//! Who is who: the lab's authority, its devices, and the proof that a process belongs to one.
+//! The lab's authority, its devices, and the proof that a process belongs to one.
 //!
 //! Keys are Ed25519 (RFC 8032), verified strictly. The private ones are wiped when dropped and cannot be
 //! printed, copied or compared.
@@ -207,8 +207,8 @@ pub struct Credentials {
 impl Credentials {
     /// Puts a key and its certificate together and makes the process's Noise key.
     ///
-    /// - Errors: [`CredentialsError::WrongKey`] if the certificate is another device's: install the one
-    ///   that was issued for this key. [`CredentialsError::NoEntropy`].
+    /// - Errors: [`CredentialsError::WrongKey`] if the certificate is another device's. Install the
+    ///   certificate that was issued for this key. [`CredentialsError::NoEntropy`].
     pub fn new(
         key: DeviceKey,
         certificate: Certificate,

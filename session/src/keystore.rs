@@ -153,7 +153,7 @@ pub struct Bundle {
     pub discovery: Zeroizing<[u8; 32]>,
     /// The lab.
     pub lab: Lab,
-    /// Who is out.
+    /// The revoked devices.
     pub revoked: RevocationList<Vec<u8>>,
 }
 

@@ -7,7 +7,7 @@
 
 use core::{fmt, ops::Range};
 
-/// What is to be sealed.
+/// The bytes to seal.
 #[derive(Clone, Copy, Debug)]
 pub enum Plain<'a> {
     /// These bytes.

@@ -32,7 +32,7 @@ pub struct Keys<'a> {
     pub lab: Lab,
     /// This device, with a Noise key of this start.
     pub credentials: Credentials,
-    /// Who is out.
+    /// The revoked devices.
     pub revoked: RevocationList<&'a [u8]>,
     /// The lab's discovery key.
     pub discovery: DiscoveryKey,

@@ -202,7 +202,7 @@ fn a_member_cannot_open_what_another_asked_for() {
     assert_eq!((open(&other), open(&asked)), (Err(DiscoveryError::Forged), Ok(())));
 }
 
-/// The first draw, the name of a query, is that of another generator than the rest.
+/// The first draw, the name of a query, comes from another generator than the rest.
 struct SameName(Seeded, Seeded);
 
 impl Entropy for SameName {

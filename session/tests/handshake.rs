@@ -134,7 +134,7 @@ fn an_unsuitable_outlet_is_refused_by_the_inlet() {
 
 #[test]
 fn an_overheard_certificate_proves_nothing() {
-    // The thief has the certificate, and a key of its own making.
+    // The thief has the certificate, and a key that the thief made.
     let (mut inlet, mut victim) = pair();
     let stolen = *victim.credentials.certificate();
     let own = DeviceKey::from_seed(&[3; 32]);

@@ -249,7 +249,8 @@ fn keys_stolen_later_open_no_recording() {
         }
     }
 
-    // And in the thief's own handshakes, as the very devices: the recorded messages are of no use.
+    // The same in the thief's own handshakes, as the very devices: the recorded messages are
+    // useless.
     let mut thief = Device { entropy: common::Seeded(98), ..Device::of(&authority(), 2, |_| {}) };
     let mut responder = Responder::new();
     assert!(responder.handle(&recorded[1], &mut thief.context()).is_err());

@@ -92,13 +92,14 @@ impl Ledger {
         self.at += bytes.len() as u64;
     }
 
-    /// Whether the piece is as long as a piece shall be.
+    /// Whether the piece has its full length.
     #[must_use]
     pub const fn is_due(&self) -> bool {
         self.at - self.from >= PIECE_BYTES
     }
 
-    /// Ends the piece, if it has a byte; says what a checksum chunk at this place shall say.
+    /// Ends the piece, if it has a byte; returns the content of a checksum chunk at this
+    /// place.
     pub fn end_piece(&mut self) -> Option<Checksum> {
         let bytes = self.at - self.from;
         if bytes == 0 {
@@ -192,7 +193,7 @@ pub fn compare<R: Read + Seek>(
     progress: impl FnMut(u64),
 ) -> io::Result<Comparison> {
     source.seek(SeekFrom::Start(0))?;
-    // Each piece follows the one before; one that does not is missing its checksum, and counts as changed.
+    // Each piece follows the one before. A piece out of line lacks its checksum, and counts as changed.
     let mut spans: Vec<(&Checksum, u64)> = Vec::new();
     for checksum in checksums {
         let from = spans.last().map_or(0, |(last, _)| last.at);

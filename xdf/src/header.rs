@@ -31,7 +31,7 @@ pub struct StreamHeader {
     pub xml: String,
 }
 
-/// Why a stream header is of no use.
+/// Why a stream header cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HeaderError {

@@ -44,7 +44,7 @@ pub struct RecordedStream {
     pub effective_rate: f64,
 }
 
-/// Whose clock the stamps are on.
+/// The clock of the stamps.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Clocks {
     /// Each stream's own.

@@ -1,4 +1,4 @@
-//! Who can open a sealed recording: the keys that it is sealed to, and those that open it.
+//! Who can open a sealed recording: the keys it is sealed to, and the keys that open it.
 //!
 //! The format is age, so that `age -d` opens what Schwann seals. Source: age-encryption.org/v1 (C2SP `age.md`).
 
@@ -17,13 +17,13 @@ use zeroize::Zeroizing;
 pub struct Recipients(Vec<x25519::Recipient>);
 
 impl Recipients {
-    /// Adds those of `others` that are not among them.
+    /// Adds the keys of `others` that are missing.
     pub fn add(&mut self, others: &Self) {
         let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         self.0.extend(others.0.iter().filter(|other| !texts.contains(&other.to_string())).cloned());
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -123,13 +123,13 @@ impl Identities {
         if keys.is_empty() { Err(KeyError::NoIdentity) } else { Ok(Self(Arc::new(keys))) }
     }
 
-    /// These, and those of `others`.
+    /// These keys, and those of `others`.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         Self(Arc::new(self.0.iter().chain(others.0.iter()).cloned().collect()))
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -348,7 +348,7 @@ pub const GAP_SECONDS: f64 = 0.1;
 pub const GAP_PERIODS: f64 = 2.5;
 /// A longer block than this, in seconds, does not excuse a gap.
 pub const LONGEST_BLOCK: f64 = 2.0;
-/// Stamps that go back by more than this, in seconds, are those of another clock.
+/// Stamps that go back by more than this, in seconds, belong to another clock.
 pub const ANOTHER_CLOCK: f64 = 1.0;
 /// A clock is measured within so many seconds before and after it is reset.
 const RESET_SECONDS: f64 = 15.0;

@@ -15,7 +15,7 @@ pub(crate) fn make_private(how: &mut OpenOptions) {
 #[cfg(not(unix))]
 pub(crate) fn make_private(_: &mut OpenOptions) {}
 
-/// Who may not read `other` may not read a new file either.
+/// A user who may not read `other` may not read a new file either.
 #[cfg(unix)]
 pub(crate) fn be_as_private_as(other: &Path, how: &mut OpenOptions) {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};

@@ -87,7 +87,7 @@ impl Values {
         on_values!(self, values => values.len())
     }
 
-    /// Says whether there are none.
+    /// Says whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

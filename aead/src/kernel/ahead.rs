@@ -146,7 +146,8 @@ struct Halves {
 impl Halves {
     const NONE: Self = Self { blocks: 0, power: Number::ZERO };
 
-    /// Those of a text of so many bytes. A text of another length is summed in one piece.
+    /// Makes them for a text of so many bytes. A text of another length is summed in one
+    /// piece.
     fn of(length: usize, r: Number) -> Self {
         if length < Self::WORTHWHILE {
             return Self::NONE;
@@ -221,5 +222,5 @@ impl Drop for Ahead {
     }
 }
 
-/// Blocks of key stream: the one-time key's, and those of the text.
+/// Blocks of key stream: the one-time key's, and the text's.
 const BLOCKS: usize = 18;

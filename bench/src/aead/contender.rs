@@ -1,4 +1,4 @@
-//! Who is measured.
+//! The measured libraries and kernels.
 
 use schwann_aead::kernel::Shape;
 use schwann_aead::{Kernel, Key, Message, Nonce, Tag};
@@ -91,7 +91,7 @@ impl Engine {
         Self { kernel, key: Key::new(&KEY), batch, shape: None }
     }
 
-    /// The same, but that the kernel does not choose how it works on a batch.
+    /// The same, but the kernel does not choose how it works on a batch.
     pub(super) fn in_shape(kernel: Kernel, batch: usize, shape: Shape) -> Self {
         Self { shape: Some(shape), ..Self::new(kernel, batch) }
     }

@@ -66,7 +66,7 @@ fn prepare(socket: &TcpStream, patience: Duration) -> Result<(), Reason> {
     Ok(socket.set_write_timeout(Some(ANSWER))?)
 }
 
-/// Who does not finish a handshake in this time is no campaign.
+/// A peer that does not finish a handshake in this time is no campaign.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// An agent answers every request in this time.
 const ANSWER: Duration = Duration::from_secs(20);

@@ -91,7 +91,8 @@ impl Server {
         let none = "there is no measuring process";
         Ok(match request {
             Request::Start { label, task, session, base_port } => {
-                // The one before is gone, with its ports, before the next begins.
+                // The process before must be gone, with its ports, before the next
+                // begins.
                 self.process = None;
                 self.process = Some(self.start(&label, *task, (&session, base_port))?);
                 Answer::Done

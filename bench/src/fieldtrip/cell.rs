@@ -16,7 +16,7 @@ use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server, Style}
 use super::original::{self, Store};
 use crate::Reason;
 
-/// Whose client asks, or whose server answers.
+/// The peer whose client asks, or whose server answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Peer {
     /// As many bytes and nothing more: what the machine permits.
@@ -363,7 +363,8 @@ fn connect(address: &Address, client: Peer) -> io::Result<Box<dyn Stream>> {
     })
 }
 
-/// Where a bare server or the original's waits for connections. The original looks for those of TCP now and then.
+/// Where a bare server or the original's waits for connections. The original looks for TCP connections now and
+/// then.
 enum Listener {
     Tcp(TcpListener, Peer),
     Unix(UnixListener),

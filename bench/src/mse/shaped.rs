@@ -1,8 +1,8 @@
 //! Transfers through a link of 1 Gbit/s, as in laboratories. The network is the limit there, and a cipher should
 //! cost nothing.
 //!
-//! The link is the loopback interface of a network namespace, slowed down by the kernel's token bucket. Where that
-//! cannot be had, the sender is slowed down instead, and the rows say so.
+//! The link is the loopback interface of a network namespace, slowed down by the kernel's token bucket. If that is
+//! not available, the sender is slowed down instead, and the rows say so.
 
 use core::time::Duration;
 use std::ffi::OsString;

@@ -51,7 +51,7 @@ fn receive(
             }
         }
         let is_complete = orders.total().is_some_and(|total| progress.verifier.next() >= total);
-        // Who pulls slowly on purpose does not catch up afterwards.
+        // A receiver that pulls slowly on purpose does not catch up afterwards.
         if is_complete || (!pause.is_zero() && orders.total().is_some()) {
             break;
         }

@@ -20,7 +20,7 @@ extern "C" {
 /** The rate, in Hz, of a stream whose samples come at no fixed rate, such as markers. */
 #define LSL_IRREGULAR_RATE 0.0
 
-/** A stamp that follows from the one before: one sample period later, or equal if the stream has no rate. */
+/** A stamp deduced from the one before: one sample period later, or equal if the stream has no rate. */
 #define LSL_DEDUCED_TIMESTAMP -1.0
 
 /** A timeout without limit. */

@@ -87,7 +87,8 @@ impl Search {
     pub fn from_environment() -> Self {
         let file_in = |directory: PathBuf| directory.join(FILE_NAME);
         let home = home().map(|home| file_in(home.join("lsl_api")));
-        // Who starts a program that has more rights than they have, chooses its folder.
+        // A user may start a program with more rights than the user's own, and chooses
+        // its folder.
         let local = (!environment::has_rights_of_its_own()).then(|| PathBuf::from(FILE_NAME));
         // The path under /etc is tried literally on every system, as the original does.
         let optional = [local, home, Some(file_in("/etc/lsl_api".into()))];

@@ -74,7 +74,7 @@ impl Judge {
         Self { limit, state: None, skipped: 0 }
     }
 
-    /// What is to be told; nothing if that was told already.
+    /// The alarm to tell; nothing if that was told already.
     fn judge(&mut self, findings: Findings) -> Option<Alarm> {
         let has_skipped = core::mem::replace(&mut self.skipped, findings.skipped) < findings.skipped;
         let is_over = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds > self.limit);
@@ -129,7 +129,7 @@ impl Alarms {
         self.judge.lock().unwrap_or_else(PoisonError::into_inner).judge(findings)
     }
 
-    /// What the outlet is to be told now.
+    /// The report that the outlet should get now.
     pub(crate) fn report(&self, findings: Findings) -> Option<Report> {
         // Whether anything comes, the outlet knows.
         let findings = Findings { silence: None, is_away: false, ..findings };

@@ -82,8 +82,8 @@ fn wait_until_wanted(stream: &Stream) -> Option<u64> {
     }
 }
 
-/// Whether the connection that is over is still wanted. Who closed and opened again meanwhile wants a new
-/// one; the old one was not lost.
+/// Whether the connection that is over is still wanted. A program that closed and reopened meanwhile
+/// wants a new one; the old one was not lost.
 fn is_wanted(stream: &Stream, closings: u64) -> bool {
     let mut state = stream.shared.lock();
     if matches!(state.phase, Phase::Closed | Phase::Lost) || state.closings != closings {

@@ -18,9 +18,9 @@ impl Inlet {
     ///
     /// - Units: seconds on the sender's clock, unless post-processing changes that.
     /// - Shape: `out` has one entry per channel, converted from the stream's format.
-    /// - Errors: [`Error::ChunkShape`] for another length, and nothing is lost; [`Error::Lost`]; with
-    ///   clock synchronisation [`Error::Timeout`] if the offset cannot be had. No sample in time is not
-    ///   an error: it returns nothing.
+    /// - Errors: [`Error::ChunkShape`] for another length, and nothing is lost; [`Error::Lost`]. With
+    ///   clock synchronisation, [`Error::Timeout`] if the offset is not available. No sample in time is
+    ///   not an error: it returns nothing.
     /// - Source: equals liblsl `lsl_pull_sample_*`.
     pub fn pull_sample<T: Value>(&self, out: &mut [T], timeout: f64) -> Result<Option<f64>, Error> {
         if out.len() != self.stream.channel_count {

@@ -17,7 +17,7 @@ pub(crate) struct Stamps {
     /// The bits of the greatest lag that is wanted, in seconds; infinite if every sample is.
     max_lag: AtomicU64,
     processor: Mutex<PostProcessor>,
-    /// Since when pulls find samples and no clock offset to go with them.
+    /// Since when pulls find samples without a clock offset.
     without_offset: Mutex<Option<Instant>>,
 }
 
@@ -76,7 +76,7 @@ impl Stamps {
     /// Waits up to `wait` for the clock offset, before a sample is taken, so that none is lost without
     /// it. Returns whether it is known.
     ///
-    /// - Errors: [`Error::Timeout`] if the offset could not be had for five seconds; [`Error::Lost`].
+    /// - Errors: [`Error::Timeout`] if no offset came for five seconds; [`Error::Lost`].
     pub(crate) fn has_offset(&self, stream: &Stream, wait: Wait) -> Result<bool, Error> {
         let mut without_offset = self.without_offset.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = *without_offset.get_or_insert_with(Instant::now) + OFFSET_PATIENCE;
@@ -95,7 +95,7 @@ impl Stamps {
 
     /// Processes stamps in place, in the order of their samples.
     ///
-    /// - Errors: those of the clock offset; the stamps from there on are as they were.
+    /// - Errors: those of the clock offset; from there on the stamps are unchanged.
     pub(crate) fn process(&self, stamps: &mut [f64], stream: &Stream) -> Result<(), Error> {
         if self.flags.load(Ordering::Relaxed) & (CLOCKSYNC | DEJITTER | MONOTONIZE) == 0 {
             return Ok(());

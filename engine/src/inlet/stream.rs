@@ -154,7 +154,7 @@ impl Stream {
         }
     }
 
-    /// Who is at the other end of the present connection, if it is sealed.
+    /// The peer at the other end of the present connection, if it is sealed.
     pub(crate) fn peer(&self) -> Option<PeerIdentity> {
         let state = self.shared.lock();
         state

@@ -17,7 +17,7 @@ pub(crate) struct LogFile {
     longest: u64,
 }
 
-/// Who may read a log, besides this user.
+/// The readers of a log, besides this user.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Readers {
     /// No other user.

@@ -18,7 +18,7 @@ pub(crate) struct Advertisement {
     complaints: log::Throttle,
     /// The queries that came for it.
     hearing: Hearing,
-    /// Seconds from this computer's clock to the one that probes are answered by, as bits.
+    /// Seconds from this computer's clock to the clock that answers probes, as bits.
     clock_shift: AtomicU64,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Responder {
     complaints: log::Throttle,
 }
 
-/// Who learns of the stream and of the time of this clock.
+/// The peers that may learn of the stream and of the time of this clock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Openness {
     /// All peers, in the clear.
@@ -190,7 +190,8 @@ impl Responder {
             return self.handle_sealed(index, length, peer);
         }
         if self.openness == Openness::Sealed {
-            // Who asks in the clear gets no answer, and cannot fill the log either.
+            // A peer that asks in the clear gets no answer, and cannot fill the log
+            // either.
             let query = Query::parse(&self.received[..length]);
             if query.is_some_and(|query| self.advertisement.matches(query.condition)) {
                 self.note_stranger(peer, Reason::Refused(Refusal::PlainPeer));
@@ -223,7 +224,7 @@ impl Responder {
         self.send(index, &self.reply, address);
     }
 
-    /// Answers a member's query, or says where the newest revocation list is to be had.
+    /// Answers a member's query, or says where to get the newest revocation list.
     fn handle_sealed(&mut self, index: usize, length: usize, peer: SocketAddr) {
         let Some(queries) = &mut self.queries else {
             return self.note_stranger(peer, Reason::Refused(Refusal::NoKeys));

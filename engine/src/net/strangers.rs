@@ -46,7 +46,7 @@ impl Strangers {
         }
     }
 
-    /// Notes that a query of `source` gets no answer; says whether that is to be told.
+    /// Notes that a query of `source` gets no answer; returns whether to tell that.
     pub(crate) fn note(&mut self, source: SocketAddr, reason: Reason, now: Instant) -> bool {
         if self.answered.contains(&source) {
             return false;

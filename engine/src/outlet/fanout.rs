@@ -1,4 +1,4 @@
-//! Who receives an outlet's samples, and how the bytes get to them.
+//! The receivers of an outlet's samples, and how the bytes get to them.
 //!
 //! Two threads send: the one that pushes, and the outlet's server thread. The pushing thread sends
 //! directly to every consumer that has taken all earlier bytes. For the others it appends to the
@@ -28,7 +28,7 @@ const TELL_AGAIN: Duration = Duration::from_secs(10);
 /// Blocks handed to the kernel in one call.
 const BLOCKS_PER_SEND: usize = 16;
 
-/// Who may use a consumer's socket just now.
+/// The present user of a consumer's socket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Turn {
     Free,
@@ -109,7 +109,8 @@ impl Consumer {
         let Some(skip) = log.skip(self.cursor, capacity) else { return };
         self.dropped += skip.dropped;
         if self.bridge_sent <= self.bridge_fixed && self.bridge.len() > self.bridge_fixed {
-            // The sample after the last gap has not been begun: it is too late as well.
+            // The sample after the last gap has not been begun, so it is too late as
+            // well.
             self.bridge.truncate(self.bridge_fixed);
             self.dropped += 1;
         }
@@ -155,7 +156,7 @@ pub struct ConsumerStatus {
     pub waiting_bytes: u64,
     /// Whether the program there keeps up with its inlet, if that has said: only ours do.
     pub report: Option<Report>,
-    /// Who it is, as the lab's authority says; nothing if the connection is plain.
+    /// The device, as the lab's authority says; nothing if the connection is plain.
     pub peer: Option<PeerIdentity>,
 }
 

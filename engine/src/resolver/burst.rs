@@ -59,7 +59,7 @@ impl Channels {
         self.questions.judge(info, way)
     }
 
-    /// Opens what is not open yet, and words the queries of the next burst. Where a socket cannot be had now, the
+    /// Opens what is not open yet, and words the queries of the next burst. If no socket is available now, the
     /// next wave tries again.
     pub(super) fn open(&mut self, registry: &Registry) {
         // IPv6 first, as in the original: of two equally good ways it is the one found first.

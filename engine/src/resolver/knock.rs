@@ -53,13 +53,13 @@ pub fn knock(context: &Context, address: SocketAddr, patience: Duration) -> Knoc
     }
 }
 
-/// Where outlets of this computer are to be knocked at.
+/// Where to knock for outlets of this computer.
 pub fn own_ports(config: &Config) -> Vec<SocketAddr> {
     let hosts = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
     service_ports(config, hosts.into_iter().map(|ip| SocketAddr::new(ip, 0)))
 }
 
-/// Where outlets of other computers are to be knocked at.
+/// Where to knock for outlets of other computers.
 pub fn peer_ports(config: &Config, peers: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     service_ports(config, peers.filter(|peer| !peer.ip().is_loopback()))
 }

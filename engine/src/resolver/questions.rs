@@ -1,4 +1,4 @@
-//! What a search asks, in the clear or sealed, and what it takes for an answer.
+//! What a search asks, in the clear or sealed, and which answers it accepts.
 //!
 //! Sealed queries are worded anew for every burst. Each has a name of its own, a time, and a key that opens
 //! its answers. They do not say which stream is wanted, because the key that seals them is stored. Every
@@ -52,7 +52,7 @@ struct Sealed {
 enum About {
     /// Streams, from members who have the same revocation list; others answer with the number of theirs.
     Streams,
-    /// Members who have not the same list. A device that was revoked has the key of this query, too.
+    /// Members with another revocation list. A device that was revoked has the key of this query, too.
     Lists,
 }
 

@@ -140,7 +140,7 @@ pub fn unheard(ip: IpAddr) -> String {
     )
 }
 
-/// Whether something has not been told lately; it counts as told from now on.
+/// Whether something has not been told lately. It counts as told from now on.
 fn is_news(address: SocketAddr, refusal: Option<Refusal>) -> bool {
     lock(&TOLD).is_new((address, refusal), Instant::now())
 }

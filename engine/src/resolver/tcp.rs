@@ -25,7 +25,7 @@ pub(super) struct TcpProbes {
     first_token: usize,
 }
 
-/// Whom to ask, and how.
+/// A peer to ask, and how.
 #[derive(Debug)]
 struct Target {
     peer: SocketAddr,
@@ -144,7 +144,8 @@ impl TcpProbes {
         self.fill(registry);
     }
 
-    /// Whether the outlet of the stream with this UID is being asked, or is to be.
+    /// Whether the outlet of the stream with this UID is being asked, or waits for its
+    /// turn.
     pub(super) fn is_asking(&self, uid: &str) -> bool {
         self.targets().any(|target| target.uid.as_deref() == Some(uid))
     }

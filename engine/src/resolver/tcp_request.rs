@@ -14,7 +14,7 @@ use crate::security::link::{Flow, Handshake, Layer, Opener, Step};
 /// A request on its way, and what has come of its answer.
 pub(super) struct Request {
     request: Vec<u8>,
-    /// Until it has made a session, if there is to be one.
+    /// Until it has made a session, if one is wanted.
     handshake: Option<Handshake>,
     layer: Layer,
     opener: Opener,

@@ -24,7 +24,7 @@ pub use self::file::log_to;
 pub(crate) use self::file::use_file;
 pub use self::last_peer::LastPeer;
 
-/// At which end of a connection this process is.
+/// The end of a connection at which this process is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
     Inlet,
@@ -53,7 +53,8 @@ pub(crate) fn connected(stream: &StreamInfo, peer: PeerAddress, identity: &PeerI
     );
 }
 
-/// Another device serves a stream than before; nothing of it is sealed if `now` is none.
+/// Another device serves a stream than before. If `now` is none, nothing of the stream is
+/// sealed.
 pub(crate) fn taken_over(
     stream: &StreamInfo,
     peer: PeerAddress,
@@ -81,7 +82,7 @@ pub(crate) fn taken_over(
     }
 }
 
-/// Who serves a stream, in words.
+/// The server of a stream, in words.
 struct Server<'a>(Option<&'a PeerIdentity>);
 
 impl fmt::Display for Server<'_> {

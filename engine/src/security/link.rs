@@ -106,7 +106,7 @@ impl Sealing {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is at the other end.
+    /// The peer at the other end.
     fn peer(&self) -> Option<&PeerIdentity> {
         self.peer.as_ref().map(Peer::identity)
     }

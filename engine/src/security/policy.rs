@@ -1,4 +1,4 @@
-//! Whom this process is, whom it talks to, and whether anything may go in the clear.
+//! This process's identity, its peers, and whether anything may go in the clear.
 //!
 //! A [`Trust`] is made from the `[security]` section of the configuration, the environment and the keys
 //! on disk. Outlets, inlets and searches ask it for one thing: the `Terms` of a stream. What cannot
@@ -166,7 +166,7 @@ impl Trust {
         }
     }
 
-    /// The terms of a stream with this policy, in whose connections this end has `role`.
+    /// The terms of a stream with this policy, if this end has `role` in its connections.
     ///
     /// - Errors: why the stream cannot be sealed although it has to be.
     fn terms(&self, stream: &str, policy: Policy, role: Roles) -> Result<Terms, TrustError> {

@@ -63,7 +63,8 @@ impl<'a> Pipeline<'a> {
 
     /// Sends what has not left yet and returns all answers, in the order of the requests.
     ///
-    /// - Errors: those of the connection, after which it is not known what was carried out.
+    /// - Errors: those of the connection. After one, it is unknown which requests were
+    ///   carried out.
     pub fn finish(mut self) -> Result<Vec<Answer>, ClientError> {
         self.flush()?;
         while !self.awaited.is_empty() {
@@ -131,7 +132,7 @@ impl<'a> Pipeline<'a> {
 
 impl Drop for Pipeline<'_> {
     fn drop(&mut self) {
-        // Replies left behind would be taken for those of the next request.
+        // Replies left behind would pass for the next request's.
         if !self.awaited.is_empty() || self.client.options.style == super::Style::Stateless {
             self.client.connection = None;
         }

@@ -43,7 +43,7 @@ impl Recording {
         Ok(Self { folder: folder.into(), longest_file: LONGEST_FILE, begun: 0, acquisition: None })
     }
 
-    /// Begins the folder of a new acquisition, after finishing that of the last one.
+    /// Finishes the last acquisition's folder, then begins the folder of the new one.
     ///
     /// - Units: `at` is any clock that does not go back, the same in every call.
     pub fn header(&mut self, header: &Header, at: Duration) -> Result<(), RecordingError> {

@@ -91,7 +91,7 @@ impl SampleRing {
             .map(|segment| SharedBytes { segment: Arc::clone(&segment.bytes), range: 0..segment.bytes.len() })
     }
 
-    /// Memory of this length for samples to be read into; what it contains is of no meaning.
+    /// Memory of this length to read samples into; its content has no meaning.
     pub(super) fn take_segment(&mut self, length: usize) -> Vec<u8> {
         match self.take_spare(length) {
             Some(mut bytes) => {

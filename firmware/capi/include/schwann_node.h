@@ -107,7 +107,7 @@ int32_t schwann_node_push_strings(schwann_node *, const char *const *strings, si
 
 /* The network's task alone calls what follows. */
 
-/* Does what is to be done; returns until when to sleep, UINT64_MAX for until something comes or is pushed. */
+/* Does the pending work; returns until when to sleep, UINT64_MAX for until something comes or is pushed. */
 uint64_t schwann_node_poll(schwann_node *, uint64_t now_us);
 
 void schwann_node_accept(schwann_node *, size_t link, uint64_t now_us);

@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         self.sign(")").then_some(Operand::Truth(value))
     }
 
-    /// What `desc` holds is not known here; other names are those of no element.
+    /// The content of `desc` is not known here; other names belong to no element.
     fn unknown(&self, name: &str) -> Option<Operand<'a>> {
         let is_path = self.rest.starts_with(['/', '[', ':', '@', '*']);
         (name != "desc" && !is_path).then_some(Operand::Nothing)

@@ -182,7 +182,7 @@ impl<'a, const RX: usize, const TX: usize> Inlet<'a, RX, TX> {
         self.settle(outcome);
     }
 
-    /// Takes what the socket received; returns how many bytes, the rest is to be given again after a
+    /// Takes what the socket received and returns how many bytes. Give the rest again after a
     /// [`pull`](Self::pull).
     pub fn receive(&mut self, bytes: &[u8], surroundings: &mut Surroundings<'_>) -> usize {
         let mut used = 0;

@@ -142,7 +142,7 @@ impl<'a, const LINKS: usize, const RX: usize, const TX: usize> Outlet<'a, LINKS,
         }
     }
 
-    /// Takes what socket `link` received; returns how many bytes, the rest is to be given again later.
+    /// Takes what socket `link` received and returns how many bytes. Give the rest again later.
     pub fn receive(&mut self, link: usize, bytes: &[u8], surroundings: &mut Surroundings<'_>) -> usize {
         let may_feed = self.subscribers() < MAX_SUBSCRIBERS;
         let host = Host {

@@ -292,7 +292,7 @@ impl Consumer<'_> {
         Some((f64::from_ne_bytes([a, b, c, d, e, f, g, h]), values))
     }
 
-    /// Whether sample `index`, which has been written, has not been overwritten since.
+    /// Whether sample `index`, already written, is not overwritten yet.
     pub(crate) fn has(&self, index: u32) -> bool {
         // What was read must not be read after `begun`.
         fence(Ordering::Acquire);

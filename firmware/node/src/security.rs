@@ -15,11 +15,11 @@ pub struct Member<'a> {
     pub credentials: &'a Credentials,
     /// The lab.
     pub lab: &'a Lab,
-    /// Who is out.
+    /// The revoked devices.
     pub revoked: RevocationList<&'a [u8]>,
     /// The lab's discovery key.
     pub discovery: &'a DiscoveryKey,
-    /// Who finds a node that requires sealing.
+    /// The searchers that find a node that requires sealing.
     pub visible: Visible,
 }
 
@@ -32,10 +32,11 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Who finds a node that requires sealing. Samples and full descriptions go to members alone in either case.
+/// The searchers that find a node that requires sealing. Samples and full descriptions go to members alone
+/// in either case.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Visible {
-    /// Who asks in the clear, too: for programs that cannot seal their queries.
+    /// Also searchers in the clear: for programs that cannot seal their queries.
     Everybody,
     /// Members of the lab.
     #[default]

@@ -58,7 +58,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// The one that ends first.
+    /// The wait that ends first.
     #[must_use]
     pub fn sooner(self, other: Self) -> Self {
         self.min(other)

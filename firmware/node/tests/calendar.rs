@@ -85,7 +85,7 @@ fn what_the_authority_signed_moves_the_date() {
     let mut device = Device::new(|one| one.not_before = UnixSeconds(TODAY.0 + 50 * DAY));
     assert_eq!(device.meets(2, 0, 49), REFUSED_AS_EXPIRED);
     assert_eq!(device.meets(3, 0, 51), InletState::Receiving);
-    // That of a member that proved itself.
+    // The date comes from a member that proved itself.
     assert_eq!(device.meets(4, 70, 400), InletState::Receiving);
     assert_eq!(device.meets(3, 0, 51), REFUSED_AS_EXPIRED);
 }

@@ -19,7 +19,7 @@ pub struct Settings {
     pub rate: u32,
     pub pace: Pace,
     pub sealed: bool,
-    /// Who finds a sealed stream.
+    /// The searchers that find a sealed stream.
     pub visible: Visible,
     /// Samples to receive.
     pub expect: u32,

@@ -16,7 +16,7 @@ pub const SOCKETS: usize = LINKS + 2;
 
 /// What a server asks of its board.
 pub trait Board {
-    /// The board's clock: the one that samples are stamped with.
+    /// The board's clock, which stamps the samples.
     fn now(&mut self) -> Micros;
 
     /// Time, date and randomness.
@@ -39,7 +39,8 @@ struct Datagrams<const REPLY: usize> {
 
 impl Buffers {
     /// Empty buffers.
-    // Not part of its caller, in whose frame the parts would lie a second time, for ever.
+    // Not part of its caller: otherwise that frame would hold the parts a second time,
+    // for ever.
     #[inline(never)]
     #[must_use]
     pub const fn new() -> Self {

@@ -89,7 +89,7 @@ impl<L: Lookup> Acceptor<L> {
 
     /// Shakes hands with a peer that has connected. Its BitTorrent handshake is the first thing to read.
     ///
-    /// - Errors: close the connection. A stranger learns nothing from any of them but that.
+    /// - Errors: close the connection. A stranger learns only this from any of them.
     pub fn accept(&self, socket: TcpStream) -> Result<Connection, AcceptError> {
         let number = self.door().enter(&socket, self.began.elapsed())?;
         let outcome = self.shake_hands(socket);

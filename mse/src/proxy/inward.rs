@@ -15,7 +15,7 @@ use crate::skey::Lookup;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Inward<L> {
-    /// Who is accepted, and for which torrents.
+    /// The accepted peers, and their torrents.
     pub acceptor: Acceptor<L>,
     /// Where the client listens.
     pub client: SocketAddr,

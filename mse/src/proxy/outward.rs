@@ -108,7 +108,8 @@ enum FirstWords {
     Other(Vec<u8>),
 }
 
-/// Reads the 68 bytes of a BitTorrent handshake, or as little as shows that it is none.
+/// Reads the 68 bytes of a BitTorrent handshake, or only enough to see that it is another
+/// protocol.
 fn first_words(client: &mut TcpStream) -> Result<FirstWords, ProxyError> {
     let mut bytes = vec![0; BtHandshake::LEN];
     let mut len = 0;

@@ -8,12 +8,12 @@ use std::net::ToSocketAddrs as _;
 use alloc::string::String;
 use alloc::vec;
 
-/// Whom the client wants to reach.
+/// The client's destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Target {
     /// By address.
     Address(SocketAddr),
-    /// By name, which is to be resolved here.
+    /// By name; this end resolves it.
     Name(String, u16),
 }
 

@@ -1,4 +1,4 @@
-//! Which of the streams found is the one that an inlet lost. lsl-wire §18.
+//! Finds the stream that an inlet lost among the found ones. lsl-wire §18.
 
 /// What an inlet does with the outcome of a recovery search.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

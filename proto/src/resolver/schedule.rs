@@ -27,7 +27,7 @@ impl Default for ResolverSettings {
     }
 }
 
-/// Whom a burst of queries goes to.
+/// The receivers of a burst of queries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Burst {
     /// Every discovery address.

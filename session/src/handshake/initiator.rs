@@ -121,7 +121,7 @@ impl Initiator {
         }
     }
 
-    /// What is to be sent; tell with [`sent`](Self::sent) how much was.
+    /// The bytes to send; tell with [`sent`](Self::sent) how many were sent.
     #[must_use]
     pub fn poll_output(&self) -> &[u8] {
         self.output.filled().get(self.sent..).unwrap_or_default()

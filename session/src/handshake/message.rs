@@ -92,7 +92,7 @@ impl<'a> Proof<'a> {
         if device.verifies(&signed, self.signature) { Ok(()) } else { Err(Refusal::Forged) }
     }
 
-    /// What is to be kept of a proof that has been verified.
+    /// The part of a verified proof to keep.
     #[inline(never)]
     fn proven(&self) -> Result<Proven, Refusal> {
         let statement = self.certificate.statement().map_err(|_| Refusal::Malformed)?;

@@ -35,13 +35,13 @@ impl Responder {
     ///
     /// - Errors: why there is no session. Send what [`poll_output`](Self::poll_output) holds, and close.
     pub fn handle(&mut self, input: &[u8], context: &mut Context<'_>) -> Result<Progress, Refusal> {
-        // What is withdrawn, if anything is, is all that has not been sent.
+        // Only unsent bytes are ever withdrawn, and then all of them.
         self.output.room().drop_front(core::mem::take(&mut self.sent));
         let mut desk = Desk { inbox: self.inbox.room(), output: self.output.room() };
         self.steps.handle(input, &mut desk, context)
     }
 
-    /// What is to be sent; tell with [`sent`](Self::sent) how much was.
+    /// The bytes to send; tell with [`sent`](Self::sent) how many were sent.
     #[must_use]
     pub fn poll_output(&self) -> &[u8] {
         self.output.filled().get(self.sent..).unwrap_or_default()

@@ -42,7 +42,7 @@ impl<'a> Room<'a> {
         Ok(())
     }
 
-    /// Adds `count` bytes, which are to be written.
+    /// Adds `count` bytes for the caller to write.
     pub(super) fn grow(&mut self, count: usize) -> Result<&mut [u8], Broken> {
         let rest = self.bytes.get_mut(*self.len..).ok_or(Broken)?;
         let added = rest.get_mut(..count).ok_or(Broken)?;

@@ -33,7 +33,7 @@ impl<'a> Paste<'a> {
     /// Takes a byte of the serial line.
     pub fn handle(&mut self, byte: u8) -> Pasted {
         if byte != b'\n' && byte != b'\r' {
-            // A line that is too long is none; its end is still waited for.
+            // A line that is too long is ignored, up to its end.
             if let Some(place) = self.line.get_mut(self.len) {
                 *place = byte;
             }

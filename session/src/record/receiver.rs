@@ -38,7 +38,7 @@ impl Receiver {
     ///   hole.
     #[inline]
     pub(crate) fn open(&mut self, wire: &mut [u8], ahead: &mut Ahead) -> Result<Option<Plain>, LayerError> {
-        // What comes sample by sample takes a way of few lines: they are to be fetched for each.
+        // Single samples take a path of few lines, because each sample must fetch them.
         if let Some(opened) = self.open_ready(wire, ahead) {
             return opened.map(Some);
         }

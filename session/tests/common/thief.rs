@@ -172,7 +172,7 @@ impl<'a> Datagram<'a> {
         matches!(self, Self::Reply { .. })
     }
 
-    /// Whether one of the secrets, as it is, is the key of this datagram.
+    /// Whether one of the secrets, unchanged, is the key of this datagram.
     pub(crate) fn opens_with(&self, secret: &Secret) -> bool {
         match self {
             Self::Probe { head, counter, sealed } => open(secret, *counter, head, sealed).is_some(),

@@ -39,7 +39,7 @@ impl Overview {
         self.columns.len().checked_div(self.channel_count).unwrap_or_default()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()

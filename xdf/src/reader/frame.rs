@@ -96,7 +96,8 @@ impl<R: Read + Seek> Framer<R> {
         Ok(if end > file_len { Frame::Torn(head, end) } else { Frame::Whole(head) })
     }
 
-    /// Says whether a chunk may well begin at `at`, or the file end there. Looks at a few bytes only.
+    /// Says whether a chunk may plausibly begin at `at`, or the file end there. Looks at a few bytes
+    /// only.
     pub(super) fn is_plausible(&mut self, at: u64) -> io::Result<bool> {
         let (head, end) = match self.frame(at)? {
             Frame::End => return Ok(true),

@@ -17,7 +17,7 @@ pub(crate) struct Layout {
 pub(crate) enum Measure {
     /// A whole sample.
     Sample {
-        /// In seconds; none if to be deduced from the one before.
+        /// In seconds; none if deduced from the one before.
         stamp: Option<f64>,
         /// Where its values begin.
         values: usize,

@@ -13,7 +13,7 @@ pub enum CreateError {
     Exists,
     /// The folder does not exist.
     NoFolder,
-    /// It shall be sealed, and there is no key to seal it to.
+    /// A sealed file was requested, and there is no key to seal it to.
     NoRecipient,
     /// Writing there is not permitted.
     NotPermitted,
@@ -50,7 +50,7 @@ impl core::error::Error for CreateError {}
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AddStreamError {
-    /// The header is of no use to a reader.
+    /// No reader can use the header.
     Header(HeaderError),
     /// The file has a stream of this id.
     IdTaken,

@@ -18,7 +18,7 @@ pub(super) struct Sealer {
     outgoing: Outgoing,
     /// Plain bytes so far.
     len: u64,
-    /// Since when the oldest of them waits that is not sealed yet.
+    /// Since when the oldest unsealed one waits.
     waits_since: Option<Instant>,
 }
 

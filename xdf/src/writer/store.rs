@@ -186,7 +186,8 @@ impl Store {
         if self.promises == Promises::Unsupported || needed <= self.promised {
             return Ok(());
         }
-        // Ahead in large steps; if the disk has not that much left, exactly what is needed.
+        // Reserves ahead in large steps; if the disk has less left, exactly the needed
+        // bytes.
         let ahead = needed.saturating_add(PROMISE_STEP);
         let promised = match sys::allocate(&self.file, ahead) {
             Ok(()) => Ok(ahead),

@@ -49,7 +49,7 @@ pub(in crate::kernel) struct Quad<'k> {
 }
 
 impl<'k> Quad<'k> {
-    /// Those of one to four messages; the first stands in for the missing ones.
+    /// Takes one to four messages; the first stands in for the missing ones.
     #[inline(always)]
     pub(super) fn of(messages: &'k [Message<'_>]) -> Self {
         let message = |place: usize| messages.get(place).unwrap_or(&messages[0]);
@@ -83,9 +83,9 @@ impl Run<'_> {
     pub(super) const NOTHING: Self = Self { slot: 0, text: &[] };
 }
 
-/// The sums of the messages that are under way, and what is to be added to them.
+/// The sums of the messages under way, and the blocks still to add.
 pub(in crate::kernel) struct Sums<'t, const SLOTS: usize> {
-    /// What is to be added; no run is empty.
+    /// The blocks still to add; no run is empty.
     pub(in crate::kernel) runs: &'t [Run<'t>],
     /// How many blocks that is.
     pub(in crate::kernel) steps: usize,
@@ -106,5 +106,6 @@ impl<const SLOTS: usize> Sums<'_, SLOTS> {
     }
 }
 
-/// Messages that may be under way at a time in [`short`](super::short): those of a pass and of the one before.
+/// Messages that may be under way at a time in [`short`](super::short): a pass's, and the ones of the pass
+/// before.
 pub(in crate::kernel) const SLOTS: usize = 16;

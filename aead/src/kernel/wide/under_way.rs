@@ -26,7 +26,7 @@ impl<const SLOTS: usize> UnderWay<SLOTS> {
         self.last[slot] = scalar::last(key);
     }
 
-    /// The sums, and that `runs` with so many blocks are to be added to them.
+    /// The sums, with `runs` of so many blocks each still to add.
     #[inline(always)]
     pub(super) fn sums<'t>(&'t mut self, runs: &'t [Run<'t>], steps: usize) -> Sums<'t, SLOTS> {
         Sums { runs, steps, multipliers: &self.multipliers, totals: &mut self.totals }

@@ -17,7 +17,7 @@ namespace lsl {
 /// The rate, in Hz, of a stream whose samples come at no fixed rate.
 const double IRREGULAR_RATE = LSL_IRREGULAR_RATE;
 
-/// A stamp that follows from the one before: one sample period later, or equal if the stream has no rate.
+/// A stamp deduced from the one before: one sample period later, or equal if the stream has no rate.
 const double DEDUCED_TIMESTAMP = LSL_DEDUCED_TIMESTAMP;
 
 /// A timeout without limit.
@@ -58,7 +58,7 @@ public:
 };
 
 /// Throws what an error of the C interface stands for.
-/// @return `ec`, if it is none.
+/// @return `ec`, if it is no error.
 inline int32_t check_error(int32_t ec) {
 	if (ec >= 0) return ec;
 	switch (ec) {

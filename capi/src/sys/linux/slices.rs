@@ -22,7 +22,7 @@ struct Scheduling {
 impl Scheduling {
     const LEN: u32 = size_of::<Self>() as u32;
 
-    /// That of this thread, if the system tells.
+    /// The settings of this thread, if the system tells.
     fn get() -> Option<Self> {
         let mut scheduling = Self::default();
         // SAFETY: the system writes no more than the size that it is told.

@@ -1,4 +1,4 @@
-//! Whether what the program gets is of the present, as the connection's thread sees it.
+//! Whether the program gets present samples, as the connection's thread sees it.
 
 use schwann_proto::wire::feed::Report;
 
@@ -9,7 +9,7 @@ use crate::local_clock;
 use crate::net::link::Link;
 
 impl Stream {
-    /// Judges whether what the program gets is of the present.
+    /// Judges whether the program gets present samples.
     pub(crate) fn look_for_lag(&self) {
         let offset = self.known_clock_offset();
         let (oldest, waiting, skipped, silence, is_away, link) = {

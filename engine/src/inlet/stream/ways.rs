@@ -64,7 +64,7 @@ impl Stream {
         self.member(info).map(|member| (member, self.suite(info)))
     }
 
-    /// In which suite to seal a connection to the outlet that `info` describes.
+    /// The suite in which to seal a connection to the outlet in `info`.
     fn suite(&self, info: &StreamInfo) -> Suite {
         if self.ways.classic.is(info) { Suite::Classic } else { Suite::Hybrid }
     }

@@ -13,7 +13,7 @@ pub(crate) struct Draining {
 pub(crate) struct Stuck {
     /// Their sockets are full.
     pub(crate) blocked: Vec<u64>,
-    /// Their connections are broken, and they are to be removed.
+    /// Their connections are broken and must be removed.
     pub(crate) failed: Vec<u64>,
 }
 

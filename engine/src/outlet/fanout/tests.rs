@@ -21,7 +21,7 @@ const ANSWER: &[u8] = b"answer";
 /// The consumers' connections by their numbers.
 type Links = Mutex<Vec<(u64, Arc<Link>)>>;
 
-/// What the first consumer's bytes go by; those of the second go by the other one, and so on.
+/// The carrier of the first consumer's bytes; the second's go by the other one, and so on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct First(Carrier);
 

@@ -118,7 +118,7 @@ impl Conversation {
         self.interest
     }
 
-    /// What the poller is to be told instead, given the consumers whose sockets are full.
+    /// The new interest for the poller, given the consumers whose sockets are full.
     ///
     /// A local socket reports itself writable for each piece that its reader takes. This would wake the server with
     /// every sample, so the server asks only when it matters. On Linux, TCP says it only after it had no room.

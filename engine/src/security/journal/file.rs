@@ -12,7 +12,7 @@ use std::time::{Instant, SystemTime};
 
 use crate::log::{self, LogFile, Readers};
 
-/// Who caused an event.
+/// The kind of peer that caused an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Cause {
     /// This program, or a peer that proved to be a member.

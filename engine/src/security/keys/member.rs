@@ -104,7 +104,7 @@ impl Standing {
         &self.discovery
     }
 
-    /// Keys that members who have not heard of the newest list still use, newest first.
+    /// Keys that uninformed members still use after the newest list, newest first.
     pub(crate) fn former(&self) -> impl Iterator<Item = &DiscoverySecret> {
         self.former.iter().map(|key| &**key)
     }

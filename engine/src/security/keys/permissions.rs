@@ -1,4 +1,4 @@
-//! Who else may read or replace the files of the key folder.
+//! The others who may read or replace files of the key folder.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Keeps long-term keys out of swap, core dumps and other programs, where it can be had.
+//! Keeps long-term keys out of swap, core dumps and other programs, where the system can.
 //!
 //! It does not cover copies that a key leaves on the stack or in registers in use, session keys, or a computer that
 //! hibernates.

@@ -30,10 +30,10 @@ impl Layer {
         self.0.get().is_some()
     }
 
-    /// Makes of all of `plain` what the socket is to take, in `wire` if not in place. Nothing if it cannot be that simple: other
-    /// bytes go first, or it is too much, or may not be.
+    /// Makes of all of `plain` the bytes for the socket, in `wire` if not in place. Nothing if it cannot be that
+    /// simple: other bytes go first, or it is too much, or may not be.
     ///
-    /// `wire` is the caller's: once its bytes are sent, there is nothing to bring back. What is sent of them is to be
+    /// `wire` is the caller's: once its bytes are sent, there is nothing to bring back. The sent bytes must be
     /// [noted](Self::note_sent).
     #[inline]
     pub(crate) fn seal<'a>(&self, plain: &'a [u8], wire: &'a mut Vec<u8>) -> Option<&'a [u8]> {
@@ -106,7 +106,7 @@ impl Layer {
         self.0.get().is_some_and(Sealing::offer_update)
     }
 
-    /// Who is at the other end, if that is known.
+    /// The peer at the other end, if known.
     pub(crate) fn peer(&self) -> Option<&PeerIdentity> {
         self.0.get().and_then(Sealing::peer)
     }

@@ -29,7 +29,7 @@ impl Peer {
         Self { identity, member, list: AtomicU64::new(identity.revocation_number) }
     }
 
-    /// Who it is.
+    /// Its identity.
     pub fn identity(&self) -> &PeerIdentity {
         &self.identity
     }

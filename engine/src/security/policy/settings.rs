@@ -68,7 +68,7 @@ impl Settings {
     /// What a file says that may weaken.
     fn of_file(config: &Config, installed: bool) -> Result<Self, TrustError> {
         let default = if installed { Policy::Require } else { Policy::Off };
-        // What another file would have said does not open anything up if the one that comes first cannot be read.
+        // If the first file cannot be read, the words of another file open nothing up.
         let said = said(config).filter(|_| !config.is_substitute || !installed);
         let mut settings = Self {
             policy: said.unwrap_or(default),

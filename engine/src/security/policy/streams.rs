@@ -1,4 +1,4 @@
-//! Streams whose policy differs from that of the computer.
+//! Streams with another policy than the computer's.
 //!
 //! | Where | How |
 //! | --- | --- |

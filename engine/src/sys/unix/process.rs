@@ -1,6 +1,6 @@
 //! What a process may, and what others may do with it.
 
-/// Whether this program has rights that the user who started it has not. Source: getauxval(3), `AT_SECURE`.
+/// Whether this program has more rights than the user who started it. Source: getauxval(3), `AT_SECURE`.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn has_rights_of_its_own() -> bool {
     match std::fs::read("/proc/self/auxv") {
@@ -10,7 +10,7 @@ pub(crate) fn has_rights_of_its_own() -> bool {
     }
 }
 
-/// Whether this program has rights that the user who started it has not.
+/// Whether this program has more rights than the user who started it.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn has_rights_of_its_own() -> bool {
     has_other_ids()

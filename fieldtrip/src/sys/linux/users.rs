@@ -1,4 +1,5 @@
-//! Whose program is at the other end: the kernel's table of connections tells, and the credentials of a UNIX socket.
+//! The owner of the program at the other end: the kernel's table of connections tells, and the credentials of a
+//! UNIX socket.
 
 use core::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;

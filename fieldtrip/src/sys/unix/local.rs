@@ -21,9 +21,10 @@ pub fn bind(path: &Path, is_private: bool) -> io::Result<Listener> {
     Ok(listener)
 }
 
-/// Lets a socket take a big block in one go. By default it takes 208 KiB, and a sender of more has to be woken in between.
+/// Lets a socket take a big block in one go. By default it takes 208 KiB, and a sender of more must be woken on the
+/// way.
 pub(crate) fn widen(stream: &Stream, bytes: usize) {
-    // Where the system permits less it takes less.
+    // A system that permits less takes less.
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(stream, bytes);
 }
 

@@ -1,4 +1,4 @@
-//! Whose program is at the other end.
+//! The owner of the program at the other end.
 
 #[cfg(target_os = "linux")]
 pub(crate) use crate::sys::linux::users::{of_local, of_tcp, of_tcp_end, of_udp_end};

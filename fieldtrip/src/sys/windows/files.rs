@@ -2,7 +2,7 @@
 
 use std::fs::DirBuilder;
 
-/// Makes folders that are as private as the one that they are in.
+/// Makes folders as private as their parent.
 pub(crate) fn private_folder() -> DirBuilder {
     DirBuilder::new()
 }

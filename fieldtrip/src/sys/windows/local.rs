@@ -1,4 +1,5 @@
-//! What stands where other systems have UNIX sockets. There is none of these: nothing makes one.
+//! What stands where other systems have UNIX sockets. No value of these types exists: nothing
+//! makes one.
 
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};

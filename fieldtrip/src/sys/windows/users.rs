@@ -1,4 +1,4 @@
-//! Whose program is at the other end.
+//! The owner of the program at the other end.
 
 use core::net::SocketAddr;
 

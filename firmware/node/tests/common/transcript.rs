@@ -17,7 +17,7 @@ use schwann_session::{Entropy, NoEntropy, Suite, UnixSeconds, provision::Keys};
 /// Key stores of two devices of a lab that exists in tests alone.
 pub(crate) const KEYS: [&[u8]; 2] =
     [include_bytes!("transcript-keys-1.bin"), include_bytes!("transcript-keys-2.bin")];
-/// Everything that both sent, as it was recorded on a computer.
+/// The bytes of both ends, as recorded on a computer.
 pub(crate) const RECORDED: &[u8] = include_bytes!("transcript.bin");
 
 /// Bytes that follow from a seed.

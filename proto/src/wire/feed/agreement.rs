@@ -34,7 +34,7 @@ pub struct Agreement {
     pub data_protocol: DataProtocol,
     /// Order of the bytes in plain samples.
     pub byte_order: ByteOrder,
-    /// What the client shall do with subnormal numbers.
+    /// How the client should treat subnormal numbers.
     pub subnormals: Subnormals,
     /// Samples to hold for this client; 0 or less: close after the test pattern.
     pub max_buffer_length: i32,

@@ -225,7 +225,7 @@ impl Document {
     }
 }
 
-/// At which end of its siblings a node is put.
+/// The end of its siblings at which a node is put.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(super) enum SiblingEnd {
     First,

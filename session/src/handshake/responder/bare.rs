@@ -29,7 +29,7 @@ pub struct BareResponder(State);
 pub struct Desk<'a> {
     /// What the peer has said and is not a whole message yet. It may hold the peer's first bytes at the start.
     pub inbox: Room<'a>,
-    /// What is to be sent. A refusal withdraws what still lies there.
+    /// The bytes to send. A refusal withdraws what still lies there.
     pub output: Room<'a>,
 }
 
