@@ -17,7 +17,7 @@
 //! with keys, nonces, headers and lengths of their own. They put them side by side into the lanes of a
 //! vector unit. [`ChunkedSealer`] cuts a large block into chunks and does that; [`parallel`] adds threads.
 //!
-//! For a rare message, the sealing code is in no cache; such a message costs three times what it does in a
+//! For a rare message, the sealing code is in no cache. Such a message costs three times what it does in a
 //! loop. A caller that knows its nonce can prepare its key stream while idle: [`Ahead`].
 //!
 //! No allocation (but by `parallel`, at its start), no global state, no clock: bytes and nonces come in as
@@ -54,13 +54,14 @@
 //! | 128 KiB | 1.25 | 1.2 | 1.3 | 1.3 | 20,034 |
 //!
 //! Opening is as fast or faster. 512-byte messages in batches of 16 run at 102 % of the best peer's speed on one
-//! message of 128 KiB. One batch with lengths from 64 to 1,500 bytes reaches 84 % of the speed of equal ones, 82
-//! % with 13 bytes of header.
+//! message of 128 KiB. One batch with lengths from 64 to 1,500 bytes reaches 84 % of the speed of equal ones.
+//! With 13 bytes of header it is 82 %.
 //!
-//! On a CPU without AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), where no peer has it either:
-//! the AVX2 kernel against the best peer at that size, sealing and opening. The figures come from the committed
-//! record of `schwann-bench aead`. `docs/benchmarks/aead.tsv` has every size, the intervals and the peers. 95 %
-//! intervals are 0.02 to 0.07 to each side. ring, measured twice in one run, differed by up to 2 %.
+//! The CPU has no AVX-512 (AMD EPYC, Zen 3, 2 virtual processors, November 2026), and no peer uses it there
+//! either. The table has the AVX2 kernel against the best peer at that size, sealing and opening. The figures
+//! come from the committed record of `schwann-bench aead`. `docs/benchmarks/aead.tsv` has every size, the
+//! intervals and the peers. 95 % intervals are 0.02 to 0.07 to each side. ring, measured twice in one run,
+//! differed by up to 2 %.
 //!
 //! | message | alone | batch of 8 | batch of 16 |
 //! | --- | --- | --- | --- |
@@ -72,8 +73,8 @@
 //! | 16 KiB | 1.16 and 1.15 | 1.17 and 1.16 | 1.17 and 1.16 |
 //! | 64 KiB | 1.17 and 1.18 | 1.18 and 1.16 | 1.17 and 1.18 |
 //!
-//! A block of 128 KiB in chunks of 512 B, 16 at a time, reaches 82 % of the best peer's speed on the whole block.
-//! Chunks of 4 KiB reach 106 %. Mixed lengths reach 99 to 101 % of the speed of equal ones.
+//! A block of 128 KiB in chunks of 512 B, 16 at a time, reaches 82 % of the best peer's speed. Chunks of 4 KiB
+//! reach 106 %. Mixed lengths reach 99 to 101 % of the speed of equal ones.
 //!
 //! There the rounds of eight blocks take 460 cycles, 0.9 per byte. Their 1,280 additions, exclusive ors, shifts and
 //! shuffles would take 320 if they filled all four vector pipes. But the registers hold four quarter rounds at a

@@ -11,11 +11,11 @@
 //!   kernel on buffers that end or begin at an untouchable page.
 //! - **A closure that outlives its frame.** [`Workers`](crate::parallel::Workers) lends a borrowed closure to
 //!   threads. `kernel/crew.rs` does not return before every thread is done with it, even if one panics.
-//! - **Inline assembly that breaks its promises.** There are eleven blocks. Eight work only on registers. They are
-//!   a multiplication and a byte shuffle, which the compiler would turn into something slower; the rounds of
-//!   ChaCha20 on all 32 registers; three that clear registers; and two that read the stack pointer. Three touch
-//!   memory. The two rounds of ChaCha20 on 16 registers read two constants of 32 aligned bytes, and read and write
-//!   a local variable of 64. A step of Poly1305 reads a block of 16 bytes and three words.
+//! - **Inline assembly that breaks its promises.** There are eleven blocks. Eight work only on registers. One is a
+//!   multiplication and one a byte shuffle; the compiler would turn both into something slower. One runs the
+//!   rounds of ChaCha20 on all 32 registers. Three clear registers, and two read the stack pointer. Three touch
+//!   memory. The two rounds of ChaCha20 on 16 registers read two constants of 32 aligned bytes. They read and
+//!   write a local variable of 64. A step of Poly1305 reads a block of 16 bytes and three words.
 //! - **Undefined behaviour elsewhere.** Nothing outside `kernel/` uses `unsafe`. The portable kernel, and the wide
 //!   code on a model of the 512-bit unit, run under miri.
 //!

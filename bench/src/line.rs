@@ -1,5 +1,5 @@
-//! A network of two computers on one: two network namespaces, and a line between them with a rate, a delay, jitter
-//! and loss.
+//! A network of two computers on one: two network namespaces, and a line between them. The line has a rate, a
+//! delay, jitter and loss.
 //!
 //! Both ends share one clock, so latency is a difference of two of its readings. Frames leave a namespace through a tap
 //! device, wait in this process, and enter the other namespace through another (`relay`). All delays and losses

@@ -1,7 +1,7 @@
 //! Scenarios, statistics and records that measure Schwann against its peers.
 //!
 //! A [`suite`] is a list of cells, each a [`scenario`] with a [`workload`]. A [`campaign`] runs every cell for
-//! every subject (a library with liblsl's C ABI, or a raw socket) in fresh sender and receiver processes
+//! every subject: a library with liblsl's C ABI, or a raw socket. Sender and receiver are fresh processes
 //! ([`transfer`], [`worker`]). It alternates between subjects, and keeps the results of each run as lines
 //! ([`record`]). [`analysis`] turns records into ratios with their spread, using [`statistics`] that are tested
 //! against scipy. [`report`] writes the tables, [`page`] the published page.

@@ -1,7 +1,7 @@
 //! What is measured: a scenario is a workload and the figures that are taken from it.
 //!
-//! A scenario checks its own result. A run gives no figures at all if its samples are damaged, out of
-//! order, or lost where the workload allows no loss.
+//! A scenario checks its own result. A run gives no figures at all if its samples are damaged or out
+//! of order. The same goes for losses where the workload allows none.
 
 use std::collections::BTreeMap;
 

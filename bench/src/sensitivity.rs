@@ -2,8 +2,8 @@
 //! library's pushes run against themselves, and against themselves made longer in a spin.
 //!
 //! On a busy machine, restarts of a process differ by more than that. So do two seconds of one process. Therefore
-//! the three kinds take turns within a process, push by push in random order ([`Turns`]), and are compared round by
-//! round. A slow moment of the machine slows all three. The unit of replication is the process all the same: one
+//! the three kinds take turns within a process, push by push in random order ([`Turns`]). They are compared round
+//! by round. A slow moment of the machine slows all three. The unit of replication is the process all the same: one
 //! restart, one observation.
 
 use core::time::Duration;

@@ -256,7 +256,7 @@ pub unsafe extern "C" fn schwann_outlet_peers(outlet: *mut Outlet, peers: *mut P
 }
 
 /// Why there is no session with the outlet, and the remedy. Writes up to `len` bytes with the NUL and returns the
-/// length of the whole text; 0 if there is no such reason.
+/// length of the whole text. Returns 0 if there is no such reason.
 ///
 /// # Safety
 ///

@@ -241,8 +241,8 @@ impl Config {
         }
     }
 
-    /// The texts of a `key` here and, if this is a file in the current folder, in the configuration that would count without
-    /// it: for keys of which the stricter text counts.
+    /// The texts of a `key`, here and in the configuration beneath a file in the current folder. It serves keys
+    /// whose stricter text counts.
     pub fn raw_in_each<'a>(&'a self, section: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
         [Some(self), self.beneath.as_deref()]
             .into_iter()

@@ -161,7 +161,7 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// Whether a terminal does more with a character than show it. It may be a control character, or one that turns the
+/// Whether a terminal does more with a character than show it. It may be a control character. Or it turns the
 /// direction of text around and makes a name look like another.
 pub fn steers_terminals(c: char) -> bool {
     c.is_control()

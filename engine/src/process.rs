@@ -28,10 +28,9 @@ pub fn note_fork() {
 /// and needs no [`note_fork`].
 ///
 /// `word` is zero, and no other code uses it. The system makes it zero again in every process with a copy of
-/// this one's memory, however that was made (on Linux: `MADV_WIPEONFORK`). A process that shares the memory
-/// itself, such as a child of `vfork`, sees the same word and the same counters of nonces. The C library
-/// arranges for it; call it before the first outlet or inlet is made. Without it, the system is asked for the
-/// process's number.
+/// this one's memory (on Linux: `MADV_WIPEONFORK`). A process that shares the memory itself sees the same word
+/// and the same counters of nonces; a child of `vfork` does. The C library arranges for it; call it before the
+/// first outlet or inlet is made. Without it, the system is asked for the process's number.
 pub fn number_processes(word: &'static AtomicU32) {
     // Once and for all: handles that exist go by the first one.
     let _ = NUMBER.set(word);

@@ -1,7 +1,7 @@
 //! Finds streams: once, or all the time.
 //!
-//! A search asks by multicast, by unicast at the addresses of this computer and of the known peers, and over
-//! TCP if configured. Source: lsl-wire §5 to §8.
+//! A search asks by multicast, and by unicast at the addresses of this computer and of the known peers. If
+//! configured, it also asks over TCP. Source: lsl-wire §5 to §8.
 //!
 //! It stays within its timeout, holds at most one port per IP version, and takes at most 4,096 streams. Where the
 //! network is away it goes on asking; it does not fail.

@@ -1,5 +1,4 @@
-//! Sealed streams: whose keys this process has, what may go in the clear, what users learn of it, and what seals a
-//! link.
+//! Sealed streams: this process's keys, what may go in the clear, what users learn of it, and what seals a link.
 //!
 //! | Module | What it is for |
 //! | --- | --- |

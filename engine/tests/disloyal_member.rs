@@ -103,8 +103,7 @@ fn updates() -> (Lab, Vec<Vec<u8>>, Vec<u8>) {
     let longer = [good.as_slice(), b"\0"].concat();
     let whole = flipped.chain(cut).chain([old, present, foreign, others_key, longer]);
     let mut messages: Vec<Vec<u8>> = whole.flat_map(|update| pieces(&update, 8192)).collect();
-    // Pieces that do not make a whole: broken off at every place, with a gap, twice the same, another number, too
-    // long.
+    // Pieces that make no whole: broken off at every place, with a gap, twice the same, another number, too long.
     let small = pieces(&good, 40);
     (0..small.len()).for_each(|count| messages.extend_from_slice(&small[..count]));
     messages.extend_from_slice(&[small[0].clone(), small[2].clone(), small[1].clone()]);

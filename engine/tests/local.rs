@@ -1,4 +1,4 @@
-//! The local transport between an outlet and an inlet: what goes by it, what does not, and that programs
+//! The local transport between an outlet and an inlet: what goes by it and what does not. Programs
 //! notice no difference.
 #![cfg(target_os = "linux")]
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each new header begins the next folder; flushes leave no trace. What a recorder has written survives it. Every
-//! block goes to the system as it comes, and the reader counts the samples in the files instead of believing the
+//! block goes to the system as it comes. The reader counts the samples in the files instead of believing the
 //! totals. Spec: fieldtrip §18.
 
 mod play;

@@ -1,5 +1,5 @@
 //! The differences between systems: local sockets, sends that do not wait, private files, and the user of the
-//! program at the other end. No other file of this crate asks which system it runs on.
+//! peer program. No other file of this crate asks which system it runs on.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -51,9 +51,9 @@
 //! # Ok::<(), HandshakeError>(())
 //! ```
 //!
-//! `std` adds sockets and their uses. These are a blocking stream, dialling and accepting with one deadline, a
-//! check of what a peer accepts, and a proxy for clients without MSE. The feature `tokio` adds the same stream
-//! for the traits of tokio.
+//! `std` adds sockets and their uses. These are a blocking stream, dialling and accepting with one deadline,
+//! and a check of what a peer accepts. Another is a proxy for clients without MSE. The feature `tokio` adds
+//! the same stream for the traits of tokio.
 //!
 //! What this crate does not do: speak BitTorrent beyond its 68-byte handshake, and protect anything.
 #![cfg_attr(not(test), no_std)]

@@ -1,4 +1,4 @@
-//! Damaged and malicious descriptions and queries neither crash nor stall their reader.
+//! Damaged and malicious descriptions and queries do not crash or stall their reader.
 
 use core::time::Duration;
 use std::time::Instant;

@@ -49,7 +49,7 @@ def _mark(x: float, top: int, text: str) -> str:
 
 
 def _points(values: NDArray[np.float64], across: NDArray[np.float64], top: int) -> list[tuple[float, float]]:
-    """The points of the line: all samples of a short stream, the least and the greatest of each bin of a long one."""
+    """The points of the line: all samples of a short stream, or the least and the greatest of each bin."""
     finite = np.isfinite(values)
     values, across = values[finite], across[finite]
     if len(values) == 0:

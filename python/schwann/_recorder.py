@@ -98,6 +98,6 @@ def record(path: str | os.PathLike[str], *queries: str, timeout: float = 5.0) ->
     that come later join.
 
     Raises FileExistsError and other kinds of OSError if the file cannot be made. Raises ArgumentError for a malformed
-    query, and TimedOutError, which lists the streams at hand, if a query has found nothing in time.
+    query. Raises TimedOutError if a query has found nothing in time; it lists the streams at hand.
     """
     return Recorder(path, queries, timeout)

@@ -118,8 +118,8 @@ class Stream:
         return Chunks(self, self._length(seconds, count))
 
     def on_alarm(self, call: Callable[[Alarm], object] | None, max_lag: float = 1.0) -> None:
-        """Has `call` called when this program falls behind the stream by more than `max_lag` seconds, or the stream is
-        silent for as long. It is called again when that is over. None ends that.
+        """Has `call` called when this program falls behind by more than `max_lag` seconds, or the stream is silent for as
+        long. It is called again when that is over. None ends that.
 
         A thread of its own calls it, whether the program pulls or not: return soon. Samples that were skipped count as behind.
         """

@@ -10,7 +10,7 @@
 //! XChaCha20-Poly1305 seals a query under the lab's discovery key, which every member has. The query says
 //! only which devices may answer it. ChaCha20-Poly1305 seals a reply under a key of its own. This key is made
 //! of the discovery key and of two X25519 keys. These are drawn for this query and this reply and then
-//! forgotten, so a later thief of the discovery key opens no reply. The bytes before the sealed part are its
+//! forgotten. So a later thief of the discovery key opens no reply. The bytes before the sealed part are its
 //! associated data. So a reply belongs to one query, and only a member can have made either. The length of a
 //! stream's description is not hidden.
 //!

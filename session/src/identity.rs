@@ -195,7 +195,7 @@ impl Lab {
 }
 
 /// What one process of a device proves itself with. It has the device's key, its certificate, and a
-/// Noise key that lives as long as this value and is never stored.
+/// Noise key. The Noise key lives as long as this value and is never stored.
 pub struct Credentials {
     key: DeviceKey,
     certificate: Certificate,

@@ -1,5 +1,5 @@
-//! The vectors of Project Wycheproof and of the RFCs, through the code that the session runs: its libraries and the
-//! wrappers around them.
+//! The vectors of Project Wycheproof and of the RFCs, through the code that the session runs: libraries and
+//! wrappers.
 
 use std::vec::Vec;
 

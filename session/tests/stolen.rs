@@ -115,8 +115,8 @@ fn without_the_post_quantum_secret_nothing_opens() {
 
 #[test]
 fn the_key_derivation_is_hkdf() {
-    // RFC 5869, test case 3 has no salt, which equals a salt of zero bytes: 32 of them are the same HMAC key. The
-    // info is empty as in Noise, and the first two blocks of the output are Noise's two keys.
+    // RFC 5869, test case 3 has no salt, which equals 32 zero bytes: the HMAC key is the same. The info is empty
+    // as in Noise, and the first two blocks of the output are Noise's two keys.
     let [first, second] = thief::hkdf(&[0; 32], &[0x0b; 22]);
     let expected = "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8";
     let made: String = [first, second].concat().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -39,7 +39,8 @@ pub struct Repair {
     pub damage: Vec<Damage>,
 }
 
-/// Writes what can be read of the recording `from` into the new file `to`, sealed if there is someone to seal it to.
+/// Writes the readable part of the recording `from` into the new file `to`. Seals it if there is a key to seal it
+/// to.
 ///
 /// `progress` is told bytes read and bytes in all, now and then.
 ///

@@ -1,4 +1,4 @@
-//! The bytes of a recording, whatever its file is: plain, compressed, or sealed.
+//! The bytes of a recording whose file is plain, compressed, or sealed.
 //!
 //! What a file is, its first bytes say, and not its name.
 

@@ -2,7 +2,7 @@
 //!
 //! Samples wait in memory, one buffer per stream. Every [`Options::flush_every`], a thread takes all
 //! buffers and appends them as whole chunks with one vectored write. A second thread calls `fdatasync`
-//! every [`Options::sync_every`]. Neither the recorder nor the writes wait for the disk. A killed
+//! every [`Options::sync_every`]. The recorder and the writes do not wait for the disk. A killed
 //! process loses what was in memory. A machine that loses power also loses what was not yet synced. A
 //! torn chunk at the end is all the damage there can be, and readers skip it.
 //!
@@ -55,7 +55,7 @@ impl Writer {
 
     /// Creates a file that is sealed to `recipients` while it is written, in the format of age.
     ///
-    /// A process that is killed loses what was not sealed yet: up to five seconds, or 64 KiB if they come sooner.
+    /// A killed process loses what was not sealed yet: up to five seconds, or 64 KiB if they come sooner.
     ///
     /// - Errors: as [`Writer::create`]; [`CreateError::NoRecipient`].
     pub fn create_sealed(

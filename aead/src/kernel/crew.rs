@@ -1,8 +1,8 @@
 //! Threads that run a borrowed closure, without allocating for it.
 //!
 //! The only unsafe code that is not arithmetic. A closure on the caller's stack is lent to threads, and
-//! these outlive the call. That is sound because [`Crew::run`] does not return, not even by a panic,
-//! before every thread has reported that it is done.
+//! these outlive the call. That is sound because [`Crew::run`] never returns, not even by a panic,
+//! before every thread has reported its end.
 
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};

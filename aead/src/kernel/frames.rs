@@ -93,7 +93,7 @@ const LINES: usize = 31;
 const DEEP: usize = if cfg!(target_pointer_width = "32") { 512 } else { 8192 };
 
 /// What a function may use below its stack pointer, in bytes. 128 of them no instruction reserves (System V ABI for
-/// x86-64 §3.2.2); the rest is for frames of called functions without secrets of their own. Twice what a test
+/// x86-64 §3.2.2). The rest is for frames of called functions without secrets of their own. Twice what a test
 /// found: 280 in release builds.
 pub(super) const UNSEEN: usize = 640;
 

@@ -1,5 +1,5 @@
 //! One writer at 256 channels × 2 kHz, and readers that wait for each block and read it. They read from our server,
-//! from our buffer in this process, and from bare sockets and threads; the last show what the machine permits.
+//! from our buffer in this process, and from bare sockets and threads. The last show what the machine permits.
 //!
 //! Short turns show whether readers disturb the writer: none, many, many, none, and so on. Other load of the
 //! machine falls on both alike.
@@ -19,8 +19,8 @@ use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 use super::{Figures, spread_us};
 use crate::Reason;
 
-/// The writer's p50 and p99 with 0, 1, 4 and 16 readers, the blocks that readers missed, and 16 readers against
-/// none.
+/// The writer's p50 and p99 with 0, 1, 4 and 16 readers, and 16 readers against none. Also the blocks that
+/// readers missed.
 pub(super) fn run(time: Duration) -> Result<Figures, Reason> {
     // Fewer than some hundred writes have no p99 but their slowest.
     let turn = (time / 4).max(Duration::from_secs(1));

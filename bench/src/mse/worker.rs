@@ -17,7 +17,7 @@ use crate::clock;
 use crate::transfer::{End, Place, Process};
 use crate::worker::{Event, Job, emit};
 
-/// The kinds of connection: no MSE at all, or a method, after an exchange in the usual group or in the wide one.
+/// The kinds of connection: no MSE at all, or a method, after an exchange in the usual or the wide group.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) enum Variant {
     Aes128,

@@ -1,5 +1,5 @@
-//! The same transfers between two computers. They go over a line with a rate, a delay, jitter and loss, or to a
-//! real computer with an agent, and back.
+//! The same transfers between two computers. They go over a line with a rate, a delay, jitter and loss. Or they
+//! go to a real computer with an agent, and back.
 
 use super::{Cell, Figures, Metric, Route, higher, latency, lower, throughput};
 use crate::line::{ETHERNET, WIFI};

@@ -37,7 +37,7 @@ pub(super) fn goals(effort: Effort) -> Vec<Cell> {
 }
 
 /// Chunk sizes at 64 channels, and channel counts at chunks of about 64 KB. Then streams of 30 kHz at their own
-/// pace, in chunks of 10 ms: can both ends keep up, and what is the cost?
+/// pace, in chunks of 10 ms. Can both ends keep up, and what is the cost?
 pub(crate) fn sweep(effort: Effort) -> Vec<Cell> {
     let duration = effort.time(2.0, 0.3);
     let chunks = effort.points(&[1, 4, 16, 64, 256, 1024, 4096], &[1, 256]);
@@ -102,8 +102,8 @@ fn take(workload: &Workload, outcome: &Outcome) -> Figures {
     taken
 }
 
-/// How far a sender may be ahead in a sweep, in bytes: enough to keep both ends busy, too little to be a
-/// queue.
+/// How far a sender may be ahead in a sweep, in bytes. This keeps both ends busy, and is too little to
+/// be a queue.
 const WINDOW_BYTES: usize = 8 << 20;
 
 const POINT_METRICS: &[Metric] = &[

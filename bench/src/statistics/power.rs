@@ -4,8 +4,8 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::ln_gamma;
 
-/// Returns the smallest number of pairs with which a two-sided paired t-test at `alpha` finds a standardised
-/// difference `d` with probability `power`. Returns `None` if a million do not suffice.
+/// Returns the smallest number of pairs for a two-sided paired t-test at `alpha`. It then finds a
+/// standardised difference `d` with probability `power`. Returns `None` if a million do not suffice.
 pub(crate) fn needed_pairs(d: f64, alpha: f64, power: f64) -> Option<u32> {
     let enough = |pairs: u32| paired_power(d, alpha, pairs) >= power;
     let mut high = 2;

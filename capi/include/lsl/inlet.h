@@ -64,8 +64,8 @@ LIBLSL_C_API double lsl_time_correction(lsl_inlet in, double timeout, int32_t *e
  * Does what lsl_time_correction does, and says how good it is.
  *
  * @param remote_time Receives when it was measured, in seconds of the sender's clock; may be NULL.
- * @param uncertainty Receives the round trip of the best probe in seconds, twice the largest possible error of the result;
- *        may be NULL.
+ * @param uncertainty Receives the round trip of the best probe in seconds. This is twice the largest possible error of the
+ *        result; may be NULL.
  */
 LIBLSL_C_API double lsl_time_correction_ex(lsl_inlet in, double *remote_time, double *uncertainty, double timeout, int32_t *ec);
 

@@ -2,7 +2,7 @@
 //!
 //! A query is answered once to each address that it came from, and to [`ANSWERS`] addresses at most. So a
 //! recorded query reveals no more than who is there. A query under a key of an earlier revocation list comes
-//! from a member that has not heard of the newest one. It gets no description, but learns where it can get a
+//! from a member that does not know the newest one. It gets no description, but learns where it can get a
 //! list.
 //!
 //! Source: secure-session §5.4, §5.5.

@@ -166,8 +166,7 @@ impl Sealing {
         {
             return None;
         }
-        // Without a look at the clock: the session was told the time after the last send, and is told now and
-        // then besides.
+        // Without a look at the clock: the session hears the time after each send, and now and then besides.
         make_room(wire, state.session.sealed_len(plain.len()));
         state.session.seal(plain, wire).ok()
     }

@@ -1,7 +1,7 @@
 //! The samples a buffer still holds.
 //!
 //! Bytes live in segments. Only the last one, the tail, is written to, and only by the store's owner. A full
-//! tail is closed and never changes again. So readers share it and use it after the lock is gone: sending a
+//! tail is closed and never changes again. So readers share it and use it after the lock is gone. Sending a
 //! minute of data delays no other thread. Big blocks arrive as segments of their own and are not copied at
 //! all. A segment that has left the ring is used again unless a reader still holds it.
 

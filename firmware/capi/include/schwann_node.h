@@ -88,8 +88,8 @@ size_t schwann_node_size(void);
 size_t schwann_node_alignment(void);
 
 /* Makes a node; NULL if the settings or the memory are wrong. A ring of `word_count` 32-bit words holds as many samples
- * of (8 + channels * size + 3) / 4 words as fit, rounded down to a power of two. For strings, `string_room` stands for
- * channels * size. There is nothing to free. */
+ * as fit, rounded down to a power of two. A sample takes (8 + channels * size + 3) / 4 words. For strings,
+ * `string_room` stands for channels * size. There is nothing to free. */
 schwann_node *schwann_node_create(void *memory, size_t size, uint32_t *words, size_t word_count,
                                   const schwann_node_settings *settings);
 

@@ -383,8 +383,8 @@ pub(crate) fn fits(description: &Description<'_>, samples: &Consumer<'_>, tx: us
         && longest + 9 + 2 * schwann_session::RECORD_OVERHEAD <= tx
 }
 
-/// How long a peer may take, in microseconds, to say what it wants, to prove who it is, or to take
-/// what it requested.
+/// How long a peer may take, in microseconds, to say what it wants, prove who it is, or take what
+/// it requested.
 const LINK_TIMEOUT_US: u64 = 10_000_000;
 /// The same where another may be waiting for the link, in microseconds. A handshake takes a small chip a quarter of
 /// it.

@@ -123,8 +123,8 @@ fn serve(settings: &Settings, outlet: &mut Outlet<'_>, card: &mut Card, dice: Di
     let mut buffers = Buffers::new();
     // 40 ms of 8 channels at 1 kHz are 1,640 bytes and a few records. A computer may leave them unacknowledged.
     let mut narrow = [0; LINKS * 2048];
-    // A stream of many channels, or of an emulation that stands still now and then, gets more memory than an
-    // 8-channel board would have.
+    // A stream of many channels, or of an emulation with pauses, gets more memory than an 8-channel board would
+    // have.
     let wide = settings.channel_count > 8 || settings.slots > 128;
     let sending = if wide { wide_buffer() } else { &mut narrow };
     let ports = outlet.description().ports;

@@ -42,7 +42,7 @@ impl Secure {
         }
     }
 
-    /// Whether a record may come, though the session is not open: before the greeting, but not behind the end or
+    /// Whether a record may come, though the session is not open. Yes before the greeting, no behind the end or
     /// after a failure.
     #[cold]
     fn expects_more(&mut self, wire: &[u8]) -> Result<bool, LayerError> {

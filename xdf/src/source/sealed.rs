@@ -1,7 +1,7 @@
 //! A sealed recording, opened chunk by chunk, in any order.
 //!
-//! A file that was cut off opens as far as its whole chunks go. A chunk that does not open is a hole: it reads as bytes
-//! that begin no sample, and the reader leaves out what touches it.
+//! A file that was cut off opens as far as its whole chunks go. A chunk that does not open is a hole. It reads as
+//! bytes that begin no sample, and the reader leaves out its neighbourhood.
 
 use core::fmt;
 use std::fs::File;
@@ -68,7 +68,7 @@ impl SealedFile {
         let len = usize::try_from(CHUNK_BYTES.min(self.len - begin)).unwrap_or_default();
         self.plain.resize(len, 0);
         self.opened = None;
-        // Not to the chunk's first byte at once: that would ask for the end of the file, which may be missing.
+        // Not to the chunk's first byte at once. That would need the end of the file, which may be missing.
         let opened = self
             .stream
             .seek(SeekFrom::Start(begin + 1))

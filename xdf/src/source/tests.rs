@@ -37,7 +37,7 @@ impl Drop for Scratch {
 const XML: &str = "<info><name>EEG</name><channel_count>4</channel_count><nominal_srate>100</nominal_srate>\
                    <channel_format>int32</channel_format></info>";
 
-/// Writes rows of which each value tells its place; returns how many.
+/// Writes rows whose values tell their places; returns how many.
 fn fill(writer: &Writer, rows: i32) {
     let stream = writer.add_stream(XML).unwrap();
     for row in 0..rows {

@@ -1,7 +1,6 @@
 //! Keeps long-term keys out of swap, core dumps and other programs, where the system can.
 //!
-//! It does not cover copies that a key leaves on the stack or in registers in use, session keys, or a computer that
-//! hibernates.
+//! It does not cover copies of a key in use on the stack or in registers, session keys, or a hibernating computer.
 
 use core::fmt;
 use core::ops::Deref;
@@ -11,7 +10,7 @@ use region::LockGuard;
 use crate::log;
 use crate::sys::process;
 
-/// A value in memory of its own that the system does not swap, if this user's limit
+/// A value in memory of its own. The system does not swap it, if this user's limit
 /// permits that.
 pub(crate) struct Locked<T> {
     // Dropped first: memory that has been given back cannot be unlocked.

@@ -1,5 +1,5 @@
-//! The member at the other end of a session: whether it still belongs to the lab, and what it should learn of the
-//! lab.
+//! The member at the other end of a session. It tells whether the member still belongs to the lab, and what the
+//! member should learn of it.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};

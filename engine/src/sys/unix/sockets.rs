@@ -18,7 +18,7 @@ pub(crate) use crate::sys::polled_receive::WaitingReceive;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use crate::sys::unix::blocking_receive::WaitingReceive;
 
-/// Told readiness is told again only when there is more: a poller may be asked for all of it at all times.
+/// Told readiness is told again only when there is more. A poller may be asked for all of it at all times.
 pub(crate) const POLLER_IS_ASKED_EACH_TIME: bool = false;
 
 /// Whether a poller tells of room in a TCP socket each time that the peer takes something. The alternative is only

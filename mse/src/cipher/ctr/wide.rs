@@ -15,7 +15,7 @@ use super::{BLOCK, Block, Run, xor};
 pub(super) fn run<B: BlockCipherEncBackend<BlockSize = U16>>(run: Run<'_>, backend: &B) {
     let Run { place, data } = run;
     let batch = B::ParBlocksSize::USIZE;
-    // Two batches of counters. The wide loads of the cipher wait for narrow stores in flight, so each batch is
+    // Two batches of counters. The wide loads of the cipher wait for narrow stores in flight. So each batch is
     // written while the one before is encrypted. It doubles the speed (`bench mse`, "cipher").
     let mut counters: [ParBlocks<B>; 2] = Default::default();
     let mut keystream: ParBlocks<B> = Array::default();

@@ -51,7 +51,7 @@ impl Evaluator<'_> {
         Ok(found)
     }
 
-    /// An attribute has a parent but is no element's child: it has neither siblings nor children.
+    /// An attribute has a parent but is no element's child. It has no siblings and no children.
     fn attribute_axis(
         &mut self,
         node: Node,
@@ -100,7 +100,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// All nodes that end before this one begins: neither its ancestors nor what comes after it.
+    /// All nodes that end before this one begins; its ancestors do not.
     fn preceding(&mut self, id: NodeId, test: &NodeTest, found: &mut Vec<Node>) -> Result<(), TooCostly> {
         let document = self.document;
         let root = document.root();

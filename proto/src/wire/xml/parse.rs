@@ -35,7 +35,7 @@ pub struct Parsed {
 pub enum XmlError {
     /// An attribute has no quoted value.
     Attribute,
-    /// A tag has no proper name, or something in it is neither an attribute nor its end.
+    /// A tag has no proper name, or an item in it is not an attribute or its end.
     Tag,
     /// An end tag does not fit the element that is open.
     Mismatch,
