@@ -1,4 +1,4 @@
-//! The file with the configuration, as a person or a command changes it: which one, and one value in its text.
+//! The file with the configuration, as a person or a command changes it: its path, and one value in its text.
 //!
 //! Comments and the order of lines stay as they are. A text that the library would not take is never written.
 
@@ -11,7 +11,7 @@ use schwann::security::{Admitted, Pins};
 
 use crate::exit::Problem;
 
-/// The file that is in use, else the one of this user, which may not be there yet.
+/// The file in use, else this user's own, which may not exist yet.
 pub(crate) fn path() -> PathBuf {
     let search = Search::from_environment();
     let (_, report) = search.load();
@@ -35,7 +35,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Problem> {
     }
 }
 
-/// Writes a value into the file, or takes it out; creates the file and its folder if they are not there.
+/// Writes a value into the file, or removes it. Creates the file and its folder if they are missing.
 pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
     if value.is_some_and(|value| value.contains(char::is_control)) {
         // A second line would be a setting of its own, and the value may come from the network.

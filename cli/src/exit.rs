@@ -37,7 +37,7 @@ impl Problem {
     }
 }
 
-/// An error of the system in words for people: without its number, and with what to do where that is known.
+/// An error of the system in words for people: without its number, and with the remedy if it is known.
 fn plain(error: &str) -> String {
     let Some((words, number)) = error.split_once(" (os error ") else { return error.to_owned() };
     let Some((number, rest)) = number.split_once(')') else { return error.to_owned() };

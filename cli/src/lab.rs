@@ -14,8 +14,8 @@ use schwann::{Config, Context, StreamInfo};
 
 /// Returns the configuration of the lab, read from where every LSL program reads it.
 ///
-/// Says on the standard error stream what is wrong with it; a log in the middle of a painted screen would
-/// not help, so the library's own log is only started if the configuration asks for it.
+/// Says on the standard error stream what is wrong with it. A log in the middle of a painted screen would
+/// not help. So the library's own log starts only if the configuration asks for it.
 pub(crate) fn config() -> Arc<Context> {
     let (config, report) = config_with_report();
     for attempt in &report.attempts {
@@ -86,7 +86,7 @@ pub(crate) fn hush(config: &Config) {
     }
 }
 
-/// Returns the path of the configuration that is in use, or of one that would be read if it were there.
+/// Returns the path of the configuration in use, or of the one that would be read if it existed.
 pub(crate) fn config_path() -> String {
     let (_, report) = Search::from_environment().load();
     let loaded = report.attempts.iter().find_map(|attempt| match (&attempt.origin, &attempt.outcome) {
@@ -96,8 +96,8 @@ pub(crate) fn config_path() -> String {
     loaded.map_or_else(|| "~/lsl_api/lsl_api.cfg".to_owned(), |path| path.display().to_string())
 }
 
-/// Returns the text of a configuration that no other program shares: a session of its own on free ports of
-/// this computer alone. Works without a network, and disturbs none.
+/// Returns the text of a configuration that no other program shares. It has a session of its own on free
+/// ports of this computer alone. Works without a network, and disturbs none.
 pub(crate) fn private_config() -> String {
     let random = RandomState::new().build_hasher().finish();
     let bases =

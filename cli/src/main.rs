@@ -1,8 +1,8 @@
 //! The program `schwann`: see, record, replay and check live streams.
 //!
-//! A command is one file in `cmd/`: an `Arguments` that clap parses, with its help and examples, and a
-//! `run` that returns an [`Exit`](exit::Exit) or a [`Problem`](exit::Problem). To add one, add the file, its line in
-//! `cmd.rs`, a variant of [`Command`] and an arm of [`run`].
+//! A command is one file in `cmd/`. It has `Arguments` that clap parses, with help and examples, and a `run`. That
+//! returns an [`Exit`](exit::Exit) or a [`Problem`](exit::Problem). To add one, add the file, its line in `cmd.rs`,
+//! a variant of [`Command`] and an arm of [`run`].
 #![forbid(unsafe_code)]
 
 extern crate alloc;

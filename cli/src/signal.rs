@@ -1,7 +1,7 @@
 //! Synthetic signals: the same for the same seed, however they are asked for.
 //!
-//! A [`Spec`] such as `eeg:64@1000` says what and how much; a [`Source`] makes it, sample by sample, with
-//! its labels and the events that belong to it. Pure computation: no clock, no thread, no file.
+//! A [`Spec`] such as `eeg:64@1000` says what and how much. A [`Source`] makes it, sample by sample, with
+//! its labels and events. Pure computation: no clock, no thread, no file.
 
 pub(crate) mod describe;
 mod eeg;

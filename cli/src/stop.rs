@@ -22,7 +22,8 @@ pub(crate) fn on_signals() -> Result<Arc<Stop>, Problem> {
     Ok(stop)
 }
 
-/// A time that a person gave in seconds; what is too long for a clock, or no number, is a year.
+/// A time that a person gave in seconds. If it is no number or too long for a clock, it is a
+/// year.
 pub(crate) fn seconds_or_forever(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(A_YEAR).min(A_YEAR)
 }

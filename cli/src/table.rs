@@ -6,14 +6,14 @@ use crate::terminal::{Look, Palette, printable};
 
 /// Rows of text in columns as wide as their widest cell.
 ///
-/// Where there is too little room, the columns that matter least are left out, and then the first one is shortened:
-/// whether a stream is well must be seen in the narrowest window.
+/// If there is too little room, the least important columns are left out, and then the first one is shortened. The
+/// verdict on a stream must be visible in the narrowest window.
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
-/// A title, on which side its texts stand, and how soon the column is left out: 0 never, the highest first.
+/// A title, the side of its texts, and how soon the column is left out: 0 never, the highest first.
 pub(crate) type Column = (&'static str, Align, u8);
 
 /// On which side of its column a text stands.
@@ -57,7 +57,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Returns the text, a line per row, each of `room` characters at most; none for as many as it takes.
+    /// Returns the text, a line per row, each of at most `room` characters; none sets no limit.
     pub(crate) fn text(&self, palette: Palette, room: Option<usize>) -> String {
         let widths = self.widths(room.unwrap_or(usize::MAX));
         let titles: Vec<_> =

@@ -102,7 +102,7 @@ impl<W: Write + IsTerminal> Screen<W> {
     }
 }
 
-/// Returns the lines of a text; if they are more than `rows`, the last one says how many were left out.
+/// Returns the lines of a text. If they are more than `rows`, the last one says how many were left out.
 fn that_fit(text: &str, rows: usize) -> Vec<Cow<'_, str>> {
     let count = text.lines().count();
     if count <= rows {
@@ -189,13 +189,13 @@ pub(crate) fn stopwatch(seconds: f64) -> String {
     }
 }
 
-/// Returns text from elsewhere as it may be shown in a line: a control character could repaint the terminal, or worse.
+/// Returns foreign text in a form that is safe in a line: a control character could repaint the terminal, or worse.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     without(text, steers_terminals)
 }
 
-/// Writes a message to the standard error stream, however many lines it has; what comes from elsewhere in it does not
-/// steer the terminal. The `eprintln!` of this crate.
+/// Writes a message of any number of lines to the standard error stream. Foreign text in it does not steer the
+/// terminal. The `eprintln!` of this crate.
 pub(crate) fn complain(message: fmt::Arguments<'_>) {
     let message = message.to_string();
     let message = without(&message, |c| c != '\n' && steers_terminals(c));
@@ -203,7 +203,7 @@ pub(crate) fn complain(message: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
-/// Returns a line of data as it goes out: to a file or a program as it is, to a terminal as it may be shown.
+/// Returns a line of data as it goes out: unchanged to a file or a program, made safe to a terminal.
 pub(crate) fn line_of_data(line: &str, goes_to_terminal: bool) -> Cow<'_, str> {
     if goes_to_terminal { without(line, |c| c != '\n' && steers_terminals(c)) } else { line.into() }
 }

@@ -298,7 +298,7 @@ fn row(state: &StreamState, verdict: Verdict) -> Vec<Cell> {
     ]
 }
 
-/// An outlet of which nothing is known but that it refuses this computer.
+/// An outlet that refuses this computer; nothing else is known of it.
 fn hidden_row(unseen: &Unseen) -> Vec<Cell> {
     let mut row = vec![
         Cell::from(unseen.name.as_ref().unwrap_or(&unseen.address).as_str()),
@@ -373,5 +373,5 @@ const PAINT_EVERY: Duration = Duration::from_millis(100);
 /// Streams answer a search within this time, unless the network is very slow.
 const COMPLETE_AT_FIRST: Duration = Duration::from_millis(1200);
 const COMPLETE_AT_LAST: Duration = Duration::from_millis(1900);
-/// Streams that cannot be looked at, each of which is told.
+/// How many unexamined streams are reported one by one.
 const PROBLEMS_MOST: usize = 20;

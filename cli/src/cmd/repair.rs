@@ -129,7 +129,7 @@ fn certify(arguments: &Arguments, output: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// To whom the new recording is sealed: no one, unless its name says that it is sealed.
+/// The recipients of the new recording: none, unless its name says that it is sealed.
 fn sealed_to(output: &Path, more: &[Recipients]) -> Result<Recipients, Problem> {
     let wrong = |error: &dyn core::fmt::Display| Problem::with(output.display(), error);
     if output.extension().is_none_or(|extension| extension != "age") {

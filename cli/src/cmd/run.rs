@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Err(Problem::with(program.display(), programs::become_it(&mut command)))
 }
 
-/// Our library: the one that is given, or the one that belongs to this program.
+/// Our library: the given one, or the one that belongs to this program.
 pub(super) fn our_library(given: Option<&Path>) -> Result<PathBuf, Problem> {
     let our = match given {
         Some(library) => library.to_owned(),
@@ -71,8 +71,8 @@ fn find() -> Result<PathBuf, Problem> {
     })
 }
 
-/// Where our library may be if this program is in `here`: beside it, in a package of this system, in a Python environment, where
-/// it was built.
+/// The places of our library if this program is in `here`. They are beside it, in a package of this system, in a
+/// Python environment, and where it was built.
 fn places(here: &Path) -> Vec<PathBuf> {
     let above = here.parent().unwrap_or(here);
     let lib = above.join("lib");
@@ -89,8 +89,8 @@ fn places(here: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// Returns a folder with nothing in it but our library, under the names that programs load it by: a loader's path
-/// with more in it would change more than the one library.
+/// Returns a folder that has only our library, under the names that programs load. A loader's path with more in
+/// it would change more than the one library.
 fn links_to(our: &Path) -> Result<PathBuf, Problem> {
     let folder = cache().join("schwann").join("lib").join(name_of(our));
     let made = fs::create_dir_all(&folder)

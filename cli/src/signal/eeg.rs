@@ -1,7 +1,7 @@
 //! A synthetic electroencephalogram that looks and measures like a real one.
 //!
-//! Per channel: noise whose power falls with frequency, mains hum, slow drift, and now and then the pop of an
-//! electrode. Over the head: an alpha rhythm at the back that wakes when the eyes close, and blinks at the
+//! Per channel: noise with less power at higher frequencies, mains hum, slow drift, and now and then an
+//! electrode pop. Over the head: an alpha rhythm at the back while the eyes are closed, and blinks at the
 //! front while they are open. All in microvolts.
 //!
 //! It is made for testing programs and disks, not theories: sources are mixed by distance on a flat head.
@@ -59,7 +59,7 @@ impl Eeg {
             next_pop: 0,
             hum_phase: 0.0,
             drift_keep,
-            // White noise through this filter comes out with the wanted spread, whatever the rate.
+            // White noise through this filter comes out with the wanted spread, at any rate.
             drift_gain: DRIFT_MICROVOLTS * (3.0 * (1.0 - drift_keep * drift_keep)).sqrt(),
             pop_keep: (-interval / POP_SECONDS).exp(),
             moments: Vec::new(),

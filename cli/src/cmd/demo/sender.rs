@@ -1,7 +1,7 @@
 //! The sending process of the demonstration.
 //!
-//! It begins when both streams have a receiver, and ends when its input does, so that it never outlives
-//! the process that shows the demonstration.
+//! It begins when both streams have a receiver, and ends when its input does. So it never outlives the
+//! process of the demonstration.
 
 use core::time::Duration;
 use std::io::{self, BufRead as _, Read as _, Write as _};
@@ -90,6 +90,6 @@ fn outlet(info: &StreamInfo, config: &Arc<Context>) -> Result<Outlet, Problem> {
         .map_err(|error| Problem::with(info.name(), error))
 }
 
-/// The most samples of one push, so that a process that was stopped for a while does not send all at once.
+/// The most samples of one push: a process stopped for a while does not send all at once.
 const CATCH_UP: usize = 1000;
 const FLUSH_PATIENCE: Duration = Duration::from_secs(5);

@@ -136,7 +136,7 @@ impl Faults {
         rates.map(|fault| 1.0 + fault.amount / 100.0).product()
     }
 
-    /// Until when samples are sent at `time`: it lags if they come in bursts.
+    /// Until when samples are sent at `time`. This lags if they come in bursts.
     pub(super) fn sent_until(&self, time: f64) -> f64 {
         let bursts = self.all.iter().filter(|fault| fault.kind == Kind::Bursts);
         bursts.fold(time, |time, fault| (time / fault.amount).floor() * fault.amount)

@@ -42,7 +42,7 @@ pub(super) fn write(arguments: &Arguments, output: &Path) -> Outcome {
         for fake in &mut fakes {
             fake.add_second(second).map_err(|error| wrong(&error))?;
         }
-        // Faults of clocks show in what is measured between the samples, so both must be in the file as they come.
+        // Faults of clocks show in the measurements between the samples. So both must be in the file as they come.
         while !arguments.fault.is_empty()
             && writer.health().backlog_bytes > 0
             && writer.health().failure.is_none()

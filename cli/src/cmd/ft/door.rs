@@ -9,7 +9,7 @@ use schwann_fieldtrip::door::{self, Stranger};
 
 use crate::exit::Problem;
 
-/// Whom a command lets in.
+/// The programs that a command admits.
 #[derive(clap::Args, Debug)]
 pub(super) struct Company {
     /// Also admit programs of other users, and of other computers if they reach ADDRESS.
@@ -20,7 +20,8 @@ pub(super) struct Company {
 impl Company {
     /// The door to put in front of sealed data at an address; none if others are let in.
     ///
-    /// - Errors: it would let nobody in, because this system does not tell whose program connects.
+    /// - Errors: it would admit no program, because this system does not tell whose program
+    ///   connects.
     pub(super) fn door(&self, address: &Address) -> Result<Option<Arc<Door>>, Problem> {
         match (self.others, address) {
             (true, _) => Ok(None),

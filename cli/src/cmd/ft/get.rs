@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
-/// What there is, for a user who asked for something else.
+/// What the buffer holds, for a user who asked for something else.
 fn absent(arguments: &Arguments, client: &mut Client) -> Problem {
     let (_, totals) = match client.header() {
         Ok(header) => header,

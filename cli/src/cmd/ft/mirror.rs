@@ -191,7 +191,8 @@ impl Mirror {
             }
         }
         if is_another_clock {
-            // Markers of before belong to samples of before, whatever the new clock says.
+            // Earlier markers belong to earlier samples, even if the new clock says
+            // otherwise.
             self.place_markers(Duration::ZERO, stop)?;
             self.timeline.begin_again();
         }
@@ -215,7 +216,7 @@ impl Mirror {
         }
     }
 
-    /// Writes the markers whose samples are known, and those that have waited longer than `grace` for theirs.
+    /// Writes the markers whose samples are known, and markers that have waited longer than `grace`.
     fn place_markers(&mut self, grace: Duration, stop: &Stop) -> Result<(), Problem> {
         // Without a header there is no buffer to write to.
         if self.header.is_none() || self.pending.is_empty() {

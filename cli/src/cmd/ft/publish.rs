@@ -133,7 +133,8 @@ impl Publisher {
         self.push_events()
     }
 
-    /// Pushes the events whose samples have come, and those that have waited for too long.
+    /// Pushes the events whose samples have come, and events that have waited for too
+    /// long.
     fn push_events(&mut self) -> Result<(), Problem> {
         let mut outcome = Ok(());
         let (stamps, markers) = (&self.stamps, &self.markers);

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
-/// Writes the header that was asked for, or reads the one that is there.
+/// Writes the requested header, or reads the present one.
 fn begin(arguments: &Arguments, client: &mut Client, channel_count: usize) -> Result<Header, Problem> {
     let wrong = |error| arguments.place.problem(error);
     let Some(rate) = arguments.rate else { return Ok(client.header().map_err(wrong)?.0) };

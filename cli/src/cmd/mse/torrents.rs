@@ -1,4 +1,5 @@
-//! The torrents that peers may ask for: those of the command line, and those of a file that may change.
+//! The torrents that peers may ask for. They come from the command line, and from a file that may
+//! change.
 
 use std::fs;
 use std::io;
@@ -19,7 +20,7 @@ pub(super) struct Torrents {
 }
 
 impl Torrents {
-    /// Takes the torrents that were given, and those of the file.
+    /// Takes the given torrents, and the file's.
     ///
     /// - Errors: the file cannot be read, or a line is no info hash.
     pub(super) fn new(given: &[InfoHash], file: Option<PathBuf>) -> Result<Self, Problem> {

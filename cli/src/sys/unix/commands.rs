@@ -59,7 +59,7 @@ pub(crate) fn set_clock() -> String {
 
 /// Lets in what comes for the ports of LSL, or lets out what goes there.
 pub(crate) fn allow((first, last): (u16, u16), side: Side, protocol: &str) -> String {
-    // Queries go to the ports of LSL, and answers to whatever port they came from.
+    // Queries go to the ports of LSL, and answers to the asker's port.
     let (chain, ports) = match side {
         Side::Out => ("OUTPUT", String::new()),
         Side::In => ("INPUT", format!(" --dport {first}:{last}")),

@@ -8,7 +8,7 @@ pub(crate) fn rules() -> Vec<String> {
     Vec::new()
 }
 
-/// Nothing: networks are neither public nor private here.
+/// Nothing: networks are not divided into public and private here.
 pub(crate) fn networks() -> String {
     String::new()
 }

@@ -11,8 +11,8 @@ pub(crate) const LOADER_PATH: &str = if IS_MACOS { "DYLD_LIBRARY_PATH" } else { 
 pub(crate) const OURS: [&str; 2] =
     if IS_MACOS { ["liblsl.dylib", "liblsl.2.dylib"] } else { ["liblsl.so", "liblsl.so.2"] };
 
-/// The names that programs load the library by: the first by themselves, the second because they were linked with it; the third is
-/// that of liblsl-Java, Unity and old wrappers.
+/// The names that programs load the library by. Programs load the first by themselves, and the second because they
+/// were linked with it. liblsl-Java, Unity and old wrappers load the third.
 pub(crate) const NAMES: [&str; 3] = match (IS_MACOS, cfg!(target_pointer_width = "64")) {
     (true, _) => ["liblsl.dylib", "liblsl.2.dylib", "liblsl64.dylib"],
     (false, true) => ["liblsl.so", "liblsl.so.2", "liblsl64.so"],

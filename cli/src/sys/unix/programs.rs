@@ -9,10 +9,10 @@ pub(crate) fn become_it(command: &mut Command) -> io::Error {
     command.exec()
 }
 
-/// What a person must know who runs this on a system that is too old: nothing, as it does not start there.
+/// The warning for a system that is too old. There is none, because the program does not start there.
 pub(crate) fn old_system() -> Option<String> {
     None
 }
 
-/// The editor of a person who has named none.
+/// The editor, if the user has named none.
 pub(crate) const EDITOR: &str = "nano";

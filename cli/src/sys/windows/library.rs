@@ -10,13 +10,13 @@ pub(crate) const LOADER_PATH: &str = "PATH";
 /// Our library's names.
 pub(crate) const OURS: [&str; 1] = ["lsl.dll"];
 
-/// The names that programs load the library by; the second is that of liblsl-Java, Unity and old wrappers.
+/// The names that programs load the library by. liblsl-Java, Unity and old wrappers load the second.
 pub(crate) const NAMES: [&str; 2] =
     ["lsl.dll", if cfg!(target_pointer_width = "64") { "liblsl64.dll" } else { "liblsl32.dll" }];
 
 /// Makes `name` a copy of the library, because links need rights that users do not have.
 ///
-/// A program that runs may have the copy in use: then it can be neither written nor removed, but it can be renamed.
+/// A running program may have the copy in use. Then the copy cannot be written or removed, but it can be renamed.
 ///
 /// - Errors: what the system says.
 pub(crate) fn put(library: &Path, name: &Path) -> io::Result<()> {

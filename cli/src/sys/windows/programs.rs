@@ -31,5 +31,5 @@ pub(crate) fn old_system() -> Option<String> {
 
 const OLDEST_BUILD: u32 = 19_041;
 
-/// The editor of a person who has named none.
+/// The editor, if the user has named none.
 pub(crate) const EDITOR: &str = "notepad";

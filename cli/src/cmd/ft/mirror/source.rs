@@ -109,7 +109,7 @@ impl Signal {
         Ok(Some(Self { inlet, chunk, header, name: info.name().to_string_lossy().into_owned() }))
     }
 
-    /// Replaces the samples by those that have arrived, waiting for the first.
+    /// Replaces the samples by newly arrived ones, waiting for the first.
     pub(super) fn pull(&mut self, patience: Duration) -> Result<(), Error> {
         self.chunk.pull(&self.inlet, patience.as_secs_f64())
     }
@@ -207,7 +207,7 @@ impl MarkerSource {
         }
     }
 
-    /// Seconds to add to its stamps to place them on the clock of `signal`; nothing if that is not known yet.
+    /// Seconds to add to its stamps to place them on the clock of `signal`; nothing if still unknown.
     pub(super) fn shift_to(&self, signal: &Signal) -> Option<f64> {
         let (ours, theirs) = (self.inlet.clock_offset(0.0).ok()?, signal.inlet.clock_offset(0.0).ok()?);
         let difference = ours.offset - theirs.offset;

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-/// Gives times to samples that have none: those of their arrival, smoothed by the sampling rate.
+/// Gives times to samples that have none: their arrival times, smoothed by the sampling rate.
 #[derive(Debug)]
 pub(super) struct Stamps {
     /// Seconds between samples; 0 without a rate.
@@ -56,7 +56,7 @@ impl Block {
     }
 }
 
-/// How much an arrival counts against the rate: a block that was late moves the stamps by this part of it.
+/// How much an arrival counts against the rate: a late block moves the stamps by this part of its delay.
 const TRUST: f64 = 0.02;
 /// Seconds beyond which samples did not come late, but were not taken.
 const INTERRUPTED: f64 = 0.5;

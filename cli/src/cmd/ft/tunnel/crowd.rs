@@ -1,5 +1,5 @@
-//! How many connections a tunnel has, which of those that have not proved who they are gives way to a newcomer, and
-//! whose handshake is answered next.
+//! Counts the connections of a tunnel. Decides which unproven one gives way to a newcomer, and whose handshake is
+//! answered next.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use schwann_session::{HalfOpenLimits, HandshakeTurns, Network};
 
-/// Bounds how many connections there are, how many of those have not proved yet who they are, and how often a handshake is answered.
+/// Bounds the number of connections, the number of unproven ones among them, and the rate of answered handshakes.
 #[derive(Debug)]
 pub(super) struct Crowd(Mutex<Present>);
 
@@ -26,7 +26,7 @@ struct Present {
     has_told_of_turns: bool,
 }
 
-/// A connection that has not proved yet who it is.
+/// A connection whose peer has not proved its identity yet.
 #[derive(Debug)]
 struct Stranger {
     network: Network,
@@ -234,7 +234,8 @@ mod tests {
         present.give_turns(next);
         assert_eq!(waiting(&present), 35);
         drop(present);
-        // One whose time is over, or who is known, is out of the way of those behind it.
+        // A connection whose time is over, or whose peer is known, does not hold up later
+        // ones.
         assert!(!places[98].wait_for_turn(start));
         places[99].is_known();
         let present = crowd.lock();

@@ -3,7 +3,8 @@
 /// Bytes of either message.
 pub(super) const BYTES: usize = 8;
 
-/// What the joining end says: that it wants this protocol, and no other that the same keys may carry.
+/// The joining end's first message. It asks for this protocol, and no other that the same keys may
+/// carry.
 pub(super) const HELLO: [u8; BYTES] = message(0);
 
 /// What the sharing end answers.
@@ -28,7 +29,7 @@ impl Answer {
         })
     }
 
-    /// Reads an answer; nothing if it is none of this version.
+    /// Reads an answer; nothing if it is not of this version.
     pub(super) fn parse(bytes: [u8; BYTES]) -> Option<Self> {
         Self::ALL.into_iter().find(|answer| answer.encode() == bytes)
     }

@@ -21,7 +21,7 @@ impl Inbox {
         Self { wire: vec![0; INBOX_BYTES], opened: 0, filled: 0 }
     }
 
-    /// What is to be opened next.
+    /// The bytes to open next.
     pub(super) fn unopened(&mut self) -> &mut [u8] {
         self.wire.get_mut(self.opened..self.filled).unwrap_or_default()
     }

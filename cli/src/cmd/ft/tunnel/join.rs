@@ -169,7 +169,7 @@ impl Joining {
 fn accept_all(listener: &PlainListener, shared: &Arc<Joining>) {
     loop {
         let Ok(plain) = listener.accept() else {
-            // Out of descriptors: those who wait in the queue are served when others have gone.
+            // Out of descriptors: waiting connections are served when others have gone.
             thread::sleep(PAUSE);
             continue;
         };

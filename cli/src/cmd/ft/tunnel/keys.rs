@@ -18,7 +18,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Reads the keys, which must permit `role`. A tunnel is never plain, whatever the policy for streams is.
+    /// Reads the keys, which must permit `role`. A tunnel is never plain, under any policy for streams.
     ///
     /// - Errors: there is no key that can be used; the text says what to do.
     pub(super) fn load(context: &Context, role: Roles) -> Result<Self, Problem> {

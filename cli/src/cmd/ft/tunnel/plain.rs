@@ -51,7 +51,7 @@ impl Plain {
         }
     }
 
-    /// Acknowledges what has arrived at once: an old client holds the second part of a request back until then
+    /// Acknowledges arrived bytes at once. Until then an old client holds the second part of a request back
     /// (fieldtrip §16.2).
     pub(super) fn acknowledge(&self) {
         if let Self::Tcp(stream) = self {
@@ -160,7 +160,7 @@ pub(super) fn must_be_here(address: &Address, instead: &str) -> Result<(), Probl
 /// - Errors: [`io::ErrorKind::PermissionDenied`] if one is not.
 fn loopback(host: &str) -> io::Result<Vec<IpAddr>> {
     if host == "localhost" {
-        // Whatever a name server says.
+        // Independent of any name server.
         return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
     }
     let addresses: Vec<_> = (host, 0).to_socket_addrs()?.map(|address| address.ip()).collect();

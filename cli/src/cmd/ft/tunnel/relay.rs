@@ -37,7 +37,7 @@ impl From<SealError> for RelayError {
     }
 }
 
-/// From which end requests come that may only read.
+/// The end whose requests may only read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ReadOnly {
     /// From neither: everything passes.

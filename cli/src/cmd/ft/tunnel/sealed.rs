@@ -56,7 +56,7 @@ impl From<LayerError> for SealError {
 pub(super) struct Sealed {
     socket: TcpStream,
     state: Mutex<SealedState>,
-    /// The right to send, with memory that is used again: records go out in the order in which they were sealed.
+    /// The right to send, with memory for reuse. Records go out in the order in which they were sealed.
     sending: Mutex<Vec<u8>>,
     peer: Peer,
     since: Instant,
@@ -113,7 +113,7 @@ impl Sealed {
         Ok((Arc::new(Self { socket, state, sending, peer, since: Instant::now() }), inbox))
     }
 
-    /// Who is at the other end.
+    /// The peer at the other end.
     pub(super) fn peer(&self) -> &Peer {
         &self.peer
     }
@@ -178,7 +178,7 @@ impl Sealed {
 
     /// Ends the connection in both directions; threads that wait for it return.
     pub(super) fn shut(&self) {
-        // Who is barred is told why first.
+        // A barred peer is told the reason first.
         if self.lock().barred.is_none() {
             self.disconnect();
         }
@@ -189,7 +189,7 @@ impl Sealed {
         self.lock().barred.replace(refusal).is_none()
     }
 
-    /// Tells a peer that is barred why, if it takes it soon, and ends the connection.
+    /// Tells a barred peer the reason, if it takes it soon, and ends the connection.
     pub(super) fn part(&self) {
         // A peer that does not read is not waited for.
         if let Some(mut wire) = self.try_sending() {
@@ -205,7 +205,7 @@ impl Sealed {
         self.disconnect();
     }
 
-    /// Whether the lab's newest list is to be handed on.
+    /// Whether to hand on the lab's newest list.
     pub(super) fn has_news(&self) -> bool {
         let state = &mut *self.lock();
         if state.has_finished || state.barred.is_some() {

@@ -47,8 +47,8 @@ pub(super) fn shake(
     Ok((session, peer, inbox))
 }
 
-/// Gives the peer the time to read as much as it may know, one byte or the sealed reason: to close while its bytes are
-/// unread would take the answer along.
+/// Gives the peer time to read its answer, one byte or the sealed reason. To close while its bytes are unread would
+/// destroy the answer.
 fn part(socket: &TcpStream, inbox: &mut Inbox) {
     if socket.shutdown(Shutdown::Write).is_err() {
         return;

@@ -101,7 +101,7 @@ pub(super) fn explain(error: &io::Error) -> String {
 fn accept_all(listener: &TcpListener, shared: &Arc<Sharing>) {
     loop {
         let Ok((socket, peer)) = listener.accept() else {
-            // Out of descriptors: those who wait in the queue are served when others have gone.
+            // Out of descriptors: waiting connections are served when others have gone.
             thread::sleep(PAUSE);
             continue;
         };
