@@ -2,10 +2,12 @@
 
 mod keys;
 mod names;
+mod profile;
 mod view;
 
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -20,7 +22,7 @@ use schwann_xdf::Recipients;
 use view::{Scene, View};
 
 /// Record live streams to an XDF file, until Ctrl-C.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
   schwann record                                            every stream, in a file that is named by the time
@@ -29,6 +31,7 @@ Examples:
   schwann record -o s.xdf \"type='EEG' and channel_count>8\"  a condition, as every LSL program has it
   schwann record -o s.xdf --require EEG --require Markers   not without these
   schwann record --bids study --subject 01 --task rest      among the source data of the dataset study
+  schwann record --profile study.toml --subject 02          what the table [record] of this file says
   schwann record --split 60                                 another file every hour, without losing a sample
   schwann record --remote --folder data                     scripts that drive LabRecorder drive this
   schwann record --seal -o session.xdf                      session.xdf.age, which the archive key opens alone
@@ -55,9 +58,12 @@ pub(crate) struct Arguments {
     /// Record this, and do not begin without it.
     #[arg(long, value_name = "QUERY")]
     require: Vec<Selector>,
-    /// How long to wait for required streams.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    wait: f64,
+    /// Take what is not said here from the table [record] of this TOML file.
+    #[arg(long, value_name = "FILE.toml")]
+    profile: Option<PathBuf>,
+    /// How long to wait for required streams; 10 seconds if not said.
+    #[arg(long, value_name = "SECONDS")]
+    wait: Option<f64>,
     /// End after so many seconds.
     #[arg(long, value_name = "N")]
     seconds: Option<f64>,
@@ -83,6 +89,7 @@ pub(crate) struct Arguments {
 
 /// Records.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let arguments = &profile::applied(arguments)?;
     let config = lab::config();
     lab::look_after_certificate(&config);
     let stop = stop::on_signals()?;
@@ -97,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         arguments.remote.map(|address| serve(&control, address, arguments.remote_anyone)).transpose()?;
     let hidden = Hidden::look(Arc::clone(&config));
     if remote.is_none() {
-        let patience = stop::seconds_or_forever(arguments.wait);
+        let patience = stop::seconds_or_forever(arguments.wait.unwrap_or(WAIT_SECONDS));
         if control.start_when_complete(patience, &stop).map_err(failed)?.is_none() {
             return Ok(Exit::Found);
         }
@@ -243,5 +250,7 @@ fn minutes(text: &str) -> Result<Duration, &'static str> {
     split.ok_or("a number of minutes, 0.01 at least")
 }
 
+/// How long required streams are waited for if nothing is said.
+const WAIT_SECONDS: f64 = 10.0;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const MINUTES_MIN: f64 = 0.01;

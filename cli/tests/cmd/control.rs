@@ -10,6 +10,8 @@ use schwann_xdf::{Clocks, Jitter, RecordedStream, Recording, Values};
 use crate::harness::{Lab, Running, samples};
 
 const COUNTER: &str = "Fake counter:1@250";
+/// As the second stream of one sender is called.
+const SINE: &str = "Fake sine:1@100 #2";
 
 /// The other end of the remote control.
 struct Script(TcpStream);
@@ -168,6 +170,32 @@ fn a_recording_whose_folder_is_deleted_goes_on_in_a_new_one_and_says_so() {
     recorder.wait_for(|line| samples(line, COUNTER) > 600);
     assert_eq!(recorder.interrupt().0, Some(1));
     assert_counts_on(&counted(&[lab.path("day/x-002.xdf")]));
+}
+
+#[test]
+fn a_profile_says_what_the_command_line_does_not() {
+    let lab = Lab::new("control-profile");
+    let _fake = lab.start(&["fake", "counter@250", "sine@100"]);
+    let text = format!(
+        "[record]\nstreams = [\"{COUNTER}\"]\nrequire = [\"{COUNTER}\"]\nwait = 60\nseconds = 1\nbids = \"study\"\n\
+         task = \"rest\"\n[limits]\ngaps = 3\n"
+    );
+    fs::write(lab.path("study.toml"), &text).unwrap();
+    let (code, out, err) = lab.run(&["record", "--profile", "study.toml"]);
+    assert!(code == 3 && err.contains("study.toml") && err.contains("--subject"), "{out}{err}");
+    let (code, out, err) = lab.run(&["record", "--profile", "study.toml", "--subject", "02"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let recording = load(&lab.path("study/sourcedata/sub-02/eeg/sub-02_task-rest_run-001_eeg.xdf"));
+    assert_eq!(recording.streams.len(), 1, "the other stream was not wanted");
+    let arguments = ["record", "--profile", "study.toml", "--subject", "02", "-o", "own.xdf", SINE];
+    let (code, out, err) = lab.run(&arguments);
+    assert_eq!(code, 0, "{out}{err}");
+    let names: Vec<_> =
+        load(&lab.path("own.xdf")).streams.iter().map(|one| one.header.name.clone()).collect();
+    assert!(names.iter().any(|name| name == SINE), "the command line comes first: {names:?}");
+    fs::write(lab.path("study.toml"), text.replace("streams", "stream")).unwrap();
+    let (code, _, err) = lab.run(&["record", "--profile", "study.toml"]);
+    assert!(code == 3 && err.contains("`stream`"), "{err}");
 }
 
 #[test]

@@ -137,6 +137,12 @@ impl core::str::FromStr for Limits {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ProfileError(String);
 
+impl ProfileError {
+    pub(crate) const fn new(what: String) -> Self {
+        Self(what)
+    }
+}
+
 impl fmt::Display for ProfileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use schwann_recorder::{Labels, Naming};
+use schwann_recorder::{Labels, Naming, RecordProfile};
 
 /// Where recordings go: a file, a folder, or a place in a BIDS folder.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Name {
     /// The recording to write; it must not exist yet. Without it, the time of the start is the name.
     #[arg(short, long, value_name = "FILE.xdf", conflicts_with_all = ["bids", "folder"])]
@@ -28,12 +28,35 @@ pub(crate) struct Name {
     /// BIDS: which repetition; the next free one if not said.
     #[arg(long, value_name = "N")]
     run: Option<u32>,
-    /// BIDS: what is measured.
-    #[arg(long, value_name = "LABEL", value_parser = label, default_value = "eeg")]
-    modality: String,
+    /// BIDS: what is measured; eeg if not said.
+    #[arg(long, value_name = "LABEL", value_parser = label)]
+    modality: Option<String>,
 }
 
 impl Name {
+    /// Takes what is not said from a profile.
+    ///
+    /// - Errors: what is wrong with the names together, in words.
+    pub(super) fn apply(&mut self, profile: &RecordProfile) -> Result<(), String> {
+        if self.output.is_none() && self.folder.is_none() && self.bids.is_none() {
+            (self.folder, self.bids) = (profile.folder.clone(), profile.bids.clone());
+        }
+        for (own, of_profile) in [
+            (&mut self.subject, &profile.subject),
+            (&mut self.session, &profile.session),
+            (&mut self.task, &profile.task),
+            (&mut self.modality, &profile.modality),
+        ] {
+            if let (None, Some(text)) = (&own, of_profile) {
+                *own = Some(label(text).map_err(|error| format!("{text:?}: {error}"))?);
+            }
+        }
+        if self.bids.is_some() && (self.subject.is_none() || self.task.is_none()) {
+            return Err("names of BIDS need a subject and a task: --subject 01 --task rest".to_owned());
+        }
+        Ok(())
+    }
+
     /// What recordings are called.
     pub(super) fn naming(&self) -> Naming {
         if let Some(path) = &self.output {
@@ -47,7 +70,7 @@ impl Name {
             session: self.session.clone(),
             task: self.task.clone(),
             acquisition: None,
-            modality: Some(self.modality.clone()),
+            modality: self.modality.clone(),
             run: self.run,
         };
         Naming::bids(root, labels)
