@@ -4,6 +4,22 @@
 # target: x86_64-apple-darwin aarch64-apple-darwin aarch64-apple-ios aarch64-linux-android
 # target: aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl wasm32-unknown-unknown
 set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+# Nothing is linked, so the C of a dependency (ring) needs no compiler of each system: this one makes empty files.
+export TARGET_CC="$SCHWANN_STATE/empty-cc" TARGET_AR="$SCHWANN_STATE/empty-cc"
+cat > "$TARGET_CC" << 'END'
+#!/bin/sh
+echo clang
+while [ $# -gt 0 ]; do
+  case $1 in
+    -o) shift; : > "$1" ;;
+    -Fo*) : > "${1#-Fo}" ;;
+    *.a | *.lib) : > "${1#-out:}" ;;
+  esac
+  shift
+done
+END
+chmod +x "$TARGET_CC"
 program=(-p schwann-cli -p schwann-capi -p schwann-fieldtrip-capi)
 library=(-p schwann-capi)
 static=(-p schwann-cli)

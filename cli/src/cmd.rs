@@ -9,6 +9,8 @@ pub(crate) mod export;
 pub(crate) mod fake;
 pub(crate) mod ft;
 pub(crate) mod gateway;
+#[cfg(feature = "hub")]
+pub(crate) mod hub;
 pub(crate) mod info;
 pub(crate) mod keys;
 pub(crate) mod look;
@@ -18,6 +20,8 @@ pub(crate) mod opening;
 pub(crate) mod peers;
 pub(crate) mod play;
 pub(crate) mod record;
+#[cfg(feature = "hub")]
+pub(crate) mod relay;
 pub(crate) mod repair;
 pub(crate) mod run;
 pub(crate) mod sign;

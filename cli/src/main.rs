@@ -54,6 +54,8 @@ fn run(program: Program) -> Outcome {
         Command::Fake(arguments) => cmd::fake::run(&arguments),
         Command::Ft(arguments) => cmd::ft::run(&arguments),
         Command::Gateway(arguments) => cmd::gateway::run(&arguments),
+        #[cfg(feature = "hub")]
+        Command::Hub(arguments) => cmd::hub::run(&arguments),
         Command::Info(arguments) => cmd::info::run(&arguments),
         Command::Keys(arguments) => cmd::keys::run(&arguments),
         Command::Man(arguments) => cmd::man::run(&arguments, help::rewrapped(Program::command())),
@@ -61,6 +63,8 @@ fn run(program: Program) -> Outcome {
         Command::Peers(arguments) => cmd::peers::run(&arguments),
         Command::Play(arguments) => cmd::play::run(&arguments),
         Command::Record(arguments) => cmd::record::run(&arguments),
+        #[cfg(feature = "hub")]
+        Command::Relay(arguments) => cmd::relay::run(&arguments),
         Command::Repair(arguments) => cmd::repair::run(&arguments),
         Command::Run(arguments) => cmd::run::run(&arguments),
         Command::Sign(arguments) => cmd::sign::run(&arguments),
@@ -94,6 +98,8 @@ enum Command {
     Fake(cmd::fake::Arguments),
     Ft(cmd::ft::Arguments),
     Gateway(cmd::gateway::Arguments),
+    #[cfg(feature = "hub")]
+    Hub(cmd::hub::Arguments),
     Info(cmd::info::Arguments),
     Keys(cmd::keys::Arguments),
     Man(cmd::man::Arguments),
@@ -101,6 +107,8 @@ enum Command {
     Peers(cmd::peers::Arguments),
     Play(cmd::play::Arguments),
     Record(cmd::record::Arguments),
+    #[cfg(feature = "hub")]
+    Relay(cmd::relay::Arguments),
     Repair(cmd::repair::Arguments),
     Run(cmd::run::Arguments),
     Sign(cmd::sign::Arguments),

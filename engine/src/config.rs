@@ -289,7 +289,7 @@ impl Ports {
 }
 
 /// Sections that others read with [`Config::raw`]; their keys are never reported as unknown.
-const RAW_SECTIONS: [&str; 1] = ["security"];
+const RAW_SECTIONS: [&str; 2] = ["relay", "security"];
 
 #[cfg(test)]
 mod tests;

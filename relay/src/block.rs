@@ -5,6 +5,7 @@ use schwann_session::{Credentials, LabId, PublicKey, bytes::Reader};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    chain::Place,
     key::{EpochKey, Scope, nonce},
     names::{RunId, StreamId},
     signed::{self, Magic, Refused, SIGNATURE},
@@ -67,6 +68,18 @@ impl<'a> Block<'a> {
     #[must_use]
     pub fn run(&self) -> RunId {
         self.header.run
+    }
+
+    /// The stream that it belongs to.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.header.stream
+    }
+
+    /// Its place in the chain, as it says itself.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::of(&self.header, self.hash())
     }
 
     /// The block as it was received.

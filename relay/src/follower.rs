@@ -181,6 +181,17 @@ impl Follower {
         Ok(Taken::New(place, content))
     }
 
+    /// Opens a block that was taken before, from a recorder's own disk.
+    ///
+    /// - Errors: [`Refused`]; also while its epoch's key is not here, as [`Refused::Forged`].
+    pub fn reopen(&self, block: &Block<'_>) -> Result<Vec<u8>, Refused> {
+        if block.header.scope() != self.scope {
+            return Err(Refused::Foreign);
+        }
+        block.verify(&self.device)?;
+        block.open(self.keys.get(&block.header.epoch).ok_or(Refused::Forged)?)
+    }
+
     /// Takes the edge's word that it no longer has some blocks.
     ///
     /// - Errors: [`Refused::Foreign`] if it is not this run's device that says so.

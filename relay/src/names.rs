@@ -52,6 +52,8 @@ pub enum Subject {
     Members(LabId),
     /// Receipts, hole requests and losses of one stream.
     Notes(LabId, StreamId),
+    /// The lab's revocation lists, as its authority signed them.
+    Revoked(LabId),
 }
 
 impl fmt::Display for Subject {
@@ -62,6 +64,7 @@ impl fmt::Display for Subject {
             Self::Keys(lab, stream) => (lab, Some(stream), "k"),
             Self::Members(lab) => (lab, None, "members"),
             Self::Notes(lab, stream) => (lab, Some(stream), "r"),
+            Self::Revoked(lab) => (lab, None, "revoked"),
         };
         f.write_str("schwann.")?;
         hexadecimal(f, &lab.0)?;

@@ -237,6 +237,28 @@ impl Outflow {
         gone
     }
 
+    /// Whether a connection to the hub stands.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    /// How many blocks were not acknowledged yet, or not since they became due again.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        let fresh = self.appended.saturating_sub(self.live);
+        [&self.backlog, &self.asked, &self.unacknowledged]
+            .iter()
+            .fold(fresh, |sum, ranges| sum.saturating_add(ranges.count()))
+    }
+
+    /// The journal no longer holds these blocks, because they are damaged: they are not due any more, and a request for them is
+    /// answered with a loss.
+    pub fn damaged(&mut self, range: Range) {
+        self.unacknowledged.remove(range);
+        self.drop_range(range);
+    }
+
     fn drop_range(&mut self, range: Range) {
         self.held.remove(range);
         self.backlog.remove(range);

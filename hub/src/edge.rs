@@ -1,0 +1,192 @@
+//! The edge of one stream: it takes samples in, seals them, keeps them in the journal, and then lets the hub have them.
+//!
+//! All of it happens in one thread, which waits for nothing but samples: neither the hub nor the disk's sync holds it up.
+
+mod begin;
+mod hear;
+mod keep;
+mod members;
+mod status;
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use schwann::{Error, Inlet};
+use schwann_recorder::Stop;
+use schwann_relay::{Outflow, Run, RunId};
+
+pub use self::begin::{BeginError, Settings, is_relayed};
+use self::keep::Unkept;
+use self::members::Members;
+pub use self::status::{EdgeStatus, read_all as read_statuses};
+use crate::access::Access;
+use crate::journal::Journal;
+use crate::link::Link;
+use crate::samples::Gathering;
+
+/// One stream on its way out.
+pub struct Edge {
+    access: Access,
+    settings: Settings,
+    inlet: Inlet,
+    gathering: Gathering,
+    /// When the first sample of what is gathered came.
+    since: Option<Instant>,
+    run: Run,
+    journal: Journal,
+    /// By run, as in the journal: the present one last.
+    outflows: Vec<(RunId, Outflow)>,
+    members: Members,
+    link: Link,
+    /// Blocks on their way to the hub.
+    tickets: BTreeMap<u64, (RunId, u64)>,
+    next_ticket: u64,
+    /// The hub refused a block in this turn.
+    refused: bool,
+    /// Number of the revocation list that the hub was told of.
+    told_list: u64,
+    /// What the disk did not take yet, in order.
+    unkept: VecDeque<Unkept>,
+    times: Times,
+    status: Arc<Mutex<EdgeStatus>>,
+}
+
+/// When what is done once in a while was done last.
+struct Times {
+    announced: Instant,
+    looked: Instant,
+    synced: Instant,
+    told: Instant,
+}
+
+impl Edge {
+    /// What there is to say of it, also while it runs.
+    #[must_use]
+    pub fn status(&self) -> Arc<Mutex<EdgeStatus>> {
+        Arc::clone(&self.status)
+    }
+
+    /// Relays until the stream ends or `stop` is raised; then it ends the run, and waits a little for the hub.
+    pub fn relay(mut self, stop: &Stop) {
+        loop {
+            let gathered = self.gather();
+            self.turn();
+            if stop.is_raised() || matches!(gathered, Err(Error::Lost)) {
+                break;
+            }
+        }
+        self.end();
+        status::remove(self.journal.folder());
+    }
+
+    /// Takes samples in until a block is due, and seals it.
+    fn gather(&mut self) -> Result<(), Error> {
+        if self.is_stuck() {
+            // The inlet keeps what comes, for minutes.
+            std::thread::sleep(IDLE);
+            return Ok(());
+        }
+        loop {
+            let left = match self.since {
+                Some(since) => self.settings.block.saturating_sub(since.elapsed()),
+                None => IDLE,
+            };
+            if left.is_zero() || self.gathering.is_full() {
+                break;
+            }
+            match self.gathering.pull(&self.inlet, left.as_secs_f64()) {
+                Ok(true) => _ = self.since.get_or_insert_with(Instant::now),
+                Ok(false) if self.since.is_none() => return Ok(()),
+                Ok(false) => break,
+                Err(Error::Lost) => {
+                    self.seal();
+                    return Err(Error::Lost);
+                }
+                Err(error) => {
+                    self.tell(error.to_string());
+                    return Ok(());
+                }
+            }
+        }
+        self.seal();
+        Ok(())
+    }
+
+    /// All but the samples: what the hub says, what is due at the hub, and what is done once in a while.
+    fn turn(&mut self) {
+        self.hear();
+        self.publish();
+        self.look_after();
+    }
+
+    fn look_after(&mut self) {
+        if is_time(&mut self.times.synced, SYNC_EVERY) {
+            self.keep_unkept();
+            if let Err(error) = self.journal.sync_soon() {
+                self.tell(format!("the journal cannot be synced: {error}"));
+            }
+            self.stay_within_limit();
+        }
+        if is_time(&mut self.times.looked, LOOK_EVERY) {
+            self.access.member().look();
+            self.publish_list();
+            self.wrap_for_new_members();
+        }
+        if is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
+            self.announce();
+        }
+        if is_time(&mut self.times.told, TELL_EVERY) {
+            self.update_status();
+        }
+    }
+
+    /// Ends the run, and gives the hub a little time to take what is left.
+    fn end(&mut self) {
+        self.seal();
+        self.seal_end();
+        let patience = Instant::now();
+        while patience.elapsed() < LAST_PATIENCE && (self.is_waiting() || !self.unkept.is_empty()) {
+            self.hear();
+            self.publish();
+            self.look_after();
+            std::thread::sleep(IDLE / 4);
+        }
+        if let Err(error) = self.journal.sync_now() {
+            self.tell(format!("the journal cannot be synced: {error}"));
+        }
+        self.update_status();
+    }
+
+    /// Whether the hub still has to take something, as far as it is there at all.
+    fn is_waiting(&self) -> bool {
+        self.outflows.iter().any(|(_, outflow)| outflow.waiting() > 0)
+    }
+
+    fn tell(&self, what: String) {
+        lock(&self.status).tell(what);
+    }
+}
+
+fn is_time(last: &mut Instant, every: Duration) -> bool {
+    let due = last.elapsed() >= every;
+    if due {
+        *last = Instant::now();
+    }
+    due
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Longest wait for a sample before the hub is heard.
+const IDLE: Duration = Duration::from_millis(20);
+/// How late the journal is synced at most (relay §8.1).
+const SYNC_EVERY: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// An announcement is presence, too.
+const ANNOUNCE_EVERY: Duration = Duration::from_secs(10);
+const TELL_EVERY: Duration = Duration::from_secs(1);
+const LAST_PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,172 @@
+//! How an edge begins: it opens the stream, reads the journal, and starts a new run.
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use schwann::{Context, Error, Inlet, InletOptions, StreamInfo};
+use schwann_relay::{Before, Block, Outflow, Ranges, Run, SealError, Start, Subject};
+use sha2::{Digest, Sha256};
+
+use super::keep::Unkept;
+use super::members::Members;
+use super::status::EdgeStatus;
+use super::{Edge, Times};
+use crate::access::Access;
+use crate::address::Address;
+use crate::history::History;
+use crate::journal::Journal;
+use crate::link::Link;
+use crate::samples::{self, Gathering};
+
+/// How edges work.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The hub.
+    pub hub: Address,
+    /// Where journals are.
+    pub folder: PathBuf,
+    /// How long samples are gathered for a block: 5 to 100 ms.
+    pub block: Duration,
+    /// Bytes of one stream's journal at most.
+    pub limit_bytes: u64,
+    /// How much of the past members get.
+    pub history: History,
+}
+
+impl Edge {
+    /// Begins to relay a stream under a new run.
+    ///
+    /// - Errors: [`BeginError`].
+    pub fn begin(
+        info: &StreamInfo,
+        context: &Arc<Context>,
+        access: &Access,
+        settings: &Settings,
+    ) -> Result<Self, BeginError> {
+        let layout = samples::layout(info).ok_or(BeginError::NoChannels)?;
+        let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(context));
+        let inlet = inlet.map_err(BeginError::Stream)?;
+        let full = inlet.full_info(PATIENCE).map_err(BeginError::Stream)?;
+        if is_relayed(&full) {
+            return Err(BeginError::Relayed);
+        }
+        inlet.open_stream(PATIENCE).map_err(BeginError::Stream)?;
+        let journal = folder(&settings.folder, access, &full);
+        let journal = std::fs::create_dir_all(&journal).and_then(|()| Journal::open(&journal));
+        let mut journal = journal.map_err(BeginError::Journal)?;
+        let mut outflows: Vec<_> =
+            journal.runs().iter().map(|kept| (kept.run, Outflow::new(kept.held(), Vec::new()))).collect();
+        let start = Start {
+            lab: access.lab_id(),
+            stream: journal.stream(),
+            description: full.fullinfo(),
+            before: before(&journal),
+        };
+        let run = access.sealing(|moment| Run::begin(start, moment)).map_err(BeginError::Seal)?;
+        journal.begin(run.id()).map_err(BeginError::Journal)?;
+        outflows.push((run.id(), Outflow::new(Ranges::default(), Vec::new())));
+        let (lab, stream) = (access.lab_id(), journal.stream());
+        let heard = [Subject::Notes(lab, stream), Subject::Members(lab), Subject::Revoked(lab)]
+            .map(|subject| subject.to_string());
+        let link = Link::open(&settings.hub, access, heard.to_vec()).map_err(BeginError::Thread)?;
+        let mut edge = Self {
+            access: access.clone(),
+            settings: settings.clone(),
+            gathering: Gathering::new(layout),
+            since: None,
+            status: Arc::new(Mutex::new(EdgeStatus::new(&full, stream))),
+            inlet,
+            run,
+            journal,
+            outflows,
+            members: Members::default(),
+            link,
+            tickets: BTreeMap::new(),
+            next_ticket: 0,
+            refused: false,
+            told_list: 0,
+            unkept: VecDeque::<Unkept>::new(),
+            times: Times::now(),
+        };
+        edge.keep_epoch();
+        if edge.unkept.is_empty() {
+            Ok(edge)
+        } else {
+            Err(BeginError::Journal(std::io::ErrorKind::StorageFull.into()))
+        }
+    }
+}
+
+impl Times {
+    fn now() -> Self {
+        let now = Instant::now();
+        Self { announced: now, looked: now, synced: now, told: now }
+    }
+}
+
+/// Whether a stream came out of a hub: such a one is not relayed again.
+#[must_use]
+pub fn is_relayed(info: &StreamInfo) -> bool {
+    info.desc().is_some_and(|desc| info.document().child(desc, "relay").is_some())
+}
+
+/// What the journal has of the run before.
+fn before(journal: &Journal) -> Before {
+    let Some(kept) = journal.runs().last() else { return Before::NONE };
+    let last =
+        kept.held().highest().and_then(|number| journal.block(kept.run, number).map(|bytes| (number, bytes)));
+    let Some((number, bytes)) = last else { return Before { run: kept.run, blocks: 0, hash: [0; 32] } };
+    let hash = Block::parse(&bytes).map_or([0; 32], |block| block.hash());
+    Before { run: kept.run, blocks: number.saturating_add(1), hash }
+}
+
+/// The folder of a stream's journal: the same after a restart of its sender, and without its name.
+fn folder(all: &Path, access: &Access, info: &StreamInfo) -> PathBuf {
+    let host = if info.source_id().is_empty() { info.hostname().as_bytes() } else { b"" };
+    let mut hash = Sha256::new().chain_update(access.lab_id().0);
+    for part in [info.name().as_bytes(), info.stream_type().as_bytes(), info.source_id().as_bytes(), host] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let digest: [u8; 32] = hash.finalize().into();
+    all.join(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+/// Why a stream is not relayed.
+#[derive(Debug)]
+pub enum BeginError {
+    /// Its journal cannot be used.
+    Journal(std::io::Error),
+    /// It has no channels or no format.
+    NoChannels,
+    /// It came out of a hub itself.
+    Relayed,
+    /// It cannot be sealed.
+    Seal(SealError),
+    /// It does not answer.
+    Stream(Error),
+    /// The system gives no thread.
+    Thread(std::io::Error),
+}
+
+impl fmt::Display for BeginError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Journal(error) => write!(out, "its journal cannot be used: {error}"),
+            Self::NoChannels => out.write_str("it has no channels"),
+            Self::Relayed => out.write_str("it came out of a hub, and is not relayed again"),
+            Self::Seal(error) => error.fmt(out),
+            Self::Stream(error) => write!(out, "it does not answer: {error}"),
+            Self::Thread(error) => write!(out, "the system gives no thread: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for BeginError {}
+
+/// Seconds for the stream to answer.
+const PATIENCE: f64 = 10.0;

@@ -1,0 +1,196 @@
+//! What an edge and its hub say to each other.
+
+use core::time::Duration;
+
+use schwann::security::refused_from_hub;
+use schwann_relay::{Block, Note, NoteKind, Outflow, Range, Refused, RunId, Subject, WrappingPublic};
+
+use super::{Edge, lock};
+use crate::access::now_ms;
+use crate::link::{Command, Event};
+
+impl Edge {
+    /// Takes in what the hub said.
+    pub(super) fn hear(&mut self) {
+        while let Some(event) = self.link.event(Duration::ZERO) {
+            match event {
+                Event::Connected => self.greet(),
+                Event::Disconnected(problem) => {
+                    self.outflows.iter_mut().for_each(|(_, outflow)| outflow.disconnected());
+                    lock(&self.status).disconnected(problem);
+                }
+                Event::Last(last) => self.resume(last.as_deref()),
+                Event::Acknowledged(ticket) => {
+                    if let Some((outflow, number)) = self.outflow_of(ticket) {
+                        outflow.acknowledged(number);
+                        lock(&self.status).acknowledged();
+                    }
+                }
+                Event::Refused(ticket, problem) => {
+                    if let Some((outflow, number)) = self.outflow_of(ticket) {
+                        outflow.refused(number);
+                        lock(&self.status).refused(problem);
+                        self.refused = true;
+                    }
+                }
+                Event::Message(message) => self.listen(&message),
+                Event::HistoryEnd => {}
+            }
+        }
+    }
+
+    /// A connection stands: the hub is told what members must know, and asked how far it came.
+    fn greet(&mut self) {
+        self.tickets.clear();
+        lock(&self.status).connected();
+        let (lab, stream) = (self.access.lab_id(), self.journal.stream());
+        let words: Vec<_> = self.journal.runs().iter().flat_map(|kept| kept.words.clone()).collect();
+        for word in words {
+            self.publish_word(word);
+        }
+        self.told_list = 0;
+        let past = [Subject::Revoked(lab), Subject::Members(lab), Subject::Notes(lab, stream)]
+            .map(|subject| subject.to_string());
+        self.link.ask(Command::History(past.to_vec()));
+        self.link.ask(Command::Last(Subject::Blocks(lab, stream).to_string()));
+    }
+
+    /// Goes on behind the hub's last block, if it is ours byte for byte (relay §8.3).
+    fn resume(&mut self, last: Option<&[u8]>) {
+        let last = last.and_then(|bytes| Block::parse(bytes).ok());
+        for (run, outflow) in &mut self.outflows {
+            let ours = last.as_ref().filter(|block| {
+                block.run() == *run
+                    && self.journal.block(*run, block.number()).as_deref() == Some(block.as_bytes())
+            });
+            outflow.connected(ours.map(Block::number));
+        }
+    }
+
+    /// Publishes what is due: the present run first.
+    pub(super) fn publish(&mut self) {
+        if core::mem::take(&mut self.refused) {
+            // A hub that is full is asked again in the next turn, not at once.
+            return;
+        }
+        let subject = Subject::Blocks(self.access.lab_id(), self.journal.stream());
+        for at in (0..self.outflows.len()).rev() {
+            while self.link.has_room()
+                && self.tickets.len() < IN_FLIGHT
+                && let Some((run, outflow)) = self.outflows.get_mut(at)
+                && let Some(number) = outflow.next_block()
+            {
+                let run = *run;
+                let Some(block) = self.journal.block(run, number) else {
+                    outflow.damaged(Range::one(number));
+                    self.tell(format!("block {number} is damaged on this disk, and is lost"));
+                    continue;
+                };
+                self.next_ticket += 1;
+                if self.link.publish(subject, block, Some(self.next_ticket)) {
+                    self.tickets.insert(self.next_ticket, (run, number));
+                } else {
+                    outflow.refused(number);
+                }
+            }
+        }
+    }
+
+    /// Publishes an announcement or wrapped keys.
+    pub(super) fn publish_word(&self, word: Vec<u8>) {
+        let (lab, stream) = (self.access.lab_id(), self.journal.stream());
+        let subject = if word.starts_with(b"SRA") {
+            Subject::Announcements(lab, stream)
+        } else {
+            Subject::Keys(lab, stream)
+        };
+        // What finds no room now is said again with the next connection.
+        let _said_again = self.link.publish(subject, word, None);
+    }
+
+    /// Says again that the stream is here.
+    pub(super) fn announce(&self) {
+        if let Ok(word) = self.access.sealing(|moment| self.run.announcement(moment.credentials)) {
+            self.publish_word(word);
+        }
+    }
+
+    /// Tells the hub of the newest revocation list: members of other sites learn of it there.
+    pub(super) fn publish_list(&mut self) {
+        let number = self.access.list_number();
+        if number != self.told_list && self.outflows.iter().any(|(_, outflow)| outflow.is_connected()) {
+            let list = self.access.newest_list();
+            if self.link.publish(Subject::Revoked(self.access.lab_id()), list, None) {
+                self.told_list = number;
+            }
+        }
+    }
+
+    /// Takes in a revocation list, a member's key, a receipt or a request.
+    fn listen(&mut self, message: &[u8]) {
+        if message.starts_with(b"SCR") {
+            if let Err(why) = self.access.take_list(message) {
+                self.refuse("revocation list", &why);
+            }
+            return;
+        }
+        if message.starts_with(b"SRM") {
+            let member =
+                self.access.checking(|lab, now, revoked| WrappingPublic::parse(message, lab, now, revoked));
+            match member {
+                Ok(member) => self.members.know(member),
+                Err(why) => crate::refused::name("wrapping key", "", why),
+            }
+            return;
+        }
+        match self.access.checking(|lab, now, revoked| Note::parse(message, lab, now, revoked)) {
+            Ok(note) if note.stream == self.journal.stream() => self.note(&note),
+            Ok(_) => self.refuse("note", &Refused::Foreign),
+            Err(why) => crate::refused::name("note", "", why),
+        }
+    }
+
+    fn note(&mut self, note: &Note) {
+        let Some((run, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
+        let run = *run;
+        match note.kind {
+            NoteKind::Receipt(_) => {
+                let hash = note.ranges.highest().and_then(|number| {
+                    let bytes = self.journal.block(run, number)?;
+                    Some(Block::parse(&bytes).ok()?.hash())
+                });
+                let taken = outflow.receipt(note, hash);
+                let device = note.certificate.statement.name;
+                match taken {
+                    Ok(()) => lock(&self.status).receipted(device.as_str(), note, run == self.run.id()),
+                    Err(schwann_relay::ReceiptFault::Unknown) => {}
+                    Err(why) => self.refuse("receipt", &why),
+                }
+            }
+            NoteKind::HoleRequest => {
+                let lost = outflow.hole_request(note, now_ms());
+                if !lost.is_empty() {
+                    let names = (self.access.lab_id(), note.stream, run);
+                    let loss = self.access.sealing(|moment| {
+                        Note::encode(NoteKind::Loss, names, lost.as_slice(), now_ms(), moment.credentials)
+                    });
+                    let _asked_again = self.link.publish(Subject::Notes(names.0, names.1), loss, None);
+                }
+            }
+            NoteKind::Loss => {}
+        }
+    }
+
+    fn outflow_of(&mut self, ticket: u64) -> Option<(&mut Outflow, u64)> {
+        let (run, number): (RunId, u64) = self.tickets.remove(&ticket)?;
+        let (_, outflow) = self.outflows.iter_mut().find(|(one, _)| *one == run)?;
+        Some((outflow, number))
+    }
+
+    fn refuse(&self, what: &str, why: &dyn core::fmt::Display) {
+        refused_from_hub(what, &lock(&self.status).stream, why);
+    }
+}
+
+/// Blocks that wait for the hub's acknowledgement at most.
+const IN_FLIGHT: usize = 64;

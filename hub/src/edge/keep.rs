@@ -1,0 +1,150 @@
+//! Sealing, and the journal: what was sealed is kept before it is published, and nothing of it is lost in silence (relay §8).
+
+use std::io;
+
+use schwann_relay::{Range, Sealed};
+
+use super::Edge;
+
+/// What the disk did not take yet.
+pub(super) enum Unkept {
+    Block(u64, Vec<u8>),
+    Word(Vec<u8>),
+}
+
+impl Unkept {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Block(_, bytes) | Self::Word(bytes) => bytes.len(),
+        }
+    }
+}
+
+impl Edge {
+    /// Seals what was gathered.
+    pub(super) fn seal(&mut self) {
+        self.since = None;
+        while !self.gathering.is_empty() {
+            let (content, count) = self.gathering.content();
+            let sealed = self.access.sealing(|moment| self.run.seal(content, count, moment));
+            self.gathering.clear();
+            match sealed {
+                Ok(sealed) => self.keep(sealed, count),
+                Err(error) => self.tell(format!("{count} samples were not sealed: {error}")),
+            }
+        }
+    }
+
+    /// Seals the block that ends the run.
+    pub(super) fn seal_end(&mut self) {
+        match self.access.sealing(|moment| self.run.end(moment)) {
+            Ok(sealed) => self.keep(sealed, 0),
+            Err(error) => self.tell(format!("the end was not sealed: {error}")),
+        }
+    }
+
+    fn keep(&mut self, sealed: Sealed, count: u32) {
+        if sealed.new_epoch {
+            self.keep_epoch();
+        }
+        super::lock(&self.status).sealed(count, sealed.bytes.len());
+        self.unkept.push_back(Unkept::Block(sealed.place.number, sealed.bytes));
+        self.keep_unkept();
+    }
+
+    /// Keeps announcement and wrapped keys of the present epoch, before the first block under them.
+    pub(super) fn keep_epoch(&mut self) {
+        let members = self.admitted();
+        let announcement = self.access.sealing(|moment| self.run.announcement(moment.credentials));
+        let keys =
+            self.access.sealing(|moment| self.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
+        self.members.begin_epoch(&members);
+        for word in [announcement, keys] {
+            match word {
+                Ok(word) => self.unkept.push_back(Unkept::Word(word)),
+                Err(error) => self.tell(format!("an epoch cannot begin: {error}")),
+            }
+        }
+        self.keep_unkept();
+    }
+
+    /// Hands what waits to the disk, in order, and makes room where it is full.
+    pub(super) fn keep_unkept(&mut self) {
+        while let Some(first) = self.unkept.pop_front() {
+            let kept = match &first {
+                Unkept::Word(word) => self.journal.keep_word(word.clone()),
+                Unkept::Block(number, bytes) => self.journal.append(*number, bytes),
+            };
+            match kept {
+                Ok(()) => self.let_out(first),
+                Err(error) => {
+                    self.unkept.push_front(first);
+                    let full =
+                        matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+                    if !(full && self.make_room()) {
+                        self.tell(format!(
+                            "the journal takes nothing: {error}; give its disk room, samples wait in memory meanwhile"
+                        ));
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the journal has may go to the hub.
+    fn let_out(&mut self, kept: Unkept) {
+        match kept {
+            Unkept::Block(..) => {
+                if let Some((_, outflow)) = self.outflows.last_mut() {
+                    outflow.appended();
+                }
+            }
+            Unkept::Word(word) => self.publish_word(word),
+        }
+    }
+
+    /// Whether so much waits for the disk that no more is sealed.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.unkept.iter().map(Unkept::bytes).sum::<usize>() > UNKEPT_BYTES
+    }
+
+    /// Keeps the journal within its limit.
+    pub(super) fn stay_within_limit(&mut self) {
+        while self.journal.bytes() > self.settings.limit_bytes && self.make_room() {}
+    }
+
+    /// Lets the oldest file of the journal go, delivered blocks before others; says whether that made room.
+    fn make_room(&mut self) -> bool {
+        let before = self.journal.bytes();
+        for at in 0..self.outflows.len() {
+            let Some((run, outflow)) = self.outflows.get_mut(at) else { break };
+            let run = *run;
+            for trimmed in outflow.trim(TRIMMED_AT_ONCE) {
+                self.journal.forget(run, trimmed.range);
+                if trimmed.lost {
+                    self.tell_lost(trimmed.range);
+                }
+            }
+            if self.journal.bytes() < before {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn tell_lost(&self, range: Range) {
+        let mut status = super::lock(&self.status);
+        status.lost_blocks = status.lost_blocks.saturating_add(range.len());
+        status.tell(format!(
+            "the journal is full: blocks {} to {} went without a receipt; give it more room with --journal-limit, and look why \
+             no recorder receipts them",
+            range.first, range.last
+        ));
+    }
+}
+
+/// What waits for a disk at most, in bytes: then the inlet keeps what comes, for six minutes.
+const UNKEPT_BYTES: usize = 64 << 20;
+/// Blocks that go at once.
+const TRIMMED_AT_ONCE: u64 = 256;

@@ -1,0 +1,210 @@
+//! Where an edge stands, for people.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use schwann::StreamInfo;
+use schwann::security::keys::store;
+use schwann_relay::{Note, StreamId};
+use serde_json::{Value, json};
+
+use super::{Edge, lock};
+use crate::link::Problem;
+
+/// Where an edge stands.
+#[derive(Clone, Debug)]
+pub struct EdgeStatus {
+    /// The stream's name.
+    pub name: String,
+    /// The stream's source id.
+    pub source_id: String,
+    /// What the hub calls the stream.
+    pub stream: String,
+    /// Whether a connection to the hub stands, or why not; nothing before the first attempt.
+    pub hub: Option<Result<(), Problem>>,
+    /// Why the hub does not keep what it gets, if it does not.
+    pub refusal: Option<Problem>,
+    /// Samples that were sealed in this run.
+    pub samples: u64,
+    /// Blocks that were sealed in this run.
+    pub blocks: u64,
+    /// Blocks of all runs that the hub has not acknowledged.
+    pub waiting_blocks: u64,
+    /// Blocks that the hub acknowledged since the program began.
+    pub acknowledged_blocks: u64,
+    /// Blocks that the journal let go without a receipt.
+    pub lost_blocks: u64,
+    /// Bytes of the journal on disk.
+    pub journal_bytes: u64,
+    /// Samples that came while nothing could be sealed.
+    pub dropped_samples: u64,
+    /// By device: the highest block of this run that it has on disk.
+    pub receipts: BTreeMap<String, u64>,
+    /// What happened, newest last; see [`EdgeStatus::take_remarks`].
+    remarks: Vec<String>,
+    bytes: u64,
+    began: Instant,
+    /// Seconds for which blocks were acknowledged faster than made, as blocks per second.
+    pace: f64,
+    before: (Instant, u64),
+}
+
+impl EdgeStatus {
+    pub(super) fn new(info: &StreamInfo, stream: StreamId) -> Self {
+        Self {
+            name: info.name().to_string_lossy().into_owned(),
+            source_id: info.source_id().to_string_lossy().into_owned(),
+            stream: stream.0.iter().map(|byte| format!("{byte:02x}")).collect(),
+            hub: None,
+            refusal: None,
+            samples: 0,
+            blocks: 0,
+            waiting_blocks: 0,
+            acknowledged_blocks: 0,
+            lost_blocks: 0,
+            journal_bytes: 0,
+            dropped_samples: 0,
+            receipts: BTreeMap::new(),
+            remarks: Vec::new(),
+            bytes: 0,
+            began: Instant::now(),
+            pace: 0.0,
+            before: (Instant::now(), 0),
+        }
+    }
+
+    /// What happened since this was last called.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.remarks)
+    }
+
+    /// Bytes that the hub has not acknowledged, as far as blocks are of one size.
+    #[must_use]
+    pub fn waiting_bytes(&self) -> u64 {
+        self.bytes.checked_div(self.blocks).unwrap_or_default().saturating_mul(self.waiting_blocks)
+    }
+
+    /// Seconds of the stream that the hub has not acknowledged.
+    #[must_use]
+    pub fn waiting_seconds(&self) -> f64 {
+        if self.blocks == 0 {
+            return 0.0;
+        }
+        self.began.elapsed().as_secs_f64() / self.blocks as f64 * self.waiting_blocks as f64
+    }
+
+    /// Seconds until the hub has everything, at the pace of the last seconds; nothing if it does not come closer.
+    #[must_use]
+    pub fn catch_up_seconds(&self) -> Option<f64> {
+        let made = self.blocks as f64 / self.began.elapsed().as_secs_f64().max(0.001);
+        if self.waiting_blocks == 0 {
+            return Some(0.0);
+        }
+        (self.pace > made * 1.01).then(|| self.waiting_blocks as f64 / (self.pace - made))
+    }
+
+    /// The status as a program reads it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "stream": self.stream,
+            "hub": match &self.hub {
+                None => String::from("not asked yet"),
+                Some(Ok(())) => String::from("connected"),
+                Some(Err(problem)) => problem.to_string(),
+            },
+            "refusal": self.refusal.as_ref().map(ToString::to_string),
+            "samples": self.samples,
+            "blocks": self.blocks,
+            "waiting_blocks": self.waiting_blocks,
+            "waiting_bytes": self.waiting_bytes(),
+            "waiting_seconds": self.waiting_seconds(),
+            "catch_up_seconds": self.catch_up_seconds(),
+            "lost_blocks": self.lost_blocks,
+            "journal_bytes": self.journal_bytes,
+            "dropped_samples": self.dropped_samples,
+            "receipts": self.receipts,
+        })
+    }
+
+    pub(super) fn tell(&mut self, what: String) {
+        if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
+            self.remarks.push(what);
+        }
+    }
+
+    pub(super) fn sealed(&mut self, samples: u32, bytes: usize) {
+        self.samples += u64::from(samples);
+        self.blocks += 1;
+        self.bytes += bytes as u64;
+    }
+
+    pub(super) fn connected(&mut self) {
+        self.hub = Some(Ok(()));
+        self.tell(String::from("the hub is reached"));
+    }
+
+    pub(super) fn disconnected(&mut self, problem: Problem) {
+        let again = matches!(&self.hub, Some(Err(known)) if *known == problem);
+        if !again {
+            self.tell(format!("{problem}; the journal keeps everything meanwhile"));
+        }
+        self.hub = Some(Err(problem));
+    }
+
+    pub(super) fn acknowledged(&mut self) {
+        self.acknowledged_blocks += 1;
+        self.refusal = None;
+    }
+
+    pub(super) fn refused(&mut self, problem: Problem) {
+        if self.refusal.as_ref() != Some(&problem) {
+            self.tell(format!("{problem}; the journal keeps everything meanwhile"));
+        }
+        self.refusal = Some(problem);
+    }
+
+    pub(super) fn receipted(&mut self, device: &str, note: &Note, is_present: bool) {
+        let Some(highest) = note.ranges.highest().filter(|_| is_present) else { return };
+        let known = self.receipts.entry(device.to_owned()).or_insert(highest);
+        *known = highest.max(*known);
+    }
+}
+
+impl Edge {
+    /// Counts, and writes the status where `schwann relay status` finds it.
+    pub(super) fn update_status(&self) {
+        let mut status = lock(&self.status);
+        status.waiting_blocks = self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum();
+        status.journal_bytes = self.journal.bytes();
+        status.dropped_samples = self.inlet.dropped_samples();
+        let (then, count) = status.before;
+        let seconds = then.elapsed().as_secs_f64().max(0.001);
+        status.pace = (status.acknowledged_blocks - count) as f64 / seconds;
+        status.before = (Instant::now(), status.acknowledged_blocks);
+        let text = status.to_json().to_string();
+        drop(status);
+        // Where the disk takes no status, the program's own lines say why.
+        let _told_elsewhere = store::write_private(&self.journal.folder().join(STATUS), text.as_bytes());
+    }
+}
+
+/// The states of all edges of this computer whose journals are in `folder`, as [`EdgeStatus::to_json`] has them.
+#[must_use]
+pub fn read_all(folder: &Path) -> Vec<Value> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let files = entries.filter_map(|entry| fs::read(entry.ok()?.path().join(STATUS)).ok());
+    files.filter_map(|bytes| serde_json::from_slice(&bytes).ok()).collect()
+}
+
+/// The edge has ended: its status is no longer one.
+pub(super) fn remove(folder: &Path) {
+    // It may never have been written.
+    let _absent = fs::remove_file(folder.join(STATUS));
+}
+
+const STATUS: &str = "status.json";
+const REMARKS: usize = 64;

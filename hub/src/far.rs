@@ -1,0 +1,349 @@
+//! The far end: it follows every run of the lab that a hub knows, in whatever order things come (relay §4 to §7).
+//!
+//! What it cannot open, or what contradicts what it has, is delivered to nothing, and named in the security log.
+
+mod run;
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use schwann_relay::{
+    Announcement, Block, Hash, Note, NoteKind, Place, Range, Ranges, Refused, RunId, StreamId, Subject,
+};
+
+pub use self::run::FarRun;
+use crate::access::{Access, now_ms};
+use crate::address::Address;
+use crate::history::History;
+use crate::link::{Command, Event, Link, Problem};
+use crate::refused;
+use crate::wrapping::WrappingKeys;
+
+/// All that a member follows.
+pub struct Far {
+    access: Access,
+    history: History,
+    keys: WrappingKeys,
+    link: Link,
+    runs: BTreeMap<RunId, FarRun>,
+    /// Wrapped keys of runs that are not announced yet.
+    strays: VecDeque<Vec<u8>>,
+    /// Whether blocks of the past are read.
+    past: Past,
+    rereads: Instant,
+    asked: Instant,
+}
+
+/// What of the past a member wants to have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Past {
+    /// What is missing of runs that it follows.
+    Missing,
+    /// Nothing: it shows the present.
+    Nothing,
+}
+
+/// What a member learns.
+#[derive(Debug)]
+pub enum News {
+    /// A block was opened for the first time.
+    Block {
+        /// Its run.
+        run: RunId,
+        /// Its place in the run.
+        place: Place,
+        /// Its samples.
+        content: Vec<u8>,
+        /// The block as it was sealed.
+        sealed: Vec<u8>,
+    },
+    /// A connection to the hub stands.
+    Connected,
+    /// A stream's description can be read now.
+    Described(RunId),
+    /// A connection to the hub is gone, or did not come about.
+    Disconnected(Problem),
+    /// An announcement or wrapped keys, checked, of a run that is followed: what a recorder needs to open its blocks again.
+    Word(RunId, Vec<u8>),
+}
+
+impl Far {
+    /// Begins to follow.
+    ///
+    /// - Errors: the key folder cannot be used, or the system gives no thread.
+    pub fn open(address: &Address, access: &Access, history: History, past: Past) -> std::io::Result<Self> {
+        let keys = WrappingKeys::open(access, history)?;
+        let lab = access.lab_id().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let subjects = ["revoked", "*.m", "*.k", "*.r", "*.b"].map(|end| format!("schwann.{lab}.{end}"));
+        let link = Link::open(address, access, subjects.to_vec())?;
+        let now = Instant::now();
+        Ok(Self {
+            access: access.clone(),
+            history,
+            keys,
+            link,
+            runs: BTreeMap::new(),
+            strays: VecDeque::new(),
+            past,
+            rereads: now,
+            asked: now,
+        })
+    }
+
+    /// The runs that are followed.
+    #[must_use]
+    pub fn runs(&self) -> &BTreeMap<RunId, FarRun> {
+        &self.runs
+    }
+
+    /// One of them.
+    pub fn run_mut(&mut self, run: RunId) -> Option<&mut FarRun> {
+        self.runs.get_mut(&run)
+    }
+
+    /// Takes in what comes, waiting up to `patience` for the first of it.
+    pub fn hear(&mut self, patience: Duration) -> Vec<News> {
+        let mut news = Vec::new();
+        let mut event = self.link.event(patience);
+        let mut left = EVENTS_AT_ONCE;
+        while let Some(one) = event {
+            self.take(one, &mut news);
+            left -= 1;
+            event = if left == 0 { None } else { self.link.event(Duration::ZERO) };
+        }
+        self.look_after();
+        news
+    }
+
+    /// Says what lies on the disk by now: call it after an fsync, with what was marked before it.
+    pub fn receipt(&self, run: RunId, receipts: &[(Range, Hash)]) {
+        let Some(one) = self.runs.get(&run) else { return };
+        let names = one.follower().names();
+        for (range, hash) in receipts {
+            let note = self.note(NoteKind::Receipt(*hash), names, &[*range]);
+            let _said_again = self.link.publish(Subject::Notes(names.0, names.1), note, None);
+        }
+    }
+
+    /// Reads again what the hub has of a stream's blocks.
+    pub fn reread(&mut self, stream: StreamId) {
+        self.link.ask(Command::History(vec![Subject::Blocks(self.access.lab_id(), stream).to_string()]));
+    }
+
+    /// Takes in a message that a recorder kept, as if it came from the hub.
+    pub fn restore_word(&mut self, message: &[u8]) {
+        let mut news = Vec::new();
+        self.message(message, &mut news);
+    }
+
+    fn take(&mut self, event: Event, news: &mut Vec<News>) {
+        match event {
+            Event::Connected => {
+                self.greet();
+                news.push(News::Connected);
+            }
+            Event::Disconnected(problem) => news.push(News::Disconnected(problem)),
+            Event::Message(message) => self.message(&message, news),
+            Event::HistoryEnd | Event::Last(_) | Event::Acknowledged(_) | Event::Refused(..) => {}
+        }
+    }
+
+    /// Makes the own key known, and asks for what was said before.
+    fn greet(&mut self) {
+        let members = Subject::Members(self.access.lab_id());
+        let _said_again = self.link.publish(members, self.keys.publication().to_vec(), None);
+        let lab = self.access.lab_id().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let said = ["revoked", "*.m", "*.k", "*.r"].map(|end| format!("schwann.{lab}.{end}"));
+        self.link.ask(Command::History(said.to_vec()));
+        self.rereads = Instant::now();
+    }
+
+    fn message(&mut self, message: &[u8], news: &mut Vec<News>) {
+        match message.first_chunk() {
+            Some(b"SRA") => self.announcement(message, news),
+            Some(b"SRB") => self.block(message, news),
+            Some(b"SRK") => self.wrapped(message, news),
+            Some(b"SRL" | b"SRR" | b"SRH") => self.heard_note(message),
+            Some(b"SCR") => {
+                if let Err(why) = self.access.take_list(message) {
+                    schwann::security::refused_from_hub("revocation list", "", &why);
+                }
+            }
+            _ => refused::name("message", "", Refused::Malformed),
+        }
+    }
+
+    fn announcement(&mut self, message: &[u8], news: &mut Vec<News>) {
+        // Announcements are repeated to the letter: one look is enough.
+        if self.runs.values_mut().any(|run| run.heard_again(message)) {
+            return;
+        }
+        let parsed = self.access.checking(|lab, _, revoked| {
+            Announcement::parse(message, lab, revoked).map(|one| (one.run(), one.stream(), FarRun::new(&one)))
+        });
+        let (id, stream, fresh) = match parsed {
+            Ok(parsed) => parsed,
+            Err(why) => return refused::name("announcement", "", why),
+        };
+        if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&id) {
+            return schwann::security::refused_from_hub("announcement", &hexadecimal(stream), &TOO_MANY);
+        }
+        let run = self.runs.entry(id).or_insert(fresh);
+        let described = run.is_described();
+        if let Err(why) = run.announced(message, &self.access) {
+            return refused::name("announcement", &hexadecimal(stream), why);
+        }
+        news.push(News::Word(id, message.to_vec()));
+        self.link_runs(id);
+        self.retry(id, described, news);
+        for stray in core::mem::take(&mut self.strays) {
+            self.wrapped(&stray, news);
+        }
+    }
+
+    /// Tells each run what the next one says of it.
+    fn link_runs(&mut self, id: RunId) {
+        let Some(run) = self.runs.get(&id) else { return };
+        let (before, text) = (run.follower().before().run, run.announcement().to_vec());
+        let stream = hexadecimal(run.stream());
+        if let Some(Err(why)) =
+            self.runs.get_mut(&before).map(|earlier| earlier.followed_by(&text, &self.access))
+        {
+            refused::name("announcement", &stream, why);
+        }
+        let next = self.runs.values().find(|run| run.follower().before().run == id);
+        let next = next.map(|run| run.announcement().to_vec());
+        if let (Some(text), Some(run)) = (next, self.runs.get_mut(&id)) {
+            // It was named when it came.
+            let _named = run.followed_by(&text, &self.access);
+        }
+    }
+
+    fn wrapped(&mut self, message: &[u8], news: &mut Vec<News>) {
+        let names = message.get(20..36).zip(message.get(36..52));
+        let id = names.and_then(|(_, run)| run.try_into().ok()).map(RunId);
+        let Some(id) = id else {
+            return refused::name("wrapped key", "", Refused::Malformed);
+        };
+        let Some(run) = self.runs.get_mut(&id) else {
+            if self.strays.len() >= MAX_STRAYS {
+                self.strays.pop_front();
+            }
+            self.strays.push_back(message.to_vec());
+            return;
+        };
+        let described = run.is_described();
+        match run.unwrap(message, &self.keys, &self.access) {
+            Ok(true) => {
+                news.push(News::Word(id, message.to_vec()));
+                self.retry(id, described, news);
+            }
+            Ok(false) => {}
+            Err(why) => refused::name("wrapped key", &hexadecimal(run.stream()), why),
+        }
+    }
+
+    fn block(&mut self, message: &[u8], news: &mut Vec<News>) {
+        let block = match Block::parse(message) {
+            Ok(block) => block,
+            Err(why) => return refused::name("block", "", why),
+        };
+        // What comes before its announcement comes again: it is missing then, and is asked for.
+        let Some(run) = self.runs.get_mut(&block.run()) else { return };
+        match run.take(&block) {
+            Ok(Some((place, content))) => {
+                let (run, sealed) = (block.run(), message.to_vec());
+                news.push(News::Block { run, place, content, sealed });
+            }
+            Ok(None) => {}
+            Err(why) => refused::name("block", &hexadecimal(run.stream()), why),
+        }
+    }
+
+    /// Takes blocks again that waited for a key or the description.
+    fn retry(&mut self, id: RunId, was_described: bool, news: &mut Vec<News>) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        if run.is_described() && !was_described {
+            news.push(News::Described(id));
+        }
+        for waiting in run.take_waiting() {
+            self.block(&waiting, news);
+        }
+    }
+
+    fn heard_note(&mut self, message: &[u8]) {
+        let note = self.access.checking(|lab, now, revoked| Note::parse(message, lab, now, revoked));
+        let note = match note {
+            Ok(note) => note,
+            Err(why) => return refused::name("note", "", why),
+        };
+        let Some(run) = self.runs.get_mut(&note.run) else { return };
+        if let Err(why) = run.note(&note) {
+            refused::name("note", &hexadecimal(note.stream), why);
+        }
+    }
+
+    fn look_after(&mut self) {
+        if self.keys.are_due()
+            && let Ok(keys) = WrappingKeys::open(&self.access, self.history)
+        {
+            self.keys = keys;
+            self.greet();
+        }
+        if self.past == Past::Missing && self.asked.elapsed() >= ASK_EVERY {
+            self.asked = Instant::now();
+            self.access.member().look();
+            self.ask_for_holes();
+        }
+    }
+
+    /// Asks edges for what is missing, and reads the hub's log again where that does not help.
+    fn ask_for_holes(&mut self) {
+        let mut streams = Vec::new();
+        for run in self.runs.values().filter(|run| run.is_wanted()) {
+            let holes = run.holes();
+            if holes.is_empty() {
+                continue;
+            }
+            streams.push(run.stream());
+            let names = run.follower().names();
+            let request = self.note(NoteKind::HoleRequest, names, holes.as_slice());
+            let _asked_again = self.link.publish(Subject::Notes(names.0, names.1), request, None);
+        }
+        if !streams.is_empty() && self.rereads.elapsed() >= REREAD_EVERY {
+            self.rereads = Instant::now();
+            let lab = self.access.lab_id();
+            let subjects = streams.into_iter().map(|stream| Subject::Blocks(lab, stream).to_string());
+            self.link.ask(Command::History(subjects.collect()));
+        }
+    }
+
+    fn note(
+        &self,
+        kind: NoteKind,
+        names: (schwann_session::LabId, StreamId, RunId),
+        ranges: &[Range],
+    ) -> Vec<u8> {
+        self.access.sealing(|moment| Note::encode(kind, names, ranges, now_ms(), moment.credentials))
+    }
+}
+
+/// What of `ranges` is `floor` or above.
+pub(crate) fn above(mut ranges: Ranges, floor: u64) -> Ranges {
+    if let Some(last) = floor.checked_sub(1) {
+        ranges.remove(Range { first: 0, last });
+    }
+    ranges
+}
+
+pub(crate) fn hexadecimal(stream: StreamId) -> String {
+    stream.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+const MAX_RUNS: usize = 4096;
+const TOO_MANY: &str = "more than 4096 runs are known";
+const MAX_STRAYS: usize = 256;
+const EVENTS_AT_ONCE: u32 = 256;
+const ASK_EVERY: Duration = Duration::from_secs(1);
+const REREAD_EVERY: Duration = Duration::from_secs(8);

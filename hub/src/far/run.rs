@@ -1,0 +1,239 @@
+//! One run at the far end.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use schwann::StreamInfo;
+use schwann_relay::{
+    Announcement, Block, Follower, Note, NoteKind, Place, Ranges, Refused, RunId, StreamId, Taken,
+};
+use schwann_session::{Certificate, UnixSeconds};
+
+use super::above;
+use crate::access::Access;
+use crate::wrapping::WrappingKeys;
+
+/// One run, with what is known around it.
+pub struct FarRun {
+    follower: Follower,
+    certificate: Certificate,
+    began: UnixSeconds,
+    /// Announcements of different epochs, to the letter, the newest last.
+    announcements: VecDeque<Vec<u8>>,
+    /// When the edge was heard last.
+    heard: Instant,
+    /// Blocks whose key or description is not here yet.
+    waiting: VecDeque<Vec<u8>>,
+    waiting_bytes: usize,
+    /// The first block that is wanted; nothing while none is.
+    floor: Option<u64>,
+    /// The highest block that came.
+    newest: Option<u64>,
+    receipts: BTreeMap<String, u64>,
+}
+
+impl FarRun {
+    pub(super) fn new(announcement: &Announcement<'_>) -> Self {
+        Self {
+            follower: Follower::new(announcement),
+            certificate: announcement.certificate,
+            began: announcement.began,
+            announcements: VecDeque::new(),
+            heard: Instant::now(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            floor: None,
+            newest: None,
+            receipts: BTreeMap::new(),
+        }
+    }
+
+    /// The run itself.
+    #[must_use]
+    pub fn follower(&self) -> &Follower {
+        &self.follower
+    }
+
+    /// The same, to restore it and to mark it.
+    pub fn follower_mut(&mut self) -> &mut Follower {
+        &mut self.follower
+    }
+
+    /// What the hub calls the stream.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.follower.names().1
+    }
+
+    /// Which run it is.
+    #[must_use]
+    pub fn id(&self) -> RunId {
+        self.follower.names().2
+    }
+
+    /// When it began, on the edge's clock.
+    #[must_use]
+    pub fn began(&self) -> UnixSeconds {
+        self.began
+    }
+
+    /// The device that seals it, as the lab calls it.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        self.certificate.statement.name.as_str()
+    }
+
+    /// When the edge was heard last.
+    #[must_use]
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// The highest block that came.
+    #[must_use]
+    pub fn newest(&self) -> Option<u64> {
+        self.newest
+    }
+
+    /// By device: the highest block that it has on disk.
+    #[must_use]
+    pub fn receipts(&self) -> &BTreeMap<String, u64> {
+        &self.receipts
+    }
+
+    /// The stream's description, once it can be read.
+    #[must_use]
+    pub fn info(&self) -> Option<StreamInfo> {
+        StreamInfo::parse(self.follower.description()?).ok()
+    }
+
+    /// Wants all blocks from `floor` on.
+    pub fn want_from(&mut self, floor: u64) {
+        self.floor = Some(floor);
+    }
+
+    /// Whether anything of it is wanted.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.floor.is_some()
+    }
+
+    /// The first block that is wanted.
+    #[must_use]
+    pub fn floor(&self) -> u64 {
+        self.floor.unwrap_or_default()
+    }
+
+    /// Blocks that are wanted and missing, and may still be had.
+    #[must_use]
+    pub fn holes(&self) -> Ranges {
+        above(self.follower.holes(), self.floor())
+    }
+
+    /// The newest announcement.
+    pub(super) fn announcement(&self) -> &[u8] {
+        self.announcements.back().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub(super) fn is_described(&self) -> bool {
+        self.follower.description().is_some()
+    }
+
+    /// Whether this announcement is known; the edge is there then.
+    pub(super) fn heard_again(&mut self, message: &[u8]) -> bool {
+        let known = self.announcements.iter().any(|one| one == message);
+        if known {
+            self.heard = Instant::now();
+        }
+        known
+    }
+
+    pub(super) fn announced(&mut self, message: &[u8], access: &Access) -> Result<(), Refused> {
+        self.open(message, access)?;
+        self.heard = Instant::now();
+        if self.announcements.len() >= MAX_ANNOUNCEMENTS {
+            self.announcements.pop_front();
+        }
+        self.announcements.push_back(message.to_vec());
+        Ok(())
+    }
+
+    fn open(&mut self, message: &[u8], access: &Access) -> Result<(), Refused> {
+        let follower = &mut self.follower;
+        access.checking(|lab, _, revoked| follower.announcement(&Announcement::parse(message, lab, revoked)?))
+    }
+
+    pub(super) fn followed_by(&mut self, next: &[u8], access: &Access) -> Result<(), Refused> {
+        let follower = &mut self.follower;
+        access.checking(|lab, _, revoked| follower.followed_by(&Announcement::parse(next, lab, revoked)?))
+    }
+
+    /// Unwraps a key; says whether it was for this member and new.
+    pub(super) fn unwrap(
+        &mut self,
+        message: &[u8],
+        keys: &WrappingKeys,
+        access: &Access,
+    ) -> Result<bool, Refused> {
+        for key in keys.iter() {
+            if self.follower.wrapped(message, key)? {
+                // One of them is of this key's epoch.
+                for text in self.announcements.clone() {
+                    self.open(&text, access)?;
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a block; returns what is new.
+    pub(super) fn take(&mut self, block: &Block<'_>) -> Result<Option<(Place, Vec<u8>)>, Refused> {
+        match self.follower.take(block)? {
+            Taken::New(place, content) => {
+                self.newest = self.newest.max(Some(place.number));
+                Ok(Some((place, content)))
+            }
+            Taken::NoKey => {
+                self.wait(block.as_bytes());
+                Ok(None)
+            }
+            Taken::Repeat => Ok(None),
+        }
+    }
+
+    /// Keeps a block until its key comes; of too many, the oldest goes, and is asked for again.
+    fn wait(&mut self, block: &[u8]) {
+        self.waiting_bytes += block.len();
+        self.waiting.push_back(block.to_vec());
+        while self.waiting_bytes > WAITING_BYTES {
+            let Some(oldest) = self.waiting.pop_front() else { return };
+            self.waiting_bytes -= oldest.len();
+        }
+    }
+
+    pub(super) fn take_waiting(&mut self) -> VecDeque<Vec<u8>> {
+        self.waiting_bytes = 0;
+        core::mem::take(&mut self.waiting)
+    }
+
+    pub(super) fn note(&mut self, note: &Note) -> Result<(), Refused> {
+        match note.kind {
+            NoteKind::Loss => self.follower.loss(note),
+            NoteKind::HoleRequest => Ok(()),
+            NoteKind::Receipt(_) => {
+                if let Some(highest) = note.ranges.highest() {
+                    let device = note.certificate.statement.name.as_str().to_owned();
+                    let known = self.receipts.entry(device).or_insert(highest);
+                    *known = highest.max(*known);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Bytes of blocks of one run that wait for their key at most.
+const WAITING_BYTES: usize = 32 << 20;
+/// Announcements that are kept: an epoch is an hour long.
+const MAX_ANNOUNCEMENTS: usize = 200;

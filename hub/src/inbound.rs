@@ -1,0 +1,225 @@
+//! Streams of other sites, as outlets of this network: original name, type, source id and description.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use schwann::security::refused_from_hub;
+use schwann::{Context, Error, Outlet, OutletOptions, StreamInfo};
+use schwann_proto::wire::sample::Layout;
+use schwann_recorder::Selector;
+use schwann_relay::{BlockKind, Place, Range, RunId, StreamId};
+
+use crate::far::{Far, FarRun, News, hexadecimal};
+use crate::samples;
+
+/// The outlets of remote streams.
+pub struct Inbound {
+    context: Arc<Context>,
+    selectors: Vec<Selector>,
+    hub: String,
+    channels: BTreeMap<StreamId, Channel>,
+    remarks: Vec<String>,
+}
+
+/// One remote stream.
+struct Channel {
+    outlet: Outlet,
+    layout: Layout,
+    name: String,
+    run: RunId,
+    /// The block that goes out next; nothing before the first.
+    next: Option<u64>,
+    /// Blocks that wait for one before them.
+    held: BTreeMap<u64, Vec<u8>>,
+    /// Since when they wait.
+    since: Option<Instant>,
+    raw: Vec<u8>,
+    heard: Instant,
+    samples: u64,
+    left_out: u64,
+}
+
+impl Inbound {
+    /// Makes outlets in `context` of the streams that one of `selectors` chooses; of all, if there is none.
+    #[must_use]
+    pub fn new(context: Arc<Context>, selectors: Vec<Selector>, hub: String) -> Self {
+        Self { context, selectors, hub, channels: BTreeMap::new(), remarks: Vec::new() }
+    }
+
+    /// Does what the news say.
+    pub fn take(&mut self, news: Vec<News>, far: &Far) {
+        for one in news {
+            match one {
+                News::Block { run, place, content, .. } => {
+                    if let Some(known) = far.runs().get(&run) {
+                        self.block(known, place, content);
+                    }
+                }
+                News::Disconnected(problem) => self.remarks.push(problem.to_string()),
+                News::Connected => self.remarks.push(String::from("the hub is reached")),
+                News::Described(_) | News::Word(..) => {}
+            }
+        }
+        self.look_after(far);
+    }
+
+    /// What happened since this was last called.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.remarks)
+    }
+
+    fn block(&mut self, run: &FarRun, place: Place, content: Vec<u8>) {
+        let stream = run.stream();
+        if self.channels.get(&stream).is_none_or(|channel| channel.run != run.id()) {
+            // A run of the past may still come in pieces; the present one stays.
+            let is_old = self.channels.contains_key(&stream) && run.heard().elapsed() > SILENCE;
+            if is_old || !self.begin(run) {
+                return;
+            }
+        }
+        let Some(channel) = self.channels.get_mut(&stream) else { return };
+        channel.heard = Instant::now();
+        if place.kind == BlockKind::End && channel.next.is_none_or(|next| next == place.number) {
+            self.end(stream, "has ended");
+            return;
+        }
+        if let Err(why) = channel.take(place.number, content) {
+            refused_from_hub("block", &hexadecimal(stream), &why);
+        }
+    }
+
+    /// Begins to serve a run; says whether it is wanted and can be.
+    fn begin(&mut self, run: &FarRun) -> bool {
+        let Some(info) = run.info().filter(|info| self.chooses(info)) else { return false };
+        let Some(layout) = samples::layout(&info) else { return false };
+        let described = described(&info, run.device(), &self.hub);
+        match Outlet::in_context(&described, &OutletOptions::default(), Arc::clone(&self.context)) {
+            Ok(outlet) => {
+                let name = info.name().to_string_lossy().into_owned();
+                self.remarks.push(format!("{name} of {} is here", run.device()));
+                self.channels.insert(run.stream(), Channel::new(outlet, layout, name, run.id()));
+                true
+            }
+            Err(error) => {
+                self.remarks.push(format!("{}: {error}", info.name().to_string_lossy()));
+                false
+            }
+        }
+    }
+
+    fn chooses(&self, info: &StreamInfo) -> bool {
+        self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.chooses(info))
+    }
+
+    fn end(&mut self, stream: StreamId, how: &str) {
+        if let Some(channel) = self.channels.remove(&stream) {
+            // A consumer has what was pushed once the kernel has it.
+            let _late: Result<(), Error> = channel.outlet.flush(Some(FLUSH));
+            let left_out = match channel.left_out {
+                0 => String::new(),
+                count => format!(", {count} blocks came too late for it"),
+            };
+            self.remarks.push(format!("{} {how}: {} samples{left_out}", channel.name, channel.samples));
+        }
+    }
+
+    fn look_after(&mut self, far: &Far) {
+        let mut ended = Vec::new();
+        for (stream, channel) in &mut self.channels {
+            let run = far.runs().get(&channel.run);
+            let lost = run.map(|run| run.follower().report().lost).unwrap_or_default();
+            let known_lost = channel.next.is_some_and(|next| lost.contains(next));
+            if known_lost || channel.since.is_some_and(|since| since.elapsed() > PATIENCE) {
+                channel.skip();
+            }
+            let heard = run.map_or(channel.heard, |run| run.heard().max(channel.heard));
+            if heard.elapsed() > SILENCE {
+                ended.push(*stream);
+            }
+        }
+        ended.into_iter().for_each(|stream| self.end(stream, "is silent, and is taken away"));
+    }
+}
+
+impl Channel {
+    fn new(outlet: Outlet, layout: Layout, name: String, run: RunId) -> Self {
+        Self {
+            outlet,
+            layout,
+            name,
+            run,
+            next: None,
+            held: BTreeMap::new(),
+            since: None,
+            raw: Vec::new(),
+            heard: Instant::now(),
+            samples: 0,
+            left_out: 0,
+        }
+    }
+
+    fn take(&mut self, number: u64, content: Vec<u8>) -> Result<(), &'static str> {
+        let next = *self.next.get_or_insert(number);
+        if number < next {
+            self.left_out = self.left_out.saturating_add(1);
+            return Ok(());
+        }
+        self.held.insert(number, content);
+        if self.held.len() > MOST_HELD {
+            self.skip();
+        }
+        self.push_held()
+    }
+
+    /// Pushes what follows without a hole.
+    fn push_held(&mut self) -> Result<(), &'static str> {
+        while let Some(content) = self.next.and_then(|next| self.held.remove(&next)) {
+            let pushed = samples::push(&self.layout, &content, &self.outlet, &mut self.raw);
+            self.samples += pushed.ok_or("its samples are not of this stream")?;
+            self.next = self.next.and_then(|next| next.checked_add(1));
+            self.since = None;
+        }
+        if !self.held.is_empty() {
+            self.since.get_or_insert_with(Instant::now);
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a hole: an outlet cannot go back.
+    fn skip(&mut self) {
+        let Some(lowest) = self.held.keys().next().copied() else { return };
+        if let Some(next) = self.next.filter(|next| *next < lowest) {
+            let hole = Range { first: next, last: lowest.saturating_sub(1) };
+            self.left_out = self.left_out.saturating_add(hole.len());
+        }
+        self.next = Some(lowest);
+        // What is malformed was named when it was tried first.
+        let _named = self.push_held();
+    }
+}
+
+/// The description with an element that says where the stream comes from.
+fn described(info: &StreamInfo, device: &str, hub: &str) -> StreamInfo {
+    let mut info = info.clone();
+    let site = info.hostname().to_string_lossy().into_owned();
+    let root = info.document().document_element();
+    let desc = info.desc();
+    let document = info.document_mut();
+    let desc = desc.or_else(|| root.and_then(|root| document.append_child(root, "desc")));
+    if let Some(relay) = desc.and_then(|desc| document.append_child(desc, "relay")) {
+        for (name, value) in [("site", site.as_str()), ("device", device), ("hub", hub)] {
+            document.append_child_value(relay, name, value);
+        }
+    }
+    info
+}
+
+/// How long blocks wait for one before them.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a stream may be silent: three announcements are missing then.
+const SILENCE: Duration = Duration::from_secs(35);
+const FLUSH: Duration = Duration::from_secs(2);
+/// Blocks that wait for one before them at most.
+const MOST_HELD: usize = 1024;

@@ -1,0 +1,222 @@
+//! What an edge sealed, on disk before it goes to the hub (relay §8).
+//!
+//! One folder for each relayed stream: its name, and for each run a file of words (announcements and wrapped keys) and segments of
+//! blocks. A record is a length, a checksum and the bytes. All of it is sealed or signed: a stolen disk gives ciphertext.
+//!
+//! A process that is killed loses nothing that it appended; a machine that loses power loses what was not synced, 200 ms at
+//! most. A torn record at the end of a file is cut off when the journal is opened. Why files of our own:
+//! `docs/decisions/edge-journal.md`.
+
+pub(crate) mod record;
+mod segment;
+mod syncer;
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use schwann::security::keys::store;
+use schwann_relay::{Range, Ranges, RunId, StreamId};
+use schwann_session::SystemEntropy;
+
+use self::segment::Segment;
+use self::syncer::Syncer;
+
+/// The journal of one relayed stream. One process has it at a time.
+pub(crate) struct Journal {
+    folder: PathBuf,
+    stream: StreamId,
+    runs: Vec<Kept>,
+    /// The words of the present run.
+    words: Option<File>,
+    syncer: Syncer,
+    _lock: File,
+}
+
+/// What the journal has of one run.
+pub(crate) struct Kept {
+    /// The run.
+    pub(crate) run: RunId,
+    /// Its announcements and wrapped keys, oldest first.
+    pub(crate) words: Vec<Vec<u8>>,
+    number: u32,
+    segments: Vec<Segment>,
+}
+
+impl Journal {
+    /// Opens the journal in `folder`, or begins one.
+    ///
+    /// - Errors: another process has it; the disk cannot be read or written.
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+        let name = folder.join("stream");
+        if !name.exists() {
+            let stream = StreamId::draw(&mut SystemEntropy).map_err(io::Error::other)?;
+            store::write_private(&name, &stream.0).map_err(io::Error::other)?;
+        }
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"))?;
+        lock.try_lock().map_err(|_| io::Error::new(io::ErrorKind::AddrInUse, IN_USE))?;
+        let bytes = fs::read(&name)?;
+        let stream = bytes.try_into().map(StreamId).map_err(|_| io::Error::other("its name is damaged"))?;
+        let runs = read_runs(folder)?;
+        let folder = folder.to_owned();
+        Ok(Self { folder, stream, runs, words: None, syncer: Syncer::start()?, _lock: lock })
+    }
+
+    /// What the stream is called at the hub.
+    #[must_use]
+    pub(crate) fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All runs that are kept, the present one last.
+    #[must_use]
+    pub(crate) fn runs(&self) -> &[Kept] {
+        &self.runs
+    }
+
+    /// Bytes of blocks on disk.
+    #[must_use]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.runs.iter().flat_map(|kept| &kept.segments).map(Segment::bytes).sum()
+    }
+
+    /// Begins a run: what is appended from now on belongs to it.
+    ///
+    /// - Errors: the disk.
+    pub(crate) fn begin(&mut self, run: RunId) -> io::Result<()> {
+        let number = self.runs.last().map_or(1, |kept| kept.number.saturating_add(1));
+        self.words = Some(record::create(&self.folder.join(format!("{}.words", stem(number, run))))?);
+        self.runs.push(Kept { run, words: Vec::new(), number, segments: Vec::new() });
+        Ok(())
+    }
+
+    /// Keeps an announcement or wrapped keys of the present run, on disk when this returns.
+    ///
+    /// - Errors: the disk.
+    pub(crate) fn keep_word(&mut self, word: Vec<u8>) -> io::Result<()> {
+        let (Some(file), Some(kept)) = (&mut self.words, self.runs.last_mut()) else { return Err(no_run()) };
+        record::append(file, &word)?;
+        file.sync_data()?;
+        kept.words.push(word);
+        Ok(())
+    }
+
+    /// Appends the next block of the present run; `number` is its number.
+    ///
+    /// - Errors: the disk; nothing of the block is kept then.
+    pub(crate) fn append(&mut self, number: u64, block: &[u8]) -> io::Result<()> {
+        let Some(kept) = self.runs.last_mut() else { return Err(no_run()) };
+        if kept.segments.last().is_none_or(Segment::is_full) {
+            if let Some(full) = kept.segments.last() {
+                self.syncer.sync(full)?;
+            }
+            let name = format!("{}-{number:016x}.blocks", stem(kept.number, kept.run));
+            kept.segments.push(Segment::create(&self.folder.join(name), number)?);
+        }
+        kept.segments.last_mut().ok_or_else(no_run)?.append(block)
+    }
+
+    /// Has everything that was appended by now synced, without waiting for it.
+    ///
+    /// - Errors: what went wrong with the last time.
+    pub(crate) fn sync_soon(&mut self) -> io::Result<()> {
+        match self.runs.last().and_then(|kept| kept.segments.last()) {
+            Some(segment) => self.syncer.sync(segment),
+            None => Ok(()),
+        }
+    }
+
+    /// Syncs everything that was appended, and waits for it.
+    ///
+    /// - Errors: the disk.
+    pub(crate) fn sync_now(&self) -> io::Result<()> {
+        let segment = self.runs.last().and_then(|kept| kept.segments.last());
+        segment.map_or(Ok(()), |segment| segment.file().sync_data())
+    }
+
+    /// A block; nothing if it is not here, or damaged.
+    #[must_use]
+    pub(crate) fn block(&self, run: RunId, number: u64) -> Option<Vec<u8>> {
+        self.kept(run)?.segments.iter().find_map(|segment| segment.block(number))
+    }
+
+    /// Lets blocks go. Their space is free once all of their file is let go.
+    pub(crate) fn forget(&mut self, run: RunId, range: Range) {
+        let Some(kept) = self.runs.iter_mut().find(|kept| kept.run == run) else { return };
+        let present = kept.segments.len().saturating_sub(1);
+        let mut at = 0;
+        kept.segments.retain_mut(|segment| {
+            segment.forget(range);
+            let stays = at == present || !segment.is_forgotten();
+            at += 1;
+            if !stays {
+                segment.remove();
+            }
+            stays
+        });
+    }
+
+    fn kept(&self, run: RunId) -> Option<&Kept> {
+        self.runs.iter().find(|kept| kept.run == run)
+    }
+}
+
+impl Kept {
+    /// The blocks that are here.
+    #[must_use]
+    pub(crate) fn held(&self) -> Ranges {
+        self.segments.iter().filter_map(Segment::range).collect()
+    }
+}
+
+/// Reads what the folder has, run by run.
+fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
+    let mut names: Vec<String> = fs::read_dir(folder)?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".words") || name.ends_with(".blocks"))
+        .collect();
+    // Numbers of one length: the order of names is that of time.
+    names.sort();
+    let mut runs: Vec<Kept> = Vec::new();
+    for name in &names {
+        let Some((number, run)) = parse_stem(name) else { continue };
+        if runs.last().is_none_or(|kept| kept.run != run) {
+            runs.push(Kept { run, words: Vec::new(), number, segments: Vec::new() });
+        }
+        let Some(kept) = runs.last_mut() else { continue };
+        let path = folder.join(name);
+        if name.ends_with(".words") {
+            kept.words = record::read_all(&path)?;
+        } else if let Some(segment) = Segment::open(&path)? {
+            kept.segments.push(segment);
+        }
+    }
+    Ok(runs)
+}
+
+fn stem(number: u32, run: RunId) -> String {
+    let digits: String = run.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{number:08}-{digits}")
+}
+
+fn parse_stem(name: &str) -> Option<(u32, RunId)> {
+    let (number, rest) = name.split_once('-')?;
+    let digits = rest.get(..32)?;
+    let run = u128::from_str_radix(digits, 16).ok()?.to_be_bytes();
+    Some((number.parse().ok()?, RunId(run)))
+}
+
+fn no_run() -> io::Error {
+    io::Error::other("no run has begun")
+}
+
+const IN_USE: &str = "another program relays this stream already; end it first";
+
+#[cfg(test)]
+mod tests;

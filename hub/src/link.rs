@@ -1,0 +1,122 @@
+//! A connection to a hub, in a thread of its own, as the threads of streams see it: commands go in, events come out.
+//!
+//! Each connection begins from nothing: it makes sure that the hub keeps the lab's messages, and subscribes. When it is gone, it is
+//! tried again until the [`Link`] is dropped. Nothing here is trusted: what a message says is for `schwann_relay` to judge.
+
+mod pinned;
+mod problem;
+mod session;
+
+use core::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+
+use schwann_relay::Subject;
+use tokio::sync::mpsc::{Sender, channel};
+
+pub use self::problem::Problem;
+use crate::access::Access;
+use crate::address::Address;
+
+/// What reaches a hub and comes from it.
+pub struct Link {
+    commands: Sender<Command>,
+    events: Receiver<Event>,
+}
+
+/// What the hub is asked for.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Keep this message. An answer comes to what has a ticket.
+    Publish { subject: String, message: Vec<u8>, ticket: Option<u64> },
+    /// The last message on this subject.
+    Last(String),
+    /// Everything that is kept on these subjects, oldest first.
+    History(Vec<String>),
+}
+
+/// What happened at the hub.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The hub says that it keeps the message with this ticket; it proves nothing.
+    Acknowledged(u64),
+    /// A connection stands.
+    Connected,
+    /// A connection is gone, or did not come about.
+    Disconnected(Problem),
+    /// All messages of a [`Command::History`] have come, or as many as come.
+    HistoryEnd,
+    /// The answer to [`Command::Last`].
+    Last(Option<Vec<u8>>),
+    /// A message on a subject that was subscribed to, or of the past.
+    Message(Vec<u8>),
+    /// The hub does not keep the message with this ticket, or did not answer.
+    Refused(u64, Problem),
+}
+
+impl Link {
+    /// Connects in the background, and subscribes to `subjects` each time.
+    ///
+    /// - Errors: the system gives no thread.
+    pub fn open(address: &Address, access: &Access, subjects: Vec<String>) -> std::io::Result<Self> {
+        let (commands, commanded) = channel(COMMANDS);
+        let (tell, events) = sync_channel(EVENTS);
+        let (address, access) = (address.clone(), access.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        thread::Builder::new().name(String::from("hub")).spawn(move || {
+            let link = session::Keeper { address, access, subjects, tell: Tell(tell) };
+            runtime.block_on(link.keep(commanded));
+        })?;
+        Ok(Self { commands, events })
+    }
+
+    /// Publishes a message; says whether there was room for it on the way.
+    pub(crate) fn publish(&self, subject: Subject, message: Vec<u8>, ticket: Option<u64>) -> bool {
+        let subject = subject.to_string();
+        self.commands.try_send(Command::Publish { subject, message, ticket }).is_ok()
+    }
+
+    /// Whether the next [`publish`](Self::publish) finds room.
+    pub(crate) fn has_room(&self) -> bool {
+        // What is not a block needs some, too.
+        self.commands.capacity() > COMMANDS / 2
+    }
+
+    /// Asks for something.
+    pub(crate) fn ask(&self, command: Command) {
+        // Whoever asks does so again while no answer comes.
+        let _asked_again = self.commands.try_send(command);
+    }
+
+    /// What happened, waiting up to `patience` for it.
+    pub(crate) fn event(&self, patience: Duration) -> Option<Event> {
+        match self.events.recv_timeout(patience) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                thread::sleep(patience);
+                None
+            }
+        }
+    }
+}
+
+/// Where events go. It waits for a thread that is behind, without holding up the runtime.
+#[derive(Clone)]
+pub(crate) struct Tell(SyncSender<Event>);
+
+impl Tell {
+    pub(crate) async fn tell(&self, event: Event) {
+        let mut event = event;
+        while let Err(std::sync::mpsc::TrySendError::Full(back)) = self.0.try_send(event) {
+            event = back;
+            tokio::time::sleep(FULL_PAUSE).await;
+        }
+    }
+}
+
+/// Commands that wait at most; a block has at most 1 MiB.
+const COMMANDS: usize = 64;
+/// Events that wait at most.
+const EVENTS: usize = 256;
+const FULL_PAUSE: Duration = Duration::from_millis(2);

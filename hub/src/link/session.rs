@@ -1,0 +1,330 @@
+//! One connection after the other, on the runtime's thread.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use async_nats::connection::State;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
+use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event as NatsEvent};
+use futures_util::StreamExt as _;
+use futures_util::stream::select_all;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Receiver;
+use tokio::time::sleep;
+
+use super::problem::Problem;
+use super::{Command, Event, Tell, pinned};
+use crate::access::Access;
+use crate::address::Address;
+use crate::server::is_new_enough;
+
+/// What keeps a connection.
+pub(super) struct Keeper {
+    pub(super) address: Address,
+    pub(super) access: Access,
+    pub(super) subjects: Vec<String>,
+    pub(super) tell: Tell,
+}
+
+impl Keeper {
+    /// Connects again and again, until nothing asks for it any more.
+    pub(super) async fn keep(self, mut commands: Receiver<Command>) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.connect().await {
+                Ok(session) => {
+                    pause = FIRST_PAUSE;
+                    match session.serve(&self, &mut commands).await {
+                        Some(problem) => self.tell.tell(Event::Disconnected(problem)).await,
+                        None => return,
+                    }
+                }
+                Err(problem) => self.tell.tell(Event::Disconnected(problem)).await,
+            }
+            if !refuse_for(pause, &mut commands, &self.tell).await {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn connect(&self) -> Result<Session, Problem> {
+        let lost = Arc::new(Notify::new());
+        let mut problem = Problem::NotAdmitted;
+        // A member that has not heard of the newest list still has the key before.
+        for key in self.access.hub_keys() {
+            let options = self.options(key.seed().unwrap_or_default(), Arc::clone(&lost))?;
+            match options.connect(self.address.url()).await {
+                Ok(client) => return self.settle(client, lost).await,
+                Err(error) => problem = why_not(&error),
+            }
+            if problem != Problem::NotAdmitted {
+                break;
+            }
+        }
+        Err(problem)
+    }
+
+    fn options(&self, seed: String, lost: Arc<Notify>) -> Result<ConnectOptions, Problem> {
+        let options = ConnectOptions::with_nkey(seed)
+            .require_tls(true)
+            .connection_timeout(CONNECT)
+            .ping_interval(PING)
+            .subscription_capacity(SUBSCRIBED)
+            .max_reconnects(1)
+            .ignore_discovered_servers()
+            .event_callback(move |event| {
+                if matches!(event, NatsEvent::Disconnected | NatsEvent::Closed) {
+                    lost.notify_one();
+                }
+                core::future::ready(())
+            });
+        match self.address.pin() {
+            Some(pin) => {
+                let config = pinned::client(*pin).map_err(|error| Problem::Silent(error.to_string()))?;
+                Ok(options.tls_client_config(config))
+            }
+            None => Ok(options),
+        }
+    }
+
+    /// Makes sure that the hub serves, and keeps the lab's messages.
+    async fn settle(&self, client: Client, lost: Arc<Notify>) -> Result<Session, Problem> {
+        let version = client.server_info().version;
+        if !is_new_enough(&version) {
+            return Err(Problem::TooOld(version));
+        }
+        let context = ContextBuilder::new()
+            .timeout(ANSWER)
+            .ack_timeout(ANSWER)
+            .max_ack_inflight(IN_FLIGHT)
+            .build(client.clone());
+        for config in logs(&self.access.lab_id().0) {
+            context.get_or_create_stream(config).await.map_err(|error| Problem::NoLog(error.to_string()))?;
+        }
+        let mut subscribed = Vec::new();
+        for subject in &self.subjects {
+            let one = client.subscribe(subject.clone()).await;
+            subscribed.push(one.map_err(|error| Problem::Silent(error.to_string()))?);
+        }
+        let lab = hexadecimal(&self.access.lab_id().0);
+        Ok(Session { context, lab, subscribed, lost, gone: Arc::default(), client })
+    }
+}
+
+/// A connection that stands.
+struct Session {
+    client: Client,
+    context: Context,
+    lab: String,
+    subscribed: Vec<async_nats::Subscriber>,
+    lost: Arc<Notify>,
+    /// The hub no longer has the lab's log.
+    gone: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// Serves until the connection is gone, and returns why; nothing if nothing asks for it any more.
+    async fn serve(mut self, keeper: &Keeper, commands: &mut Receiver<Command>) -> Option<Problem> {
+        let tell = keeper.tell.clone();
+        tell.tell(Event::Connected).await;
+        let mut messages = select_all(core::mem::take(&mut self.subscribed));
+        loop {
+            tokio::select! {
+                () = self.lost.notified() => {
+                    if self.gone.load(Ordering::Acquire) || self.client.connection_state() != State::Connected {
+                        return Some(Problem::Broken);
+                    }
+                }
+                command = commands.recv() => match command {
+                    Some(command) => self.obey(command, &tell).await,
+                    None => return None,
+                },
+                Some(message) = messages.next() => {
+                    tell.tell(Event::Message(message.payload.to_vec())).await;
+                }
+            }
+        }
+    }
+
+    async fn obey(&self, command: Command, tell: &Tell) {
+        match command {
+            Command::Publish { subject, message, ticket } => {
+                self.publish(subject, message, ticket, tell).await
+            }
+            Command::Last(subject) => {
+                let (context, tell, name) = (self.context.clone(), tell.clone(), self.log_of(&subject));
+                tokio::spawn(
+                    async move { tell.tell(Event::Last(last(&context, name, &subject).await)).await },
+                );
+            }
+            Command::History(subjects) => {
+                let (context, tell) = (self.context.clone(), tell.clone());
+                let names = subjects.iter().map(|subject| self.log_of(subject)).collect::<Vec<_>>();
+                tokio::spawn(async move {
+                    for (name, subject) in names.into_iter().zip(subjects) {
+                        // What did not come is asked for again.
+                        let _asked_again = history(&context, name, subject, &tell).await;
+                    }
+                    tell.tell(Event::HistoryEnd).await;
+                });
+            }
+        }
+    }
+
+    async fn publish(&self, subject: String, message: Vec<u8>, ticket: Option<u64>, tell: &Tell) {
+        let sent = self.context.publish(subject, message.into()).await;
+        let (tell, gone, lost) = (tell.clone(), Arc::clone(&self.gone), Arc::clone(&self.lost));
+        tokio::spawn(async move {
+            let outcome = match sent {
+                Ok(acknowledgement) => acknowledgement.await.map(drop),
+                Err(error) => Err(error),
+            };
+            let refused = outcome.err().map(|error| {
+                if error.kind() == PublishErrorKind::StreamNotFound {
+                    gone.store(true, Ordering::Release);
+                    lost.notify_one();
+                }
+                refusal(&error)
+            });
+            match (ticket, refused) {
+                (Some(ticket), None) => tell.tell(Event::Acknowledged(ticket)).await,
+                (Some(ticket), Some(problem)) => tell.tell(Event::Refused(ticket, problem)).await,
+                (None, _) => {}
+            }
+        });
+    }
+
+    /// The name of the log that keeps a subject.
+    fn log_of(&self, subject: &str) -> String {
+        let kind = if subject.ends_with(".b") { BLOCKS } else { WORDS };
+        format!("schwann_{}_{kind}", self.lab)
+    }
+}
+
+async fn last(context: &Context, log: String, subject: &str) -> Option<Vec<u8>> {
+    let log = context.get_stream(log).await.ok()?;
+    let message = log.get_last_raw_message_by_subject(subject).await.ok()?;
+    Some(message.payload.to_vec())
+}
+
+/// Hands over what the hub has of the past on one subject.
+async fn history(
+    context: &Context,
+    log: String,
+    subject: String,
+    tell: &Tell,
+) -> Result<(), async_nats::Error> {
+    let log = context.get_stream(log).await?;
+    let config = OrderedConfig {
+        filter_subject: subject,
+        deliver_policy: DeliverPolicy::All,
+        ..OrderedConfig::default()
+    };
+    let mut consumer = log.create_consumer(config).await?;
+    if consumer.info().await?.num_pending == 0 {
+        return Ok(());
+    }
+    let mut messages = consumer.messages().await?;
+    while let Ok(Some(message)) = tokio::time::timeout(ANSWER, messages.next()).await {
+        let message = message?;
+        let left = message.info().map_or(0, |info| info.pending);
+        tell.tell(Event::Message(message.payload.to_vec())).await;
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what is asked for `pause`; says whether anything asks still.
+async fn refuse_for(pause: Duration, commands: &mut Receiver<Command>, tell: &Tell) -> bool {
+    let end = tokio::time::Instant::now() + pause;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep_until(end) => return true,
+            command = commands.recv() => match command {
+                None => return false,
+                Some(Command::Publish { ticket: Some(ticket), .. }) => {
+                    tell.tell(Event::Refused(ticket, Problem::Broken)).await;
+                }
+                Some(Command::Last(_)) => {}
+                Some(Command::History(_)) => tell.tell(Event::HistoryEnd).await,
+                Some(Command::Publish { ticket: None, .. }) => sleep(Duration::ZERO).await,
+            },
+        }
+    }
+}
+
+/// How the hub keeps a lab's messages (relay §10.1).
+fn logs(lab: &[u8; 16]) -> [Config; 2] {
+    let lab = hexadecimal(lab);
+    let log = |kind: &str, subjects: &[&str]| Config {
+        name: format!("schwann_{lab}_{kind}"),
+        subjects: subjects.iter().map(|end| format!("schwann.{lab}.{end}")).collect(),
+        storage: StorageType::File,
+        discard: DiscardPolicy::New,
+        allow_direct: true,
+        ..Config::default()
+    };
+    let mut words = log(WORDS, &["*.m", "*.k", "*.r", "members", "revoked"]);
+    // Of these the newest count; blocks are never dropped for newer ones.
+    (words.discard, words.max_messages_per_subject) = (DiscardPolicy::Old, WORDS_PER_SUBJECT);
+    words.max_age = WORDS_AGE;
+    [log(BLOCKS, &["*.b"]), words]
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn why_not(error: &ConnectError) -> Problem {
+    let text = error_text(error);
+    match error.kind() {
+        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => Problem::NotAdmitted,
+        _ if text.contains("ApplicationVerificationFailure") => Problem::OtherCertificate,
+        _ if text.to_lowercase().contains("authorization violation") => Problem::NotAdmitted,
+        _ => Problem::Silent(text),
+    }
+}
+
+fn refusal(error: &async_nats::jetstream::context::PublishError) -> Problem {
+    match error.kind() {
+        PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe | PublishErrorKind::StreamNotFound => {
+            Problem::Broken
+        }
+        _ => Problem::Full(error_text(error)),
+    }
+}
+
+/// The message with all that is behind it.
+fn error_text(error: &dyn core::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = error.source();
+    while let Some(cause) = inner {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        inner = cause.source();
+    }
+    text
+}
+
+const BLOCKS: &str = "blocks";
+const WORDS: &str = "words";
+const WORDS_PER_SUBJECT: i64 = 20_000;
+const WORDS_AGE: Duration = Duration::from_secs(90 * 86_400);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const CONNECT: Duration = Duration::from_secs(5);
+const PING: Duration = Duration::from_secs(5);
+const ANSWER: Duration = Duration::from_secs(10);
+/// Messages that wait for the hub's acknowledgement at most.
+const IN_FLIGHT: usize = 64;
+/// Messages of a subscription that wait at most; what comes beyond is missing, and is asked for again.
+const SUBSCRIBED: usize = 4096;

@@ -1,0 +1,159 @@
+//! All streams that leave: finds them, and runs an edge for each in a thread of its own.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use schwann::{Context, StreamInfo, resolver};
+use schwann_recorder::{Selector, Stop, any_of};
+
+use crate::access::Access;
+use crate::edge::{BeginError, Edge, EdgeStatus, Settings};
+
+/// The edges of this program.
+pub struct Outbound {
+    context: Arc<Context>,
+    access: Access,
+    settings: Settings,
+    query: Option<String>,
+    stop: Arc<Stop>,
+    edges: BTreeMap<String, Running>,
+    /// Streams that are not relayed, by UID, and since when that is known.
+    left_alone: BTreeMap<String, Instant>,
+    remarks: Vec<String>,
+}
+
+struct Running {
+    name: String,
+    status: Arc<Mutex<EdgeStatus>>,
+    thread: JoinHandle<()>,
+}
+
+impl Outbound {
+    /// Relays the streams that one of `selectors` chooses; all, if there is none.
+    #[must_use]
+    pub fn new(
+        context: Arc<Context>,
+        access: Access,
+        settings: Settings,
+        selectors: &[Selector],
+        stop: Arc<Stop>,
+    ) -> Self {
+        Self {
+            context,
+            access,
+            settings,
+            query: any_of(selectors),
+            stop,
+            edges: BTreeMap::new(),
+            left_alone: BTreeMap::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Looks for streams, begins with new ones, and parts from those that have ended. Takes a second and a half.
+    ///
+    /// - Errors: the search.
+    pub fn look(&mut self) -> Result<(), resolver::ResolveError> {
+        self.part_from_ended();
+        let found = match &self.query {
+            Some(query) => resolver::resolve_bypred(&self.context, query, 0, LOOK)?,
+            None => resolver::resolve_session(&self.context, 0, LOOK)?,
+        };
+        self.left_alone.retain(|_, since| since.elapsed() < AGAIN);
+        for info in found {
+            let uid = info.uid().to_string_lossy().into_owned();
+            let is_new = !self.edges.contains_key(&uid) && !self.left_alone.contains_key(&uid);
+            if is_new && !self.runs(&info) && !self.stop.is_raised() {
+                self.begin(&info, uid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where every edge stands.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<EdgeStatus> {
+        self.edges.values().map(|running| lock(&running.status).clone()).collect()
+    }
+
+    /// What happened since this was last called.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        for running in self.edges.values() {
+            let remarks = lock(&running.status).take_remarks();
+            self.remarks.extend(remarks.into_iter().map(|what| format!("{}: {what}", running.name)));
+        }
+        core::mem::take(&mut self.remarks)
+    }
+
+    /// Waits until every edge has ended its run; `stop` was raised.
+    pub fn end(mut self) -> Vec<String> {
+        for (_, running) in core::mem::take(&mut self.edges) {
+            self.part(running);
+        }
+        core::mem::take(&mut self.remarks)
+    }
+
+    fn begin(&mut self, info: &StreamInfo, uid: String) {
+        let name = info.name().to_string_lossy().into_owned();
+        match Edge::begin(info, &self.context, &self.access, &self.settings) {
+            Ok(edge) => {
+                let (status, stop) = (edge.status(), Arc::clone(&self.stop));
+                let spawned =
+                    thread::Builder::new().name(format!("edge {name}")).spawn(move || edge.relay(&stop));
+                match spawned {
+                    Ok(thread) => {
+                        self.remarks.push(format!("{name}: is relayed"));
+                        self.edges.insert(uid, Running { name, status, thread });
+                    }
+                    Err(error) => self.remarks.push(format!("{name}: the system gives no thread: {error}")),
+                }
+            }
+            // It may be this program's own, at the other end.
+            Err(BeginError::Relayed) => _ = self.left_alone.insert(uid, Instant::now()),
+            Err(error) => {
+                self.remarks.push(format!("{name}: {error}"));
+                self.left_alone.insert(uid, Instant::now());
+            }
+        }
+    }
+
+    /// Whether this stream, which may have come back under another UID, is relayed already.
+    fn runs(&self, info: &StreamInfo) -> bool {
+        let name = info.name().to_string_lossy();
+        !info.source_id().is_empty()
+            && self.edges.values().any(|running| {
+                let status = lock(&running.status);
+                running.name == name && status.source_id == info.source_id().to_string_lossy()
+            })
+    }
+
+    fn part_from_ended(&mut self) {
+        let ended: Vec<_> = self.edges.extract_if(.., |_, running| running.thread.is_finished()).collect();
+        ended.into_iter().for_each(|(_, running)| self.part(running));
+    }
+
+    fn part(&mut self, running: Running) {
+        let Running { name, status, thread } = running;
+        let broke = thread.join().is_err();
+        let mut status = lock(&status);
+        self.remarks.extend(status.take_remarks().into_iter().map(|what| format!("{name}: {what}")));
+        let how = if broke { "broke off" } else { "has ended" };
+        let waiting = match status.waiting_blocks {
+            0 => String::from("the hub has all of it"),
+            count => format!("{count} blocks wait in the journal for the next `schwann relay out`"),
+        };
+        self.remarks.push(format!("{name}: {how} after {} samples; {waiting}", status.samples));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Time of one search.
+const LOOK: Duration = Duration::from_millis(1500);
+/// When a stream that could not be relayed is tried again.
+const AGAIN: Duration = Duration::from_secs(20);

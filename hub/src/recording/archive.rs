@@ -1,0 +1,166 @@
+//! The sealed blocks of one run on a recorder's disk, in the order in which they came, and the words that open them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use schwann::security::keys::store;
+use schwann_relay::{Block, Place, RunId};
+
+use crate::journal::record;
+
+pub(super) struct Archive {
+    run: RunId,
+    blocks: File,
+    words: File,
+    restored_words: Vec<Vec<u8>>,
+    /// Where each block begins.
+    offsets: BTreeMap<u64, u64>,
+    bytes: u64,
+    samples: u64,
+    unsynced: bool,
+}
+
+impl Archive {
+    pub(super) fn create(folder: &Path, run: RunId) -> io::Result<Self> {
+        let stem: String = run.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self {
+            run,
+            blocks: record::create(&folder.join(format!("{stem}.blocks")))?,
+            words: record::create(&folder.join(format!("{stem}.words")))?,
+            restored_words: Vec::new(),
+            offsets: BTreeMap::new(),
+            bytes: 0,
+            samples: 0,
+            unsynced: false,
+        })
+    }
+
+    fn open(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
+        let Ok(run) = u128::from_str_radix(stem, 16) else { return Ok(None) };
+        let open = |end: &str| {
+            let path = folder.join(format!("{stem}.{end}"));
+            if path.exists() {
+                File::options().read(true).append(true).open(path)
+            } else {
+                record::create(&path)
+            }
+        };
+        let restored_words = record::read_all(&folder.join(format!("{stem}.words")))?;
+        let mut archive = Self {
+            run: RunId(run.to_be_bytes()),
+            blocks: open("blocks")?,
+            words: open("words")?,
+            restored_words,
+            offsets: BTreeMap::new(),
+            bytes: 0,
+            samples: 0,
+            unsynced: true,
+        };
+        while let Some(bytes) = record::read_at(&archive.blocks, archive.bytes)? {
+            if let Ok(block) = Block::parse(&bytes) {
+                archive.note(block.number(), u64::from(block.place().count), archive.bytes);
+            }
+            archive.bytes += record::length(&bytes);
+        }
+        // A torn end is cut off: it was never receipted.
+        archive.blocks.set_len(archive.bytes)?;
+        Ok(Some(archive))
+    }
+
+    pub(super) fn run(&self) -> RunId {
+        self.run
+    }
+
+    pub(super) fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    pub(super) fn blocks(&self) -> u64 {
+        self.offsets.len() as u64
+    }
+
+    /// The words that were on the disk.
+    pub(super) fn take_words(&mut self) -> Vec<Vec<u8>> {
+        core::mem::take(&mut self.restored_words)
+    }
+
+    pub(super) fn keep_word(&mut self, word: &[u8]) -> io::Result<()> {
+        record::append(&mut self.words, word)?;
+        self.unsynced = true;
+        Ok(())
+    }
+
+    pub(super) fn keep(&mut self, number: u64, sealed: &[u8]) -> io::Result<()> {
+        if self.offsets.contains_key(&number) {
+            return Ok(());
+        }
+        let at = self.bytes;
+        self.bytes += record::append(&mut self.blocks, sealed)?;
+        let count = Block::parse(sealed).map_or(0, |block| u64::from(block.place().count));
+        self.note(number, count, at);
+        self.unsynced = true;
+        Ok(())
+    }
+
+    fn note(&mut self, number: u64, samples: u64, at: u64) {
+        if self.offsets.insert(number, at).is_none() {
+            self.samples += samples;
+        }
+    }
+
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if core::mem::take(&mut self.unsynced) {
+            // Without its words a block cannot be opened again.
+            self.words.sync_data()?;
+            self.blocks.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// The places of all blocks.
+    pub(super) fn places(&self) -> io::Result<Vec<Place>> {
+        let mut places = Vec::with_capacity(self.offsets.len());
+        for number in self.offsets.keys() {
+            if let Some(bytes) = self.block(*number)?
+                && let Ok(block) = Block::parse(&bytes)
+            {
+                places.push(block.place());
+            }
+        }
+        Ok(places)
+    }
+
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.offsets.keys().copied()
+    }
+
+    pub(super) fn block(&self, number: u64) -> io::Result<Option<Vec<u8>>> {
+        match self.offsets.get(&number) {
+            Some(at) => record::read_at(&self.blocks, *at),
+            None => Ok(None),
+        }
+    }
+}
+
+/// All archives of a folder.
+pub(super) fn read_all(folder: &Path) -> io::Result<Vec<Archive>> {
+    let mut archives = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".words")) {
+            archives.extend(Archive::open(folder, stem)?);
+        }
+    }
+    Ok(archives)
+}
+
+/// When the recording began first, in seconds since 1970; notes it if it begins now.
+pub(super) fn begin(path: &Path, now: u64) -> io::Result<u64> {
+    if let Some(bytes) = fs::read(path).ok().and_then(|bytes| bytes.try_into().ok()) {
+        return Ok(u64::from_le_bytes(bytes));
+    }
+    store::write_private(path, &now.to_le_bytes()).map_err(io::Error::other)?;
+    Ok(now)
+}

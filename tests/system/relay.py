@@ -1,0 +1,422 @@
+"""Streams through a real hub, which is killed, rolled back, emptied and run by an attacker: what arrives is what was sent.
+
+Usage: relay.py PROGRAM LIBRARY [WORD...]
+
+Two sites and a hub on this computer. Each site has keys and a network session of its own, so nothing but the hub joins them.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+PROGRAM, LIBRARY = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:3])
+os.environ["SCHWANN_PROGRAM"] = PROGRAM
+
+import labs  # noqa: E402
+import nats_raw  # noqa: E402
+import pyxdf  # noqa: E402
+
+SCRATCH = pathlib.Path(tempfile.mkdtemp(prefix="relay-"))
+PATIENCE = 90
+RATE = 200
+
+SEND = r"""
+import sys, time, pylsl
+name, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+info = pylsl.StreamInfo(name, "EEG", 2, 200, "float32", name + "-source")
+info.desc().append_child_value("serial", "4711")
+outlet = pylsl.StreamOutlet(info)
+print("ready", flush=True)
+outlet.wait_for_consumers(60)
+begin = pylsl.local_clock()
+for number in range(first, first + count):
+    outlet.push_sample([number, -number], 1000 + number / 200)
+    late = begin + (number - first) / 200 - pylsl.local_clock()
+    if late > 0:
+        time.sleep(late)
+print("sent", flush=True)
+sys.stdin.read()
+"""
+RECEIVE = r"""
+import json, sys, pylsl
+name, count = sys.argv[1], int(sys.argv[2])
+found = pylsl.resolve_byprop("name", name, 1, 30)
+inlet = pylsl.StreamInlet(found[0])
+info = inlet.info(10)
+samples = []
+while len(samples) < count:
+    sample, stamp = inlet.pull_sample(30)
+    samples.append([sample[0], sample[1], stamp])
+relay = info.desc().child("relay")
+print(json.dumps({"samples": samples, "serial": info.desc().child_value("serial"), "site": relay.child_value("device"),
+    "description": [info.name(), info.type(), info.channel_count(), info.nominal_srate(), info.channel_format(), info.source_id()]}))
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Program:
+    """A program that runs, and all that it said."""
+
+    def __init__(self, environment: dict, *words: str) -> None:
+        self.words, self.said = words, SCRATCH / f"said-{len(list(SCRATCH.iterdir()))}"
+        self.process = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=self.said.open("w"),
+                                        stderr=subprocess.STDOUT, start_new_session=True)
+
+    def text(self) -> str:
+        return self.said.read_text()
+
+    def until(self, text: str, patience: float = PATIENCE):
+        wait_for(lambda: text in self.text(), f"{self.words[:4]} does not say {text!r}: {self.text()!r}", patience,
+                 lambda: self.process.poll() is None or text in self.text())
+        return self
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(20)
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(PATIENCE)
+        return code
+
+
+def wait_for(condition, what, patience: float = PATIENCE, goes_on=lambda: True) -> None:
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end and goes_on(), what() if callable(what) else what
+        time.sleep(0.05)
+
+
+class Site:
+    """A device of the lab, on a network of its own."""
+
+    def __init__(self, keys: pathlib.Path, relay: str = "") -> None:
+        port = free_port()
+        config = SCRATCH / f"{keys.name}.cfg"
+        config.write_text(f"[log]\nlevel=-2\n[ports]\nMulticastPort={free_port()}\nBasePort={port}\nPortRange=32\nIPv6=disable\n"
+                          f"[multicast]\nResolveScope=machine\n[lab]\nSessionID={keys.name}-{port}\n[relay]\n{relay}\n")
+        self.keys, self.log, self.programs = keys, SCRATCH / f"{keys.name}.security", []
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "LSL"))}
+        self.environment = kept | {"LSLAPICFG": str(config), "PYLSL_LIB": LIBRARY, "HOME": str(SCRATCH), "SCHWANN_KEYS": str(keys),
+                                   "SCHWANN_SECURITY_LOG": str(self.log)}
+
+    def runs(self, *words: str) -> Program:
+        program = Program(self.environment, *words)
+        self.programs.append(program)
+        return program
+
+    def schwann(self, *words: str) -> Program:
+        return self.runs(PROGRAM, *words)
+
+    def sends(self, name: str, count: int, first: int = 0) -> Program:
+        return self.runs(sys.executable, "-c", SEND, name, str(first), str(count)).until("ready")
+
+    def events(self) -> list[dict]:
+        files = [self.log, self.log.with_name(self.log.name + ".strangers")]
+        return [json.loads(line) for file in files if file.exists() for line in file.read_text().splitlines()]
+
+
+class Hub:
+    """The hub, which `schwann hub up` runs."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.folder, self.port, self.web = site, SCRATCH / f"hub-{free_port()}", free_port(), free_port()
+        self.up()
+
+    def up(self) -> None:
+        self.program = self.site.schwann("hub", "up", "--dir", str(self.folder), "--public", "127.0.0.1", "--listen", "127.0.0.1",
+                                         "--port", str(self.port), "--websocket-port", str(self.web), "--limit", "1")
+        self.program.until("relay in")
+        lines = self.program.text().splitlines()
+        self.url, self.web_url = (next(line.strip() for line in lines if line.strip().startswith(begin)) for begin in ("tls:", "wss:"))
+
+    def server(self) -> int:
+        """The process of nats-server itself."""
+        children = pathlib.Path(f"/proc/{self.program.process.pid}/task/{self.program.process.pid}/children").read_text().split()
+        return int(children[0])
+
+    def kill(self) -> None:
+        os.kill(self.server(), signal.SIGKILL)
+        self.program.process.wait(20)
+
+    def down(self) -> None:
+        assert self.program.end() == 0, self.program.text()
+
+
+@contextlib.contextmanager
+def lab(history: str = "history=none"):
+    """A lab of three: the hub's computer, a site A that sends, and a site B that receives."""
+    root = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
+    labs.new_lab(root / "authority")
+    serials = {name: labs.new_device(root / "authority", root / name, name) for name in ("site-a", "site-b", "site-c")}
+    sites = [Site(root / name, history) for name in ("authority", "site-a", "site-b", "site-c")]
+    sites[0].serials = serials
+    try:
+        yield sites
+    finally:
+        for program in (program for site in sites for program in site.programs):
+            if program.process.poll() is None:
+                os.killpg(program.process.pid, signal.SIGKILL)
+                program.process.wait(20)
+
+
+def recorded(path: pathlib.Path, name: str):
+    streams, _ = pyxdf.load_xdf(str(path), synchronize_clocks=False, dejitter_timestamps=False)
+    stream, = [stream for stream in streams if stream["info"]["name"][0] == name]
+    return stream["time_series"], stream["time_stamps"]
+
+
+def same(path: pathlib.Path, name: str, numbers) -> None:
+    """The file has exactly these samples, in order."""
+    values, stamps = recorded(path, name)
+    numbers = list(numbers)
+    assert [int(value) for value in values[:, 0]] == numbers, (len(values), len(numbers), values[:3], values[-3:])
+    assert all(value[1] == -value[0] for value in values)
+    assert all(stamp == 1000 + number / RATE for stamp, number in zip(stamps, numbers, strict=True))
+
+
+def from_end_to_end() -> None:
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        target = SCRATCH / "end.xdf"
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        inward = b.schwann("relay", "in", "--hub", hub.web_url).until("the hub is reached")
+        sender = a.sends("Near", 2000)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        received = b.runs(sys.executable, "-c", RECEIVE, "Near", "500")
+        assert received.process.wait(PATIENCE) == 0, (received.text(), inward.text())
+        got = json.loads(received.text().splitlines()[-1])
+        assert got["description"] == ["Near", "EEG", 2, 200.0, 1, "Near-source"] and got["serial"] == "4711", got
+        assert got["site"] == "site-a", got
+        begin = int(got["samples"][0][0])
+        assert got["samples"] == [[n, -n, 1000 + n / RATE] for n in range(begin, begin + 500)]
+        sender.until("sent")
+        status = b.schwann("relay", "status", "--hub", hub.url, "--json")
+        assert status.process.wait(PATIENCE) == 0, status.text()
+        stream, = json.loads(status.text().splitlines()[-1])["streams"]
+        assert stream["name"] == "Near" and stream["site"] == "site-a" and "site-b" in stream["receipts"], stream
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Near", range(2000))
+        assert not target.with_name("end.xdf.blocks").exists()
+    print("ok: samples, stamps and description are those of the other site, live and in the file")
+
+
+def everything_is_killed() -> None:
+    """kill -9 of recorder, hub and edge in turn, while samples flow."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        target = SCRATCH / "killed.xdf"
+        record = ("record", "--hub", hub.url, "-o", str(target), "EEG")
+        recorder = b.schwann(*record).until("the hub is reached")
+        count = 30 * RATE
+        sender = a.sends("Killed", count)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        time.sleep(3)
+        recorder.kill()
+        time.sleep(2)
+        recorder = b.schwann(*record).until("the hub is reached")
+        assert "goes on" in recorder.text(), recorder.text()
+        time.sleep(2)
+        hub.kill()
+        time.sleep(4)
+        hub.up()
+        time.sleep(4)
+        outward.kill()
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        code = recorder.end()
+        text = recorder.text()
+        assert "are missing" not in text, text
+        values, stamps = recorded(target, "Killed")
+        numbers = [int(value) for value in values[:, 0]]
+        gaps = [(one, other) for one, other in zip(numbers, numbers[1:]) if other != one + 1]
+        assert numbers[0] == 0 and numbers[-1] == count - 1 and len(set(numbers)) == len(numbers), (numbers[0], numbers[-1])
+        # While no edge ran, none took samples in: that is the one gap there may be.
+        assert len(gaps) == 1 and gaps[0][0] < gaps[0][1], gaps
+        assert all(stamp == 1000 + number / RATE for stamp, number in zip(stamps, numbers, strict=True))
+        assert code in (0, 1), text
+    print(f"ok: kill -9 of recorder, hub and edge: {len(numbers)} of {count} samples, none lost but while no edge ran")
+
+
+def hub_forgets() -> None:
+    """The hub's store is rolled back to an older copy, and then taken away altogether, while samples flow."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        target = SCRATCH / "forgets.xdf"
+        sender = a.sends("Forgets", 25 * RATE)
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        time.sleep(3)
+        hub.down()
+        shutil.copytree(hub.folder / "store", SCRATCH / "older")
+        hub.up()
+        time.sleep(4)
+        recorder.kill()
+        time.sleep(2)
+        hub.kill()
+        shutil.rmtree(hub.folder / "store")
+        shutil.copytree(SCRATCH / "older", hub.folder / "store")
+        hub.up()
+        outward.until("the hub is reached")
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        time.sleep(3)
+        hub.kill()
+        shutil.rmtree(hub.folder / "store")
+        hub.up()
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0, outward.text()
+        assert recorder.end() == 0, recorder.text()
+        assert "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Forgets", range(25 * RATE))
+    print("ok: a hub that is rolled back and one that forgets everything: the edge's journal fills the holes")
+
+
+def revoked_reads_no_more() -> None:
+    """A revoked member gets the keys of no new epoch, though the hub still lets it in."""
+    with lab() as (authority, a, b, c):
+        hub = Hub(authority)
+        sender = a.sends("Secret", 60 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        status = lambda site: json.loads(site_status(site, hub).splitlines()[-1])
+        assert status(c)["streams"][0]["name"] == "Secret"
+        labs.keys(authority.keys, "revoke", "site-c")
+        # The hub carries the authority's list to the edge.
+        wait_for(lambda: (a.keys / "relay" / "revoked").exists(), "the edge does not learn of the revocation")
+        time.sleep(1)
+        spy = c.schwann("relay", "status", "--hub", hub.url, "--json", "--seconds", "5")
+        spy.process.wait(PATIENCE)
+        page = json.loads(spy.text().splitlines()[-1]) if "{" in spy.text() else {"streams": []}
+        assert all(stream["latest_block"] is None for stream in page["streams"]), page
+        friend = status(b)["streams"]
+        assert friend and friend[0]["name"] == "Secret" and friend[0]["latest_block"] is not None, friend
+        assert outward.process.poll() is None and sender.process.poll() is None
+    print("ok: a revoked member opens no block of a new epoch; the others go on")
+
+
+def site_status(site: Site, hub: Hub) -> str:
+    status = site.schwann("relay", "status", "--hub", hub.url, "--json")
+    status.process.wait(PATIENCE)
+    return status.text()
+
+
+def hub_attacks() -> None:
+    """The hub is the attacker's: it publishes altered, repeated, swapped, cut, foreign and older messages."""
+    with lab() as (authority, a, b, _), lab() as (foreign, fa, _, _):
+        hub = Hub(authority)
+        hub.down()
+        configuration = hub.folder / "hub.conf"
+        text = configuration.read_text().replace("users: [", 'users: [\n      { user: attacker, password: "it is my hub" }', 1)
+        configuration.write_text(text)
+        server = a.runs("nats-server", "--config", str(configuration))
+        attacker = connected(hub.port)
+        foreign_messages = gathered(foreign, fa)
+        target = SCRATCH / "attacked.xdf"
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Attacked", 15 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        attacker.subscribe("schwann.>")
+        seen = list(attacker.messages(200))
+        chance = random.Random(7)
+        kinds = dict.fromkeys(("altered", "cut", "swapped", "repeated", "longer", "foreign"), 0)
+        for _ in range(400):
+            subject, payload = chance.choice(seen)
+            kind = chance.choice(list(kinds))
+            kinds[kind] += 1
+            for bad_subject, bad in attack(kind, subject, payload, seen, foreign_messages, chance):
+                attacker.publish(bad_subject, bad)
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0, outward.text()
+        assert recorder.end() == 0, recorder.text()
+        same(target, "Attacked", range(15 * RATE))
+        named = [event for event in b.events() if event["event"] == "relay"]
+        assert {event["what"] for event in named} >= {"block", "announcement", "wrapped key"}, named[:5]
+        assert server.process.poll() is None
+    print(f"ok: {sum(kinds.values())} messages of a hostile hub ({kinds}): none delivered, every sample of the sender is there")
+
+
+def connected(port: int):
+    """A connection of the attacker, as soon as the server listens."""
+    found = []
+
+    def attempt() -> bool:
+        with contextlib.suppress(OSError):
+            found.append(nats_raw.Client(port, "attacker", "it is my hub"))
+        return bool(found)
+
+    wait_for(attempt, "the server does not listen")
+    return found[0]
+
+
+def gathered(authority: Site, a: Site) -> list[tuple[str, bytes]]:
+    """Messages of another lab."""
+    hub = Hub(authority)
+    hub.down()
+    configuration = hub.folder / "hub.conf"
+    configuration.write_text(configuration.read_text().replace("users: [", 'users: [\n { user: attacker, password: "it is my hub" }', 1))
+    server = a.runs("nats-server", "--config", str(configuration))
+    listener = connected(hub.port)
+    listener.subscribe("schwann.>")
+    sender = a.sends("Foreign", 20 * RATE)
+    outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'")
+    messages = list(listener.messages(60))
+    for program in (outward, sender, server):
+        program.kill()
+    return messages
+
+
+def attack(kind, subject, payload, seen, foreign_messages, chance):
+    """Messages that no honest hub sends."""
+    if kind == "altered":
+        place = chance.randrange(len(payload))
+        yield subject, payload[:place] + bytes([payload[place] ^ (1 << chance.randrange(8))]) + payload[place + 1 :]
+    elif kind == "cut":
+        yield subject, payload[: chance.randrange(len(payload))]
+    elif kind == "swapped":
+        other, content = chance.choice(seen)
+        yield other, payload[:116] + content[116:]
+        yield subject, content
+    elif kind == "repeated":
+        yield subject, payload
+        yield subject, payload
+    elif kind == "longer":
+        yield subject, payload + chance.randbytes(chance.randrange(1, 64))
+    else:
+        lab = subject.split(".")[1]
+        other, content = chance.choice(foreign_messages)
+        yield other.replace(other.split(".")[1], lab), content
+
+
+def main() -> None:
+    tests = {"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
+             "attacked": hub_attacks}
+    wanted = sys.argv[3:] or list(tests)
+    try:
+        for name in wanted:
+            tests[name]()
+    finally:
+        if not os.environ.get("KEEP"):
+            shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
