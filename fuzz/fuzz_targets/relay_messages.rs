@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use schwann_relay::{Announcement, Block, Follower, Note, WrappingKey, WrappingPublic};
+use schwann_relay::{Announcement, Block, ClockMessage, Follower, Note, WrappingKey, WrappingPublic};
 use schwann_session::{AuthorityKey, RevocationList, UnixSeconds};
 
 const NOW: UnixSeconds = UnixSeconds(1_767_225_600);
@@ -12,6 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     let lab = authority.lab();
     let revoked = RevocationList::sign(&authority, 1, NOW, &[9; 32], &[]).expect("no serials");
     let _ = Note::parse(bytes, &lab, NOW, &revoked);
+    let _ = ClockMessage::parse(bytes, &lab, NOW, &revoked);
     let _ = WrappingPublic::parse(bytes, &lab, NOW, &revoked);
     let block = Block::parse(bytes);
     if let Ok(announcement) = Announcement::parse(bytes, &lab, &revoked) {

@@ -45,6 +45,8 @@ pub struct Edge {
     next_ticket: u64,
     /// The hub refused a block in this turn.
     refused: bool,
+    /// Clock probes that were answered in this second.
+    probes: (Instant, u32),
     /// Number of the revocation list that the hub was told of.
     told_list: u64,
     /// What the disk did not take yet, in order.

@@ -2,6 +2,7 @@
 //!
 //! What it cannot open, or what contradicts what it has, is delivered to nothing, and named in the security log.
 
+mod clock;
 mod run;
 
 use core::time::Duration;
@@ -12,6 +13,7 @@ use schwann_relay::{
     Announcement, Block, Hash, Note, NoteKind, Place, Range, Ranges, Refused, RunId, StreamId, Subject,
 };
 
+pub use self::clock::ClockBound;
 pub use self::run::FarRun;
 use crate::access::{Access, now_ms};
 use crate::address::Address;
@@ -33,6 +35,7 @@ pub struct Far {
     past: Past,
     rereads: Instant,
     asked: Instant,
+    probed: Instant,
 }
 
 /// What of the past a member wants to have.
@@ -75,7 +78,8 @@ impl Far {
     pub fn open(address: &Address, access: &Access, history: History, past: Past) -> std::io::Result<Self> {
         let keys = WrappingKeys::open(access, history)?;
         let lab = access.lab_id().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let subjects = ["revoked", "*.m", "*.k", "*.r", "*.b"].map(|end| format!("schwann.{lab}.{end}"));
+        let subjects =
+            ["revoked", "*.m", "*.k", "*.r", "*.b", "*.c"].map(|end| format!("schwann.{lab}.{end}"));
         let link = Link::open(address, access, subjects.to_vec())?;
         let now = Instant::now();
         Ok(Self {
@@ -88,6 +92,7 @@ impl Far {
             past,
             rereads: now,
             asked: now,
+            probed: now,
         })
     }
 
@@ -144,7 +149,8 @@ impl Far {
                 news.push(News::Connected);
             }
             Event::Disconnected(problem) => news.push(News::Disconnected(problem)),
-            Event::Message(message) => self.message(&message, news),
+            Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
+            Event::Message(message, _) => self.message(&message, news),
             Event::HistoryEnd | Event::Last(_) | Event::Acknowledged(_) | Event::Refused(..) => {}
         }
     }
@@ -290,6 +296,10 @@ impl Far {
         {
             self.keys = keys;
             self.greet();
+        }
+        if self.probed.elapsed() >= clock::PROBE_EVERY {
+            self.probed = Instant::now();
+            self.probe_clocks();
         }
         if self.past == Past::Missing && self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();

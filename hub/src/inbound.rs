@@ -94,11 +94,20 @@ impl Inbound {
     fn begin(&mut self, run: &FarRun) -> bool {
         let Some(info) = run.info().filter(|info| self.chooses(info)) else { return false };
         let Some(layout) = samples::layout(&info) else { return false };
-        let described = described(&info, run.device(), &self.hub);
+        // An outlet whose clock is wrong for a moment misleads whoever asks in that moment.
+        if run.clock().is_none() && run.known_since().elapsed() < CLOCK_PATIENCE {
+            return false;
+        }
+        let described = described(&info, run, &self.hub);
         match Outlet::in_context(&described, &OutletOptions::default(), Arc::clone(&self.context)) {
             Ok(outlet) => {
+                outlet.set_clock_shift(run.clock().map_or(0.0, |clock| -clock.offset));
                 let name = info.name().to_string_lossy().into_owned();
-                self.remarks.push(format!("{name} of {} is here", run.device()));
+                let clock = match run.clock() {
+                    Some(clock) => format!("its clock is known to {:.1} ms", clock.bound * 1e3),
+                    None => String::from("its clock is not known: stamps are those of the other site"),
+                };
+                self.remarks.push(format!("{name} of {} is here; {clock}", run.device()));
                 self.channels.insert(run.stream(), Channel::new(outlet, layout, name, run.id()));
                 true
             }
@@ -130,6 +139,9 @@ impl Inbound {
         for (stream, channel) in &mut self.channels {
             let run = far.runs().get(&channel.run);
             let lost = run.map(|run| run.follower().report().lost).unwrap_or_default();
+            if let Some(clock) = run.and_then(FarRun::clock) {
+                channel.outlet.set_clock_shift(-clock.offset);
+            }
             let known_lost = channel.next.is_some_and(|next| lost.contains(next));
             if known_lost || channel.since.is_some_and(|since| since.elapsed() > PATIENCE) {
                 channel.skip();
@@ -201,7 +213,7 @@ impl Channel {
 }
 
 /// The description with an element that says where the stream comes from.
-fn described(info: &StreamInfo, device: &str, hub: &str) -> StreamInfo {
+fn described(info: &StreamInfo, run: &FarRun, hub: &str) -> StreamInfo {
     let mut info = info.clone();
     let site = info.hostname().to_string_lossy().into_owned();
     let root = info.document().document_element();
@@ -209,7 +221,11 @@ fn described(info: &StreamInfo, device: &str, hub: &str) -> StreamInfo {
     let document = info.document_mut();
     let desc = desc.or_else(|| root.and_then(|root| document.append_child(root, "desc")));
     if let Some(relay) = desc.and_then(|desc| document.append_child(desc, "relay")) {
-        for (name, value) in [("site", site.as_str()), ("device", device), ("hub", hub)] {
+        let bound = run.clock().map_or_else(String::new, |clock| format!("{:.6}", clock.bound));
+        let device = run.device();
+        for (name, value) in
+            [("site", site.as_str()), ("device", device), ("hub", hub), ("clock_bound", bound.as_str())]
+        {
             document.append_child_value(relay, name, value);
         }
     }
@@ -220,6 +236,8 @@ fn described(info: &StreamInfo, device: &str, hub: &str) -> StreamInfo {
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a stream may be silent: three announcements are missing then.
 const SILENCE: Duration = Duration::from_secs(35);
+/// How long a stream waits for the first answer of its clock.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(6);
 const FLUSH: Duration = Duration::from_secs(2);
 /// Blocks that wait for one before them at most.
 const MOST_HELD: usize = 1024;

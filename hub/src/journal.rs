@@ -197,6 +197,18 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
             kept.segments.push(segment);
         }
     }
+    // Of a run without a block nothing is left to say; only the last one is named by the next.
+    let last = runs.len().saturating_sub(1);
+    let mut at = 0;
+    runs.retain(|kept| {
+        at += 1;
+        let stays = at > last || !kept.segments.is_empty();
+        if !stays {
+            // It is found again at the next start.
+            let _found_again = fs::remove_file(folder.join(format!("{}.words", stem(kept.number, kept.run))));
+        }
+        stays
+    });
     Ok(runs)
 }
 

@@ -36,7 +36,7 @@ mod wrapping;
 pub use access::{Access, AccessError};
 pub use address::{Address, AddressError, Fingerprint};
 pub use edge::{BeginError, Edge, EdgeStatus, Settings, is_relayed, read_statuses};
-pub use far::{Far, FarRun, News, Past};
+pub use far::{ClockBound, Far, FarRun, News, Past};
 pub use history::{History, UnknownHistory};
 pub use inbound::Inbound;
 pub use link::{Link, Problem};

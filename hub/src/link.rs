@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Publish { subject: String, message: Vec<u8>, ticket: Option<u64> },
     /// The last message on this subject.
     Last(String),
+    /// Hand this message to those who listen now; it is not kept.
+    Send { subject: String, message: Vec<u8> },
     /// Everything that is kept on these subjects, oldest first.
     History(Vec<String>),
 }
@@ -48,8 +50,8 @@ pub(crate) enum Event {
     HistoryEnd,
     /// The answer to [`Command::Last`].
     Last(Option<Vec<u8>>),
-    /// A message on a subject that was subscribed to, or of the past.
-    Message(Vec<u8>),
+    /// A message on a subject that was subscribed to, or of the past, and when it came, in seconds on the local clock.
+    Message(Vec<u8>, f64),
     /// The hub does not keep the message with this ticket, or did not answer.
     Refused(u64, Problem),
 }
@@ -74,6 +76,12 @@ impl Link {
     pub(crate) fn publish(&self, subject: Subject, message: Vec<u8>, ticket: Option<u64>) -> bool {
         let subject = subject.to_string();
         self.commands.try_send(Command::Publish { subject, message, ticket }).is_ok()
+    }
+
+    /// Hands a message to those who listen now.
+    pub(crate) fn send(&self, subject: Subject, message: Vec<u8>) {
+        // It is worth nothing later.
+        let _late = self.commands.try_send(Command::Send { subject: subject.to_string(), message });
     }
 
     /// Whether the next [`publish`](Self::publish) finds room.

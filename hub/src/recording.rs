@@ -161,6 +161,9 @@ impl Recording {
     fn sync(&mut self) -> Result<(), RecordingError> {
         for (run, archive) in &mut self.archives {
             let Some(far) = self.far.run_mut(*run) else { continue };
+            if let Some(clock) = far.clock() {
+                archive.keep_clock(clock).map_err(RecordingError::Disk)?;
+            }
             let mark = far.follower().mark();
             archive.sync().map_err(RecordingError::Disk)?;
             let receipts = far.follower_mut().synced(mark);

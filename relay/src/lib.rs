@@ -35,6 +35,7 @@
 mod announcement;
 mod block;
 mod chain;
+mod clock;
 mod follower;
 mod key;
 mod member;
@@ -49,6 +50,7 @@ mod wrapped;
 pub use announcement::{Announcement, Before, MAX_DESCRIPTION};
 pub use block::{Block, BlockKind, Hash, MAX_CONTENT};
 pub use chain::{Chain, LinkError, MAX_HOLES, Place};
+pub use clock::{ClockAnswer, ClockMessage, ProbeId};
 pub use follower::{End, Follower, Mark, Report, Taken};
 pub use member::{MemberKeyId, WRAPPING_LIFETIME, WrappingKey, WrappingPublic};
 pub use names::{RunId, StreamId, Subject};

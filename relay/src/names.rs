@@ -46,6 +46,8 @@ pub enum Subject {
     Announcements(LabId, StreamId),
     /// Blocks of one stream.
     Blocks(LabId, StreamId),
+    /// Clock probes of one stream, and their answers.
+    Clock(LabId, StreamId),
     /// Wrapped keys of one stream.
     Keys(LabId, StreamId),
     /// Wrapping keys of the lab's members.
@@ -61,6 +63,7 @@ impl fmt::Display for Subject {
         let (lab, stream, last) = match self {
             Self::Announcements(lab, stream) => (lab, Some(stream), "m"),
             Self::Blocks(lab, stream) => (lab, Some(stream), "b"),
+            Self::Clock(lab, stream) => (lab, Some(stream), "c"),
             Self::Keys(lab, stream) => (lab, Some(stream), "k"),
             Self::Members(lab) => (lab, None, "members"),
             Self::Notes(lab, stream) => (lab, Some(stream), "r"),

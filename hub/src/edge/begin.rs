@@ -70,8 +70,13 @@ impl Edge {
         journal.begin(run.id()).map_err(BeginError::Journal)?;
         outflows.push((run.id(), Outflow::new(Ranges::default(), Vec::new())));
         let (lab, stream) = (access.lab_id(), journal.stream());
-        let heard = [Subject::Notes(lab, stream), Subject::Members(lab), Subject::Revoked(lab)]
-            .map(|subject| subject.to_string());
+        let heard = [
+            Subject::Notes(lab, stream),
+            Subject::Clock(lab, stream),
+            Subject::Members(lab),
+            Subject::Revoked(lab),
+        ]
+        .map(|subject| subject.to_string());
         let link = Link::open(&settings.hub, access, heard.to_vec()).map_err(BeginError::Thread)?;
         let mut edge = Self {
             access: access.clone(),
@@ -88,6 +93,7 @@ impl Edge {
             tickets: BTreeMap::new(),
             next_ticket: 0,
             refused: false,
+            probes: (Instant::now(), 0),
             told_list: 0,
             unkept: VecDeque::<Unkept>::new(),
             times: Times::now(),

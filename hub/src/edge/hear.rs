@@ -1,9 +1,13 @@
 //! What an edge and its hub say to each other.
 
 use core::time::Duration;
+use std::time::Instant;
 
+use schwann::local_clock;
 use schwann::security::refused_from_hub;
-use schwann_relay::{Block, Note, NoteKind, Outflow, Range, Refused, RunId, Subject, WrappingPublic};
+use schwann_relay::{
+    Block, ClockAnswer, ClockMessage, Note, NoteKind, Outflow, Range, Refused, RunId, Subject, WrappingPublic,
+};
 
 use super::{Edge, lock};
 use crate::access::now_ms;
@@ -33,7 +37,10 @@ impl Edge {
                         self.refused = true;
                     }
                 }
-                Event::Message(message) => self.listen(&message),
+                Event::Message(message, came) if message.starts_with(b"SRC") => {
+                    self.answer_probe(&message, came)
+                }
+                Event::Message(message, _) => self.listen(&message),
                 Event::HistoryEnd => {}
             }
         }
@@ -55,15 +62,21 @@ impl Edge {
         self.link.ask(Command::Last(Subject::Blocks(lab, stream).to_string()));
     }
 
-    /// Goes on behind the hub's last block, if it is ours byte for byte (relay §8.3).
+    /// Goes on behind the hub's last block, if it is ours byte for byte (relay §8.3). Runs before that block's were handed over
+    /// before it; what is missing of them, members ask for.
     fn resume(&mut self, last: Option<&[u8]>) {
-        let last = last.and_then(|bytes| Block::parse(bytes).ok());
-        for (run, outflow) in &mut self.outflows {
-            let ours = last.as_ref().filter(|block| {
-                block.run() == *run
-                    && self.journal.block(*run, block.number()).as_deref() == Some(block.as_bytes())
-            });
-            outflow.connected(ours.map(Block::number));
+        let last = last.and_then(|bytes| Block::parse(bytes).ok()).filter(|block| {
+            self.journal.block(block.run(), block.number()).as_deref() == Some(block.as_bytes())
+        });
+        let at =
+            last.as_ref().and_then(|block| self.outflows.iter().position(|(run, _)| *run == block.run()));
+        for (number, (_, outflow)) in self.outflows.iter_mut().enumerate() {
+            let handed_over = match at {
+                Some(at) if number < at => Some(u64::MAX - 1),
+                Some(at) if number == at => last.as_ref().map(Block::number),
+                _ => None,
+            };
+            outflow.connected(handed_over);
         }
     }
 
@@ -150,6 +163,33 @@ impl Edge {
         }
     }
 
+    /// Says what the clocks show, of this computer and of the stream (relay §12).
+    fn answer_probe(&mut self, message: &[u8], received: f64) {
+        if self.probes.0.elapsed() >= PROBES_EVERY {
+            self.probes = (Instant::now(), 0);
+        }
+        self.probes.1 += 1;
+        if self.probes.1 > MOST_PROBES {
+            return;
+        }
+        let parsed =
+            self.access.checking(|lab, now, revoked| ClockMessage::parse(message, lab, now, revoked));
+        let probe = match parsed {
+            Ok(probe) if probe.answer.is_none() && probe.run == self.run.id() => probe,
+            Ok(_) => return,
+            Err(why) => return crate::refused::name("clock probe", "", why),
+        };
+        // The first question begins the measurement.
+        let Ok(estimate) = self.inlet.clock_offset(0.0) else { return };
+        let (stream_offset, stream_bound) = (estimate.offset, estimate.uncertainty / 2.0);
+        let (lab, stream) = (self.access.lab_id(), self.journal.stream());
+        let answer = self.access.sealing(|moment| {
+            let answer = ClockAnswer { received, sent: local_clock(), stream_offset, stream_bound };
+            ClockMessage::encode((lab, stream, probe.run), probe.probe, Some(answer), moment.credentials)
+        });
+        self.link.send(Subject::Clock(lab, stream), answer);
+    }
+
     fn note(&mut self, note: &Note) {
         let Some((run, outflow)) = self.outflows.iter_mut().find(|(run, _)| *run == note.run) else { return };
         let run = *run;
@@ -192,5 +232,8 @@ impl Edge {
     }
 }
 
+/// Clock probes that are looked at in [`PROBES_EVERY`] at most.
+const MOST_PROBES: u32 = 64;
+const PROBES_EVERY: Duration = Duration::from_secs(1);
 /// Blocks that wait for the hub's acknowledgement at most.
 const IN_FLIGHT: usize = 64;

@@ -10,6 +10,7 @@ use schwann_relay::{
 use schwann_session::{Certificate, UnixSeconds};
 
 use super::above;
+use super::clock::{Clock, ClockBound};
 use crate::access::Access;
 use crate::wrapping::WrappingKeys;
 
@@ -30,6 +31,8 @@ pub struct FarRun {
     /// The highest block that came.
     newest: Option<u64>,
     receipts: BTreeMap<String, u64>,
+    pub(super) clock: Clock,
+    known_since: Instant,
 }
 
 impl FarRun {
@@ -45,6 +48,8 @@ impl FarRun {
             floor: None,
             newest: None,
             receipts: BTreeMap::new(),
+            clock: Clock::default(),
+            known_since: Instant::now(),
         }
     }
 
@@ -87,6 +92,18 @@ impl FarRun {
     #[must_use]
     pub fn heard(&self) -> Instant {
         self.heard
+    }
+
+    /// How far the stream's clock is from ours, once that is known.
+    #[must_use]
+    pub fn clock(&self) -> Option<ClockBound> {
+        self.clock.best()
+    }
+
+    /// Since when this member knows the run.
+    #[must_use]
+    pub fn known_since(&self) -> Instant {
+        self.known_since
     }
 
     /// The highest block that came.
@@ -133,6 +150,11 @@ impl FarRun {
     /// The newest announcement.
     pub(super) fn announcement(&self) -> &[u8] {
         self.announcements.back().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether this is the certificate of the device that seals the run.
+    pub(super) fn is_of(&self, certificate: &Certificate) -> bool {
+        self.certificate.statement.device == certificate.statement.device
     }
 
     pub(super) fn is_described(&self) -> bool {

@@ -12,6 +12,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event as NatsEvent};
 use futures_util::StreamExt as _;
 use futures_util::stream::select_all;
+use schwann::local_clock;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::sleep;
@@ -145,7 +146,7 @@ impl Session {
                     None => return None,
                 },
                 Some(message) = messages.next() => {
-                    tell.tell(Event::Message(message.payload.to_vec())).await;
+                    tell.tell(Event::Message(message.payload.to_vec(), local_clock())).await;
                 }
             }
         }
@@ -155,6 +156,10 @@ impl Session {
         match command {
             Command::Publish { subject, message, ticket } => {
                 self.publish(subject, message, ticket, tell).await
+            }
+            Command::Send { subject, message } => {
+                // Whoever needs an answer asks again.
+                let _asked_again = self.client.publish(subject, message.into()).await;
             }
             Command::Last(subject) => {
                 let (context, tell, name) = (self.context.clone(), tell.clone(), self.log_of(&subject));
@@ -233,7 +238,7 @@ async fn history(
     while let Ok(Some(message)) = tokio::time::timeout(ANSWER, messages.next()).await {
         let message = message?;
         let left = message.info().map_or(0, |info| info.pending);
-        tell.tell(Event::Message(message.payload.to_vec())).await;
+        tell.tell(Event::Message(message.payload.to_vec(), local_clock())).await;
         if left == 0 {
             break;
         }
@@ -252,7 +257,7 @@ async fn refuse_for(pause: Duration, commands: &mut Receiver<Command>, tell: &Te
                 Some(Command::Publish { ticket: Some(ticket), .. }) => {
                     tell.tell(Event::Refused(ticket, Problem::Broken)).await;
                 }
-                Some(Command::Last(_)) => {}
+                Some(Command::Last(_) | Command::Send { .. }) => {}
                 Some(Command::History(_)) => tell.tell(Event::HistoryEnd).await,
                 Some(Command::Publish { ticket: None, .. }) => sleep(Duration::ZERO).await,
             },

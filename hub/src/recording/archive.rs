@@ -8,12 +8,16 @@ use std::path::Path;
 use schwann::security::keys::store;
 use schwann_relay::{Block, Place, RunId};
 
+use crate::far::ClockBound;
 use crate::journal::record;
 
 pub(super) struct Archive {
     run: RunId,
     blocks: File,
     words: File,
+    clocks: File,
+    /// When the clock that was kept last was measured.
+    clock_measured: f64,
     restored_words: Vec<Vec<u8>>,
     /// Where each block begins.
     offsets: BTreeMap<u64, u64>,
@@ -29,6 +33,8 @@ impl Archive {
             run,
             blocks: record::create(&folder.join(format!("{stem}.blocks")))?,
             words: record::create(&folder.join(format!("{stem}.words")))?,
+            clocks: record::create(&folder.join(format!("{stem}.clocks")))?,
+            clock_measured: 0.0,
             restored_words: Vec::new(),
             offsets: BTreeMap::new(),
             bytes: 0,
@@ -52,6 +58,8 @@ impl Archive {
             run: RunId(run.to_be_bytes()),
             blocks: open("blocks")?,
             words: open("words")?,
+            clocks: open("clocks")?,
+            clock_measured: 0.0,
             restored_words,
             offsets: BTreeMap::new(),
             bytes: 0,
@@ -90,6 +98,28 @@ impl Archive {
         record::append(&mut self.words, word)?;
         self.unsynced = true;
         Ok(())
+    }
+
+    /// Keeps a measurement of the stream's clock, one every [`CLOCK_EVERY`] seconds.
+    pub(super) fn keep_clock(&mut self, clock: ClockBound) -> io::Result<()> {
+        if (clock.measured - self.clock_measured).abs() < CLOCK_EVERY {
+            return Ok(());
+        }
+        self.clock_measured = clock.measured;
+        let record = [clock.measured.to_le_bytes(), clock.offset.to_le_bytes()].concat();
+        record::append(&mut self.clocks, &record).map(drop)
+    }
+
+    /// All measurements: when, on our clock, and the offset, in seconds.
+    pub(super) fn clocks(&self) -> io::Result<Vec<(f64, f64)>> {
+        let (mut all, mut at) = (Vec::new(), 0);
+        while let Some(bytes) = record::read_at(&self.clocks, at)? {
+            at += record::length(&bytes);
+            if let ([measured, offset], []) = bytes.as_chunks::<8>() {
+                all.push((f64::from_le_bytes(*measured), f64::from_le_bytes(*offset)));
+            }
+        }
+        Ok(all)
     }
 
     pub(super) fn keep(&mut self, number: u64, sealed: &[u8]) -> io::Result<()> {
@@ -143,6 +173,9 @@ impl Archive {
         }
     }
 }
+
+/// Seconds between two measurements that are kept, as LabRecorder has it.
+const CLOCK_EVERY: f64 = 5.0;
 
 /// All archives of a folder.
 pub(super) fn read_all(folder: &Path) -> io::Result<Vec<Archive>> {

@@ -19,7 +19,11 @@ use crate::stop;
 /// Records from a hub.
 pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context>, stop: &Stop) -> Outcome {
     let access = Access::of(config, Roles::SUBSCRIBE).map_err(failed)?;
-    let path = arguments.name.naming().next(SystemTime::now()).map_err(failed)?;
+    let mut naming = arguments.name.naming();
+    if super::sealed_to(arguments, config, naming.is_sealed())?.is_some() {
+        return Err(Problem::Failed(String::from(SEALED)));
+    }
+    let path = naming.next(SystemTime::now()).map_err(failed)?;
     let far = Far::open(address, &access, history(config)?, Past::Missing);
     let far = far.map_err(|error| Problem::with("relay", error))?;
     let mut recording = Recording::open(&path, far, arguments.queries.clone()).map_err(failed)?;
@@ -119,6 +123,8 @@ fn to_json(streams: &[RecordedStream], malformed: Option<u64>) -> serde_json::Va
     serde_json::json!({ "streams": streams, "malformed_blocks": malformed, "is_over": malformed.is_some() })
 }
 
+const SEALED: &str = "this recording shall be sealed at rest, which --hub cannot do; run `schwann relay in --hub URL`, and \
+                      record what it brings with `schwann record --seal`";
 const HEAR: Duration = Duration::from_millis(50);
 const TELL_EVERY: Duration = Duration::from_secs(1);
 /// How long what is missing may still come at the end.

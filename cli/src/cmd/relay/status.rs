@@ -160,6 +160,7 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
         "site": run.device(),
         "began": run.began().0,
         "latest_block": run.newest(),
+        "clock": run.clock().map(|clock| json!({ "offset": clock.offset, "bound": clock.bound })),
         "receipts": run.receipts(),
         "edge": edge_of(run, edges),
     })

@@ -1,0 +1,102 @@
+//! Clocks of other sites: probes through the hub, and the bound of their error (relay §12).
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use schwann::local_clock;
+use schwann_relay::{ClockMessage, ProbeId, Subject};
+
+use super::{Far, FarRun};
+use crate::refused;
+
+/// How far a stream's clock is from ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockBound {
+    /// Seconds to add to the stream's stamps to have them on our clock.
+    pub offset: f64,
+    /// Most seconds by which that may be wrong.
+    pub bound: f64,
+    /// When it was measured, in seconds on our clock.
+    pub measured: f64,
+}
+
+/// Probes of one run that wait for an answer, and the newest answers.
+#[derive(Default)]
+pub(super) struct Clock {
+    asked: VecDeque<(ProbeId, f64)>,
+    answers: VecDeque<ClockBound>,
+}
+
+impl Clock {
+    /// The answer with the smallest bound, of the last eight.
+    pub(super) fn best(&self) -> Option<ClockBound> {
+        self.answers.iter().min_by(|one, other| one.bound.total_cmp(&other.bound)).copied()
+    }
+
+    fn ask(&mut self, probe: ProbeId, now: f64) {
+        if self.asked.len() >= KEPT {
+            self.asked.pop_front();
+        }
+        self.asked.push_back((probe, now));
+    }
+
+    /// When the probe went, if it is one of ours that was not answered yet.
+    fn answered(&mut self, probe: &ProbeId) -> Option<f64> {
+        let at = self.asked.iter().position(|(one, _)| one == probe)?;
+        self.asked.remove(at).map(|(_, asked)| asked)
+    }
+
+    fn note(&mut self, answer: ClockBound) {
+        if self.answers.len() >= KEPT {
+            self.answers.pop_front();
+        }
+        self.answers.push_back(answer);
+    }
+}
+
+impl Far {
+    /// Asks the edges of all streams that can be read for their clocks.
+    pub(super) fn probe_clocks(&mut self) {
+        let (lab, access, link) = (self.access.lab_id(), &self.access, &self.link);
+        for run in self.runs.values_mut().filter(|run| is_asked(run)) {
+            let mut probe = ProbeId::default();
+            if getrandom::fill(&mut probe).is_err() {
+                return;
+            }
+            let names = run.follower().names();
+            let message =
+                access.sealing(|moment| ClockMessage::encode(names, probe, None, moment.credentials));
+            run.clock.ask(probe, local_clock());
+            link.send(Subject::Clock(lab, names.1), message);
+        }
+    }
+
+    /// Takes in an answer that came at `came`, on our clock.
+    pub(super) fn clock_answer(&mut self, message: &[u8], came: f64) {
+        let parsed =
+            self.access.checking(|lab, now, revoked| ClockMessage::parse(message, lab, now, revoked));
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(why) => return refused::name("clock answer", "", why),
+        };
+        let Some((answer, run)) = parsed.answer.zip(self.runs.get_mut(&parsed.run)) else { return };
+        // Only the run's own device knows its clock.
+        if !run.is_of(&parsed.certificate) {
+            return refused::name("clock answer", "", schwann_relay::Refused::Foreign);
+        }
+        let Some(asked) = run.clock.answered(&parsed.probe) else { return };
+        if let Some((offset, bound)) = answer.offset(asked, came) {
+            run.clock.note(ClockBound { offset, bound, measured: came });
+        }
+    }
+}
+
+fn is_asked(run: &FarRun) -> bool {
+    run.is_described() && run.heard().elapsed() < HEARD
+}
+
+/// Eight in 5 s.
+pub(super) const PROBE_EVERY: Duration = Duration::from_millis(625);
+const HEARD: Duration = Duration::from_secs(35);
+/// Probes that wait, and answers that count, at most.
+const KEPT: usize = 8;

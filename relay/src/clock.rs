@@ -1,0 +1,161 @@
+//! Clock probes: a member asks an edge for its clock, and bounds the error by the way there and back (relay §12).
+
+use schwann_session::{
+    Calendar, Certificate, Credentials, Lab, LabId, RevocationList, Roles, UnixSeconds, bytes::Reader,
+};
+
+use crate::{
+    names::{RunId, StreamId},
+    signed::{self, Magic, Refused},
+};
+
+/// Names a probe: 16 random bytes of the member that asks.
+pub type ProbeId = [u8; 16];
+
+/// A probe or its answer, whose signature was checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockMessage {
+    /// The stream.
+    pub stream: StreamId,
+    /// The run.
+    pub run: RunId,
+    /// Which probe.
+    pub probe: ProbeId,
+    /// What the edge answers; nothing in a probe.
+    pub answer: Option<ClockAnswer>,
+    /// The device that says it.
+    pub certificate: Certificate,
+}
+
+/// What an edge says of its clock and the stream's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockAnswer {
+    /// When the probe came, in seconds on the edge's clock.
+    pub received: f64,
+    /// When the answer went, in seconds on the edge's clock.
+    pub sent: f64,
+    /// Seconds to add to the stream's stamps to have them on the edge's clock.
+    pub stream_offset: f64,
+    /// Most seconds by which `stream_offset` may be wrong.
+    pub stream_bound: f64,
+}
+
+impl ClockAnswer {
+    /// Seconds to add to the stream's stamps to have them on the member's clock, and most seconds by which that may be wrong,
+    /// for a probe that went at `asked` and whose answer came at `answered`, on the member's clock.
+    ///
+    /// Nothing if the numbers contradict each other.
+    #[must_use]
+    pub fn offset(&self, asked: f64, answered: f64) -> Option<(f64, f64)> {
+        let way = (answered - asked) - (self.sent - self.received);
+        let edge = ((asked - self.received) + (answered - self.sent)) / 2.0;
+        let (offset, bound) = (edge + self.stream_offset, way / 2.0 + self.stream_bound);
+        (way >= 0.0 && self.sent >= self.received && offset.is_finite() && bound.is_finite())
+            .then_some((offset, bound))
+    }
+}
+
+impl ClockMessage {
+    /// Reads a message of the lab, and checks that its device may say this.
+    ///
+    /// - Errors: [`Refused`]; the message counts for nothing.
+    pub fn parse<B: AsRef<[u8]>>(
+        message: &[u8],
+        lab: &Lab,
+        now: UnixSeconds,
+        revoked: &RevocationList<B>,
+    ) -> Result<Self, Refused> {
+        let (body, signature) = signed::split(message, MAGIC)?;
+        let (of_lab, certificate, parsed) = parse_body(body).ok_or(Refused::Malformed)?;
+        if of_lab != lab.id() {
+            return Err(Refused::Foreign);
+        }
+        let role = if parsed.2.is_some() { Roles::PUBLISH } else { Roles::SUBSCRIBE };
+        let certificate = signed::admit(&certificate, role, lab, Calendar::Known(now), revoked)?;
+        signed::verify(body, signature, &certificate.statement.device)?;
+        let ((stream, run), probe, answer) = parsed;
+        Ok(Self { stream, run, probe, answer, certificate })
+    }
+
+    /// Makes a probe, or the answer to one.
+    #[must_use]
+    pub fn encode(
+        (lab, stream, run): (LabId, StreamId, RunId),
+        probe: ProbeId,
+        answer: Option<ClockAnswer>,
+        credentials: &Credentials,
+    ) -> Vec<u8> {
+        let mut message = MAGIC.to_vec();
+        message.extend_from_slice(&lab.0);
+        message.extend_from_slice(&stream.0);
+        message.extend_from_slice(&run.0);
+        message.extend_from_slice(&credentials.certificate().encode());
+        message.extend_from_slice(&[u8::from(answer.is_some()), 0, 0, 0, 0, 0, 0, 0]);
+        message.extend_from_slice(&probe);
+        let times =
+            answer.map_or([0.0; 4], |one| [one.received, one.sent, one.stream_offset, one.stream_bound]);
+        times.iter().for_each(|time| message.extend_from_slice(&time.to_le_bytes()));
+        signed::sign(&mut message, credentials);
+        message
+    }
+}
+
+type Parsed = ((StreamId, RunId), ProbeId, Option<ClockAnswer>);
+
+fn parse_body(body: &[u8]) -> Option<(LabId, [u8; Certificate::LEN], Parsed)> {
+    let mut reader = Reader::new(body);
+    reader.array::<4>()?;
+    let lab = LabId(reader.array()?);
+    let names = (StreamId(reader.array()?), RunId(reader.array()?));
+    let certificate = reader.array()?;
+    let is_answer = match reader.array::<8>()? {
+        [0, 0, 0, 0, 0, 0, 0, 0] => false,
+        [1, 0, 0, 0, 0, 0, 0, 0] => true,
+        _ => return None,
+    };
+    let probe = reader.array()?;
+    let mut time = || Some(f64::from_le_bytes(reader.array()?));
+    let answer =
+        ClockAnswer { received: time()?, sent: time()?, stream_offset: time()?, stream_bound: time()? };
+    let proper = if is_answer { answer.stream_bound >= 0.0 } else { answer == ClockAnswer::NONE };
+    (proper && reader.rest().is_empty()).then_some((
+        lab,
+        certificate,
+        (names, probe, is_answer.then_some(answer)),
+    ))
+}
+
+impl ClockAnswer {
+    /// What stands in a probe.
+    const NONE: Self = Self { received: 0.0, sent: 0.0, stream_offset: 0.0, stream_bound: 0.0 };
+}
+
+const MAGIC: Magic = *b"SRC\x01";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offset_is_right_within_its_bound_however_the_way_is_split() {
+        // The edge's clock is 100 s ahead of ours, the stream's 7 s behind the edge's.
+        for (there, back) in [(0.02, 0.02), (0.0, 0.04), (0.5, 0.01)] {
+            let asked = 50.0;
+            let received = asked + there + 100.0;
+            let sent = received + 0.003;
+            let answered = sent + back - 100.0;
+            let answer = ClockAnswer { received, sent, stream_offset: 7.0, stream_bound: 0.001 };
+            let (offset, bound) = answer.offset(asked, answered).expect("plausible");
+            assert!((offset - (7.0 - 100.0)).abs() <= bound, "{offset} {bound}");
+            assert!(bound <= (there + back) / 2.0 + 0.0011);
+        }
+    }
+
+    #[test]
+    fn numbers_that_contradict_each_other_are_no_offset() {
+        let answer = ClockAnswer { received: 5.0, sent: 5.0, stream_offset: f64::NAN, stream_bound: 0.0 };
+        assert_eq!(answer.offset(1.0, 2.0), None);
+        assert_eq!(ClockAnswer { stream_offset: 0.0, ..answer }.offset(2.0, 1.0), None);
+        assert_eq!(ClockAnswer { stream_offset: 0.0, sent: 4.0, ..answer }.offset(1.0, 2.0), None);
+    }
+}
