@@ -12,7 +12,7 @@
 //! What is sealed, numbered and checked, and how, is `schwann_relay`'s: this crate brings it together with sockets, disks and
 //! clocks. The client of NATS and its runtime live in threads of their own, one for each [`Link`].
 //!
-//! Before working here, read `docs/spec/relay.md` §8 to §10.
+//! Before working here, read sections 8 to 12 of `docs/spec/relay.md`.
 #![forbid(unsafe_code)]
 
 extern crate alloc;

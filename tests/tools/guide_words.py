@@ -13,6 +13,7 @@ TABLES = {
     "reference/errors.md#findings": (("cli/src/doctor",), r'(?:Weight::\w+|weight),\s*"([a-z-]+)"|\("([a-z-]+)", Weight::'),
 }
 SETTING = r'"((?:log|ports|multicast|lab|tuning)\.\w+)"'
+RELAY = r'raw\("relay", "(\w+)"\)'
 SECURITY = r'raw(?:_in_each)?\("security", "(\w+)"\)'
 VARIABLE = r'"((?:SCHWANN|LSLAPICFG|XDG|PYLSL|MNE_LSL|LSL)[A-Z_]*)"'
 # Of tests, of which people set none.
@@ -64,6 +65,7 @@ def tables(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
 
 def settings(root: pathlib.Path, pages: pathlib.Path) -> list[str]:
     there = found(SETTING, source(root, "engine/src/config.rs", "engine/src/config"))
+    there |= {f"relay.{key}" for key in found(RELAY, source(root, "hub/src"))}
     there |= {f"security.{key}" for key in found(SECURITY, source(root, "engine/src", "recorder/src"))}
     # The lists of streams by their policy.
     there |= {f"security.{policy}" for policy in ("require", "prefer", "off")}
