@@ -144,8 +144,7 @@ pub unsafe extern "C" fn zmq_setsockopt(
     0
 }
 
-/// Writes the address of a publisher's listener, ended by NUL; the requested address does
-/// not matter.
+/// Writes the address that a publisher listens at, ended by NUL. The requested option does not matter.
 ///
 /// # Safety
 ///

@@ -185,8 +185,8 @@ fn equal_small<S: Simd>(v: S, lanes: S::Vector, value: u64) -> S::Vector {
 
 /// The sum over one long message, with all lanes at work on it.
 ///
-/// Lane l holds every `LANES`th block and is multiplied by r^LANES. At the end, powers of r set the lanes
-/// apart, and they are summed. Four registers of blocks share one carry.
+/// Lane l holds every `LANES`th block and is multiplied by r^LANES. At the end, the lanes are multiplied by
+/// the powers that set them apart, and summed. Four registers of blocks share one carry.
 pub(in crate::kernel) struct LongSum<F: Field> {
     r: Number,
     /// The powers that set the lanes apart.
