@@ -106,7 +106,7 @@ enum Command {
     Mse(cmd::mse::Arguments),
     Peers(cmd::peers::Arguments),
     Play(cmd::play::Arguments),
-    Record(cmd::record::Arguments),
+    Record(Box<cmd::record::Arguments>),
     #[cfg(feature = "hub")]
     Relay(cmd::relay::Arguments),
     Repair(cmd::repair::Arguments),
