@@ -56,7 +56,8 @@ pub(crate) fn set(path: &Path, section: &str, key: &str, value: Option<&str>) ->
         .and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&fresh);
-        Problem::with(path.display(), error)
+        let next = "nothing was changed; make room or make the folder writable for you, and run this again";
+        Problem::with(path.display(), format_args!("{error}; {next}"))
     })
 }
 

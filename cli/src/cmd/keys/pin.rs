@@ -43,7 +43,10 @@ pub(super) fn pin(chosen: &Selector, yes: bool) -> Outcome {
         if yes || confirm(question)? {
             let new = condition::of(info, &[Field::Name, Field::SourceId])?;
             let new = Pin::parse(&format!("{new} -> {key}")).map_err(Problem::Failed)?;
-            change(|pins| pins.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect())?;
+            let path = config_file::path();
+            let others = pins(&path)?;
+            let all: Pins = others.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect();
+            write(&path, &all)?;
             exit = Exit::Good;
         }
     }
@@ -57,17 +60,16 @@ pub(super) fn unpin(stream: &str) -> Outcome {
         ['\'', '"'].iter().any(|quote| condition.contains(&format!("{quote}{stream}{quote}")))
             || condition == stream
     };
-    let mut count = 0;
-    change(|pins| {
-        let kept: Pins = pins.iter().filter(|pin| !names(pin)).cloned().collect();
-        count = pins.iter().count() - kept.iter().count();
-        kept
-    })?;
+    let path = config_file::path();
+    let before = pins(&path)?;
+    let kept: Pins = before.iter().filter(|pin| !names(pin)).cloned().collect();
+    let count = before.iter().count() - kept.iter().count();
     if count == 0 {
         return Err(Problem::Failed(format!(
             "no pin names {stream:?}; `schwann keys status` lists the pins"
         )));
     }
+    write(&path, &kept)?;
     Ok(Exit::Good)
 }
 
@@ -104,11 +106,9 @@ fn sender(info: &StreamInfo, context: &Arc<Context>) -> Result<PeerIdentity, Pro
 }
 
 /// Changes the pins of the configuration.
-fn change(change: impl FnOnce(Pins) -> Pins) -> Result<(), Problem> {
-    let path = config_file::path();
-    let pins = change(pins(&path)?);
+fn write(path: &Path, pins: &Pins) -> Result<(), Problem> {
     let text = pins.to_string();
-    config_file::set(&path, "security", "pin", Some(text.as_str()).filter(|text| !text.is_empty()))?;
+    config_file::set(path, "security", "pin", Some(text.as_str()).filter(|text| !text.is_empty()))?;
     let mut out = io::stdout().lock();
     let count = pins.iter().count();
     let plural = if count == 1 { "" } else { "s" };

@@ -33,7 +33,7 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
                 firewall_of(host)
             );
             let fix = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
-            add(findings, Weight::Warning, "multicast-lost", what, fix);
+            add(findings, Weight::Fault, "multicast-lost", what, fix);
         }
         return;
     }
