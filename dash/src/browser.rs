@@ -234,7 +234,7 @@ impl Browser<'_> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         self.send(json!({
             "type": "streams", "now": local_clock(), "wall": wall, "streams": rows, "shown": gaps,
-            "recorder": self.lab.desk().status(),
+            "recorder": self.lab.desk().status(), "key_days": self.lab.key_days(),
         }))
     }
 

@@ -17,6 +17,7 @@ use std::{
 use schwann::{
     Context, StreamInfo,
     resolver::{ContinuousResolver, FORGET_AFTER, ResolveError},
+    security::expires_in_days,
 };
 
 use self::{
@@ -137,6 +138,11 @@ impl Lab {
     /// Where pages' streams are sent.
     pub(super) fn home(&self) -> &Arc<Context> {
         &self.inside.home
+    }
+
+    /// In how many days this device's certificate expires, if that is soon.
+    pub(super) fn key_days(&self) -> Option<u64> {
+        self.inside.context.trust().ok().and_then(|trust| expires_in_days(&trust))
     }
 
     /// What happened, from all marker streams.

@@ -16,7 +16,7 @@ import { Recording } from "./record.js";
 import { Rail } from "./rail.js";
 import { Schwann } from "./schwann.js";
 import { SignalPanel } from "./signal.js";
-import { tellNoContact, tellStatus, tellTime } from "./status.js";
+import { tellKey, tellNoContact, tellStatus, tellTime } from "./status.js";
 import { Views, firstOf } from "./views.js";
 
 const element = id => document.getElementById(id);
@@ -90,6 +90,7 @@ function takeStreams(message) {
     const panel = plot.panels.find(panel => panel.id === shown.stream);
     if (panel) panel.gaps = shown.gaps;
   }
+  tellKey(message.key_days);
   recording.update(message.recorder, message.streams);
   takeRows(message.streams);
   layouts.look();

@@ -34,6 +34,12 @@ export function tellNoContact() {
   document.title = "■ No contact – Schwann";
 }
 
+/** Says that this device's certificate expires soon; null if it does not. */
+export function tellKey(days) {
+  const text = days === null ? "" : `key expires in ${plural(days, "day")}`;
+  if (part("key").textContent !== text) part("key").textContent = text;
+}
+
 /** Shows the time of day of the lab; none while it is not known. */
 export function tellTime(wall) {
   const text = wall === null ? "" : clockText(wall, 1);
