@@ -107,6 +107,11 @@ impl History {
         complete.chain([&self.open]).flat_map(move |block| block.samples_from(number))
     }
 
+    /// Number of the sample that follows.
+    pub(super) fn end(&self) -> u64 {
+        self.open.end()
+    }
+
     /// Stamp of the oldest sample that is kept.
     pub(super) fn oldest(&self) -> Option<f64> {
         self.complete.front().map_or(&self.open, |block| &**block).stamps.first().copied()

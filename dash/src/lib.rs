@@ -30,6 +30,7 @@ mod chores;
 mod decimate;
 mod filter;
 mod follow;
+mod foxglove;
 mod gauge;
 mod guard;
 mod history;

@@ -20,7 +20,7 @@ use schwann_recorder::Gap;
 
 use self::state::{Contact, MonitorState};
 use super::{
-    chain::{Chain, Processing},
+    chain::{self, Chain, Processing},
     decimate::{Column, Decimator, Selection},
     follow::{Follower, Seats},
     gauge::Gauge,
@@ -180,6 +180,28 @@ impl Monitor {
     /// What is remembered, oldest first.
     pub(super) fn blocks(&self) -> Vec<Arc<Block>> {
         self.lock().history.blocks()
+    }
+
+    /// Number of the sample that follows the newest one.
+    pub(super) fn newest(&self) -> u64 {
+        self.lock().history.end()
+    }
+
+    /// Samples from number `next` on, which is moved on, with their stamps on the local clock. Of too many values only
+    /// the first are given, and the rest is passed over.
+    ///
+    /// - Shape: samples × channels.
+    pub(super) fn samples(&self, next: &mut u64, values_most: usize) -> Vec<(f64, Vec<Option<f64>>)> {
+        let state = self.lock();
+        let channels = state.info.channel_count() as usize;
+        let most = (values_most / channels.max(1)).max(1);
+        let new = state.history.samples_from(*next).take(most);
+        let new: Vec<(f64, Vec<u8>)> = new.map(|(stamp, sample)| (stamp, sample.to_vec())).collect();
+        *next = state.history.end();
+        drop(state);
+        let value = |sample: &[u8], channel| chain::value(self.format, sample, channel);
+        let values = |sample: &[u8]| (0..channels).map(|channel| value(sample, channel)).collect();
+        new.iter().map(|(stamp, sample)| (*stamp, values(sample))).collect()
     }
 
     /// What processes its samples.

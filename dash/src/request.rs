@@ -27,6 +27,8 @@ pub(super) struct Request {
     pub(super) cookie: String,
     /// Header `Sec-WebSocket-Key` of a request to open a WebSocket.
     pub(super) web_socket_key: Option<String>,
+    /// Header `Sec-WebSocket-Protocol`: what the client would speak.
+    pub(super) web_socket_protocol: String,
     /// What came after the head.
     pub(super) rest: Vec<u8>,
 }
@@ -108,6 +110,7 @@ fn parse(head: &[u8]) -> Result<Parsed, Refusal> {
             "origin" => request.origin = Some(value()?.to_ascii_lowercase()),
             "cookie" => request.cookie = value()?,
             "upgrade" => upgrade = value()?.eq_ignore_ascii_case("websocket"),
+            "sec-websocket-protocol" => request.web_socket_protocol = value()?,
             "sec-websocket-key" => request.web_socket_key = Some(value()?),
             // Nothing that we answer has a body.
             "content-length" if header.value == b"0" => {}
@@ -221,6 +224,7 @@ mod tests {
             origin: Some("http://localhost:16570".to_owned()),
             cookie: "x=y".to_owned(),
             web_socket_key: Some("abc".to_owned()),
+            web_socket_protocol: String::new(),
             is_post: false,
             rest: b"more".to_vec(),
         };

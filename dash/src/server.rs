@@ -17,7 +17,7 @@ use schwann_fieldtrip::door::{self, Stranger};
 use tungstenite::handshake::derive_accept_key;
 
 use super::{
-    api, browser,
+    api, browser, foxglove,
     guard::{Admission, Guard},
     lab::Lab,
     link::{self, Link, Opening},
@@ -143,15 +143,19 @@ impl Service {
     }
 
     fn answer(&self, mut link: Link, request: Request, role: Role) -> io::Result<()> {
-        if let ("/live", Some(key)) = (request.path.as_str(), &request.web_socket_key) {
-            let accept = derive_accept_key(key.as_bytes());
-            write!(
-                link,
-                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-                 Sec-WebSocket-Accept: {accept}\r\n\r\n"
-            )?;
-            link.flush()?;
-            return browser::attend(link, request.rest, &self.lab, role, &self.stopping);
+        match (request.path.as_str(), &request.web_socket_key) {
+            ("/live", Some(key)) => {
+                switch(&mut link, key, "")?;
+                return browser::attend(link, request.rest, &self.lab, role, &self.stopping);
+            }
+            ("/foxglove", Some(key)) => {
+                let Some(protocol) = foxglove::agreed(&request.web_socket_protocol) else {
+                    return request::refuse(&mut link, Refusal::BadRequest);
+                };
+                switch(&mut link, key, &format!("Sec-WebSocket-Protocol: {protocol}\r\n"))?;
+                return foxglove::attend(link, request.rest, &self.lab, &self.stopping);
+            }
+            _ => {}
         }
         if let Some(asked) = request.path.strip_prefix("/api/") {
             return api::answer(&mut link, asked, &request, &self.lab, role);
@@ -163,6 +167,17 @@ impl Service {
             None => request::refuse(&mut link, Refusal::NotFound),
         }
     }
+}
+
+/// Goes on by WebSocket (RFC 6455 §4.2.2).
+fn switch(link: &mut Link, key: &str, more_headers: &str) -> io::Result<()> {
+    let accept = derive_accept_key(key.as_bytes());
+    write!(
+        link,
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n{more_headers}\r\n"
+    )?;
+    link.flush()
 }
 
 /// Whether a process of this user is at the other end, as far as the system tells.

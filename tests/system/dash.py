@@ -25,6 +25,7 @@ from dash_hostile import check_hostile_streams
 from dash_lab import AXE, CONFIGURATION, PROGRAMS, SESSION, STATE, dashboard, expect, origin_of, port_of, running, sender
 from dash_lan import check_lan
 from dash_many import check_thousand
+from dash_others import check_others
 from dash_record import check_record
 from dash_web import check_web
 
@@ -280,6 +281,7 @@ def main() -> None:
     check_gone()
     check_lan()
     check_hook()
+    check_others()
     check_hostile_streams()
     check_thousand()
 
