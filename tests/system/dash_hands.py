@@ -32,7 +32,9 @@ def check_time(page: Page) -> None:
     page.wait("document.getElementById('pause').textContent === 'Pause'", "End follows again")
     page.value("document.getElementById('events').open = true")
     page.wait("document.querySelectorAll('#event-list button').length > 3", "events are listed", 20)
-    # An old one: while the newest is shown, its time is in the middle of no picture that can be.
+    # One so old that it is in the middle of a picture that ends before now.
+    age = "(events => Number(events[0].dataset.time) - Number(events.at(-1).dataset.time))([...document.querySelectorAll('#event-list button')])"
+    page.wait(f"{age} > Number(document.getElementById('window').value)", "there are old events", 60)
     page.value("window.event = [...document.querySelectorAll('#event-list button')].at(-1); event.click()")
     page.wait("document.getElementById('pause').textContent === 'Follow'", "a click on an event no longer follows")
     time = page.value("Number(event.dataset.time)")
