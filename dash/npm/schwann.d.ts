@@ -8,7 +8,7 @@ export interface Stream {
   channels: number;
   format: string;
   nominal_rate: number;
-  health: "connecting" | "live" | "silent" | "stopped";
+  health: "listed" | "connecting" | "live" | "silent" | "stopped";
   lock: "plain" | "sealed" | "refused" | null;
   rate: number | null;
   trouble: string | null;
@@ -34,6 +34,8 @@ export interface Handlers {
   /** `wasOpen` is false if there was no connection at all. */
   closed?(wasOpen: boolean): void;
   silent?(): void;
+  /** `role` is what the link lets this program do. */
+  hello?(message: { version: string; role: "look" | "mark" | "record"; now: number; kept_seconds: number; kept_bytes: number }): void;
   streams?(message: { now: number; wall: number; streams: Stream[]; shown: unknown[] }): void;
   markers?(message: { markers: Marker[] }): void;
   frame?(frame: Frame): void;
