@@ -148,12 +148,14 @@ impl Journal {
 
     /// Lets blocks go. Their space is free once all of their file is let go.
     pub(crate) fn forget(&mut self, run: RunId, range: Range) {
+        let grows = self.words.is_some() && self.runs.last().is_some_and(|kept| kept.run == run);
         let Some(kept) = self.runs.iter_mut().find(|kept| kept.run == run) else { return };
-        let present = kept.segments.len().saturating_sub(1);
+        // The file that still grows stays.
+        let present = if grows { kept.segments.len().checked_sub(1) } else { None };
         let mut at = 0;
         kept.segments.retain_mut(|segment| {
             segment.forget(range);
-            let stays = at == present || !segment.is_forgotten();
+            let stays = Some(at) == present || !segment.is_forgotten();
             at += 1;
             if !stays {
                 segment.remove();

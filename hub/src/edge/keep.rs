@@ -5,6 +5,7 @@ use std::io;
 use schwann_relay::{Range, Sealed};
 
 use super::Edge;
+use crate::journal::Kept;
 
 /// What the disk did not take yet.
 pub(super) enum Unkept {
@@ -130,7 +131,23 @@ impl Edge {
                 return true;
             }
         }
-        false
+        self.let_past_go();
+        self.journal.bytes() < before
+    }
+
+    /// Of runs before the last one, the newest block says nothing any more: it may go, too.
+    fn let_past_go(&mut self) {
+        let past = self.outflows.len().saturating_sub(2);
+        for at in 0..past {
+            let Some((run, outflow)) = self.outflows.get_mut(at) else { return };
+            let (run, owed) = (*run, outflow.owed());
+            let held = self.journal.runs().iter().find(|kept| kept.run == run).map(Kept::held);
+            for range in held.unwrap_or_default().as_slice() {
+                outflow.damaged(*range);
+                self.journal.forget(run, *range);
+            }
+            owed.as_slice().iter().for_each(|range| self.tell_lost(*range));
+        }
     }
 
     fn tell_lost(&self, range: Range) {

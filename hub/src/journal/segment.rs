@@ -48,11 +48,16 @@ impl Segment {
             offsets.push(offset(bytes)?);
             bytes += length;
         }
-        // Only the last one can be torn, by a loss of power that kept the length of the file and not its content.
-        if let Some(last) = offsets.last().copied()
-            && record::read_at(&file, u64::from(last))?.is_none()
+        // A loss of power may keep the length of a file and not its content: what is no block at the end is cut off.
+        let is_block = |at: u32, number: u64| -> io::Result<bool> {
+            let bytes = record::read_at(&file, u64::from(at))?;
+            Ok(bytes.is_some_and(|bytes| Block::parse(&bytes).is_ok_and(|block| block.number() == number)))
+        };
+        while let Some(last) = offsets.last().copied()
+            && !is_block(last, first.saturating_add(offsets.len() as u64 - 1))?
         {
-            (bytes, _) = (u64::from(last), offsets.pop());
+            bytes = u64::from(last);
+            offsets.pop();
         }
         if bytes < end {
             file.set_len(bytes)?;
