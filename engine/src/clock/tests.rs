@@ -2,10 +2,14 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::net::UdpSocket as Peer;
+use std::thread;
+
+use schwann_proto::wire::timedata::{Reply, Request};
 
 use super::*;
 use crate::{
     config::Config,
+    local_clock,
     net::testing::{TestOutlet, config},
 };
 
