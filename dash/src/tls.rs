@@ -1,14 +1,12 @@
 //! What other computers reach the dashboard through: TLS 1.3 (RFC 8446), with a certificate that was made here or given.
 //!
-//! `rustls` speaks the protocol. Its usual cryptography is C and assembler that some of our systems cannot build, so
-//! [`provider`] hands it the little that a server needs, of crates that the program has anyway.
+//! `rustls` speaks the protocol, with the cryptography of `ring`, as the client of the hub does.
 
 mod certificate;
-mod provider;
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
-use rustls::{ServerConfig, version::TLS13};
+use rustls::{ServerConfig, crypto::ring, version::TLS13};
 
 pub(super) use self::certificate::Identity;
 
@@ -19,7 +17,7 @@ pub enum Certificate {
     Given {
         /// The certificate, and those that vouch for it.
         certificate: PathBuf,
-        /// Its private key: ECDSA on P-256, in PKCS #8 or SEC 1.
+        /// Its private key: RSA, ECDSA or Ed25519.
         key: PathBuf,
     },
     /// One that is made here once and kept in a folder; a person compares its fingerprint.
@@ -54,7 +52,7 @@ impl core::error::Error for CertificateError {}
 ///
 /// - Errors: certificate and key do not belong together.
 pub(super) fn settings(identity: Identity) -> Result<Arc<ServerConfig>, rustls::Error> {
-    let builder = ServerConfig::builder_with_provider(Arc::new(provider::provider()));
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_protocol_versions(&[&TLS13])?.with_no_client_auth();
     let mut settings = builder.with_single_cert(identity.chain, identity.key)?;
     settings.alpn_protocols = vec![b"http/1.1".to_vec()];

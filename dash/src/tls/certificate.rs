@@ -10,17 +10,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use p256::{
-    SecretKey,
-    ecdsa::{DerSignature, SigningKey, signature::Signer as _},
-    elliptic_curve::sec1::ToSec1Point as _,
-    pkcs8::{EncodePrivateKey as _, LineEnding},
-};
 use rcgen::{
-    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyUsagePurpose,
-    PKCS_ECDSA_P256_SHA256, PublicKeyData, SanType, SerialNumber, SignatureAlgorithm,
+    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType,
+    SerialNumber,
 };
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
+use rustls::{
+    crypto::ring::sign::any_supported_type,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+};
 use schwann::security::keys::store::write_private;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -76,7 +73,7 @@ impl Identity {
         let fingerprint = fingerprint(first);
         let key_der = PrivateKeyDer::from_pem_slice(&read(key)?)
             .map_err(|_| content(key, "it holds no private key in PEM"))?;
-        SecretKey::from_der(key_der.secret_der()).map_err(|_| content(key, KEY_ADVICE))?;
+        any_supported_type(&key_der).map_err(|_| content(key, KEY_ADVICE))?;
         Ok(Self { chain, key: key_der, fingerprint })
     }
 }
@@ -100,12 +97,10 @@ fn lasts(text: &str) -> bool {
 
 /// Makes a certificate that vouches for itself; certificate and key as PEM.
 fn make(shown: IpAddr) -> Result<Zeroizing<String>, String> {
-    let key = random_key()?;
+    let key = KeyPair::generate().map_err(|error| error.to_string())?;
     let until = now() + Duration::from_hours(24 * DAYS);
-    let signer = Signer::new(&key);
-    let certificate = params(shown, until)?.self_signed(&signer).map_err(|error| error.to_string())?;
-    let key = key.to_pkcs8_pem(LineEnding::LF).map_err(|error| error.to_string())?;
-    let certificate = certificate.pem();
+    let certificate = params(shown, until)?.self_signed(&key).map_err(|error| error.to_string())?;
+    let (certificate, key) = (certificate.pem(), Zeroizing::new(key.serialize_pem()));
     Ok(Zeroizing::new(format!(
         "The certificate of schwann dash --lan and its private key. It is replaced before it ends; delete it for a new one.\n\
          {UNTIL}{}\n{certificate}{}",
@@ -136,46 +131,6 @@ fn params(shown: IpAddr, until: Duration) -> Result<CertificateParams, String> {
     Ok(params)
 }
 
-fn random_key() -> Result<SecretKey, String> {
-    let mut bytes = Zeroizing::new([0; 32]);
-    loop {
-        getrandom::fill(&mut *bytes).map_err(|error| error.to_string())?;
-        // One number in 2^32 is above the order of the curve.
-        if let Ok(key) = SecretKey::from_slice(&*bytes) {
-            return Ok(key);
-        }
-    }
-}
-
-/// A key as the maker of certificates takes it.
-struct Signer {
-    key: SigningKey,
-    public: Vec<u8>,
-}
-
-impl Signer {
-    fn new(key: &SecretKey) -> Self {
-        Self { key: SigningKey::from(key), public: key.public_key().to_sec1_point(false).as_bytes().to_vec() }
-    }
-}
-
-impl PublicKeyData for Signer {
-    fn der_bytes(&self) -> &[u8] {
-        &self.public
-    }
-
-    fn algorithm(&self) -> &'static SignatureAlgorithm {
-        &PKCS_ECDSA_P256_SHA256
-    }
-}
-
-impl rcgen::SigningKey for Signer {
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
-        let signature: DerSignature = self.key.sign(message);
-        Ok(signature.as_bytes().to_vec())
-    }
-}
-
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
@@ -183,8 +138,7 @@ fn now() -> Duration {
 /// As long as Apple's systems take one for (support article HT210176).
 const DAYS: u64 = 820;
 const FILE: &str = "dash.pem";
-const KEY_ADVICE: &str = "its key is none of ECDSA on P-256, which alone is spoken here; \
-`openssl ecparam -name prime256v1 -genkey` makes one, and so do `mkcert -ecdsa` and `certbot --key-type ecdsa`";
+const KEY_ADVICE: &str = "its key is none that serves: RSA, ECDSA on P-256 or P-384, or Ed25519";
 /// A kept certificate is replaced this many days before its end.
 const LEAST_DAYS: u64 = 30;
 /// What is before the moment at which it ends, in seconds since 1970.
@@ -241,7 +195,7 @@ mod tests {
         assert!(load().contains("holds no certificate"), "{}", load());
         fs::write(&certificate, make(SHOWN).expect("a certificate").as_bytes()).expect("written");
         fs::write(&key, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n").expect("written");
-        assert!(load().contains("P-256"), "{}", load());
+        assert!(load().contains("none that serves"), "{}", load());
         fs::remove_dir_all(folder).expect("removed");
     }
 }
