@@ -5,8 +5,11 @@
 # target: aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-linux-musl wasm32-unknown-unknown
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-# Nothing is linked, so the C of a dependency (ring) needs no compiler of each system: this one makes empty files.
-export TARGET_CC="$SCHWANN_STATE/empty-cc" TARGET_AR="$SCHWANN_STATE/empty-cc"
+# Nothing is linked, so the C of a dependency (ring) needs no compiler of each system: this one makes empty files. For Windows on ARM
+# ring asks for clang by name.
+stub="$SCHWANN_STATE/empty-compiler"
+mkdir -p "$stub"
+export PATH="$stub:$PATH" TARGET_CC="$stub/clang" TARGET_AR="$stub/clang"
 cat > "$TARGET_CC" << 'END'
 #!/bin/sh
 echo clang

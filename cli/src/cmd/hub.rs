@@ -14,6 +14,12 @@ use crate::{lab, stop};
 
 /// Run a hub, through which streams reach other networks.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  schwann hub up                             on a computer that both sites reach
+  schwann hub up --help                      its port, folder and limit, and what it can see
+
+`schwann relay` sends streams to the hub and receives them from there.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
