@@ -16,6 +16,7 @@ use crate::output::Outputs;
 use crate::pass::pass;
 use crate::plan::{Event, Plan, Stream};
 use crate::report::{Report, Written};
+use crate::signals::sinks_of_signals;
 
 /// Writes each stream with a rate into three files, with all events in each.
 pub(crate) fn write(
@@ -25,20 +26,7 @@ pub(crate) fn write(
     report: &mut Report,
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
-    let count = plan.signals().count();
-    if count == 0 {
-        return Err(ExportError::Nothing);
-    }
-    let mut sinks: Vec<Option<Sink<'_>>> = Vec::new();
-    for stream in &plan.streams {
-        if !stream.is_signal() {
-            leave_out(stream, report);
-            sinks.push(None);
-            continue;
-        }
-        let part = if count == 1 { "" } else { stream.part.as_str() };
-        sinks.push(Some(Sink::create(stream, part, outputs)?));
-    }
+    let mut sinks = sinks_of_signals(plan, report, |stream, part| Sink::create(stream, part, outputs))?;
     pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))
@@ -64,15 +52,6 @@ pub(crate) fn write_one(
         if is_it { sink.take(samples.values, samples.stamps.len()) } else { Ok(()) }
     })?;
     sink.finish(plan, outputs)
-}
-
-/// Says why a stream is in no file of a format that needs a rate.
-pub(crate) fn leave_out(stream: &Stream, report: &mut Report) {
-    if stream.samples == 0 {
-        report.leave(&stream.header.name, "it has no samples");
-    } else if !stream.is_events() {
-        report.leave(&stream.header.name, "it has no regular rate; --to csv, npz, mcap or nwb takes it");
-    }
 }
 
 /// How values lie in the file.

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use schwann_xdf::{Location, Values};
 
 use crate::Progress;
-use crate::brainvision::leave_out;
 use crate::error::{ExportError, writing};
 use crate::grid::{Grid, Step, Walk};
 use crate::number::put_f64;
@@ -22,6 +21,7 @@ use crate::output::Outputs;
 use crate::pass::pass;
 use crate::plan::{Plan, Stream};
 use crate::report::{Report, Written};
+use crate::signals::sinks_of_signals;
 use annotation::Annotations;
 use scale::{Scale, short};
 
@@ -66,21 +66,10 @@ pub(crate) fn write(
     report: &mut Report,
     progress: &mut Progress<'_>,
 ) -> Result<(), ExportError> {
-    let count = plan.signals().count();
-    if count == 0 {
-        return Err(ExportError::Nothing);
-    }
-    let mut sinks: Vec<Option<Sink<'_>>> = Vec::new();
-    for stream in &plan.streams {
-        if !stream.is_signal() {
-            leave_out(stream, report);
-            sinks.push(None);
-            continue;
-        }
-        let part = if count == 1 { "" } else { stream.part.as_str() };
+    let mut sinks = sinks_of_signals(plan, report, |stream, part| {
         let target = outputs.path(part, kind.extension);
-        sinks.push(Some(Sink::create(kind, stream, plan, target, outputs)?));
-    }
+        Sink::create(kind, stream, plan, target, outputs)
+    })?;
     pass(recording, progress, |samples| {
         let sink = plan.index(samples.stream).and_then(|at| sinks.get_mut(at)?.as_mut());
         sink.map_or(Ok(()), |sink| sink.take(samples.values, samples.stamps.len()))

@@ -42,6 +42,7 @@ mod output;
 mod pass;
 mod plan;
 mod report;
+mod signals;
 mod timing;
 
 use std::path::{Path, PathBuf};
