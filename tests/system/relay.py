@@ -332,8 +332,9 @@ def hub_attacks() -> None:
         target = SCRATCH / "attacked.xdf"
         recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
         sender = a.sends("Attacked", 15 * RATE)
-        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        # Before the sender says anything: its announcements come first, and seldom.
         attacker.subscribe("schwann.>")
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
         seen = list(attacker.messages(200))
         chance = random.Random(7)
         kinds = dict.fromkeys(("altered", "cut", "swapped", "repeated", "longer", "foreign"), 0)
