@@ -67,6 +67,17 @@ impl Access {
         self.member.lab().id()
     }
 
+    /// The same as 32 hexadecimal digits.
+    pub(crate) fn lab_digits(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.lab_id().0))
+    }
+
+    /// Subjects of the lab, of all its streams.
+    pub(crate) fn subjects<const N: usize>(&self, ends: [&str; N]) -> Vec<String> {
+        let lab = self.lab_digits();
+        ends.map(|end| format!("schwann.{lab}.{end}")).to_vec()
+    }
+
     /// Does `step` with what is known of revocations and the calendar now.
     pub fn checking<R>(&self, step: impl FnOnce(&Lab, UnixSeconds, &RevocationList<&[u8]>) -> R) -> R {
         let newest = self.lock().clone();

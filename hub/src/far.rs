@@ -18,7 +18,7 @@ pub use self::run::FarRun;
 use crate::access::{Access, now_ms};
 use crate::address::Address;
 use crate::history::History;
-use crate::link::{Command, Event, Link, Problem};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem};
 use crate::refused;
 use crate::wrapping::WrappingKeys;
 
@@ -77,10 +77,8 @@ impl Far {
     /// - Errors: the key folder cannot be used, or the system gives no thread.
     pub fn open(address: &Address, access: &Access, history: History, past: Past) -> std::io::Result<Self> {
         let keys = WrappingKeys::open(access, history)?;
-        let lab = access.lab_id().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let subjects =
-            ["revoked", "*.m", "*.k", "*.r", "*.b", "*.c"].map(|end| format!("schwann.{lab}.{end}"));
-        let link = Link::open(address, access, subjects.to_vec())?;
+        let subjects = access.subjects(["revoked", "*.m", "*.k", "*.r", "*.b", "*.c"]);
+        let link = Link::open(address, access, subjects)?;
         let now = Instant::now();
         Ok(Self {
             access: access.clone(),
@@ -110,12 +108,11 @@ impl Far {
     /// Takes in what comes, waiting up to `patience` for the first of it.
     pub fn hear(&mut self, patience: Duration) -> Vec<News> {
         let mut news = Vec::new();
-        let mut event = self.link.event(patience);
-        let mut left = EVENTS_AT_ONCE;
-        while let Some(one) = event {
-            self.take(one, &mut news);
-            left -= 1;
-            event = if left == 0 { None } else { self.link.event(Duration::ZERO) };
+        let mut patience = patience;
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.link.event(patience) else { break };
+            self.take(event, &mut news);
+            patience = Duration::ZERO;
         }
         self.look_after();
         news
@@ -159,9 +156,7 @@ impl Far {
     fn greet(&mut self) {
         let members = Subject::Members(self.access.lab_id());
         let _said_again = self.link.publish(members, self.keys.publication().to_vec(), None);
-        let lab = self.access.lab_id().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let said = ["revoked", "*.m", "*.k", "*.r"].map(|end| format!("schwann.{lab}.{end}"));
-        self.link.ask(Command::History(said.to_vec()));
+        self.link.ask(Command::History(self.access.subjects(["revoked", "*.m", "*.k", "*.r"])));
         self.rereads = Instant::now();
     }
 
@@ -193,12 +188,12 @@ impl Far {
             Err(why) => return refused::name("announcement", "", why),
         };
         if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&id) {
-            return schwann::security::refused_from_hub("announcement", &hexadecimal(stream), &TOO_MANY);
+            return schwann::security::refused_from_hub("announcement", &stream.to_string(), &TOO_MANY);
         }
         let run = self.runs.entry(id).or_insert(fresh);
         let described = run.is_described();
         if let Err(why) = run.announced(message, &self.access) {
-            return refused::name("announcement", &hexadecimal(stream), why);
+            return refused::name("announcement", &stream.to_string(), why);
         }
         news.push(News::Word(id, message.to_vec()));
         self.link_runs(id);
@@ -212,7 +207,7 @@ impl Far {
     fn link_runs(&mut self, id: RunId) {
         let Some(run) = self.runs.get(&id) else { return };
         let (before, text) = (run.follower().before().run, run.announcement().to_vec());
-        let stream = hexadecimal(run.stream());
+        let stream = run.stream().to_string();
         if let Some(Err(why)) =
             self.runs.get_mut(&before).map(|earlier| earlier.followed_by(&text, &self.access))
         {
@@ -246,7 +241,7 @@ impl Far {
                 self.retry(id, described, news);
             }
             Ok(false) => {}
-            Err(why) => refused::name("wrapped key", &hexadecimal(run.stream()), why),
+            Err(why) => refused::name("wrapped key", &run.stream().to_string(), why),
         }
     }
 
@@ -263,7 +258,7 @@ impl Far {
                 news.push(News::Block { run, place, content, sealed });
             }
             Ok(None) => {}
-            Err(why) => refused::name("block", &hexadecimal(run.stream()), why),
+            Err(why) => refused::name("block", &run.stream().to_string(), why),
         }
     }
 
@@ -286,7 +281,7 @@ impl Far {
         };
         let Some(run) = self.runs.get_mut(&note.run) else { return };
         if let Err(why) = run.note(&note) {
-            refused::name("note", &hexadecimal(note.stream), why);
+            refused::name("note", &note.stream.to_string(), why);
         }
     }
 
@@ -347,13 +342,8 @@ pub(crate) fn above(mut ranges: Ranges, floor: u64) -> Ranges {
     ranges
 }
 
-pub(crate) fn hexadecimal(stream: StreamId) -> String {
-    stream.0.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 const MAX_RUNS: usize = 4096;
 const TOO_MANY: &str = "more than 4096 runs are known";
 const MAX_STRAYS: usize = 256;
-const EVENTS_AT_ONCE: u32 = 256;
 const ASK_EVERY: Duration = Duration::from_secs(1);
 const REREAD_EVERY: Duration = Duration::from_secs(8);

@@ -8,10 +8,10 @@ use std::time::Instant;
 use schwann::security::refused_from_hub;
 use schwann::{Context, Error, Outlet, OutletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
-use schwann_recorder::Selector;
+use schwann_recorder::{Selector, all_or_any};
 use schwann_relay::{BlockKind, Place, Range, RunId, StreamId};
 
-use crate::far::{Far, FarRun, News, hexadecimal};
+use crate::far::{Far, FarRun, News};
 use crate::samples;
 
 /// The outlets of remote streams.
@@ -86,19 +86,19 @@ impl Inbound {
             return;
         }
         if let Err(why) = channel.take(place.number, content) {
-            refused_from_hub("block", &hexadecimal(stream), &why);
+            refused_from_hub("block", &stream.to_string(), &why);
         }
     }
 
     /// Begins to serve a run; says whether it is wanted and can be.
     fn begin(&mut self, run: &FarRun) -> bool {
-        let Some(info) = run.info().filter(|info| self.chooses(info)) else { return false };
-        let Some(layout) = samples::layout(&info) else { return false };
+        let Some(info) = run.info().filter(|info| all_or_any(&self.selectors, info)) else { return false };
+        let Some(layout) = samples::layout(info) else { return false };
         // An outlet whose clock is wrong for a moment misleads whoever asks in that moment.
         if run.clock().is_none() && run.known_since().elapsed() < CLOCK_PATIENCE {
             return false;
         }
-        let described = described(&info, run, &self.hub);
+        let described = described(info, run, &self.hub);
         match Outlet::in_context(&described, &OutletOptions::default(), Arc::clone(&self.context)) {
             Ok(outlet) => {
                 outlet.set_clock_shift(run.clock().map_or(0.0, |clock| -clock.offset));
@@ -116,10 +116,6 @@ impl Inbound {
                 false
             }
         }
-    }
-
-    fn chooses(&self, info: &StreamInfo) -> bool {
-        self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.chooses(info))
     }
 
     fn end(&mut self, stream: StreamId, how: &str) {

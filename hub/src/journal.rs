@@ -215,8 +215,7 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
 }
 
 fn stem(number: u32, run: RunId) -> String {
-    let digits: String = run.0.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{number:08}-{digits}")
+    format!("{number:08}-{run}")
 }
 
 fn parse_stem(name: &str) -> Option<(u32, RunId)> {

@@ -127,4 +127,6 @@ impl Tell {
 const COMMANDS: usize = 64;
 /// Events that wait at most.
 const EVENTS: usize = 256;
+/// Events that are taken in before other work has a turn: a hub may send without end.
+pub(crate) const EVENTS_AT_ONCE: usize = EVENTS;
 const FULL_PAUSE: Duration = Duration::from_millis(2);

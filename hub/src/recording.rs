@@ -13,15 +13,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use schwann::StreamInfo;
-use schwann_recorder::Selector;
-use schwann_relay::{BlockKind, End, Ranges, RunId, StreamId};
+use schwann_recorder::{Selector, all_or_any};
+use schwann_relay::{End, Ranges, RunId, StreamId};
 
 use self::archive::Archive;
 pub use self::error::RecordingError;
 pub use self::write::Written;
 use crate::access::now;
-use crate::far::{Far, News, above, hexadecimal};
+use crate::far::{Far, FarRun, News, above};
 
 /// A recording in progress.
 pub struct Recording {
@@ -137,7 +136,7 @@ impl Recording {
             };
             let report = far.follower().report();
             let entry = streams.entry(far.stream()).or_insert_with(|| RecordedStream {
-                name: far.info().map(|info| info.name().to_string_lossy().into_owned()).unwrap_or_default(),
+                name: far.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned()),
                 device: far.device().to_owned(),
                 samples: 0,
                 blocks: 0,
@@ -173,16 +172,10 @@ impl Recording {
     }
 
     fn keep(&mut self, run: RunId, number: u64, sealed: &[u8]) -> Result<(), RecordingError> {
-        if !self
-            .far
-            .runs()
-            .get(&run)
-            .and_then(crate::far::FarRun::info)
-            .is_some_and(|info| self.chooses(&info))
-        {
-            return Ok(());
-        }
         if !self.archives.contains_key(&run) {
+            if !self.far.runs().get(&run).is_some_and(|far| self.chooses(far)) {
+                return Ok(());
+            }
             let mut archive = Archive::create(&self.folder, run).map_err(RecordingError::Disk)?;
             for word in self.words.remove(&run).unwrap_or_default() {
                 archive.keep_word(&word).map_err(RecordingError::Disk)?;
@@ -214,8 +207,7 @@ impl Recording {
     fn described(&mut self, run: RunId) {
         let began = self.began.saturating_sub(CLOCK_SLACK_S);
         let Some(far) = self.far.runs().get(&run) else { return };
-        let chosen = far.info().is_some_and(|info| self.chooses(&info));
-        if chosen && !far.is_wanted() && far.began().0 >= began {
+        if self.chooses(far) && !far.is_wanted() && far.began().0 >= began {
             let stream = far.stream();
             if let Some(far) = self.far.run_mut(run) {
                 far.want_from(0);
@@ -224,15 +216,16 @@ impl Recording {
         }
     }
 
-    fn chooses(&self, info: &StreamInfo) -> bool {
-        self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.chooses(info))
+    fn chooses(&self, far: &FarRun) -> bool {
+        far.info().is_some_and(|info| all_or_any(&self.selectors, info))
     }
 
     /// Goes on with what is on the disk.
     fn restore(&mut self) -> Result<(), RecordingError> {
         for mut archive in archive::read_all(&self.folder).map_err(RecordingError::Disk)? {
             let run = archive.run();
-            for word in archive.take_words() {
+            let (words, places) = archive.take_restored();
+            for word in words {
                 self.far.restore_word(&word);
             }
             let Some(far) = self.far.run_mut(run) else {
@@ -242,7 +235,6 @@ impl Recording {
                 continue;
             };
             if let Some(description) = far.follower().description().map(<[u8]>::to_vec) {
-                let places = archive.places().map_err(RecordingError::Disk)?;
                 far.want_from(places.iter().map(|place| place.number).min().unwrap_or_default());
                 far.follower_mut().restore(description, places);
                 let stream = far.stream();
@@ -255,13 +247,9 @@ impl Recording {
 
     /// The runs, by stream and beginning.
     fn in_order(&self) -> Vec<RunId> {
-        let mut runs: Vec<_> = self
-            .archives
-            .keys()
-            .filter_map(|run| self.far.runs().get(run))
-            .map(|far| (hexadecimal(far.stream()), far.began(), far.id()))
-            .collect();
-        runs.sort_by(|one, other| (&one.0, one.1, one.2).cmp(&(&other.0, other.1, other.2)));
+        let runs = self.archives.keys().filter_map(|run| self.far.runs().get(run));
+        let mut runs: Vec<_> = runs.map(|far| (far.stream(), far.began(), far.id())).collect();
+        runs.sort_unstable();
         runs.into_iter().map(|(_, _, run)| run).collect()
     }
 
@@ -279,11 +267,6 @@ impl Recording {
         }
         Ok((streams, written))
     }
-}
-
-/// Whether a block has samples.
-pub(crate) fn has_samples(kind: BlockKind) -> bool {
-    kind == BlockKind::Samples
 }
 
 const BEGAN: &str = "began";

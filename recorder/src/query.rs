@@ -53,6 +53,11 @@ pub fn any_of<'a>(selectors: impl IntoIterator<Item = &'a Selector>) -> Option<S
     (!conditions.is_empty()).then(|| conditions.join(" or "))
 }
 
+/// Whether one of the selectors chooses this stream; without selectors, all streams are chosen.
+pub fn all_or_any(selectors: &[Selector], info: &StreamInfo) -> bool {
+    selectors.is_empty() || selectors.iter().any(|selector| selector.chooses(info))
+}
+
 #[cfg(test)]
 mod tests {
     use schwann::ChannelFormat;

@@ -33,6 +33,20 @@ impl RunId {
     }
 }
 
+/// 32 hexadecimal digits, as subjects have it.
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hexadecimal(f, &self.0)
+    }
+}
+
+/// 32 hexadecimal digits.
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hexadecimal(f, &self.0)
+    }
+}
+
 fn draw(entropy: &mut dyn Entropy) -> Result<[u8; 16], NoEntropy> {
     let mut bytes = [0; 16];
     entropy.fill(&mut bytes)?;
@@ -73,8 +87,7 @@ impl fmt::Display for Subject {
         hexadecimal(f, &lab.0)?;
         f.write_char('.')?;
         if let Some(stream) = stream {
-            hexadecimal(f, &stream.0)?;
-            f.write_char('.')?;
+            write!(f, "{stream}.")?;
         }
         f.write_str(last)
     }

@@ -11,12 +11,13 @@ use schwann_relay::{
 
 use super::{Edge, lock};
 use crate::access::now_ms;
-use crate::link::{Command, Event};
+use crate::link::{Command, EVENTS_AT_ONCE, Event};
 
 impl Edge {
-    /// Takes in what the hub said.
+    /// Takes in what the hub said, but no more of it than samples can wait for.
     pub(super) fn hear(&mut self) {
-        while let Some(event) = self.link.event(Duration::ZERO) {
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.link.event(Duration::ZERO) else { return };
             match event {
                 Event::Connected => self.greet(),
                 Event::Disconnected(problem) => {

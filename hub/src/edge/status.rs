@@ -56,7 +56,7 @@ impl EdgeStatus {
         Self {
             name: info.name().to_string_lossy().into_owned(),
             source_id: info.source_id().to_string_lossy().into_owned(),
-            stream: stream.0.iter().map(|byte| format!("{byte:02x}")).collect(),
+            stream: stream.to_string(),
             hub: None,
             refusal: None,
             samples: 0,

@@ -17,6 +17,8 @@ use crate::wrapping::WrappingKeys;
 /// One run, with what is known around it.
 pub struct FarRun {
     follower: Follower,
+    /// The stream's description, once it can be read.
+    info: Option<StreamInfo>,
     certificate: Certificate,
     began: UnixSeconds,
     /// Announcements of different epochs, to the letter, the newest last.
@@ -39,6 +41,7 @@ impl FarRun {
     pub(super) fn new(announcement: &Announcement<'_>) -> Self {
         Self {
             follower: Follower::new(announcement),
+            info: None,
             certificate: announcement.certificate,
             began: announcement.began,
             announcements: VecDeque::new(),
@@ -120,8 +123,8 @@ impl FarRun {
 
     /// The stream's description, once it can be read.
     #[must_use]
-    pub fn info(&self) -> Option<StreamInfo> {
-        StreamInfo::parse(self.follower.description()?).ok()
+    pub fn info(&self) -> Option<&StreamInfo> {
+        self.info.as_ref()
     }
 
     /// Wants all blocks from `floor` on.
@@ -182,7 +185,13 @@ impl FarRun {
 
     fn open(&mut self, message: &[u8], access: &Access) -> Result<(), Refused> {
         let follower = &mut self.follower;
-        access.checking(|lab, _, revoked| follower.announcement(&Announcement::parse(message, lab, revoked)?))
+        access.checking(|lab, _, revoked| {
+            follower.announcement(&Announcement::parse(message, lab, revoked)?)
+        })?;
+        if self.info.is_none() {
+            self.info = self.follower.description().and_then(|text| StreamInfo::parse(text).ok());
+        }
+        Ok(())
     }
 
     pub(super) fn followed_by(&mut self, next: &[u8], access: &Access) -> Result<(), Refused> {

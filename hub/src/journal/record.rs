@@ -65,7 +65,7 @@ pub(crate) fn read_all(path: &Path) -> io::Result<Vec<Vec<u8>>> {
     let file = File::open(path)?;
     let (mut records, mut offset) = (Vec::new(), 0);
     while let Some(bytes) = read_at(&file, offset)? {
-        offset += (HEAD + bytes.len()) as u64;
+        offset += length(&bytes);
         records.push(bytes);
     }
     Ok(records)

@@ -104,7 +104,7 @@ impl Keeper {
             .ack_timeout(ANSWER)
             .max_ack_inflight(IN_FLIGHT)
             .build(client.clone());
-        for config in logs(&self.access.lab_id().0) {
+        for config in logs(&self.access.lab_digits()) {
             context.get_or_create_stream(config).await.map_err(|error| Problem::NoLog(error.to_string()))?;
         }
         let mut subscribed = Vec::new();
@@ -112,7 +112,7 @@ impl Keeper {
             let one = client.subscribe(subject.clone()).await;
             subscribed.push(one.map_err(|error| Problem::Silent(error.to_string()))?);
         }
-        let lab = hexadecimal(&self.access.lab_id().0);
+        let lab = self.access.lab_digits();
         Ok(Session { context, lab, subscribed, lost, gone: Arc::default(), client })
     }
 }
@@ -266,8 +266,7 @@ async fn refuse_for(pause: Duration, commands: &mut Receiver<Command>, tell: &Te
 }
 
 /// How the hub keeps a lab's messages (relay §10.1).
-fn logs(lab: &[u8; 16]) -> [Config; 2] {
-    let lab = hexadecimal(lab);
+fn logs(lab: &str) -> [Config; 2] {
     let log = |kind: &str, subjects: &[&str]| Config {
         name: format!("schwann_{lab}_{kind}"),
         subjects: subjects.iter().map(|end| format!("schwann.{lab}.{end}")).collect(),
@@ -281,10 +280,6 @@ fn logs(lab: &[u8; 16]) -> [Config; 2] {
     (words.discard, words.max_messages_per_subject) = (DiscardPolicy::Old, WORDS_PER_SUBJECT);
     words.max_age = WORDS_AGE;
     [log(BLOCKS, &["*.b"]), words]
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn why_not(error: &ConnectError) -> Problem {

@@ -18,7 +18,8 @@ pub(super) struct Archive {
     clocks: File,
     /// When the clock that was kept last was measured.
     clock_measured: f64,
-    restored_words: Vec<Vec<u8>>,
+    /// The words and places that were on the disk.
+    restored: (Vec<Vec<u8>>, Vec<Place>),
     /// Where each block begins.
     offsets: BTreeMap<u64, u64>,
     bytes: u64,
@@ -28,14 +29,13 @@ pub(super) struct Archive {
 
 impl Archive {
     pub(super) fn create(folder: &Path, run: RunId) -> io::Result<Self> {
-        let stem: String = run.0.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self {
             run,
-            blocks: record::create(&folder.join(format!("{stem}.blocks")))?,
-            words: record::create(&folder.join(format!("{stem}.words")))?,
-            clocks: record::create(&folder.join(format!("{stem}.clocks")))?,
+            blocks: record::create(&folder.join(format!("{run}.blocks")))?,
+            words: record::create(&folder.join(format!("{run}.words")))?,
+            clocks: record::create(&folder.join(format!("{run}.clocks")))?,
             clock_measured: 0.0,
-            restored_words: Vec::new(),
+            restored: Default::default(),
             offsets: BTreeMap::new(),
             bytes: 0,
             samples: 0,
@@ -53,14 +53,14 @@ impl Archive {
                 record::create(&path)
             }
         };
-        let restored_words = record::read_all(&folder.join(format!("{stem}.words")))?;
+        let words = record::read_all(&folder.join(format!("{stem}.words")))?;
         let mut archive = Self {
             run: RunId(run.to_be_bytes()),
             blocks: open("blocks")?,
             words: open("words")?,
             clocks: open("clocks")?,
             clock_measured: 0.0,
-            restored_words,
+            restored: (words, Vec::new()),
             offsets: BTreeMap::new(),
             bytes: 0,
             samples: 0,
@@ -68,7 +68,10 @@ impl Archive {
         };
         while let Some(bytes) = record::read_at(&archive.blocks, archive.bytes)? {
             if let Ok(block) = Block::parse(&bytes) {
-                archive.note(block.number(), u64::from(block.place().count), archive.bytes);
+                let place = block.place();
+                if archive.note(place.number, u64::from(place.count), archive.bytes) {
+                    archive.restored.1.push(place);
+                }
             }
             archive.bytes += record::length(&bytes);
         }
@@ -89,9 +92,9 @@ impl Archive {
         self.offsets.len() as u64
     }
 
-    /// The words that were on the disk.
-    pub(super) fn take_words(&mut self) -> Vec<Vec<u8>> {
-        core::mem::take(&mut self.restored_words)
+    /// The words that were on the disk, and the places of its blocks.
+    pub(super) fn take_restored(&mut self) -> (Vec<Vec<u8>>, Vec<Place>) {
+        core::mem::take(&mut self.restored)
     }
 
     pub(super) fn keep_word(&mut self, word: &[u8]) -> io::Result<()> {
@@ -134,10 +137,11 @@ impl Archive {
         Ok(())
     }
 
-    fn note(&mut self, number: u64, samples: u64, at: u64) {
-        if self.offsets.insert(number, at).is_none() {
-            self.samples += samples;
-        }
+    /// Notes where a block is; says whether it is new.
+    fn note(&mut self, number: u64, samples: u64, at: u64) -> bool {
+        let is_new = self.offsets.insert(number, at).is_none();
+        self.samples += if is_new { samples } else { 0 };
+        is_new
     }
 
     pub(super) fn sync(&mut self) -> io::Result<()> {
@@ -147,19 +151,6 @@ impl Archive {
             self.blocks.sync_data()?;
         }
         Ok(())
-    }
-
-    /// The places of all blocks.
-    pub(super) fn places(&self) -> io::Result<Vec<Place>> {
-        let mut places = Vec::with_capacity(self.offsets.len());
-        for number in self.offsets.keys() {
-            if let Some(bytes) = self.block(*number)?
-                && let Ok(block) = Block::parse(&bytes)
-            {
-                places.push(block.place());
-            }
-        }
-        Ok(places)
     }
 
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use schwann_proto::wire::sample::Layout;
-use schwann_relay::{Block, RunId, StreamId};
+use schwann_relay::{Block, BlockKind, RunId, StreamId};
 use schwann_xdf::{Options, PushError, Readers, StreamWriter, Summary, Writer};
 
-use super::{Recording, RecordingError, has_samples};
+use super::{Recording, RecordingError};
 use crate::far::FarRun;
 use crate::samples::{self, Unwritten};
 
@@ -31,7 +31,7 @@ pub(super) fn write(recording: &Recording) -> Result<Written, RecordingError> {
     let mut malformed_blocks = 0;
     for run in recording.in_order() {
         let Some(far) = recording.far.runs().get(&run) else { continue };
-        let Some(layout) = far.info().and_then(|info| samples::layout(&info)) else { continue };
+        let Some(layout) = far.info().and_then(samples::layout) else { continue };
         if streams.get(&far.stream()).is_none_or(|(_, known)| *known != layout) {
             let xml = String::from_utf8_lossy(far.follower().description().unwrap_or_default()).into_owned();
             let Ok(stream) = writer.add_stream(&xml) else { continue };
@@ -62,7 +62,7 @@ fn write_run(
         let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else { continue };
         let content = Block::parse(&bytes).and_then(|block| {
             let content = far.follower().reopen(&block)?;
-            Ok(content).map(|content| has_samples(block.place().kind).then_some(content))
+            Ok((block.place().kind == BlockKind::Samples).then_some(content))
         });
         match content {
             Ok(None) => {}
@@ -82,7 +82,7 @@ fn write_block(
 ) -> Result<u64, RecordingError> {
     loop {
         match samples::record(layout, content, stream) {
-            Ok(_) => return Ok(0),
+            Ok(()) => return Ok(0),
             Err(Unwritten::Push(PushError::Backlogged)) => thread::sleep(BACKLOG_PAUSE),
             Err(Unwritten::Push(PushError::Failed(failure))) => {
                 return Err(RecordingError::Write(recording.path.clone(), failure));

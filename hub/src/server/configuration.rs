@@ -15,7 +15,7 @@ pub(super) fn write(plan: &Plan, access: &Access) -> io::Result<()> {
 }
 
 fn text(plan: &Plan, access: &Access) -> io::Result<String> {
-    let lab: String = access.lab_id().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let lab = access.lab_digits();
     let path = |name: &str| quoted(&plan.folder.join(name));
     let tls =
         format!("{{ cert_file: {}, key_file: {}, timeout: 5 }}", path(CERTIFICATE)?, path(PRIVATE_KEY)?);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use schwann::security::Roles;
 use schwann_hub::{Access, Address, Far, FarRun, News, Past, Problem as HubProblem, read_statuses};
-use schwann_recorder::Selector;
+use schwann_recorder::{Selector, all_or_any};
 use serde_json::{Value, json};
 
 use super::{default_journal, failed, history};
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Status) -> Outcome {
 /// Whether a run is one of now, and wanted.
 fn is_shown(run: &FarRun, queries: &[Selector]) -> bool {
     let Some(info) = run.info() else { return queries.is_empty() && run.newest().is_some() };
-    queries.is_empty() || queries.iter().any(|query| query.chooses(&info))
+    all_or_any(queries, info)
 }
 
 fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::Result<()> {
@@ -132,7 +132,7 @@ fn named(run: &FarRun) -> (String, String) {
 }
 
 fn edge_of<'a>(run: &FarRun, edges: &'a [Value]) -> Option<&'a Value> {
-    let stream: String = run.stream().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let stream = run.stream().to_string();
     edges.iter().find(|edge| edge["stream"] == stream.as_str())
 }
 
