@@ -1,0 +1,222 @@
+//! A lab's later life: recovery, moves, new keys, renewal.
+
+use super::*;
+
+/// The words of a recovery sheet.
+fn words_of(sheet: &str) -> String {
+    let from = sheet.find("  words").expect("words");
+    let lines = sheet[from..].lines().take(3);
+    lines
+        .flat_map(|line| line.split_whitespace().filter(|word| *word != "words"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn a_forgotten_passphrase_is_no_dead_end() {
+    let (lab, device, new) =
+        (Machine::new("backup", "lab"), Machine::new("backup", "device"), Machine::new("backup", "new"));
+    lab.says(&["init", "--name", "control room"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    device.says_to(&["trust"], &lab.says(&["issue", &request]));
+    let file = path(&lab, "lab.backup");
+    let words = words_of(&lab.says(&["backup", &file]));
+    assert_eq!(words.split(' ').count(), 12, "{words}");
+    assert!(lab.complains(&["backup", &file], "").contains("never replaced"));
+
+    // Neither the file nor the words alone, and no words but these.
+    assert!(new.complains(&["recover", &file], "").contains("twelve words"));
+    let swapped = words.split(' ').rev().collect::<Vec<_>>().join(" ");
+    assert!(new.complains(&["recover", &file], &format!("{swapped}\n")).contains("not those of its sheet"));
+    assert!(new.complains(&["recover", &path(&lab, "device.key")], &words).contains("no backup"));
+
+    // On two lines, as the sheet has them, and shortened: with another passphrase, and without the old one.
+    let short: Vec<_> = words.split(' ').map(|word| &word[..word.len().min(4)]).collect();
+    let (first, second) = short.split_at(6);
+    let typed = format!("{}\n{}\n", first.join(" "), second.join(" "));
+    let said = finish(new.command(&["recover", &file]).env("SCHWANN_PASSPHRASE", "another one"), &typed);
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.status.success(), "{text}{}", String::from_utf8_lossy(&said.stderr));
+    assert!(
+        text.contains("can issue and revoke") && text.contains("On record: 2 certificates, list 1"),
+        "{text}"
+    );
+    let revoked = finish(new.command(&["revoke", "EEG room"]).env("SCHWANN_PASSPHRASE", "another one"), "");
+    assert!(
+        String::from_utf8_lossy(&revoked.stdout).contains("list 2"),
+        "the device that the first machine certified"
+    );
+}
+
+#[test]
+fn the_authority_moves_and_leaves_a_member_behind() {
+    let (old, new) = (Machine::new("move", "old"), Machine::new("move", "new"));
+    old.says(&["init", "--name", "control room"]);
+    let file = path(&old, "lab.backup");
+    let words = words_of(&old.says(&["backup", "--move", &file]));
+    assert!(old.says(&["status"]).contains("authority  elsewhere"));
+    assert!(old.complains(&["issued"], "").contains("not on this machine"));
+    let said = new.says_to(&["recover", &file], &words);
+    assert!(said.contains("(certificate 2)"), "serials go on: {said}");
+    assert!(new.says(&["status"]).contains("this machine can issue and revoke"));
+}
+
+#[test]
+fn two_machines_with_the_authority_learn_of_each_other() {
+    let (one, two) = (Machine::new("two", "one"), Machine::new("two", "two"));
+    let [lost, stolen] = ["lost", "stolen"].map(|name| Machine::new("two", name));
+    one.says(&["init"]);
+    let requests =
+        [&lost, &stolen].map(|device| next_argument(&device.says(&["new-device", "a device"]), "keys issue"));
+    let file = path(&one, "one.backup");
+    let words = words_of(&one.says(&["backup", &file]));
+    two.says_to(&["recover", &file], &words);
+    // Each certifies and revokes on its own: two different lists of one number.
+    one.says(&["issue", &requests[0]]);
+    one.says(&["revoke", "2"]);
+    let serial = two.says(&["issue", &requests[1]]);
+    let serial = serial.split_whitespace().nth(1).expect("a serial").to_owned();
+    assert!(serial.parse::<u64>().expect("a number") > 1_000_000, "no serial of the other: {serial}");
+    two.says(&["revoke", &serial]);
+    let file = path(&two, "two.backup");
+    let words = words_of(&two.says(&["backup", &file]));
+    let joined = one.says_to(&["recover", &file], &words);
+    assert!(joined.contains("list 3"), "{joined}");
+    let issued = one.says(&["issued"]);
+    let revoked = issued.lines().filter(|line| line.contains("a device") && line.contains("revoked")).count();
+    assert_eq!(revoked, 2, "{issued}");
+}
+
+#[test]
+fn a_new_key_takes_the_place_of_the_old_one_which_is_revoked() {
+    let lab = Machine::new("rotate", "lab");
+    lab.says(&["init", "--name", "control room"]);
+    let before = lab.says(&["status"]);
+    let said = lab.says(&["rotate"]);
+    assert!(
+        said.contains("Certificate 1 is revoked") && said.contains("control room (certificate 2)"),
+        "{said}"
+    );
+    let key = |text: &str| text.lines().find(|line| line.starts_with("key ")).map(str::to_owned);
+    assert_ne!(key(&before), key(&said));
+}
+
+#[test]
+fn a_certificate_is_renewed_where_the_authority_is_reached() {
+    let (lab, device) = (Machine::new("renew", "lab"), Machine::new("renew", "device"));
+    let config = lab.0.with_extension("cfg");
+    std::fs::write(&config, "[ports]\nMulticastPort=27971\nBasePort=27940\nPortRange=30\nIPv6=disable\n[multicast]\nResolveScope=machine\n")
+        .expect("written");
+    let named = |command: &mut Command| {
+        command.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+    };
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued =
+        finish(lab.command(&["issue", &request, "--days", "20"]).env("SCHWANN_PASSPHRASE", PASSPHRASE), "");
+    device.says_to(&["trust"], &String::from_utf8_lossy(&issued.stdout));
+    assert!(device.says(&["status"]).contains("days (schwann keys renew)"));
+
+    let mut serve = lab.command(&["renew", "--serve"]);
+    named(&mut serve);
+    let mut server = serve.spawn().expect("the program runs");
+    let mut renew = device.command(&["renew"]);
+    named(&mut renew);
+    let renewed = finish(&mut renew, "");
+    let text = String::from_utf8_lossy(&renewed.stdout).into_owned();
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(
+        text.contains("Renewed: certificate 3, valid for 36"),
+        "{text}{}",
+        String::from_utf8_lossy(&renewed.stderr)
+    );
+    assert!(!device.says(&["status"]).contains("EXPIRES"));
+    assert!(device.says(&["renew"]).contains("more days; it is renewed from 30 on"));
+    let _ = std::fs::remove_file(config);
+}
+
+/// A configuration on ports of its own, for machines that find each other.
+fn network(test: &str, base: u16) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("schwann-keys-{test}-{}.cfg", std::process::id()));
+    let text = format!(
+        "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=30\nIPv6=disable\n[multicast]\nResolveScope=machine\n",
+        base + 31
+    );
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+/// Reads the six words that `keys invite` shows.
+fn words_shown(invited: &mut std::process::Child) -> String {
+    use std::io::BufRead as _;
+    let out = invited.stdout.as_mut().expect("a pipe");
+    let mut lines = std::io::BufReader::new(out).lines().map(|line| line.expect("text"));
+    let words = lines.find(|line| line.split_whitespace().count() == 6 && line.starts_with("  "));
+    words.expect("six words").trim().to_owned()
+}
+
+#[test]
+fn a_member_gets_a_new_key_and_its_old_one_is_withdrawn() {
+    let [lab, device] = ["lab", "device"].map(|name| Machine::new("rotate-member", name));
+    let config = network("rotate-member", 27_860);
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    device.says_to(&["trust"], &lab.says(&["issue", &request]));
+    let before = std::fs::read(device.0.join("device.certificate")).expect("a certificate");
+
+    let mut invite = lab.command(&["invite", "--replace", "EEG room"]);
+    let invite = invite.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+    let mut invited = invite.spawn().expect("the program runs");
+    let words = words_shown(&mut invited);
+    let mut rotate = device.command(&["rotate"]);
+    let rotated =
+        finish(rotate.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE), &format!("{words}\n"));
+    let complaint = String::from_utf8_lossy(&rotated.stderr);
+    assert!(rotated.status.success(), "{complaint}{}", String::from_utf8_lossy(&rotated.stdout));
+    assert!(complaint.contains("certificate 2, is withdrawn"), "{complaint}");
+    assert!(invited.wait().expect("it ends").success());
+    assert_ne!(std::fs::read(device.0.join("device.certificate")).expect("a certificate"), before);
+    let issued = lab.says(&["issued"]);
+    let states: Vec<_> = issued.lines().filter(|line| line.contains("EEG room")).collect();
+    assert_eq!(states.len(), 2, "{issued}");
+    assert!(states[0].contains("revoked") && states[1].contains("valid"), "{issued}");
+    assert!(device.says(&["status"]).contains("certificate 3"));
+    // There is no key to replace of a device that is not there.
+    let none = lab.complains(&["invite", "--replace", "MRI room"], "");
+    assert!(none.contains("no device is called") && none.contains("schwann keys issued"), "{none}");
+    let _ = std::fs::remove_file(config);
+}
+
+#[test]
+fn a_certificate_is_renewed_beside_a_recording() {
+    let [lab, device] = ["lab", "device"].map(|name| Machine::new("background", name));
+    let config = network("background", 27_820);
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued =
+        finish(lab.command(&["issue", &request, "--days", "20"]).env("SCHWANN_PASSPHRASE", PASSPHRASE), "");
+    device.says_to(&["trust"], &String::from_utf8_lossy(&issued.stdout));
+    let certificate = device.0.join("device.certificate");
+    let before = std::fs::read(&certificate).expect("a certificate");
+    let mut serve = lab.command(&["renew", "--serve"]);
+    let mut server =
+        serve.env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE).spawn().expect("it runs");
+    // It waits for a stream that never comes, and renews meanwhile.
+    let mut record = Command::new(env!("CARGO_BIN_EXE_schwann"));
+    record.args(["record", "Nothing", "--wait", "300", "-o"]).arg(device.0.join("nothing.xdf"));
+    record.env("SCHWANN_KEYS", &device.0).env("LSLAPICFG", &config).env("SCHWANN_PASSPHRASE", PASSPHRASE);
+    let mut recording =
+        record.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    let deadline = std::time::Instant::now() + core::time::Duration::from_secs(120);
+    while std::fs::read(&certificate).expect("a certificate") == before {
+        assert!(std::time::Instant::now() < deadline, "not renewed");
+        std::thread::sleep(core::time::Duration::from_millis(50));
+    }
+    for process in [&mut recording, &mut server] {
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+    assert!(device.says(&["status"]).contains("certificate 3"));
+    let _ = std::fs::remove_file(config);
+}

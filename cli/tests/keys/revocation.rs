@@ -1,0 +1,125 @@
+//! What is revoked, and does not come back.
+
+use super::*;
+
+#[test]
+fn an_old_revocation_list_does_not_come_back_with_a_certificate_or_a_bundle() {
+    let (lab, device) = (Machine::new("old", "lab"), Machine::new("old", "device"));
+    let sharing = Machine::new("old", "sharing");
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued = lab.says(&["issue", &request]);
+    let bundle = path(&lab, "lab.bundle");
+    lab.says(&["export", &bundle]);
+    device.says_to(&["trust"], &issued);
+    sharing.says(&["import", &bundle]);
+    let other = Machine::new("old", "other");
+    lab.says(&["issue", &next_argument(&other.says(&["new-device", "another"]), "keys issue")]);
+    lab.says(&["revoke", "3"]);
+    for (machine, again) in [(&device, &["trust"][..]), (&sharing, &["import", &bundle])] {
+        copy(&lab, machine, "lab.revoked");
+        copy(&lab, machine, "lab.discovery");
+        assert!(machine.says_to(again, &issued).contains("revoked    list 2"), "{again:?}");
+        assert!(machine.says(&["status"]).contains("in force   require as"));
+    }
+}
+
+#[test]
+fn the_labs_machine_lists_what_it_has_issued_and_what_is_revoked() {
+    let (lab, device) = (Machine::new("issued", "lab"), Machine::new("issued", "device"));
+    lab.says(&["init", "--name", "control room"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    lab.says(&["issue", &request, "--publish-only"]);
+    lab.says(&["revoke", "2"]);
+    lab.says(&["issue", &request, "--again"]);
+    // Nothing secret is needed for it.
+    let listed = || String::from_utf8(lab.keys_locked(&["issued"], "").stdout).expect("text");
+    let row = |serial: &str, listed: &str| -> String {
+        let row = listed.lines().find(|line| line.split_whitespace().next() == Some(serial));
+        row.unwrap_or_else(|| panic!("no {serial} in {listed}")).to_owned()
+    };
+    for (serial, words) in [
+        ("1", ["control room", "both", "valid"]),
+        ("2", ["EEG room", "publish", "revoked"]),
+        ("3", ["EEG room", "both", "valid"]),
+    ] {
+        let row = row(serial, &listed());
+        assert!(words.iter().all(|word| row.contains(word)), "{row}");
+    }
+    #[cfg(unix)]
+    assert_eq!(mode(&lab.0.join("authority.issued")), 0o600);
+    assert!(device.complains(&["issued"], "").contains("schwann keys init"));
+    // A lab that was founded before there was a list.
+    std::fs::remove_file(lab.0.join("authority.issued")).expect("it is there");
+    assert!(row("2", &listed()).contains("not on record") && row("2", &listed()).contains("revoked"));
+    lab.says(&["issue", &request]);
+    assert!(row("4", &listed()).contains("EEG room"));
+}
+
+#[test]
+fn a_revoked_device_does_not_come_back_with_another_certificate_of_its_key() {
+    let (lab, device) = (Machine::new("again", "lab"), Machine::new("again", "device"));
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued = [(); 2].map(|()| lab.says(&["issue", &request]));
+    device.says_to(&["trust"], &issued[0]);
+    assert!(
+        lab.says(&["revoke", "2"]).contains("Certificates 2 and 3, all of one key, are revoked by list 2")
+    );
+    copy(&lab, &device, "lab.revoked");
+    copy(&lab, &device, "lab.discovery");
+    let output = device.keys_with(&["trust"], &issued[1]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("in force   unusable") && text.contains("revoked"), "{text}");
+    assert!(lab.says(&["revoke", "3"]).contains("revoked already; list 2 is in force"));
+
+    // The key is certified again only on request, and is printed again as a whole.
+    let complaint = lab.complains(&["issue", &request], "");
+    assert!(
+        complaint.contains("was revoked (certificate 2, EEG room)") && complaint.contains("--again"),
+        "{complaint}"
+    );
+    assert!(lab.complains(&["issue", "--device", &request], "").contains("was revoked"));
+    let back = lab.says(&["issue", "--again", &request]);
+    assert!(device.says_to(&["trust"], &back).contains("in force   require as EEG room"));
+    assert!(lab.says(&["revoke", "4"]).contains("Certificate 4 is revoked by list 3"));
+}
+
+#[test]
+fn a_device_is_put_out_by_its_name() {
+    let lab = Machine::new("by-name", "lab");
+    lab.says(&["init", "--name", "control room"]);
+    let request = |name: &str, called: &str| {
+        let device = Machine::new("by-name", name);
+        next_argument(&device.says(&["new-device", called, "--unprotected"]), "keys issue")
+    };
+    let (one, two) = (request("one", "EEG room"), request("two", "EEG room"));
+    for request in [&one, &one, &two] {
+        lab.says(&["issue", request]);
+    }
+    let complaint = lab.complains(&["revoke", "EEG room"], "");
+    assert!(complaint.contains("several devices") && complaint.contains("[2, 3, 4]"), "{complaint}");
+    assert!(lab.complains(&["revoke", "eeg room"], "").contains("`schwann keys issued`"));
+    assert!(lab.says(&["revoke", "3"]).contains("Certificates 2 and 3"));
+    // One of the two is out; the name means the other.
+    assert!(lab.says(&["revoke", "EEG room"]).contains("Certificate 4 is revoked by list 3"));
+    assert!(lab.says(&["issued"]).lines().any(|row| row.contains("control room") && row.contains("valid")));
+}
+
+#[test]
+fn certificates_that_are_issued_at_once_have_serials_of_their_own() {
+    let (lab, device) = (Machine::new("at-once", "lab"), Machine::new("at-once", "device"));
+    lab.says(&["init", "--unprotected"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let started: Vec<_> =
+        (0..8).map(|_| lab.command(&["issue", &request]).spawn().expect("the program runs")).collect();
+    for running in started {
+        assert!(running.wait_with_output().expect("the program ends").status.success());
+    }
+    let listed = lab.says(&["issued"]);
+    for serial in 2..=9 {
+        let rows = listed.lines().filter(|line| line.split_whitespace().next() == Some(&serial.to_string()));
+        assert_eq!(rows.count(), 1, "{serial} in {listed}");
+    }
+}

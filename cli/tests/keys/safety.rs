@@ -1,0 +1,166 @@
+//! What others on the computer, and files in the current folder, cannot do.
+
+use super::*;
+
+#[test]
+fn a_file_in_the_current_folder_neither_opens_streams_nor_names_a_log_elsewhere() {
+    let machine = Machine::new("local", "machine");
+    machine.says(&["init", "--unprotected"]);
+    let folder = |name: &str| {
+        let folder = machine.0.join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    };
+    let (found, own) = (folder("found"), folder("home/lsl_api"));
+    let precious = machine.0.join("precious");
+    std::fs::write(&precious, "precious").expect("a file");
+    let file =
+        |folder: &Path, text: String| std::fs::write(folder.join("lsl_api.cfg"), text).expect("a file");
+    let log = precious.display();
+    file(&found, format!("[security]\npolicy=off\nlog={log}\n[log]\nlevel=-3\nfile={log}\n"));
+    let status = || {
+        let mut command = machine.command(&["status"]);
+        command.current_dir(&found).env("HOME", machine.0.join("home")).env_remove("LSLAPICFG");
+        let output = finish(&mut command, "");
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"))
+    };
+    let [out, complaint] = status();
+    assert!(out.contains("in force   require as first machine"), "{out}");
+    let place = found.join("lsl_api.cfg").display().to_string();
+    let ignored: Vec<&str> = complaint.lines().filter(|line| line.contains(&place)).collect();
+    assert_eq!(ignored.len(), 3, "{complaint}");
+    assert!(complaint.contains("policy off is ignored"), "{complaint}");
+    assert_eq!(std::fs::read_to_string(&precious).expect("text"), "precious");
+
+    // What the user has chosen counts, and is said with the file that says it.
+    file(&own, String::from("[security]\npolicy=prefer\n"));
+    file(&found, String::from("[log]\nlevel=-3\n"));
+    let [out, complaint] = status();
+    assert!(out.contains("in force   prefer as first machine"), "{out}");
+    let said = format!("{} sets the policy to prefer", own.join("lsl_api.cfg").display());
+    assert_eq!(complaint.matches(&said).count(), 1, "{complaint}");
+    file(&found, String::from("[security]\npolicy=require\n"));
+    assert!(status()[0].contains("in force   require as first machine"));
+}
+
+#[test]
+#[cfg(unix)]
+fn status_names_what_others_may_read_or_replace_in_the_key_folder() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+
+    let machine = Machine::new("modes", "machine");
+    machine.says(&["init", "--unprotected"]);
+    machine.says(&["status"]);
+    for (name, others, proper, said) in [
+        ("", 0o777, 0o700, "chmod 700"),
+        ("lab.discovery", 0o644, 0o600, "others can read"),
+        ("lab.revoked", 0o666, 0o600, "others can replace"),
+        ("device.certificate", 0o620, 0o600, "others can replace"),
+    ] {
+        let file = machine.0.join(name);
+        let set =
+            |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        set(others);
+        let output = machine.keys(&["status"]);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("unsafe") && line.contains(said)), "{text}");
+        set(proper);
+    }
+    machine.says(&["status"]);
+    // A file of another user's takes root to make, and another user than root to see.
+    if chown(machine.0.join("lab.public"), Some(NOBODY), None).is_ok() {
+        let output = machine.keys(&["status"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("belongs to another user"));
+    }
+}
+
+#[test]
+fn what_succeeds_while_the_key_is_locked_says_so_and_how_to_open_it() {
+    let (lab, device) = (Machine::new("locked", "lab"), Machine::new("locked", "device"));
+    lab.says(&["init"]);
+    let request = next_argument(&device.says(&["new-device", "EEG room"]), "keys issue");
+    let issued = lab.says(&["issue", &request]);
+    let locked = device.keys_locked(&["trust"], &issued);
+    assert_eq!(locked.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&locked.stderr).contains("`schwann keys unlock`"));
+    device.says_to(&["trust"], &issued);
+    let bundle = path(&device, "lab.bundle");
+    device.says(&["export", &bundle]);
+    let shares = Machine::new("locked", "shares");
+    let imported = shares.says(&["import", &bundle]);
+    assert!(imported.contains("in force   require as EEG room"), "{imported}");
+    assert_eq!(shares.keys_locked(&["status"], "").status.code(), Some(1));
+    assert_eq!(
+        device.keys_locked(&["status"], "").status.code(),
+        Some(1),
+        "status tells of what is not well"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_program_that_handles_keys_leaves_no_core_dump() {
+    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::process::CommandExt as _;
+
+    let device = Machine::new("dump", "device");
+    std::fs::create_dir_all(&device.0).expect("a folder");
+    device.says(&["new-device", "EEG room", "--unprotected"]);
+    let mut waiting = device.command(&["trust"]);
+    // Linux gives the files in /proc of a process that must not be dumped to root, so it takes another user to see it.
+    if std::fs::metadata("/proc/self").expect("Linux has it").uid() == 0 {
+        for name in ["", "device.key"] {
+            std::os::unix::fs::chown(device.0.join(name), Some(NOBODY), None).expect("root may");
+        }
+        waiting.uid(NOBODY);
+    }
+    let mut waiting = waiting.spawn().expect("the program runs");
+    let files = format!("/proc/{}/environ", waiting.id());
+    let began = std::time::Instant::now();
+    while std::fs::metadata(&files).expect("it waits for its input").uid() != 0 {
+        assert!(began.elapsed().as_secs() < 20, "the process may be dumped");
+        std::thread::yield_now();
+    }
+    assert!(waiting.try_wait().expect("it is ours").is_none(), "it waits for its input");
+    waiting.kill().expect("it runs");
+    waiting.wait().expect("it ends");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_with_rights_of_its_own_believes_neither_the_environment_nor_the_folder() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+    if std::fs::metadata("/proc/self").expect("Linux has it").uid() != 0 {
+        return eprintln!("only root can make such a program");
+    }
+    let machine = Machine::new("setuid", "machine");
+    machine.says(&["init", "--unprotected"]);
+    std::fs::write(machine.0.join("lsl_api.cfg"), "[log]\nfile=own.log\n").expect("a file");
+    let program = machine.0.join("schwann");
+    std::fs::copy(env!("CARGO_BIN_EXE_schwann"), &program).expect("a copy");
+    let run = || {
+        let mut command = Command::new(&program);
+        command.args(["keys", "status"]).env("SCHWANN_KEYS", &machine.0).current_dir(&machine.0);
+        command.env("SCHWANN_SECURITY_LOG", machine.0.join("security.log")).env_remove("LSLAPICFG");
+        String::from_utf8(command.output().expect("it runs").stdout).expect("text")
+    };
+    let logs = || ["own.log", "security.log"].map(|name| machine.0.join(name).exists());
+    let before = run();
+    assert!(before.contains(machine.0.to_str().expect("text")) && logs() == [true, true], "{before}");
+    for log in ["own.log", "security.log"] {
+        std::fs::remove_file(machine.0.join(log)).expect("it is there");
+    }
+    // Everybody may write into the folder: only the program's own care keeps it from it.
+    std::fs::set_permissions(&machine.0, std::fs::Permissions::from_mode(0o777)).expect("a mode");
+    chown(&program, Some(NOBODY), None).expect("root may");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).expect("a mode");
+    let after = run();
+    assert!(after.contains("keys       /etc/schwann") && logs() == [false, false], "{after}");
+}
+
+/// A user who owns nothing.
+#[cfg(unix)]
+const NOBODY: u32 = 65_534;
