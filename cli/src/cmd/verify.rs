@@ -3,12 +3,12 @@
 mod certified;
 mod page;
 
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use schwann_recorder::{Limits, findings_by};
-use schwann_xdf::{Location, ReadError};
-use serde_json::json;
+use schwann_xdf::{Comparison, Location, ReadError, Survey};
+use serde_json::{Value, json};
 
 use super::opening::Opening;
 use super::survey::{self, Progress, bytes};
@@ -16,7 +16,6 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::plural;
 use certified::Certified;
 pub(super) use certified::text_of;
-use page::Page;
 
 /// Check that a recording is whole: every chunk, every footer, every count, and every byte if it has checksums.
 ///
@@ -57,51 +56,85 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let mut exit = Exit::Good;
     for file in &arguments.files {
-        let recording = arguments.opening.location(file)?;
-        if let Err(ReadError::NotXdf) = recording.reader()
-            && let Some(agrees) = verify_other(&recording, arguments.json)?
-        {
-            exit = if agrees { exit } else { Exit::Found };
-            continue;
-        }
-        let survey = survey::of(&recording, &mut Progress::new("checking"))?;
-        let compared = survey::compared(&recording, &survey)?;
-        let certified = Certified::of(&recording)?;
-        let is_whole =
-            certified.agrees() && survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
-        if !is_whole {
+        if !verify_one(file, arguments)? {
             exit = Exit::Found;
         }
-        if let Some(page) = &arguments.html {
-            let (survey, compared, certified) = (&survey, &compared, &certified);
-            let limits = &arguments.limits;
-            let html = Page { recording: &recording, survey, compared, certified, limits, is_whole }.html();
-            write_page(page, file, &html).map_err(|error| Problem::with(page.display(), error))?;
-        }
-        let mut out = io::stdout().lock();
-        if arguments.json {
-            let mut json = survey::json(&survey, &arguments.limits);
-            json["file"] = file.display().to_string().into();
-            json["values_checked"] = compared.has_checksums.into();
-            json["certificate"] = certified.json();
-            json["sound"] = is_whole.into();
-            json["changed"] = json!(compared.changed);
-            json["unchecked_bytes"] =
-                if compared.has_checksums { compared.uncovered } else { survey.file_bytes }.into();
-            writeln!(out, "{json}")?;
-            continue;
-        }
-        let samples = survey.streams.iter().map(|stream| stream.sample_count as usize).sum();
-        let (verdict, limit) = match (is_whole, compared.has_checksums) {
+    }
+    Ok(exit)
+}
+
+/// Prints the verdict on one file; says whether it is whole.
+fn verify_one(file: &Path, arguments: &Arguments) -> Result<bool, Problem> {
+    let recording = arguments.opening.location(file)?;
+    if let Err(ReadError::NotXdf) = recording.reader()
+        && let Some(agrees) = verify_other(&recording, arguments.json)?
+    {
+        return Ok(agrees);
+    }
+    let examined = Examined::of(&recording, &arguments.limits)?;
+    if let Some(page) = &arguments.html {
+        write_page(page, file, &examined.html()).map_err(|error| Problem::with(page.display(), error))?;
+    }
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", examined.json())?;
+    } else {
+        examined.print(&mut out)?;
+    }
+    Ok(examined.is_whole)
+}
+
+/// All that was found out about a recording.
+struct Examined<'a> {
+    recording: &'a Location,
+    survey: Survey,
+    compared: Comparison,
+    certified: Certified,
+    limits: &'a Limits,
+    is_whole: bool,
+}
+
+impl<'a> Examined<'a> {
+    fn of(recording: &'a Location, limits: &'a Limits) -> Result<Self, Problem> {
+        let survey = survey::of(recording, &mut Progress::new("checking"))?;
+        let compared = survey::compared(recording, &survey)?;
+        let certified = Certified::of(recording)?;
+        let is_whole =
+            certified.agrees() && survey.is_sound() && (compared.is_whole() || !compared.has_checksums);
+        Ok(Self { recording, survey, compared, certified, limits, is_whole })
+    }
+
+    fn json(&self) -> Value {
+        let Self { recording, survey, compared, certified, limits, is_whole } = self;
+        let mut json = survey::json(survey, limits);
+        json["file"] = recording.path().display().to_string().into();
+        json["values_checked"] = compared.has_checksums.into();
+        json["certificate"] = certified.json();
+        json["sound"] = (*is_whole).into();
+        json["changed"] = json!(compared.changed);
+        json["unchecked_bytes"] =
+            if compared.has_checksums { compared.uncovered } else { survey.file_bytes }.into();
+        json
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let samples = self.survey.streams.iter().map(|stream| stream.sample_count as usize).sum();
+        let (verdict, limit) = match (self.is_whole, self.compared.has_checksums) {
             (true, true) => ("whole", "; every byte is as recorded"),
             (true, false) => ("whole", "; values were not checked, because its recorder wrote no checksums"),
             (false, _) => ("NOT WHOLE", ""),
         };
-        let streams = plural(survey.streams.len(), "stream");
+        let streams = plural(self.survey.streams.len(), "stream");
         let samples = plural(samples, "sample");
-        writeln!(out, "{}: {verdict}: {streams}, {samples}{limit}", file.display())?;
-        certified.print(&mut out)?;
-        for (stream, found) in survey.streams.iter().zip(findings_by(&survey, &arguments.limits)) {
+        let file = self.recording.path().display();
+        writeln!(out, "{file}: {verdict}: {streams}, {samples}{limit}")?;
+        self.certified.print(out)?;
+        self.print_streams(out)?;
+        self.print_damage(out)
+    }
+
+    fn print_streams(&self, out: &mut impl Write) -> io::Result<()> {
+        for (stream, found) in self.survey.streams.iter().zip(findings_by(&self.survey, self.limits)) {
             let name = format!("  stream {} ({})", stream.header.id, stream.header.name);
             if let Some(complaint) = survey::footer_complaint(stream) {
                 writeln!(out, "{name}: {complaint}")?;
@@ -110,6 +143,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 writeln!(out, "{name} {one}")?;
             }
         }
+        Ok(())
+    }
+
+    fn print_damage(&self, out: &mut impl Write) -> io::Result<()> {
+        let (survey, compared) = (&self.survey, &self.compared);
         for damage in &survey.damage {
             writeln!(out, "  at byte {}: {}, {} skipped", damage.at, damage.kind, bytes(damage.bytes))?;
         }
@@ -127,8 +165,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         if unlisted > 0 {
             writeln!(out, "  and in {unlisted} more places")?;
         }
+        Ok(())
     }
-    Ok(exit)
 }
 
 /// Compares a file that is no recording with the certificate beside it, such as an export has; says whether they agree.

@@ -9,25 +9,16 @@ mod stream;
 use core::fmt::Write as _;
 use std::path::Path;
 
-use schwann_recorder::{Finding, Limits, findings_by};
-use schwann_xdf::{ClockMap, Comparison, Location, StreamSurvey, Survey, Wrapping};
+use schwann_recorder::{Finding, findings_by};
+use schwann_xdf::{ClockMap, StreamSurvey, Wrapping};
 
+use super::Examined;
 use super::certified::Certified;
 use crate::cmd::survey::{bytes, seconds};
 use crate::terminal::{plural, printable, thousands};
 use draw::{Bar, timeline};
 
-/// All that was found out about a recording.
-pub(super) struct Page<'a> {
-    pub(super) recording: &'a Location,
-    pub(super) survey: &'a Survey,
-    pub(super) compared: &'a Comparison,
-    pub(super) certified: &'a Certified,
-    pub(super) limits: &'a Limits,
-    pub(super) is_whole: bool,
-}
-
-impl Page<'_> {
+impl Examined<'_> {
     /// The page as HTML.
     pub(super) fn html(&self) -> String {
         let name = text(&file_name(self.recording.path()));
@@ -40,7 +31,7 @@ impl Page<'_> {
              <title>{name}: {verdict}</title>\n<style>{STYLE}</style></head>\n<body><main>\n\
              <h1><bdi>{name}</bdi></h1>\n<p class=\"verdict {class}\">{verdict}</p>\n"
         );
-        let found = findings_by(self.survey, self.limits);
+        let found = findings_by(&self.survey, self.limits);
         self.put_facts(&mut out);
         self.put_checked(&mut out);
         self.put_certificate(&mut out);
@@ -51,9 +42,9 @@ impl Page<'_> {
         }
         let more = self.survey.streams.len().saturating_sub(STREAMS_MAX);
         if more > 0 {
-            let _fits = writeln!(out, "<p>{} more are not shown.</p>", plural(more, "stream"));
+            let _ = writeln!(out, "<p>{} more are not shown.</p>", plural(more, "stream"));
         }
-        let _fits = writeln!(
+        let _ = writeln!(
             out,
             "<footer>Made by schwann {} verify --html.</footer>\n</main></body></html>",
             env!("CARGO_PKG_VERSION")
@@ -81,7 +72,7 @@ impl Page<'_> {
             ("Streams", thousands(self.survey.streams.len() as u64)),
             ("Samples", thousands(samples)),
         ] {
-            let _fits = writeln!(out, "<tr><th>{name}</th><td>{value}</td></tr>");
+            let _ = writeln!(out, "<tr><th>{name}</th><td>{value}</td></tr>");
         }
         out.push_str("</table>\n");
     }
@@ -107,7 +98,7 @@ impl Page<'_> {
             true => checked.push("Every byte was compared with the checksums of the recorder."),
             false => not.push(NO_CHECKSUMS.to_owned()),
         }
-        match self.certified {
+        match &self.certified {
             Certified::Read(..) => checked.push("The certificate was read, and the file compared with it."),
             Certified::Worthless(_) => checked.push("The certificate was read, and is not accepted."),
             Certified::None => not.push(NO_CERTIFICATE.to_owned()),
@@ -119,12 +110,12 @@ impl Page<'_> {
 
     fn put_certificate(&self, out: &mut String) {
         put_list(out, "Certificate", self.certified.sentences().iter().map(|line| text(line)));
-        let Certified::Read(read, _) = self.certified else { return };
+        let Certified::Read(read, _) = &self.certified else { return };
         let events = read.statement["predicate"]["events"].as_array().map_or(&[][..], Vec::as_slice);
         if events.is_empty() {
             return;
         }
-        let _fits = writeln!(out, "<details><summary>{}</summary><table>", plural(events.len(), "event"));
+        let _ = writeln!(out, "<details><summary>{}</summary><table>", plural(events.len(), "event"));
         out.push_str("<tr><th>Time (UTC)</th><th>What</th></tr>\n");
         for event in events.iter().take(LINES_MAX) {
             let at = event["time"].as_f64().filter(|at| (0.0..1e11).contains(at)).unwrap_or_default();
@@ -180,9 +171,9 @@ fn bar(stream: &StreamSurvey) -> Option<Bar> {
 
 /// A heading and a list of lines that are HTML already.
 fn put_list(out: &mut String, title: &str, lines: impl Iterator<Item = String>) {
-    let _fits = writeln!(out, "<h2>{title}</h2>\n<ul>");
+    let _ = writeln!(out, "<h2>{title}</h2>\n<ul>");
     lines.for_each(|line| {
-        let _fits = writeln!(out, "<li>{line}</li>");
+        let _ = writeln!(out, "<li>{line}</li>");
     });
     out.push_str("</ul>\n");
 }
@@ -190,7 +181,7 @@ fn put_list(out: &mut String, title: &str, lines: impl Iterator<Item = String>) 
 /// Says how many lines of so many were left out.
 fn put_more(out: &mut String, count: usize) {
     if count > LINES_MAX {
-        let _fits = writeln!(out, "<p>And {} more.</p>", thousands((count - LINES_MAX) as u64));
+        let _ = writeln!(out, "<p>And {} more.</p>", thousands((count - LINES_MAX) as u64));
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn timeline(bars: &[Bar]) -> String {
         }
     }
     put_text(&mut out, LEFT, height - 6.0, "0 s");
-    let _fits = write!(
+    let _ = write!(
         out,
         "<text x=\"{WIDTH}\" y=\"{:.0}\" text-anchor=\"end\">{}</text>",
         height - 6.0,
@@ -74,7 +74,7 @@ pub(super) fn curve(title: &str, unit: &str, points: &[[f64; 2]]) -> String {
     for [x, y] in &points {
         let x = LEFT + (x - from) / (to - from) * (WIDTH - LEFT);
         let y = 10.0 + (1.0 - (y - least) / span) * (HEIGHT - 34.0);
-        let _fits = write!(line, "{x:.1},{y:.1} ");
+        let _ = write!(line, "{x:.1},{y:.1} ");
     }
     let mut out = open(HEIGHT, title);
     let _fits =
@@ -133,11 +133,11 @@ fn open(height: f64, title: &str) -> String {
 }
 
 fn put_text(out: &mut String, x: f64, y: f64, html: &str) {
-    let _fits = write!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{html}</text>");
+    let _ = write!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{html}</text>");
 }
 
 fn put_box(out: &mut String, [x, y, width, height]: [f64; 4], colour: &str) {
-    let _fits = write!(
+    let _ = write!(
         out,
         "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
     );

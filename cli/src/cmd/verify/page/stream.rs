@@ -13,7 +13,7 @@ use crate::terminal::{plural, thousands};
 /// Appends the section of a stream.
 pub(super) fn put(out: &mut String, stream: &StreamSurvey, found: &[Finding], limits: &Limits) {
     let header = &stream.header;
-    let _fits = writeln!(out, "<section>\n<h2>Stream {}: <bdi>{}</bdi></h2>", header.id, text(&header.name));
+    let _ = writeln!(out, "<section>\n<h2>Stream {}: <bdi>{}</bdi></h2>", header.id, text(&header.name));
     put_findings(out, stream, found, limits);
     put_facts(out, stream);
     put_gaps(out, stream);
@@ -30,13 +30,13 @@ fn put_findings(out: &mut String, stream: &StreamSurvey, found: &[Finding], limi
     }
     out.push_str("<ul>\n");
     if let Some(complaint) = complaint {
-        let _fits = writeln!(out, "<li class=\"bad\">{}</li>", text(&complaint));
+        let _ = writeln!(out, "<li class=\"bad\">{}</li>", text(&complaint));
     }
     for one in found {
         let limit = one.mark(limits).map_or_else(String::new, |mark| {
             format!(" ({:.6} {}; limit {} {})", mark.number, mark.unit, mark.limit, mark.unit)
         });
-        let _fits = writeln!(out, "<li class=\"bad\">{}: {}{limit}</li>", one.word(), text(&one.to_string()));
+        let _ = writeln!(out, "<li class=\"bad\">{}: {}{limit}</li>", one.word(), text(&one.to_string()));
     }
     out.push_str("</ul>\n");
 }
@@ -60,7 +60,7 @@ fn put_facts(out: &mut String, stream: &StreamSurvey) {
         ("Stamps that go back", thousands(stream.backward_count)),
     ] {
         let value = if value.is_empty() { "not said".to_owned() } else { value };
-        let _fits = writeln!(out, "<tr><th>{name}</th><td><bdi>{value}</bdi></td></tr>");
+        let _ = writeln!(out, "<tr><th>{name}</th><td><bdi>{value}</bdi></td></tr>");
     }
     out.push_str("</table>\n");
 }
@@ -70,11 +70,11 @@ fn put_gaps(out: &mut String, stream: &StreamSurvey) {
         return;
     }
     let (count, all) = (plural(stream.gap_count as usize, "gap"), time(stream.gap_seconds));
-    let _fits = writeln!(out, "<details><summary>{count}, {all} in all</summary>\n<table>");
+    let _ = writeln!(out, "<details><summary>{count}, {all} in all</summary>\n<table>");
     out.push_str("<tr><th>After (s, its own clock)</th><th>Seconds</th><th>Missing samples</th></tr>\n");
     for gap in stream.gaps.iter().take(super::LINES_MAX) {
         let (after, seconds, missing) = (gap.after, gap.seconds, thousands(gap.missing));
-        let _fits = writeln!(out, "<tr><td>{after:.4}</td><td>{seconds:.4}</td><td>{missing}</td></tr>");
+        let _ = writeln!(out, "<tr><td>{after:.4}</td><td>{seconds:.4}</td><td>{missing}</td></tr>");
     }
     out.push_str("</table>");
     put_more(out, stream.gap_count as usize);
@@ -87,7 +87,7 @@ fn put_clock(out: &mut String, stream: &StreamSurvey) {
         out.push_str("<p>Its clock was never measured.</p>\n");
         return;
     }
-    let _fits = writeln!(
+    let _ = writeln!(
         out,
         "<p>Clock: {}, scatter {}, reset {}.</p>",
         plural(clock.offset_count, "measurement"),
@@ -97,7 +97,7 @@ fn put_clock(out: &mut String, stream: &StreamSurvey) {
     for segment in stream.timing.segments.iter().take(super::LINES_MAX) {
         if let Some(drift) = segment.drift {
             let (from, to) = (segment.from, segment.to);
-            let _fits = writeln!(
+            let _ = writeln!(
                 out,
                 "<p>Drift from {from:.1} to {to:.1} s: {:+.2} ± {:.2} ppm.</p>",
                 drift.ppm, drift.plus_minus
@@ -114,7 +114,7 @@ fn put_jitter(out: &mut String, stream: &StreamSurvey, found: &[Finding]) {
     let jitter = &stream.timing.jitter;
     let (Some(p50), Some(p99)) = (jitter.quantile(0.5), jitter.quantile(0.99)) else { return };
     let is_bad = has(found, "jitter");
-    let _fits = writeln!(
+    let _ = writeln!(
         out,
         "<p{}>Intervals differ from the nominal one by {} (median) and {} (99 of 100).</p>",
         if is_bad { " class=\"bad\"" } else { "" },
