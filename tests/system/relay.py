@@ -409,6 +409,8 @@ def errors_are_clear() -> None:
         says(a, 2, "64 digits", "relay", "out", "--hub", hub.url[:-1])
         status = ("relay", "status", "--seconds", "2", "--hub")
         says(b, 1, "no hub answers", *status, f"tls://127.0.0.1:{free_port()}#{'0' * 64}")
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            says(b, 1, "it has not answered yet", *status, f"tls://127.0.0.1:{mute.getsockname()[1]}#{'0' * 64}")
         other = hub.url[:-1] + ("0" if hub.url[-1] != "0" else "1")
         says(b, 1, "another certificate", *status, other)
         says(foreign, 1, "does not know this lab's keys", *status, hub.url)

@@ -43,8 +43,9 @@ pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context
         recording.turn(HEAR).map_err(failed)?;
     }
     let (streams, written) = recording.finish().map_err(failed)?;
-    let is_well = !streams.is_empty() && streams.iter().all(is_well);
-    conclude(arguments, &streams, written.map(|written| written.malformed_blocks))?;
+    let malformed = written.map(|written| written.malformed_blocks);
+    let is_well = !streams.is_empty() && streams.iter().all(is_well) && malformed.unwrap_or_default() == 0;
+    conclude(arguments, &streams, malformed)?;
     Ok(if is_well { Exit::Good } else { Exit::Found })
 }
 

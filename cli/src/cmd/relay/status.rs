@@ -22,7 +22,7 @@ use crate::terminal::{Destination, Palette};
 LATEST is the newest block that came while this command listened. RECEIPTS names each recorder, and the last block that
 it has on its disk: that is delivered. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
 
-Exit code 1 if the hub is not reached, a stream is silent, or its backlog does not shrink.")]
+Exit code 1 if the hub is not reached, or a backlog does not shrink.")]
 pub(super) struct Status {
     /// Which streams: names, types, source ids or conditions; all if there is none.
     #[arg(value_name = "QUERY")]
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Status) -> Outcome {
     let mut far = far.map_err(|error| Problem::with("relay", error))?;
     let begun = Instant::now();
     let listen = crate::stop::seconds_or_forever(arguments.seconds);
-    let mut problem = None;
+    let mut problem = Some(HubProblem::Silent(String::from("it has not answered yet")));
     while begun.elapsed() < listen {
         for news in far.hear(HEAR) {
             match news {
