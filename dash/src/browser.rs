@@ -16,7 +16,7 @@ use std::{
 
 use schwann::local_clock;
 use serde_json::{Value, json};
-use tungstenite::{Error, Message, WebSocket, protocol::WebSocketConfig};
+use tungstenite::{Error, Message};
 
 use super::{
     analysis::{Analyse, channel_quality},
@@ -25,6 +25,7 @@ use super::{
     lab::Lab,
     link::Link,
     list,
+    live::{self, Live},
     outlets::{Outlets, Reason, check_time},
     role::Role,
     view::View,
@@ -35,19 +36,14 @@ use super::{
 ///
 /// - Errors: those of the connection.
 pub(super) fn attend(
-    mut link: Link,
+    link: Link,
     rest: Vec<u8>,
     lab: &Lab,
     role: Role,
     stopping: &AtomicBool,
 ) -> io::Result<()> {
-    link.set_patience(TICK)?;
-    let config =
-        WebSocketConfig::default().max_message_size(Some(WISH_LIMIT)).max_frame_size(Some(WISH_LIMIT));
-    let socket =
-        WebSocket::from_partially_read(link, rest, tungstenite::protocol::Role::Server, Some(config));
     let mut browser = Browser {
-        socket,
+        live: Live::new(link, rest, WISH_LIMIT)?,
         lab,
         role,
         views: BTreeMap::new(),
@@ -60,14 +56,11 @@ pub(super) fn attend(
         next_analysis: Instant::now(),
         next_quality: Instant::now(),
     };
-    match browser.run(stopping) {
-        Err(Error::Io(error)) => Err(error),
-        _ => Ok(()),
-    }
+    live::ended(browser.run(stopping))
 }
 
 struct Browser<'a> {
-    socket: WebSocket<Link>,
+    live: Live,
     lab: &'a Lab,
     /// What its link lets it do.
     role: Role,
@@ -95,12 +88,10 @@ impl Browser<'_> {
             "kept_bytes": ROOM_BYTES,
         }))?;
         while !stopping.load(Ordering::Relaxed) {
-            match self.socket.read() {
-                Ok(Message::Text(text)) => self.take_request(&text)?,
-                Ok(Message::Close(_)) => return Ok(()),
-                Ok(_) => {}
-                Err(Error::Io(error)) if is_pause(&error) => {}
-                Err(error) => return Err(error),
+            match self.live.hear()? {
+                Some(Message::Text(text)) => self.take_request(&text)?,
+                Some(Message::Close(_)) => return Ok(()),
+                Some(_) | None => {}
             }
             self.send_traces()?;
             self.send_markers()?;
@@ -117,8 +108,7 @@ impl Browser<'_> {
                 self.analyse();
             }
         }
-        self.socket.close(None)?;
-        self.socket.flush()
+        self.live.close()
     }
 
     /// Does what the page asks for, or says why not.
@@ -208,7 +198,7 @@ impl Browser<'_> {
     fn send_traces(&mut self) -> Result<(), Error> {
         for view in self.views.values_mut() {
             if let Some(frame) = view.frame() {
-                self.socket.send(Message::binary(frame))?;
+                self.live.send(Message::binary(frame))?;
             }
         }
         Ok(())
@@ -249,7 +239,7 @@ impl Browser<'_> {
             found.flatten().collect()
         };
         // What is not done yet is asked for again with the next turn.
-        let _begun = self.chores.begin(Chore::Quality, judge);
+        let _ = self.chores.begin(Chore::Quality, judge);
     }
 
     fn analyse(&self) {
@@ -259,11 +249,12 @@ impl Browser<'_> {
         let run = move || {
             analyse.run(&monitor, &selection.processing, selection.window(), edge).into_iter().collect()
         };
-        let _begun = self.chores.begin(Chore::Analysis, run);
+        // One that is at work still is enough.
+        let _ = self.chores.begin(Chore::Analysis, run);
     }
 
     fn send(&mut self, value: Value) -> Result<(), Error> {
-        self.socket.send(Message::text(value.to_string()))
+        self.live.send(Message::text(value.to_string()))
     }
 }
 
@@ -289,11 +280,6 @@ fn is_due(next: &mut Instant, interval: Duration) -> bool {
     is_due
 }
 
-/// Whether nothing has come within a tick, which is the usual case.
-fn is_pause(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
-
 const BUSY: &str = "The recorder has not done yet what it was told before.";
 const ANALYSIS_INTERVAL: Duration = Duration::from_secs(1);
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
@@ -304,6 +290,4 @@ const MAX_VIEWS: usize = 8;
 const QUALITY_INTERVAL: Duration = Duration::from_secs(2);
 /// Once a second there is a list.
 const PULSES_MOST: usize = 3;
-/// Shorter than a frame of the screen twice over, so that traces scroll and do not hop.
-const TICK: Duration = Duration::from_millis(25);
 const WISH_LIMIT: usize = 128 << 10;

@@ -1,7 +1,7 @@
 //! The streams for Foxglove and other programs that speak its WebSocket protocol, version 1, with channels of JSON.
 //!
-//! Source: <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. The protocol's own library serves everybody
-//! who reaches its port; here the guard decides, as about every request.
+//! Source: <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. The protocol's own library serves every
+//! program that reaches its port; here the guard decides, as about every request.
 
 use core::{
     sync::atomic::{AtomicBool, Ordering},
@@ -17,14 +17,12 @@ use std::{
 use schwann::local_clock;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tungstenite::{
-    Error, Message, WebSocket,
-    protocol::{Role, WebSocketConfig},
-};
+use tungstenite::{Error, Message};
 
 use super::{
     lab::Lab,
     link::Link,
+    live::{self, Live},
     monitor::{Kind, Monitor},
 };
 
@@ -36,14 +34,11 @@ pub(super) fn agreed(offered: &str) -> Option<&'static str> {
 /// Serves a client until it leaves or the dashboard ends.
 ///
 /// - Errors: those of the connection.
-pub(super) fn attend(mut link: Link, rest: Vec<u8>, lab: &Lab, stopping: &AtomicBool) -> io::Result<()> {
-    link.set_patience(TICK)?;
-    let config =
-        WebSocketConfig::default().max_message_size(Some(ORDER_LIMIT)).max_frame_size(Some(ORDER_LIMIT));
-    let socket = WebSocket::from_partially_read(link, rest, Role::Server, Some(config));
+pub(super) fn attend(link: Link, rest: Vec<u8>, lab: &Lab, stopping: &AtomicBool) -> io::Result<()> {
+    let live = Live::new(link, rest, ORDER_LIMIT)?;
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() - local_clock();
     let mut client = Client {
-        socket,
+        live,
         lab,
         wall,
         told: BTreeSet::new(),
@@ -51,14 +46,11 @@ pub(super) fn attend(mut link: Link, rest: Vec<u8>, lab: &Lab, stopping: &Atomic
         seen_markers: 0,
         next_look: Instant::now(),
     };
-    match client.run(stopping) {
-        Err(Error::Io(error)) => Err(error),
-        _ => Ok(()),
-    }
+    live::ended(client.run(stopping))
 }
 
 struct Client<'a> {
-    socket: WebSocket<Link>,
+    live: Live,
     lab: &'a Lab,
     /// Seconds since 1970 at the zero of the local clock.
     wall: f64,
@@ -103,15 +95,12 @@ impl Client<'_> {
             "op": "serverInfo", "name": "Schwann", "capabilities": [], "supportedEncodings": [], "metadata": {},
         }))?;
         // What was before is no news.
-        let _before = self.lab.markers().since(&mut self.seen_markers);
+        let _ = self.lab.markers().since(&mut self.seen_markers);
         while !stopping.load(Ordering::Relaxed) {
-            match self.socket.read() {
-                Ok(Message::Text(text)) => self.take(&text)?,
-                Ok(Message::Close(_)) => return Ok(()),
-                Ok(_) => {}
-                Err(Error::Io(error))
-                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-                Err(error) => return Err(error),
+            match self.live.hear()? {
+                Some(Message::Text(text)) => self.take(&text)?,
+                Some(Message::Close(_)) => return Ok(()),
+                Some(_) | None => {}
             }
             if Instant::now() >= self.next_look {
                 self.next_look = Instant::now() + LOOK;
@@ -120,8 +109,7 @@ impl Client<'_> {
             self.send_samples()?;
             self.send_markers()?;
         }
-        self.socket.close(None)?;
-        self.socket.flush()
+        self.live.close()
     }
 
     fn take(&mut self, text: &str) -> Result<(), Error> {
@@ -177,7 +165,7 @@ impl Client<'_> {
                 frames.push(frame(id, stamp + self.wall, &json!({ "values": values })));
             }
         }
-        frames.into_iter().try_for_each(|frame| self.socket.send(Message::binary(frame)))
+        frames.into_iter().try_for_each(|frame| self.live.send(Message::binary(frame)))
     }
 
     fn send_markers(&mut self) -> Result<(), Error> {
@@ -186,14 +174,14 @@ impl Client<'_> {
             let ids: Vec<u32> = to.map(|(id, _)| *id).collect();
             for id in ids {
                 let frame = frame(id, marker.time + self.wall, &json!({ "text": marker.text }));
-                self.socket.send(Message::binary(frame))?;
+                self.live.send(Message::binary(frame))?;
             }
         }
         Ok(())
     }
 
     fn send(&mut self, value: &Value) -> Result<(), Error> {
-        self.socket.send(Message::text(value.to_string()))
+        self.live.send(Message::text(value.to_string()))
     }
 }
 
@@ -226,7 +214,6 @@ const MOST: usize = 64;
 const ORDER_LIMIT: usize = 64 << 10;
 /// The second is what the protocol was called before.
 const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
-const TICK: Duration = Duration::from_millis(25);
 /// Values of one stream that go out at a time; what is more is left out, so that nothing piles up.
 const VALUES_MOST: usize = 20_000;
 

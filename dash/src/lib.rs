@@ -39,6 +39,7 @@ mod lab;
 mod labels;
 mod link;
 mod list;
+mod live;
 mod marker;
 mod monitor;
 mod open;
