@@ -11,7 +11,7 @@ use crate::Progress;
 use crate::error::{ExportError, writing};
 use crate::output::Outputs;
 use crate::plan::Plan;
-use crate::report::{Report, Written};
+use crate::report::Report;
 
 /// What is around the copy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,12 +43,7 @@ pub(crate) fn write(
     let file = outputs.create_plain(&target)?;
     let mut source = Shown { source, done: 0, all, progress };
     copy(packing, &mut source, file).map_err(writing(&target))?;
-    report.files.extend(plan.streams.iter().map(|stream| Written {
-        path: target.clone(),
-        stream: stream.header.name.clone(),
-        samples: stream.samples,
-        ..Written::default()
-    }));
+    report.holds(&target, &plan.streams);
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use crate::number::put_text;
 use crate::output::Outputs;
 use crate::pass::pass;
 use crate::plan::{Plan, Stream};
-use crate::report::{Report, Written};
+use crate::report::Report;
 
 /// Writes all streams into one file.
 pub(crate) fn write(
@@ -69,12 +69,7 @@ pub(crate) fn write(
     })?;
     writer.finish().map_err(failed)?;
     writer.into_inner().flush().map_err(writing(&target))?;
-    report.files.extend(plan.streams.iter().map(|stream| Written {
-        path: target.clone(),
-        stream: stream.header.name.clone(),
-        samples: stream.samples,
-        ..Written::default()
-    }));
+    report.holds(&target, &plan.streams);
     Ok(())
 }
 

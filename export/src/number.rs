@@ -54,7 +54,7 @@ pub(crate) fn put_f64(values: &Values, out: &mut Vec<f64>) {
 pub(crate) fn put_text(values: &Values, at: usize, out: &mut String) {
     use core::fmt::Write as _;
     // A string takes any text.
-    let _written = on_numbers!(values,
+    let _ = on_numbers!(values,
         numbers => numbers.get(at).map(|number| write!(out, "{number}")),
         texts => texts.get(at).map(|text| write!(out, "{text}"))
     );

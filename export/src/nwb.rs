@@ -24,7 +24,7 @@ use crate::number::put_bytes;
 use crate::output::Outputs;
 use crate::pass::pass;
 use crate::plan::{Event, Plan, Stream};
-use crate::report::{Report, Written};
+use crate::report::Report;
 use crate::timing::{Stamper, Timing};
 
 /// Writes all streams into one file.
@@ -56,12 +56,7 @@ pub(crate) fn write(
             .map_err(writing(&target))
     })?;
     file.sync_all().map_err(writing(&target))?;
-    report.files.extend(streams.iter().map(|stream| Written {
-        path: target.clone(),
-        stream: stream.header.name.clone(),
-        samples: stream.samples,
-        ..Written::default()
-    }));
+    report.holds(&target, streams);
     Ok(())
 }
 

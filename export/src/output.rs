@@ -65,7 +65,7 @@ impl Drop for Outputs {
         if !self.kept {
             for path in &self.made {
                 // An error is on its way already.
-                let _gone_already = fs::remove_file(path);
+                let _ = fs::remove_file(path);
             }
         }
     }

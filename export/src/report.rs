@@ -1,8 +1,8 @@
 //! What an export wrote, what it changed, and what it left out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Stream};
 
 /// What was exported.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,16 @@ pub struct Left {
 impl Report {
     pub(crate) fn of(plan: &Plan) -> Self {
         Self { damage_count: plan.damage_count, events: plan.events.len() as u64, ..Self::default() }
+    }
+
+    /// These streams are in one file, value for value and stamp for stamp.
+    pub(crate) fn holds<'a>(&mut self, path: &Path, streams: impl IntoIterator<Item = &'a Stream>) {
+        self.files.extend(streams.into_iter().map(|stream| Written {
+            path: path.to_owned(),
+            stream: stream.header.name.clone(),
+            samples: stream.samples,
+            ..Written::default()
+        }));
     }
 
     pub(crate) fn leave(&mut self, stream: &str, why: &str) {
