@@ -82,6 +82,11 @@ pub fn host_name() -> String {
     String::from_utf8_lossy(&sys::sockets::host_name()).into_owned()
 }
 
+/// The program that manages this computer's firewall, `ufw` or `firewalld`, if an ordinary user sees it switched on.
+pub fn firewall_manager() -> Option<&'static str> {
+    sys::firewall::manager()
+}
+
 /// Searches streams of the session that fulfil `predicate`, such as `type='EEG' and channel_count > 8`, in the
 /// process's context.
 ///

@@ -143,7 +143,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         rules: sys::firewall::rules().iter().filter_map(|text| Rule::parse(text)).collect(),
         networks: firewall::networks(&sys::firewall::networks()),
         ruleset: sys::firewall::ruleset().and_then(|text| Ruleset::parse(&text)),
-        manager: Manager::of_name(sys::firewall::manager()),
+        manager: Manager::of_name(schwann::firewall_manager()),
         surroundings: Surroundings::new(
             sys::firewall::links().as_deref(),
             sys::firewall::is_in_container(),

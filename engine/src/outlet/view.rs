@@ -7,7 +7,6 @@ use schwann_proto::wire::view::View;
 
 use super::Shared;
 use crate::net::hearing::Ear;
-use crate::sys::firewall;
 
 /// An outlet of this program, for as long as it exists.
 #[derive(Debug)]
@@ -41,7 +40,7 @@ pub(crate) fn encode(shared: &Shared) -> Vec<u8> {
         revocation_number: member.revocation_number(),
         multicast: hearing.heard(Ear::Multicast),
         unicast: hearing.heard(Ear::Unicast),
-        firewall: firewall::name().unwrap_or_default(),
+        firewall: crate::firewall_manager().unwrap_or_default(),
     };
     // A vector takes whatever it is given.
     let _ = view.encode(&mut answer);

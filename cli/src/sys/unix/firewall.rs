@@ -1,4 +1,4 @@
-//! The firewall: its rules, as far as this user may read them, and the program that manages it.
+//! The firewall's rules, as far as this user may read them, and what this system runs in.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,17 +24,6 @@ pub(crate) fn links() -> Option<String> {
     ["ip", "/usr/sbin/ip"].into_iter().find_map(|program| output(program, &["-j", "-d", "link"]))
 }
 
-/// The program that manages the firewall, if it is switched on.
-pub(crate) fn manager() -> Option<&'static str> {
-    let is_ufw = std::fs::read_to_string(UFW)
-        .is_ok_and(|text| text.lines().any(|line| line.trim().eq_ignore_ascii_case("enabled=yes")));
-    match (is_ufw, Path::new(FIREWALLD).exists()) {
-        (true, _) => Some("ufw"),
-        (false, true) => Some("firewalld"),
-        (false, false) => None,
-    }
-}
-
 /// Whether this program runs in a container.
 pub(crate) fn is_in_container() -> bool {
     std::env::var_os("container").is_some() || MARKS.iter().any(|mark| Path::new(mark).exists())
@@ -52,8 +41,5 @@ fn output(program: &str, arguments: &[&str]) -> Option<String> {
     done.status.success().then(|| String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-const UFW: &str = "/etc/ufw/ufw.conf";
-/// The service's group of processes, which is there while it runs.
-const FIREWALLD: &str = "/sys/fs/cgroup/system.slice/firewalld.service";
 /// Files that Docker and Podman put into their containers.
 const MARKS: [&str; 2] = ["/.dockerenv", "/run/.containerenv"];

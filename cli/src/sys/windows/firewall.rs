@@ -29,8 +29,6 @@ pub(crate) fn networks() -> String {
     output.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-const RULES: &str = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";
-
 /// Nothing: these are of Linux.
 pub(crate) fn ruleset() -> Option<String> {
     None
@@ -38,11 +36,6 @@ pub(crate) fn ruleset() -> Option<String> {
 
 /// Nothing: Windows tells of its interfaces what is needed.
 pub(crate) fn links() -> Option<String> {
-    None
-}
-
-/// Nothing: the system manages its firewall itself.
-pub(crate) fn manager() -> Option<&'static str> {
     None
 }
 
@@ -55,3 +48,5 @@ pub(crate) fn is_in_container() -> bool {
 pub(crate) fn is_wsl() -> bool {
     false
 }
+
+const RULES: &str = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The program that manages the firewall; nothing if none is seen.
-pub(crate) fn name() -> Option<&'static str> {
+pub(crate) fn manager() -> Option<&'static str> {
     let is_ufw = std::fs::read_to_string(UFW)
         .is_ok_and(|text| text.lines().any(|line| line.trim().eq_ignore_ascii_case("enabled=yes")));
     match (is_ufw, Path::new(FIREWALLD).exists()) {

@@ -1,6 +1,6 @@
 //! Whether a firewall is switched on: not asked here.
 
 /// Nothing.
-pub(crate) fn name() -> Option<&'static str> {
+pub(crate) fn manager() -> Option<&'static str> {
     None
 }
