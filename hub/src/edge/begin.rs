@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use schwann::{Context, Error, Inlet, InletOptions, StreamInfo};
+use schwann_proto::wire::sample::Layout;
 use schwann_relay::{Before, Block, Outflow, Ranges, Run, SealError, Start, Subject};
 use sha2::{Digest, Sha256};
 
@@ -47,14 +48,7 @@ impl Edge {
         access: &Access,
         settings: &Settings,
     ) -> Result<Self, BeginError> {
-        let layout = samples::layout(info).ok_or(BeginError::NoChannels)?;
-        let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(context));
-        let inlet = inlet.map_err(BeginError::Stream)?;
-        let full = inlet.full_info(PATIENCE).map_err(BeginError::Stream)?;
-        if is_relayed(&full) {
-            return Err(BeginError::Relayed);
-        }
-        inlet.open_stream(PATIENCE).map_err(BeginError::Stream)?;
+        let (layout, inlet, full) = open_stream(info, context)?;
         let journal = folder(&settings.folder, access, &full);
         let journal = std::fs::create_dir_all(&journal).and_then(|()| Journal::open(&journal));
         let mut journal = journal.map_err(BeginError::Journal)?;
@@ -112,6 +106,19 @@ impl Times {
         let now = Instant::now();
         Self { announced: now, looked: now, synced: now, told: now }
     }
+}
+
+/// Opens a stream that may be relayed; returns its layout, and its whole description.
+fn open_stream(info: &StreamInfo, context: &Arc<Context>) -> Result<(Layout, Inlet, StreamInfo), BeginError> {
+    let layout = samples::layout(info).ok_or(BeginError::NoChannels)?;
+    let inlet = Inlet::in_context(info, &InletOptions::default(), Arc::clone(context));
+    let inlet = inlet.map_err(BeginError::Stream)?;
+    let full = inlet.full_info(PATIENCE).map_err(BeginError::Stream)?;
+    if is_relayed(&full) {
+        return Err(BeginError::Relayed);
+    }
+    inlet.open_stream(PATIENCE).map_err(BeginError::Stream)?;
+    Ok((layout, inlet, full))
 }
 
 /// Whether a stream came out of a hub: such a one is not relayed again.
