@@ -96,7 +96,7 @@ impl Follower {
                         }
                     };
                     // Without a thread the channels have numbers in place of names.
-                    let _unnamed = thread::Builder::new().name("dash-labels".to_owned()).spawn(describe);
+                    let _ = thread::Builder::new().name("dash-labels".to_owned()).spawn(describe);
                     return true;
                 }
                 Err(Error::Timeout) => {}

@@ -43,7 +43,7 @@ impl Hook {
         let (url, for_poster) = (url.to_owned(), Arc::clone(&end));
         // It may be in the middle of a request when all else ends, which waits for no receiver.
         let post = move || post_all(&url, &waiting, &for_poster);
-        let _detached = thread::Builder::new().name("dash-hook".to_owned()).spawn(post)?;
+        let _ = thread::Builder::new().name("dash-hook".to_owned()).spawn(post)?;
         let (lab, for_watcher) = (Arc::clone(lab), Arc::clone(&end));
         let watch = move || watch(&lab, &posts, &for_watcher);
         let watcher = thread::Builder::new().name("dash-watch".to_owned()).spawn(watch)?;
@@ -57,7 +57,7 @@ impl Drop for Hook {
         self.end.changed.notify_all();
         if let Some(watcher) = self.watcher.take() {
             // A panic of the thread was reported when it happened.
-            let _reported = watcher.join();
+            let _ = watcher.join();
         }
     }
 }

@@ -115,7 +115,7 @@ impl Lab {
             unseen.rest();
         }
         // One that cannot be received says so in its row.
-        let _told = row.follow(&row.info(), &self.inside.context, &self.inside.seats);
+        let _ = row.follow(&row.info(), &self.inside.context, &self.inside.seats);
     }
 
     /// Forgets streams that have stopped. A sender that comes back gets a new row.
@@ -182,7 +182,7 @@ impl Inside {
                     RowMatch::New => self.list(info),
                     // One that cannot be received, such as one of a later protocol, is tried again.
                     RowMatch::Row(row) if self.may_follow(row) => {
-                        let _tried_again = row.follow(info, &self.context, &self.seats);
+                        let _ = row.follow(info, &self.context, &self.seats);
                     }
                     RowMatch::Row(_) | RowMatch::Known => {}
                 }
@@ -233,7 +233,7 @@ impl Inside {
             }
             let Some(info) = found.get(&*row.info().uid().to_string_lossy()) else { continue };
             // One that cannot be received is tried again after the others.
-            let _tried_again = row.follow(info, &self.context, &self.seats);
+            let _ = row.follow(info, &self.context, &self.seats);
         }
     }
 

@@ -81,7 +81,7 @@ impl Drop for Link {
         if let Self::Sealed(stream) = self {
             stream.conn.send_close_notify();
             // Who is gone needs no goodbye.
-            let _gone = stream.conn.write_tls(&mut stream.sock);
+            let _ = stream.conn.write_tls(&mut stream.sock);
         }
     }
 }

@@ -50,7 +50,7 @@ impl Pen {
     /// Writes what has waited long enough.
     pub(super) fn tick(&self) {
         // The outlet reports it to who writes the next marker.
-        let _told_later = self.lock().send_waiting();
+        let _ = self.lock().send_waiting();
     }
 
     fn open(&self) -> Result<Outlet, Reason> {

@@ -59,7 +59,7 @@ impl Spectrometer {
             *place = (value - mean) * weight;
         }
         // It fails only for other lengths than those that it has made itself.
-        let _same_lengths = self.transform.process(&mut self.segment, &mut self.spectrum);
+        let _ = self.transform.process(&mut self.segment, &mut self.spectrum);
         let (scale, last, is_even) =
             (self.scale, self.spectrum.len() - 1, self.window.len().is_multiple_of(2));
         self.spectrum.iter().enumerate().map(move |(place, number)| {

@@ -34,7 +34,7 @@ impl Access {
         let access = Self { member: Arc::clone(member), list: Arc::default() };
         if let Ok(kept) = store::read(&kept_list()) {
             // A damaged file is as good as none: the next hub has the list.
-            let _none = access.take_list(&kept);
+            let _ = access.take_list(&kept);
         }
         Ok(access)
     }
@@ -102,7 +102,7 @@ impl Access {
         let is_newer = list.number() > self.list_number();
         if is_newer {
             // What finds no room on the disk is learnt again from the hub.
-            let _learnt_again = store::write_private(&kept_list(), bytes);
+            let _ = store::write_private(&kept_list(), bytes);
             *self.lock() = Some(list);
         }
         Ok(is_newer)

@@ -124,7 +124,8 @@ impl Far {
         let names = one.follower().names();
         for (range, hash) in receipts {
             let note = self.note(NoteKind::Receipt(*hash), names, &[*range]);
-            let _said_again = self.link.publish(Subject::Notes(names.0, names.1), note, None);
+            // The next receipt says all of this one.
+            let _ = self.link.publish(Subject::Notes(names.0, names.1), note, None);
         }
     }
 
@@ -155,7 +156,8 @@ impl Far {
     /// Makes the own key known, and asks for what was said before.
     fn greet(&mut self) {
         let members = Subject::Members(self.access.lab_id());
-        let _said_again = self.link.publish(members, self.keys.publication().to_vec(), None);
+        // Said again with the next connection.
+        let _ = self.link.publish(members, self.keys.publication().to_vec(), None);
         self.link.ask(Command::History(self.access.subjects(["revoked", "*.m", "*.k", "*.r"])));
         self.rereads = Instant::now();
     }
@@ -217,7 +219,7 @@ impl Far {
         let next = next.map(|run| run.announcement().to_vec());
         if let (Some(text), Some(run)) = (next, self.runs.get_mut(&id)) {
             // It was named when it came.
-            let _named = run.followed_by(&text, &self.access);
+            let _ = run.followed_by(&text, &self.access);
         }
     }
 
@@ -314,7 +316,8 @@ impl Far {
             streams.push(run.stream());
             let names = run.follower().names();
             let request = self.note(NoteKind::HoleRequest, names, holes.as_slice());
-            let _asked_again = self.link.publish(Subject::Notes(names.0, names.1), request, None);
+            // Asked again while there are holes.
+            let _ = self.link.publish(Subject::Notes(names.0, names.1), request, None);
         }
         if !streams.is_empty() && self.rereads.elapsed() >= REREAD_EVERY {
             self.rereads = Instant::now();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use schwann::security::refused_from_hub;
-use schwann::{Context, Error, Outlet, OutletOptions, StreamInfo};
+use schwann::{Context, Outlet, OutletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
 use schwann_recorder::{Selector, all_or_any};
 use schwann_relay::{BlockKind, Place, Range, RunId, StreamId};
@@ -94,7 +94,7 @@ impl Inbound {
     fn begin(&mut self, run: &FarRun) -> bool {
         let Some(info) = run.info().filter(|info| all_or_any(&self.selectors, info)) else { return false };
         let Some(layout) = samples::layout(info) else { return false };
-        // An outlet whose clock is wrong for a moment misleads whoever asks in that moment.
+        // An outlet whose clock is wrong for a moment misleads an inlet that asks in that moment.
         if run.clock().is_none() && run.known_since().elapsed() < CLOCK_PATIENCE {
             return false;
         }
@@ -121,7 +121,7 @@ impl Inbound {
     fn end(&mut self, stream: StreamId, how: &str) {
         if let Some(channel) = self.channels.remove(&stream) {
             // A consumer has what was pushed once the kernel has it.
-            let _late: Result<(), Error> = channel.outlet.flush(Some(FLUSH));
+            let _ = channel.outlet.flush(Some(FLUSH));
             let left_out = match channel.left_out {
                 0 => String::new(),
                 count => format!(", {count} blocks came too late for it"),
@@ -204,7 +204,7 @@ impl Channel {
         }
         self.next = Some(lowest);
         // What is malformed was named when it was tried first.
-        let _named = self.push_held();
+        let _ = self.push_held();
     }
 }
 

@@ -207,7 +207,7 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
         let stays = at > last || !kept.segments.is_empty();
         if !stays {
             // It is found again at the next start.
-            let _found_again = fs::remove_file(folder.join(format!("{}.words", stem(kept.number, kept.run))));
+            let _ = fs::remove_file(folder.join(format!("{}.words", stem(kept.number, kept.run))));
         }
         stays
     });

@@ -81,7 +81,7 @@ impl Link {
     /// Hands a message to those who listen now.
     pub(crate) fn send(&self, subject: Subject, message: Vec<u8>) {
         // It is worth nothing later.
-        let _late = self.commands.try_send(Command::Send { subject: subject.to_string(), message });
+        let _ = self.commands.try_send(Command::Send { subject: subject.to_string(), message });
     }
 
     /// Whether the next [`publish`](Self::publish) finds room.
@@ -92,8 +92,8 @@ impl Link {
 
     /// Asks for something.
     pub(crate) fn ask(&self, command: Command) {
-        // Whoever asks does so again while no answer comes.
-        let _asked_again = self.commands.try_send(command);
+        // The caller asks again while no answer comes.
+        let _ = self.commands.try_send(command);
     }
 
     /// What happened, waiting up to `patience` for it.

@@ -263,7 +263,7 @@ impl Recording {
         let written = if has_samples { Some(write::write(&self)?) } else { None };
         if written.is_some() || streams.is_empty() {
             // The file has it all. A folder that stays is told at the next start.
-            let _told_later = fs::remove_dir_all(&self.folder);
+            let _ = fs::remove_dir_all(&self.folder);
         }
         Ok((streams, written))
     }

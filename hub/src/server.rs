@@ -158,15 +158,15 @@ impl Server {
             std::thread::sleep(LOOK_EVERY / 10);
         }
         // It was asked, and did not listen. Either way nothing is left to do.
-        let _ended = self.child.kill();
-        let _waited = self.child.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn signal(&self, what: &str) {
         let mut command = Command::new(&self.plan.program);
         command.arg("--signal").arg(format!("{what}={}", self.child.id()));
         // Where there are no signals, the end kills and the next start reloads.
-        let _unsupported = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
     fn wait_until_it_answers(&mut self) -> Result<(), ServerError> {

@@ -68,7 +68,7 @@ type Salt = (PathBuf, UnixSeconds, Zeroizing<[u8; 32]>);
 
 fn derive(access: &Access, salt: &[u8; 32]) -> WrappingKey {
     access.sealing(|moment| {
-        // An Ed25519 signature is the same each time and nobody without the key can make it (RFC 8032 §5.1.6).
+        // An Ed25519 signature is the same each time, and cannot be made without the key (RFC 8032 §5.1.6).
         let signature = Zeroizing::new(moment.credentials.sign(PURPOSE, salt));
         let seed: Zeroizing<[u8; 32]> = Zeroizing::new(Sha256::digest(signature.as_slice()).into());
         WrappingKey::from_seed(&seed)

@@ -339,10 +339,10 @@ impl Drop for Driver {
         self.shared.stop.raise();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported when it happened.
-            let _reported = thread.join();
+            let _ = thread.join();
         }
         // What ends a program without a word still completes the file.
-        let _idle_or_said = self.shared.desk().stop();
+        let _ = self.shared.desk().stop();
     }
 }
 

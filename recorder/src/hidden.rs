@@ -172,7 +172,7 @@ impl Watch {
             let is_ours = |info: &StreamInfo| info.session_id().to_string_lossy() == context.lab.session_id;
             state.plain = plain.into_iter().filter(is_ours).take(MOST).collect();
         } else {
-            let _stopped = self.stop.wait(FIRST_LOOK);
+            let _ = self.stop.wait(FIRST_LOOK);
         }
         while !self.stop.is_raised() {
             self.lock().round += 1;

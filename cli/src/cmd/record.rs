@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     /// Wait for LabRecorder's remote control commands, by default on this computer's port 22345.
     #[arg(long, value_name = "IP:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:22345")]
     remote: Option<SocketAddr>,
-    /// Obey remote control from other users and other computers, too: whoever reaches the address drives the recorder.
+    /// Obey remote control from other users and other computers, too: every program that reaches the address drives the recorder.
     #[arg(long, requires = "remote")]
     remote_anyone: bool,
     /// Seal the recording, so that only the holder of the lab's archive key can read it; FILE.xdf.age is written.
@@ -202,7 +202,7 @@ impl Desk<'_> {
         };
         if let Err(error) = done {
             // A screen that cannot be written to ends the program at its next page.
-            let _ends_soon = view.remark(&error.to_string());
+            let _ = view.remark(&error.to_string());
         }
         false
     }

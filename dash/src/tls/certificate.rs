@@ -152,7 +152,7 @@ mod tests {
 
     fn folder(name: &str) -> std::path::PathBuf {
         let folder = std::env::temp_dir().join(format!("schwann-dash-{name}-{}", std::process::id()));
-        let _absent = fs::remove_dir_all(&folder);
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
         folder
     }

@@ -119,7 +119,7 @@ impl Edge {
             Subject::Keys(lab, stream)
         };
         // What finds no room now is said again with the next connection.
-        let _said_again = self.link.publish(subject, word, None);
+        let _ = self.link.publish(subject, word, None);
     }
 
     /// Says again that the stream is here.
@@ -215,7 +215,8 @@ impl Edge {
                     let loss = self.access.sealing(|moment| {
                         Note::encode(NoteKind::Loss, names, lost.as_slice(), now_ms(), moment.credentials)
                     });
-                    let _asked_again = self.link.publish(Subject::Notes(names.0, names.1), loss, None);
+                    // The member asks again if it hears nothing.
+                    let _ = self.link.publish(Subject::Notes(names.0, names.1), loss, None);
                 }
             }
             NoteKind::Loss => {}

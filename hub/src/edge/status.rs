@@ -188,7 +188,7 @@ impl Edge {
         let text = status.to_json().to_string();
         drop(status);
         // Where the disk takes no status, the program's own lines say why.
-        let _told_elsewhere = store::write_private(&self.journal.folder().join(STATUS), text.as_bytes());
+        let _ = store::write_private(&self.journal.folder().join(STATUS), text.as_bytes());
     }
 }
 
@@ -203,7 +203,7 @@ pub fn read_all(folder: &Path) -> Vec<Value> {
 /// The edge has ended: its status is no longer one.
 pub(super) fn remove(folder: &Path) {
     // It may never have been written.
-    let _absent = fs::remove_file(folder.join(STATUS));
+    let _ = fs::remove_file(folder.join(STATUS));
 }
 
 const STATUS: &str = "status.json";

@@ -114,7 +114,7 @@ impl Segment {
 
     pub(super) fn remove(&self) {
         // A file that stays takes space and is found again at the next start.
-        let _found_again = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.path);
     }
 }
 

@@ -20,7 +20,7 @@ impl Syncer {
             for file in asked {
                 if let Err(error) = file.sync_data() {
                     // One failure tells as much as many.
-                    let _told_before = fail.try_send(error);
+                    let _ = fail.try_send(error);
                 }
             }
         })?;
@@ -32,7 +32,7 @@ impl Syncer {
     /// - Errors: what went wrong before.
     pub(super) fn sync(&self, segment: &Segment) -> io::Result<()> {
         // While a disk is slow, the sync that waits covers this one.
-        let _covered = self.files.try_send(segment.file().try_clone()?);
+        let _ = self.files.try_send(segment.file().try_clone()?);
         self.failures.try_recv().map_or(Ok(()), Err)
     }
 }

@@ -158,8 +158,8 @@ impl Session {
                 self.publish(subject, message, ticket, tell).await
             }
             Command::Send { subject, message } => {
-                // Whoever needs an answer asks again.
-                let _asked_again = self.client.publish(subject, message.into()).await;
+                // A caller that needs an answer asks again.
+                let _ = self.client.publish(subject, message.into()).await;
             }
             Command::Last(subject) => {
                 let (context, tell, name) = (self.context.clone(), tell.clone(), self.log_of(&subject));
@@ -173,7 +173,7 @@ impl Session {
                 tokio::spawn(async move {
                     for (name, subject) in names.into_iter().zip(subjects) {
                         // What did not come is asked for again.
-                        let _asked_again = history(&context, name, subject, &tell).await;
+                        let _ = history(&context, name, subject, &tell).await;
                     }
                     tell.tell(Event::HistoryEnd).await;
                 });

@@ -56,7 +56,7 @@ fn write_run(
     let Some(archive) = recording.archives.get(&run) else { return Ok(0) };
     for (measured, offset) in archive.clocks().map_err(RecordingError::Disk)? {
         // On the sender's clock, like the stamps it is to be applied to. A file that takes no more says so below.
-        let _said_below = stream.clock_offset(measured - offset, offset);
+        let _ = stream.clock_offset(measured - offset, offset);
     }
     for number in archive.numbers() {
         let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else { continue };

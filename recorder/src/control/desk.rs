@@ -182,7 +182,7 @@ impl Desk {
         running.space.note(running.recorder.path(), running.bytes_before + health.file_bytes, now);
         if health.failure.is_some() {
             // The failure is kept, and said in each status.
-            let _kept = self.stop();
+            let _ = self.stop();
             return;
         }
         let is_due = self.settings.split_every.is_some_and(|every| now - running.file_began >= every);

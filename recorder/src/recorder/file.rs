@@ -59,7 +59,7 @@ impl Certified {
         };
         let member = self.member.as_deref();
         // A disk without room for it has a recording with checksums alone, and `verify` says that.
-        let _best_effort = write_beside(&self.path, &Certificate::encode(&facts.statement(member), member));
+        let _ = write_beside(&self.path, &Certificate::encode(&facts.statement(member), member));
     }
 }
 
@@ -95,7 +95,7 @@ impl File {
     pub(super) fn note(&self, text: &str) {
         self.certified.note(text);
         // A file that takes no more says so by itself; see `Health::failure`.
-        let _said_elsewhere = self.say(&self.events, EVENTS_HEADER, text, local_clock());
+        let _ = self.say(&self.events, EVENTS_HEADER, text, local_clock());
     }
 
     /// Completes the file and its certificate.

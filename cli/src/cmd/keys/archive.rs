@@ -56,7 +56,7 @@ impl Keys {
         if file.exists() {
             return Err(Problem::with(
                 file.display(),
-                "it exists; what exists is never replaced: name another file",
+                "it exists; existing files are never replaced: name another file",
             ));
         }
         let secret = self.archive_secret()?.ok_or_else(|| {

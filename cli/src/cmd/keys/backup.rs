@@ -106,7 +106,7 @@ impl Keys {
         if file.exists() {
             return Err(Problem::with(
                 file.display(),
-                "it exists; what exists is never replaced: name another file",
+                "it exists; existing files are never replaced: name another file",
             ));
         }
         store::write_private(file, &sealed).map_err(failed)?;

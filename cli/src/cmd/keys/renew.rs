@@ -215,7 +215,7 @@ pub(crate) fn in_background() {
     let _ = thread::Builder::new().name("renewal".to_owned()).spawn(move || {
         let keys = Keys { folder, unprotected: false };
         while is_due(&keys.folder) {
-            let _unreached = keys.renew_quietly();
+            let _ = keys.renew_quietly();
             thread::sleep(TRY_EVERY);
         }
     });
