@@ -151,10 +151,11 @@ impl Failure {
         let Some(progress) = self.progress else { return false };
         let lost = !matches!(self.cause, Cause::PlainPeer)
             && matches!(progress.stage, Stage::Key | Stage::Mark | Stage::Finished);
-        let short_key = progress.received >= Group::Mse768.key_len();
+        // A reset throws away what the peer sent before it: how much came then says nothing.
+        let heard = progress.received >= Group::Mse768.key_len() || self.cause == Cause::Closed;
         progress.group == Group::Oakley1024
             && lost
-            && short_key
+            && heard
             && match self.cause {
                 Cause::Handshake(error) => error == HandshakeError::NoSynchronisation,
                 _ => true,

@@ -86,14 +86,15 @@ def check_key() -> None:
     new_lab(lab)
     request = last_word(keys(device, "new-device", "dash-pc"), "keys issue")
     keys(device, "trust", said=keys(lab, "issue", "--yes", "--days", "9", request))
-    for folder, text in ((device, "key expires in 8 days"), (lab, "")):
+    # Nine days less the seconds since: within the first second they are still nine.
+    for folder, texts in ((device, ("key expires in 8 days", "key expires in 9 days")), (lab, ("",))):
         with dashboard("--no-browser", "--session", SESSION, env={**ENVIRONMENT, "SCHWANN_KEYS": str(folder)}) as (url, _):
             page = Page()
             try:
                 page.call("Page.navigate", url=url)
                 page.wait("document.getElementById('recording')?.textContent === 'not recording'", "the page is live", 30)
                 said = page.value("document.getElementById('key').textContent")
-                expect(said == text, "the page says when this device's certificate expires, if that is soon", said)
+                expect(said in texts, "the page says when this device's certificate expires, if that is soon", said)
             finally:
                 page.close()
 

@@ -98,6 +98,7 @@ fn a_different_group_is_named_as_the_likely_cause() {
     for failure in [
         Failure::mse(Cause::TimedOut, progress(Stage::Key, 100)),
         Failure::mse(Cause::Closed, progress(Stage::Mark, 300)),
+        Failure::mse(Cause::Closed, progress(Stage::Key, 0)),
         Failure::mse(no_mark, progress(Stage::Finished, 660)),
     ] {
         assert!(failure.suggests_another_group(), "{failure:?}");
