@@ -6,9 +6,11 @@ Prints a line of JSON per figure. Every ratio is of pairs that were measured in 
 import asyncio
 import gc
 import json
+import multiprocessing
 import os
 import pathlib
 import resource
+import socket
 import struct
 import subprocess
 import sys
@@ -32,6 +34,8 @@ if "LSLAPICFG" not in os.environ:
 import schwann  # noqa: E402
 
 PATIENCE = 60.0
+# Between two pushes of `loop`.
+PAUSE = 0.005
 
 
 def figure(name: str, unit: str, samples: list[float], criterion: str = "") -> None:
@@ -154,25 +158,29 @@ def singles() -> None:
 
 
 def filters() -> None:
-    """Two streams at once through a filter, each in a thread of its own, beside one."""
+    """Two streams at once through a filter, each in a thread of its own, beside one. Two processes say what the machine allows."""
     data = np.random.default_rng(1).normal(size=(2000, 64))
-    passes = 20
+    passes = 100
 
     def work() -> None:
         own = schwann.Filter.notch(50.0, 1000.0, 64)
         for _ in range(passes):
             own(data)
 
-    def together(count: int) -> float:
-        threads = [threading.Thread(target=work) for _ in range(count)]
-        return timed(lambda: [thread.start() for thread in threads] and [thread.join() for thread in threads])
+    def together(kind: Callable[..., Any], count: int) -> float:
+        workers = [kind(target=work) for _ in range(count)]
+        return timed(lambda: [worker.start() for worker in workers] and [worker.join() for worker in workers])
 
-    one, two, again = [], [], []
+    process = multiprocessing.get_context("fork").Process
+    one, two, again, apart, alone = [], [], [], [], []
     for _ in range(rounds(30, 10)):
-        one.append(together(1))
-        two.append(together(2))
-        again.append(together(1))
+        one.append(together(threading.Thread, 1))
+        two.append(together(threading.Thread, 2))
+        again.append(together(threading.Thread, 1))
+        alone.append(together(process, 1))
+        apart.append(together(process, 2))
     ratio("two streams with a filter / one", two, one, "<= 1.1")
+    ratio("two processes with a filter / one (what the machine allows)", apart, alone)
     ratio("one stream with a filter / one (A/A)", again, one)
 
 
@@ -185,12 +193,11 @@ def send() -> None:
         outlet.wait_for_consumers(1, PATIENCE)
     print("connected", flush=True)
     began = time.monotonic()
-    pause = 0.005
     number = 0
     while time.monotonic() - began < seconds:
         outlets[number % count].push(1.0)
         number += 1
-        time.sleep(max(0.0, began + number * pause - time.monotonic()))
+        time.sleep(max(0.0, began + number * PAUSE - time.monotonic()))
     sys.stdin.readline()
 
 
@@ -212,6 +219,8 @@ def loop() -> None:
     p99 = [float(np.quantile(latencies, 0.99)) for latencies in (*blocking, ours)]
     figure("wake, p99 of 200 streams in a loop / of a blocking pull", "x", [p99[2] / p99[0]], "<= 2")
     figure("wake, p99 of a blocking pull / of another (A/A)", "x", [p99[1] / p99[0]])
+    bare = float(np.quantile(bare_in_a_loop(200, seconds), 0.99))
+    figure("wake, p99 of 200 bare sockets in a loop / of a blocking pull (what asyncio allows)", "x", [bare / p99[0]])
 
 
 def one_blocking(seconds: float) -> list[float]:
@@ -251,6 +260,35 @@ def many_in_a_loop(count: int, seconds: float) -> list[float]:
     with sender(count, seconds) as other:
         asyncio.run(main())
         other.communicate("end\n")
+    return latencies
+
+
+def bare_in_a_loop(count: int, seconds: float) -> list[float]:
+    """The same with sockets of the system and nothing of ours."""
+    pairs = [socket.socketpair() for _ in range(count)]
+    latencies: list[float] = []
+
+    def readable(end: socket.socket) -> None:
+        latencies.append(time.monotonic() - struct.unpack("d", end.recv(8))[0])
+
+    def push() -> None:
+        began = time.monotonic()
+        for number in range(round(seconds / PAUSE)):
+            pairs[number % count][0].send(struct.pack("d", time.monotonic()))
+            time.sleep(max(0.0, began + (number + 1) * PAUSE - time.monotonic()))
+
+    async def main() -> None:
+        for _, end in pairs:
+            asyncio.get_running_loop().add_reader(end.fileno(), readable, end)
+        other = multiprocessing.get_context("fork").Process(target=push)
+        other.start()
+        await asyncio.sleep(seconds + 1.0)
+        other.join()
+
+    asyncio.run(main())
+    for pair in pairs:
+        for end in pair:
+            end.close()
     return latencies
 
 
