@@ -3,11 +3,12 @@
 //! A hub knows nothing but the public keys with which members of the lab prove themselves, and keeps what they give it.
 
 mod configuration;
+mod running;
 
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::net::TcpStream;
@@ -20,6 +21,7 @@ use schwann_recorder::Stop;
 use schwann_relay::Subject;
 use sha2::{Digest, Sha256};
 
+pub use self::running::Running;
 use crate::access::Access;
 use crate::address::Fingerprint;
 use crate::link::{Event, Link};
@@ -39,6 +41,8 @@ pub struct Plan {
     pub limit_bytes: u64,
     /// The program `nats-server`.
     pub program: OsString,
+    /// The words with which this program calls [`become_tethered`], before the number of its process and the server's command.
+    pub tether: Vec<OsString>,
 }
 
 impl Plan {
@@ -70,8 +74,12 @@ impl Server {
             return Err(ServerError::TooOld(version));
         }
         let fingerprint = certificate(&plan).map_err(ServerError::Folder)?;
-        configuration::write(&plan, access).map_err(ServerError::Folder)?;
-        let mut command = Command::new(&plan.program);
+        let name = name(&fingerprint);
+        if let Some(running) = running::look(plan.near(), &name, &plan.folder.join(PROCESS)) {
+            return Err(ServerError::Running(running));
+        }
+        configuration::write(&plan, &name, access).map_err(ServerError::Folder)?;
+        let mut command = crate::sys::tethered(&plan.program, &plan.tether);
         command.arg("--config").arg(plan.folder.join(CONFIGURATION));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(ServerError::Start)?;
@@ -117,7 +125,8 @@ impl Server {
     fn follow_lab(&mut self) {
         self.access.member().look();
         let number = self.access.member().revocation_number();
-        if number != self.list_number && configuration::write(&self.plan, &self.access).is_ok() {
+        let name = name(&self.fingerprint);
+        if number != self.list_number && configuration::write(&self.plan, &name, &self.access).is_ok() {
             self.list_number = number;
             self.signal("reload");
             self.tell_list();
@@ -197,6 +206,19 @@ impl Server {
     }
 }
 
+/// Becomes the server, which ends when the process `parent` does, also if that is killed: a start of [`Server`] calls this
+/// program so, on systems that know it. Returns why there is no server.
+#[must_use]
+pub fn become_tethered(parent: u32, program: &OsStr, arguments: &[OsString]) -> io::Error {
+    crate::sys::become_tethered(parent, program, arguments)
+}
+
+/// What the server calls itself: each folder has its own.
+fn name(fingerprint: &Fingerprint) -> String {
+    let digits: String = fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("schwann-{digits}")
+}
+
 /// The version of the program.
 fn version(program: &OsString) -> Result<String, ServerError> {
     let output = Command::new(program).arg("--version").output().map_err(|error| match error.kind() {
@@ -238,6 +260,8 @@ pub enum ServerError {
     Ended(String, PathBuf),
     /// The folder cannot be written.
     Folder(io::Error),
+    /// This hub runs already.
+    Running(Running),
     /// The system does not start it.
     Start(io::Error),
     /// It is too old.
@@ -253,6 +277,14 @@ impl fmt::Display for ServerError {
             }
             Self::Folder(error) => {
                 write!(out, "the hub's folder cannot be written: {error}; name another with --dir")
+            }
+            Self::Running(Running { port, process: Some(process) }) => write!(
+                out,
+                "this hub runs already at port {port}; end it with `{}`",
+                crate::sys::end_command(*process)
+            ),
+            Self::Running(Running { port, process: None }) => {
+                write!(out, "this hub runs already at port {port}; end its nats-server first")
             }
             Self::Start(error) => write!(out, "nats-server cannot be started: {error}"),
             Self::TooOld(version) => {
@@ -273,6 +305,7 @@ const CERTIFICATE: &str = "hub.pem";
 const CERTIFICATE_DER: &str = "hub.der";
 const PRIVATE_KEY: &str = "hub.key";
 const LOG: &str = "hub.log";
+const PROCESS: &str = "hub.pid";
 const STORE: &str = "store";
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const START: Duration = Duration::from_secs(20);

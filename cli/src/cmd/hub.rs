@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use schwann::security::keys::store;
 use schwann_hub::Access;
-use schwann_hub::server::{Plan, Server};
+use schwann_hub::server::{Plan, Server, become_tethered};
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::{lab, stop};
@@ -27,7 +27,20 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
+    #[command(hide = true)]
+    Tether(Tether),
     Up(Up),
+}
+
+/// Become the server of a hub, which ends when the process PARENT does: `up` starts it so.
+#[derive(clap::Args, Debug)]
+struct Tether {
+    #[arg(value_name = "PARENT")]
+    parent: u32,
+    #[arg(value_name = "PROGRAM")]
+    program: OsString,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
 }
 
 /// Start a hub for this lab, until Ctrl-C.
@@ -44,7 +57,8 @@ open it in the firewall, or rent a server. It needs the program nats-server, 2.1
   go install github.com/nats-io/nats-server/v2@latest
 
 The hub sees who connects, when, and how much; it reads no sample and no name, and cannot change anything unseen.
-It keeps what it has when it is started again, and its address stays the same.")]
+It keeps what it has when it is started again, and its address stays the same. nats-server ends with this program, on
+Linux also if that is killed. Elsewhere it may stay; the next start then says how to end it.")]
 struct Up {
     /// Where its configuration, certificate and log are kept [default: the folder hub among the keys].
     #[arg(long, value_name = "FOLDER")]
@@ -75,6 +89,9 @@ struct Up {
 /// Does what was asked.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
+        Action::Tether(Tether { parent, program, arguments }) => {
+            Err(failed(become_tethered(*parent, program, arguments)))
+        }
         Action::Up(up) => run_up(up),
     }
 }
@@ -90,6 +107,7 @@ fn run_up(up: &Up) -> Outcome {
         websocket: SocketAddr::new(up.listen, up.websocket_port),
         limit_bytes: up.limit.saturating_mul(1_000_000_000),
         program: up.server.clone(),
+        tether: ["hub", "tether"].map(OsString::from).to_vec(),
     };
     let mut server = Server::start(plan, &access).map_err(failed)?;
     let [tls, web] = server.addresses();

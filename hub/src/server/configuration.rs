@@ -5,26 +5,27 @@ use std::path::Path;
 
 use schwann::security::keys::store;
 
-use super::{CERTIFICATE, CONFIGURATION, LOG, PRIVATE_KEY, Plan, STORE};
+use super::{CERTIFICATE, CONFIGURATION, LOG, PRIVATE_KEY, PROCESS, Plan, STORE};
 use crate::access::Access;
 
-/// Writes the configuration, with the lab's present keys.
-pub(super) fn write(plan: &Plan, access: &Access) -> io::Result<()> {
-    let text = text(plan, access)?;
+/// Writes the configuration of the server `name`, with the lab's present keys.
+pub(super) fn write(plan: &Plan, name: &str, access: &Access) -> io::Result<()> {
+    let text = text(plan, name, access)?;
     store::write_private(&plan.folder.join(CONFIGURATION), text.as_bytes()).map_err(io::Error::other)
 }
 
-fn text(plan: &Plan, access: &Access) -> io::Result<String> {
+fn text(plan: &Plan, name: &str, access: &Access) -> io::Result<String> {
     let lab = access.lab_digits();
     let path = |name: &str| quoted(&plan.folder.join(name));
     let tls =
         format!("{{ cert_file: {}, key_file: {}, timeout: 5 }}", path(CERTIFICATE)?, path(PRIVATE_KEY)?);
     let users: Vec<String> = access.hub_keys().iter().map(|key| user(&key.public_key(), &lab)).collect();
     let Plan { listen, websocket, limit_bytes, .. } = plan;
-    let (store, log) = (path(STORE)?, path(LOG)?);
+    let (store, log, process) = (path(STORE)?, path(LOG)?, path(PROCESS)?);
     Ok(format!(
         "# Written by `schwann hub up`, which writes it anew at each start and each revocation.
-server_name: \"schwann\"
+server_name: \"{name}\"
+pid_file: {process}
 listen: \"{listen}\"
 tls: {tls}
 websocket: {{ listen: \"{websocket}\", tls: {tls}, compression: false }}
