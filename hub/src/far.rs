@@ -94,6 +94,11 @@ impl Far {
         })
     }
 
+    /// This device's membership.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
     /// The runs that are followed.
     #[must_use]
     pub fn runs(&self) -> &BTreeMap<RunId, FarRun> {

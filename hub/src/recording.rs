@@ -3,6 +3,7 @@
 //!
 //! A recorder that is killed goes on where it was: the folder has the blocks, and the words that open them.
 
+mod account;
 mod archive;
 mod error;
 mod write;
@@ -13,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use schwann_recorder::certificate::Events;
 use schwann_recorder::{Selector, all_or_any};
 use schwann_relay::{End, Ranges, RunId, StreamId};
 
@@ -35,6 +37,9 @@ pub struct Recording {
     words: BTreeMap<RunId, Vec<Vec<u8>>>,
     synced: Instant,
     remarks: Vec<String>,
+    /// For the certificate.
+    happened: Events,
+    told: Option<String>,
     is_resumed: bool,
 }
 
@@ -78,8 +83,15 @@ impl Recording {
             words: BTreeMap::new(),
             synced: Instant::now(),
             remarks: Vec::new(),
+            happened: Events::default(),
+            told: None,
             is_resumed,
         };
+        recording.happened.note(if is_resumed {
+            "start: goes on with what an earlier one kept"
+        } else {
+            "start"
+        });
         recording.restore()?;
         Ok(recording)
     }
@@ -99,13 +111,8 @@ impl Recording {
                 News::Block { run, place, sealed, .. } => self.keep(run, place.number, &sealed)?,
                 News::Described(run) => self.described(run),
                 News::Word(run, word) => self.keep_word(run, word)?,
-                News::Connected => self.remarks.push(String::from("the hub is reached")),
-                News::Disconnected(problem) => {
-                    let what = problem.to_string();
-                    if self.remarks.last() != Some(&what) {
-                        self.remarks.push(what);
-                    }
-                }
+                News::Connected => self.tell(String::from("the hub is reached")),
+                News::Disconnected(problem) => self.tell(problem.to_string()),
             }
         }
         if self.synced.elapsed() >= SYNC_EVERY {
@@ -113,6 +120,15 @@ impl Recording {
             self.sync()?;
         }
         Ok(())
+    }
+
+    /// Says what happened, once.
+    fn tell(&mut self, what: String) {
+        if self.told.as_ref() != Some(&what) {
+            self.happened.note(&what);
+            self.remarks.push(what.clone());
+            self.told = Some(what);
+        }
     }
 
     /// What happened since this was last called.
@@ -181,6 +197,8 @@ impl Recording {
                 archive.keep_word(&word).map_err(RecordingError::Disk)?;
             }
             self.archives.insert(run, archive);
+            let come = self.far.runs().get(&run).map_or_else(String::new, came);
+            self.happened.note(&come);
         }
         if let Some(far) = self.far.run_mut(run).filter(|far| !far.is_wanted()) {
             // It ran before the recording began: what is sealed from now on belongs to it.
@@ -260,13 +278,19 @@ impl Recording {
         self.sync()?;
         let streams = self.streams();
         let has_samples = streams.iter().any(|stream| stream.samples > 0);
-        let written = if has_samples { Some(write::write(&self)?) } else { None };
+        let written = if has_samples { Some(write::write(&mut self)?) } else { None };
         if written.is_some() || streams.is_empty() {
             // The file has it all. A folder that stays is told at the next start.
             let _ = fs::remove_dir_all(&self.folder);
         }
         Ok((streams, written))
     }
+}
+
+/// The event of the certificate.
+fn came(run: &FarRun) -> String {
+    let name = run.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned());
+    format!("came: {name} of {}", run.device())
 }
 
 const BEGAN: &str = "began";

@@ -111,8 +111,8 @@ pub(crate) enum Unwritten {
     Push(PushError),
 }
 
-/// Appends the samples of a block to a recording.
-pub(crate) fn record(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<(), Unwritten> {
+/// Appends the samples of a block to a recording, and returns their stamps.
+pub(crate) fn record(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritten> {
     match layout.format {
         ChannelFormat::Double64 => record_numbers::<f64>(layout, content, writer),
         ChannelFormat::Float32 => record_numbers::<f32>(layout, content, writer),
@@ -129,7 +129,7 @@ fn record_numbers<T: Value + schwann_xdf::Number>(
     layout: &Layout,
     content: &[u8],
     writer: &StreamWriter,
-) -> Result<(), Unwritten> {
+) -> Result<Vec<f64>, Unwritten> {
     let extent = layout.count(content, usize::MAX).map_err(|_| Unwritten::Malformed)?;
     let mut values = vec![T::default(); extent.samples * layout.channel_count];
     let mut stamps = vec![0.0; extent.samples];
@@ -139,10 +139,11 @@ fn record_numbers<T: Value + schwann_xdf::Number>(
     if taken.samples != extent.samples || taken.bytes != content.len() {
         return Err(Unwritten::Malformed);
     }
-    writer.push(&stamps, &values).map_err(Unwritten::Push)
+    writer.push(&stamps, &values).map_err(Unwritten::Push)?;
+    Ok(stamps)
 }
 
-fn record_texts(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<(), Unwritten> {
+fn record_texts(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritten> {
     let (mut stamps, mut texts, mut rest) = (Vec::new(), Vec::new(), content);
     while let Some((stamp, values, behind)) = layout.split_sample(rest).map_err(|_| Unwritten::Malformed)? {
         stamps.push(f64::from(stamp));
@@ -152,7 +153,8 @@ fn record_texts(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Resul
     if !rest.is_empty() {
         return Err(Unwritten::Malformed);
     }
-    writer.push_text(&stamps, &texts).map_err(Unwritten::Push)
+    writer.push_text(&stamps, &texts).map_err(Unwritten::Push)?;
+    Ok(stamps)
 }
 
 /// A block is sealed once it has this many bytes, however young it is: half of what it may have.

@@ -24,7 +24,7 @@ pub use compare::{Standing, compare};
 pub use derived::derive;
 pub(crate) use envelope::hex;
 pub use envelope::{Certificate, CertificateError, Endorsement, LabStanding, Signer};
-pub(crate) use events::Events;
+pub use events::Events;
 pub use statement::Facts;
 
 use crate::naming::SEALED;
@@ -39,8 +39,8 @@ pub fn certificate_path(path: &Path) -> PathBuf {
     path.with_file_name(format!("{}.cert.json", content_name(path)))
 }
 
-/// The name that the recording at `path` has when it is neither sealed nor compressed.
-pub(crate) fn content_name(path: &Path) -> String {
+/// The name that the recording at `path` has when it is neither sealed nor compressed: the one that its certificate states.
+pub fn content_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(SEALED).unwrap_or(&name);
     name.strip_suffix(".xdfz").map_or_else(|| name.to_owned(), |stem| format!("{stem}.xdf"))

@@ -91,6 +91,11 @@ impl FarRun {
         self.certificate.statement.name.as_str()
     }
 
+    /// The device's certificate.
+    pub(crate) fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
     /// When the edge was heard last.
     #[must_use]
     pub fn heard(&self) -> Instant {

@@ -109,17 +109,18 @@ impl Archive {
             return Ok(());
         }
         self.clock_measured = clock.measured;
-        let record = [clock.measured.to_le_bytes(), clock.offset.to_le_bytes()].concat();
+        let record = [clock.measured, clock.offset, clock.bound].map(f64::to_le_bytes).concat();
         record::append(&mut self.clocks, &record).map(drop)
     }
 
-    /// All measurements: when, on our clock, and the offset, in seconds.
-    pub(super) fn clocks(&self) -> io::Result<Vec<(f64, f64)>> {
+    /// All measurements.
+    pub(super) fn clocks(&self) -> io::Result<Vec<ClockBound>> {
         let (mut all, mut at) = (Vec::new(), 0);
         while let Some(bytes) = record::read_at(&self.clocks, at)? {
             at += record::length(&bytes);
-            if let ([measured, offset], []) = bytes.as_chunks::<8>() {
-                all.push((f64::from_le_bytes(*measured), f64::from_le_bytes(*offset)));
+            if let ([measured, offset, bound], []) = bytes.as_chunks::<8>() {
+                let [measured, offset, bound] = [*measured, *offset, *bound].map(f64::from_le_bytes);
+                all.push(ClockBound { offset, bound, measured });
             }
         }
         Ok(all)

@@ -1,14 +1,17 @@
-//! From sealed blocks to an XDF file.
+//! From sealed blocks to an XDF file with its certificate.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::thread;
 
 use schwann_proto::wire::sample::Layout;
+use schwann_recorder::certificate::{Certificate, Facts, StreamAccount, content_name, write_beside};
 use schwann_relay::{Block, BlockKind, RunId, StreamId};
 use schwann_xdf::{Options, PushError, Readers, StreamWriter, Summary, Writer};
 
+use super::account::Account;
 use super::{Recording, RecordingError};
+use crate::access::now;
 use crate::far::FarRun;
 use crate::samples::{self, Unwritten};
 
@@ -20,74 +23,111 @@ pub struct Written {
     pub malformed_blocks: u64,
 }
 
-/// Writes all blocks, run by run and in order.
-pub(super) fn write(recording: &Recording) -> Result<Written, RecordingError> {
+/// Writes all blocks, run by run and in order, and the certificate beside the file.
+pub(super) fn write(recording: &mut Recording) -> Result<Written, RecordingError> {
     let mut options = Options::default();
     options.readers = Readers::Owner;
     let path = &recording.path;
     let writer =
         Writer::create(path, options).map_err(|error| RecordingError::Create(path.clone(), error))?;
-    let mut streams: BTreeMap<StreamId, (StreamWriter, Layout)> = BTreeMap::new();
-    let mut malformed_blocks = 0;
+    let mut streams: BTreeMap<StreamId, OpenStream> = BTreeMap::new();
+    let mut closed = Vec::new();
     for run in recording.in_order() {
         let Some(far) = recording.far.runs().get(&run) else { continue };
-        let Some(layout) = far.info().and_then(samples::layout) else { continue };
-        if streams.get(&far.stream()).is_none_or(|(_, known)| *known != layout) {
+        let Some((info, layout)) = far.info().and_then(|info| Some((info, samples::layout(info)?))) else {
+            continue;
+        };
+        if streams.get(&far.stream()).is_none_or(|open| open.layout != layout) {
             let xml = String::from_utf8_lossy(far.follower().description().unwrap_or_default()).into_owned();
-            let Ok(stream) = writer.add_stream(&xml) else { continue };
-            streams.insert(far.stream(), (stream, layout));
+            let Ok(writer) = writer.add_stream(&xml) else { continue };
+            let account = Account::new(info);
+            let open = OpenStream { writer, layout, account, malformed_blocks: 0 };
+            closed.extend(streams.insert(far.stream(), open));
         }
-        if let Some((stream, layout)) = streams.get(&far.stream()) {
-            malformed_blocks += write_run(recording, (run, far), stream, layout)?;
+        if let Some(stream) = streams.get_mut(&far.stream()) {
+            stream.write_run(recording, run, far)?;
         }
     }
-    drop(streams);
+    closed.extend(streams.into_values());
+    let malformed_blocks = closed.iter().map(|stream| stream.malformed_blocks).sum();
+    // Their writers must be gone before the file is complete.
+    let accounts = closed.into_iter().map(|stream| stream.account.finish()).collect();
     let summary = writer.finish().map_err(|failure| RecordingError::Write(path.clone(), failure))?;
+    certify(recording, &summary, accounts);
     Ok(Written { summary, malformed_blocks })
 }
 
-fn write_run(
-    recording: &Recording,
-    (run, far): (RunId, &FarRun),
-    stream: &StreamWriter,
-    layout: &Layout,
-) -> Result<u64, RecordingError> {
-    let mut malformed = 0;
-    let Some(archive) = recording.archives.get(&run) else { return Ok(0) };
-    for (measured, offset) in archive.clocks().map_err(RecordingError::Disk)? {
-        // On the sender's clock, like the stamps it is to be applied to. A file that takes no more says so below.
-        let _ = stream.clock_offset(measured - offset, offset);
-    }
-    for number in archive.numbers() {
-        let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else { continue };
-        let content = Block::parse(&bytes).and_then(|block| {
-            let content = far.follower().reopen(&block)?;
-            Ok((block.place().kind == BlockKind::Samples).then_some(content))
-        });
-        match content {
-            Ok(None) => {}
-            Ok(Some(content)) => malformed += write_block(recording, layout, &content, stream)?,
-            Err(_) => malformed += 1,
+/// Writes the certificate, with what is missing among its events.
+fn certify(recording: &mut Recording, summary: &Summary, streams: Vec<StreamAccount>) {
+    for stream in recording.streams() {
+        for range in stream.missing.as_slice() {
+            let (first, last) = (range.first, range.last);
+            recording.happened.note(&format!("missing: blocks {first} to {last} of {}", stream.name));
         }
     }
-    Ok(malformed)
+    recording.happened.note("stop");
+    let facts = Facts {
+        name: content_name(&recording.path),
+        sealed_to: None,
+        proof: summary.proof.clone(),
+        wall_clock: [recording.began, now().0],
+        streams,
+        events: recording.happened.list(),
+        replaces: None,
+    };
+    let member = Some(&**recording.far.access().member());
+    // A disk without room for it has a recording with checksums alone, and `verify` says that.
+    let _ = write_beside(&recording.path, &Certificate::encode(&facts.statement(member), member));
 }
 
-/// Writes one block; returns how many were malformed.
-fn write_block(
-    recording: &Recording,
-    layout: &Layout,
-    content: &[u8],
-    stream: &StreamWriter,
-) -> Result<u64, RecordingError> {
-    loop {
-        match samples::record(layout, content, stream) {
-            Ok(()) => return Ok(0),
-            Err(Unwritten::Push(PushError::Backlogged)) => thread::sleep(BACKLOG_PAUSE),
-            Err(Unwritten::Push(PushError::Failed(failure))) => {
-                return Err(RecordingError::Write(recording.path.clone(), failure));
+/// A stream of the file, while it is written.
+struct OpenStream {
+    writer: StreamWriter,
+    layout: Layout,
+    account: Account,
+    malformed_blocks: u64,
+}
+
+impl OpenStream {
+    fn write_run(&mut self, recording: &Recording, run: RunId, far: &FarRun) -> Result<(), RecordingError> {
+        let Some(archive) = recording.archives.get(&run) else { return Ok(()) };
+        self.account.begin(far);
+        for clock in archive.clocks().map_err(RecordingError::Disk)? {
+            // On the sender's clock, like the stamps it is to be applied to. A file that takes no more says so below.
+            let _ = self.writer.clock_offset(clock.measured - clock.offset, clock.offset);
+            self.account.measured(&clock);
+        }
+        for number in archive.numbers() {
+            let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else { continue };
+            let content = Block::parse(&bytes).and_then(|block| {
+                let content = far.follower().reopen(&block)?;
+                Ok((block.place().kind == BlockKind::Samples).then_some(content))
+            });
+            match content {
+                Ok(None) => {}
+                Ok(Some(content)) => self.write_block(recording, &content)?,
+                Err(_) => self.malformed_blocks += 1,
             }
-            Err(Unwritten::Push(_) | Unwritten::Malformed) => return Ok(1),
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self, recording: &Recording, content: &[u8]) -> Result<(), RecordingError> {
+        loop {
+            match samples::record(&self.layout, content, &self.writer) {
+                Ok(stamps) => {
+                    self.account.wrote(&stamps);
+                    return Ok(());
+                }
+                Err(Unwritten::Push(PushError::Backlogged)) => thread::sleep(BACKLOG_PAUSE),
+                Err(Unwritten::Push(PushError::Failed(failure))) => {
+                    return Err(RecordingError::Write(recording.path.clone(), failure));
+                }
+                Err(Unwritten::Push(_) | Unwritten::Malformed) => {
+                    self.malformed_blocks += 1;
+                    return Ok(());
+                }
+            }
         }
     }
 }

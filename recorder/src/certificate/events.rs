@@ -11,11 +11,11 @@ use super::envelope::hex;
 
 /// The events so far.
 #[derive(Debug, Default)]
-pub(crate) struct Events(Vec<Value>);
+pub struct Events(Vec<Value>);
 
 impl Events {
     /// Notes that something happened now.
-    pub(crate) fn note(&mut self, what: &str) {
+    pub fn note(&mut self, what: &str) {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let before = self.0.last().map_or_else(String::new, |event| event["chain"].to_string());
         let mut event = json!({"time": time, "what": what});
@@ -24,7 +24,7 @@ impl Events {
     }
 
     /// All of them.
-    pub(crate) fn list(&self) -> Vec<Value> {
+    pub fn list(&self) -> Vec<Value> {
         self.0.clone()
     }
 }

@@ -1,0 +1,89 @@
+//! What the certificate of a recording says of one stream that came through a hub (certificate §3).
+
+use schwann::inlet::Protection;
+use schwann::{StreamInfo, local_clock};
+use schwann_recorder::certificate::{Gathered, Sender, StreamAccount};
+use schwann_recorder::{Arrivals, Course, Phase, Reading, RecordingStream, Step, Trouble};
+use schwann_relay::End;
+use schwann_xdf::ClockOffset;
+
+use crate::far::{ClockBound, FarRun};
+
+/// One stream of the file, as its samples are written.
+pub(super) struct Account {
+    info: StreamInfo,
+    course: Course,
+    gathered: Gathered,
+    runs: u64,
+    end: End,
+    /// When the clock was measured last, in seconds on the local clock.
+    measured: Option<f64>,
+}
+
+impl Account {
+    pub(super) fn new(info: &StreamInfo) -> Self {
+        Self {
+            info: info.clone(),
+            course: Course::new(info.nominal_rate()),
+            gathered: Gathered::default(),
+            runs: 0,
+            end: End::Open,
+            measured: None,
+        }
+    }
+
+    /// Another run of the stream begins.
+    pub(super) fn begin(&mut self, run: &FarRun) {
+        if self.runs > 0 {
+            self.course.interrupted();
+        }
+        self.runs += 1;
+        self.end = run.follower().report().end;
+        let said = &run.certificate().statement;
+        self.gathered.sender = Some(Sender {
+            name: said.name.as_str().to_owned(),
+            serial: said.serial,
+            key: said.device.fingerprint().to_string(),
+        });
+    }
+
+    /// A measurement of the stream's clock is in the file.
+    pub(super) fn measured(&mut self, clock: &ClockBound) {
+        let collected = clock.measured - clock.offset;
+        self.gathered.offsets.push(ClockOffset { collected, offset: clock.offset });
+        self.gathered.uncertainty = Some(self.gathered.uncertainty.unwrap_or_default().max(clock.bound));
+        self.measured = Some(clock.measured);
+    }
+
+    /// Samples with these stamps are in the file.
+    pub(super) fn wrote(&mut self, stamps: &[f64]) {
+        for stamp in stamps {
+            if let Step::Missing(gap) = self.course.add(*stamp)
+                && self.gathered.gaps.len() < Gathered::GAPS_MAX
+            {
+                self.gathered.gaps.push(gap);
+            }
+        }
+        self.course.look();
+    }
+
+    /// What there is to say. When samples arrived says nothing of the stream: holes were filled later.
+    pub(super) fn finish(self) -> StreamAccount {
+        let reading = Reading::new(&self.course, Arrivals::default(), None);
+        let gaps = Trouble::Gaps { count: reading.gap_count, missing: reading.missing };
+        let troubles = if reading.gap_count > 0 { vec![gaps] } else { Vec::new() };
+        let stream = RecordingStream {
+            info: self.info,
+            phase: if self.end == End::Open { Phase::Recording } else { Phase::Lost },
+            reading,
+            protection: Some(Protection::Sealed),
+            since: local_clock(),
+            refusal: None,
+            recoveries: self.runs.saturating_sub(1),
+            away_seconds: 0.0,
+            unrecorded: 0,
+            measured: self.measured,
+        };
+        StreamAccount { stream, troubles, gathered: self.gathered }
+    }
+}
