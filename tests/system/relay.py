@@ -1,193 +1,26 @@
 """Streams through a real hub, which is killed, rolled back, emptied and run by an attacker: what arrives is what was sent.
 
 Usage: relay.py PROGRAM LIBRARY [WORD...]
-
-Two sites and a hub on this computer. Each site has keys and a network session of its own, so nothing but the hub joins them.
 """
 
+import base64
 import contextlib
 import json
-import os
 import pathlib
 import random
 import shutil
-import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-PROGRAM, LIBRARY = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:3])
-os.environ["SCHWANN_PROGRAM"] = PROGRAM
 
+from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, free_port, lab, run, same, wait_for  # noqa: E402
+
+# They find the program where the line above has put it.
 import labs  # noqa: E402
 import nats_raw  # noqa: E402
 import pyxdf  # noqa: E402
-
-SCRATCH = pathlib.Path(tempfile.mkdtemp(prefix="relay-"))
-PATIENCE = 90
-RATE = 200
-
-SEND = r"""
-import sys, time, pylsl
-name, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-info = pylsl.StreamInfo(name, "EEG", 2, 200, "float32", name + "-source")
-info.desc().append_child_value("serial", "4711")
-outlet = pylsl.StreamOutlet(info)
-print("ready", flush=True)
-outlet.wait_for_consumers(60)
-begin = pylsl.local_clock()
-for number in range(first, first + count):
-    outlet.push_sample([number, -number], 1000 + number / 200)
-    late = begin + (number - first) / 200 - pylsl.local_clock()
-    if late > 0:
-        time.sleep(late)
-print("sent", flush=True)
-sys.stdin.read()
-"""
-RECEIVE = r"""
-import json, sys, pylsl
-name, count = sys.argv[1], int(sys.argv[2])
-found = pylsl.resolve_byprop("name", name, 1, 30)
-inlet = pylsl.StreamInlet(found[0])
-info = inlet.info(10)
-samples = []
-while len(samples) < count:
-    sample, stamp = inlet.pull_sample(30)
-    samples.append([sample[0], sample[1], stamp])
-relay = info.desc().child("relay")
-print(json.dumps({"samples": samples, "serial": info.desc().child_value("serial"), "site": relay.child_value("device"),
-    "description": [info.name(), info.type(), info.channel_count(), info.nominal_srate(), info.channel_format(), info.source_id()]}))
-"""
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-class Program:
-    """A program that runs, and all that it said."""
-
-    def __init__(self, environment: dict, *words: str) -> None:
-        self.words, self.said = words, SCRATCH / f"said-{len(list(SCRATCH.iterdir()))}"
-        self.process = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=self.said.open("w"),
-                                        stderr=subprocess.STDOUT, start_new_session=True)
-
-    def text(self) -> str:
-        return self.said.read_text()
-
-    def until(self, text: str, patience: float = PATIENCE):
-        wait_for(lambda: text in self.text(), f"{self.words[:4]} does not say {text!r}: {self.text()!r}", patience,
-                 lambda: self.process.poll() is None or text in self.text())
-        return self
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(20)
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(PATIENCE)
-        return code
-
-
-def wait_for(condition, what, patience: float = PATIENCE, goes_on=lambda: True) -> None:
-    end = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < end and goes_on(), what() if callable(what) else what
-        time.sleep(0.05)
-
-
-class Site:
-    """A device of the lab, on a network of its own."""
-
-    def __init__(self, keys: pathlib.Path, relay: str = "") -> None:
-        port = free_port()
-        config = SCRATCH / f"{keys.name}.cfg"
-        config.write_text(f"[log]\nlevel=-2\n[ports]\nMulticastPort={free_port()}\nBasePort={port}\nPortRange=32\nIPv6=disable\n"
-                          f"[multicast]\nResolveScope=machine\n[lab]\nSessionID={keys.name}-{port}\n[relay]\n{relay}\n")
-        self.keys, self.log, self.programs = keys, SCRATCH / f"{keys.name}.security", []
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "LSL"))}
-        self.environment = kept | {"LSLAPICFG": str(config), "PYLSL_LIB": LIBRARY, "HOME": str(SCRATCH), "SCHWANN_KEYS": str(keys),
-                                   "SCHWANN_SECURITY_LOG": str(self.log)}
-
-    def runs(self, *words: str) -> Program:
-        program = Program(self.environment, *words)
-        self.programs.append(program)
-        return program
-
-    def schwann(self, *words: str) -> Program:
-        return self.runs(PROGRAM, *words)
-
-    def sends(self, name: str, count: int, first: int = 0) -> Program:
-        return self.runs(sys.executable, "-c", SEND, name, str(first), str(count)).until("ready")
-
-    def events(self) -> list[dict]:
-        files = [self.log, self.log.with_name(self.log.name + ".strangers")]
-        return [json.loads(line) for file in files if file.exists() for line in file.read_text().splitlines()]
-
-
-class Hub:
-    """The hub, which `schwann hub up` runs."""
-
-    def __init__(self, site: Site) -> None:
-        self.site, self.folder, self.port, self.web = site, SCRATCH / f"hub-{free_port()}", free_port(), free_port()
-        self.up()
-
-    def up(self) -> None:
-        self.program = self.site.schwann("hub", "up", "--dir", str(self.folder), "--public", "127.0.0.1", "--listen", "127.0.0.1",
-                                         "--port", str(self.port), "--websocket-port", str(self.web), "--limit", "1")
-        self.program.until("relay in")
-        lines = self.program.text().splitlines()
-        self.url, self.web_url = (next(line.strip() for line in lines if line.strip().startswith(begin)) for begin in ("tls:", "wss:"))
-
-    def server(self) -> int:
-        """The process of nats-server itself."""
-        children = pathlib.Path(f"/proc/{self.program.process.pid}/task/{self.program.process.pid}/children").read_text().split()
-        return int(children[0])
-
-    def kill(self) -> None:
-        os.kill(self.server(), signal.SIGKILL)
-        self.program.process.wait(20)
-
-    def down(self) -> None:
-        assert self.program.end() == 0, self.program.text()
-
-
-@contextlib.contextmanager
-def lab(history: str = "history=none"):
-    """A lab of three: the hub's computer, a site A that sends, and a site B that receives."""
-    root = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
-    labs.new_lab(root / "authority")
-    serials = {name: labs.new_device(root / "authority", root / name, name) for name in ("site-a", "site-b", "site-c")}
-    sites = [Site(root / name, history) for name in ("authority", "site-a", "site-b", "site-c")]
-    sites[0].serials = serials
-    try:
-        yield sites
-    finally:
-        for program in (program for site in sites for program in site.programs):
-            if program.process.poll() is None:
-                os.killpg(program.process.pid, signal.SIGKILL)
-                program.process.wait(20)
-
-
-def recorded(path: pathlib.Path, name: str):
-    streams, _ = pyxdf.load_xdf(str(path), synchronize_clocks=False, dejitter_timestamps=False)
-    stream, = [stream for stream in streams if stream["info"]["name"][0] == name]
-    return stream["time_series"], stream["time_stamps"]
-
-
-def same(path: pathlib.Path, name: str, numbers) -> None:
-    """The file has exactly these samples, in order."""
-    values, stamps = recorded(path, name)
-    numbers = list(numbers)
-    assert [int(value) for value in values[:, 0]] == numbers, (len(values), len(numbers), values[:3], values[-3:])
-    assert all(value[1] == -value[0] for value in values)
-    assert all(stamp == 1000 + number / RATE for stamp, number in zip(stamps, numbers, strict=True))
 
 
 def from_end_to_end() -> None:
@@ -213,6 +46,16 @@ def from_end_to_end() -> None:
         assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
         assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
         same(target, "Near", range(2000))
+        verified = b.schwann("verify", str(target))
+        assert verified.process.wait(PATIENCE) == 0 and "signed by site-b" in verified.text(), verified.text()
+        assert "it certifies, bit by bit" in verified.text(), verified.text()
+        certificate = json.loads(pathlib.Path(f"{target}.cert.json").read_text())
+        said = json.loads(base64.b64decode(certificate["payload"]))["predicate"]
+        stream, = said["streams"]
+        assert stream["origin"]["sender"]["name"] == "site-a" and stream["origin"]["travelled"] == "sealed", stream
+        assert stream["completeness"]["written"] == 2000 and stream["completeness"]["gaps"] == 0, stream
+        happened = [event["what"] for event in said["events"]]
+        assert happened[0] == "start" and "came: Near of site-a" in happened and happened[-1] == "stop", happened
         assert not target.with_name("end.xdf.blocks").exists()
     print("ok: samples, stamps and description are those of the other site, live and in the file")
 
@@ -399,6 +242,23 @@ def clocks_agree() -> None:
     print(f"ok: a clock 5,000 s ahead: time_correction {got['offset']:.4f} s, bound {got['bound'] * 1e3:.1f} ms, {len(offsets)} offsets in the file")
 
 
+def hub_ends_with_its_program() -> None:
+    """A hub that is killed leaves no server behind; one that runs is named, with the command that ends it."""
+    with lab() as (authority, _, _, _):
+        hub = Hub(authority)
+        server = hub.server()
+        words = ("hub", "up", "--dir", str(hub.folder), "--public", "127.0.0.1", "--listen", "127.0.0.1", "--port", str(hub.port),
+                 "--websocket-port", str(hub.web))
+        says(authority, 3, f"this hub runs already at port {hub.port}; end it with `kill {server}`", *words)
+        assert hub.program.process.poll() is None
+        hub.program.kill()
+        wait_for(lambda: not pathlib.Path(f"/proc/{server}").exists(), "nats-server goes on without `schwann hub up`")
+        hub.up()
+        assert hub.server() != server
+        hub.down()
+    print("ok: nats-server ends with the program that started it; a hub that runs is named")
+
+
 def errors_are_clear() -> None:
     """No keys, no hub, another certificate, another lab, an old or absent nats-server: one line each, with what to do."""
     with lab() as (authority, a, b, _), lab() as (_, foreign, _, _):
@@ -484,17 +344,6 @@ def attack(kind, subject, payload, seen, foreign_messages, chance):
         yield other.replace(other.split(".")[1], lab), content
 
 
-def main() -> None:
-    tests = {"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
-             "attacked": hub_attacks, "clock": clocks_agree, "errors": errors_are_clear}
-    wanted = sys.argv[3:] or list(tests)
-    try:
-        for name in wanted:
-            tests[name]()
-    finally:
-        if not os.environ.get("KEEP"):
-            shutil.rmtree(SCRATCH, ignore_errors=True)
-
-
 if __name__ == "__main__":
-    main()
+    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
+         "attacked": hub_attacks, "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})
