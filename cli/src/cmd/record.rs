@@ -214,11 +214,12 @@ impl Desk<'_> {
 
     /// All that a recording shows of itself now.
     fn scene(&self, status: &Status) -> Scene {
+        // What was found answers, also if it is not to be recorded.
+        status.found.iter().for_each(|info| self.hidden.note_found(info));
         let unseen = self.hidden.unseen();
         let takes_all = self.arguments.queries.is_empty();
         let remote = self.remote.as_ref().map(|remote| remote.address());
         let Some(now) = &status.recording else { return Scene::idle(remote, status.found.len(), unseen) };
-        now.streams.iter().for_each(|stream| self.hidden.note_found(&stream.info));
         let admitted = self.admitted(&now.streams);
         Scene { unseen, takes_all, admitted, ..Scene::of(now, status.complete.len()) }
     }

@@ -104,12 +104,13 @@ fn a_query_that_finds_nothing_is_named_with_what_was_meant() {
     let mut fake = lab.start(&["fake", "eeg:2@250", "counter:1@100"]);
     fake.wait_for_line("sending");
     let arguments =
-        ["record", "-o", "x.xdf", "--wait", "60", "--require", "EEG", "--seconds", "2", "EEG", "Makrers"];
+        ["record", "-o", "x.xdf", "--wait", "60", "--require", "EEG", "--seconds", "3", "EEG", "Makrers"];
     let (code, out, err) = lab.run(&arguments);
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
     let row = out.lines().find(|line| line.contains("NO MATCH")).expect("a row");
     assert!(row.contains("Makrers"), "{out}");
     assert!(out.contains("no stream matches Makrers (did you mean Markers?)"), "{out}");
+    assert!(!out.contains("not recorded"), "the others answer, and are not asked for: {out}");
     let (code, out, _) = lab.run(&["record", "-o", "y.xdf", "--seconds", "1.5", "Nowhere"]);
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("no stream matches Nowhere") && out.contains("Fake eeg"), "{out}");
