@@ -15,7 +15,7 @@ mod surroundings;
 
 pub(crate) use self::{
     facts::look,
-    judge::{judge, told},
+    judge::{judge, told, unread},
 };
 
 /// Something that keeps streams from being seen, or may.

@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         )?;
     } else {
         print(&mut out, &findings, facts.stream_count())?;
+        if let Some(unread) = doctor::unread(&facts) {
+            writeln!(out, "{unread}")?;
+        }
         if let Some(told) = doctor::told(&facts) {
             writeln!(out, "{}", told.split('\n').map(printable).collect::<Vec<_>>().join("\n"))?;
         }

@@ -26,7 +26,7 @@ use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 pub(super) use self::host::Host;
 use self::host::knock_at;
 use super::{
-    firewall::{self, Manager, Network, Rule},
+    firewall::{self, Manager, Network, Rule, Zone},
     nft::Ruleset,
     ports::{Knock, knock, taken_ports},
     probe::{Echo, echo},
@@ -63,10 +63,12 @@ pub(crate) struct Facts {
     pub(super) rules: Vec<Rule>,
     /// What Windows takes its networks for.
     pub(super) networks: Vec<Network>,
-    /// The rules of nftables, if this user may read them.
+    /// The rules of nftables and iptables, if this user may read them.
     pub(super) ruleset: Option<Ruleset>,
     /// The program that manages the firewall.
     pub(super) manager: Manager,
+    /// The zones of firewalld.
+    pub(super) zones: Vec<Zone>,
     /// Where this program runs, and what its networks are made of.
     pub(super) surroundings: Surroundings,
 }
@@ -128,6 +130,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let (streams, unvisited) = reach(multicast, all, &config);
     let unseen = unseen(&hidden);
     let has_multicast_route = has_multicast_route(&config);
+    let manager = Manager::of_name(schwann::firewall_manager());
     Facts {
         report,
         config_path: lab::config_path(),
@@ -142,8 +145,12 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         host,
         rules: sys::firewall::rules().iter().filter_map(|text| Rule::parse(text)).collect(),
         networks: firewall::networks(&sys::firewall::networks()),
-        ruleset: sys::firewall::ruleset().and_then(|text| Ruleset::parse(&text)),
-        manager: Manager::of_name(schwann::firewall_manager()),
+        ruleset: ruleset(manager),
+        manager,
+        zones: match manager {
+            Manager::Firewalld => sys::firewall::zones().map_or_else(Vec::new, |text| Zone::read_all(&text)),
+            Manager::Ufw | Manager::Unknown => Vec::new(),
+        },
         surroundings: Surroundings::new(
             sys::firewall::links().as_deref(),
             sys::firewall::is_in_container(),
@@ -151,6 +158,14 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         ),
         config,
     }
+}
+
+/// The rules in force; nothing if those of `manager` could not be read.
+fn ruleset(manager: Manager) -> Option<Ruleset> {
+    let (nftables, iptables) = (sys::firewall::nftables(), sys::firewall::iptables());
+    // firewalld's are with nftables.
+    let is_read = nftables.is_some() || manager != Manager::Firewalld;
+    Ruleset::read(nftables.as_deref(), iptables.as_deref()).filter(|_| is_read)
 }
 
 /// Why streams cannot be sealed here; also where they need not be, if there is a key.
@@ -299,6 +314,11 @@ fn has_multicast_route(config: &Config) -> bool {
 }
 
 impl Facts {
+    /// The zone of firewalld that an interface is in, if it is known.
+    pub(super) fn zone(&self, interface: &str) -> Option<&str> {
+        self.zones.iter().find(|zone| zone.interface == interface).map(|zone| zone.name.as_str())
+    }
+
     /// How many streams were found, of all sessions.
     pub(crate) fn stream_count(&self) -> usize {
         self.streams.len() + self.unvisited

@@ -1,6 +1,8 @@
 //! The firewall of Windows: what it says of programs, and what kind each network is of. And which program manages that of
 //! Linux.
 
+use super::mend::quoted;
+
 /// A rule of the firewall that is in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Rule {
@@ -65,15 +67,57 @@ impl Manager {
         }
     }
 
-    /// The command that lets the ports of LSL in; nothing if none is special.
-    pub(super) fn allow(self, (first, last): (u16, u16), protocol: &str) -> Option<String> {
+    /// What a person calls it; nothing if it is not known.
+    pub(super) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Ufw => Some("ufw"),
+            Self::Firewalld => Some("firewalld"),
+            Self::Unknown => None,
+        }
+    }
+
+    /// The command that lets the ports of LSL in, through a zone of firewalld or its default one; nothing if none is
+    /// special.
+    pub(super) fn allow(
+        self,
+        zone: Option<&str>,
+        (first, last): (u16, u16),
+        protocol: &str,
+    ) -> Option<String> {
+        let zone = zone.map_or_else(String::new, |zone| format!("--zone={} ", quoted(zone)));
         match self {
             Self::Ufw => Some(format!("sudo ufw allow {first}:{last}/{protocol}")),
             Self::Firewalld => Some(format!(
-                "sudo firewall-cmd --add-port={first}-{last}/{protocol}    # then keep it: sudo firewall-cmd --runtime-to-permanent"
+                "sudo firewall-cmd {zone}--add-port={first}-{last}/{protocol}    # then keep it: sudo firewall-cmd \
+                 --runtime-to-permanent"
             )),
             Self::Unknown => None,
         }
+    }
+}
+
+/// The zone of firewalld that an interface is in.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Zone {
+    pub(super) name: String,
+    pub(super) interface: String,
+}
+
+impl Zone {
+    /// Reads what `firewall-cmd --get-active-zones` prints.
+    ///
+    /// - Source: firewall-cmd(1): a zone's name, and in the lines below it, indented, `interfaces: ` and `sources: `.
+    pub(super) fn read_all(text: &str) -> Vec<Self> {
+        let (mut zones, mut zone) = (Vec::new(), "");
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            if !line.starts_with(char::is_whitespace) {
+                zone = words.next().unwrap_or_default();
+            } else if words.next() == Some("interfaces:") {
+                zones.extend(words.map(|name| Self { name: zone.to_owned(), interface: name.to_owned() }));
+            }
+        }
+        zones
     }
 }
 
@@ -103,12 +147,22 @@ mod tests {
 
     #[test]
     fn each_manager_is_given_a_command_of_its_own() {
-        let command = |name| Manager::of_name(name).allow((16_571, 16_604), "udp");
-        assert_eq!(command(Some("ufw")).as_deref(), Some("sudo ufw allow 16571:16604/udp"));
-        assert!(
-            command(Some("firewalld")).is_some_and(|command| command.contains("--add-port=16571-16604/udp"))
-        );
-        assert_eq!((command(Some("other")), command(None)), (None, None));
+        let command = |name, zone| Manager::of_name(name).allow(zone, (16_571, 16_604), "udp");
+        assert_eq!(command(Some("ufw"), None).as_deref(), Some("sudo ufw allow 16571:16604/udp"));
+        let begins =
+            |zone, start| command(Some("firewalld"), zone).is_some_and(|command| command.starts_with(start));
+        assert!(begins(None, "sudo firewall-cmd --add-port=16571-16604/udp "));
+        assert!(begins(Some("work"), "sudo firewall-cmd --zone=work --add-port=16571-16604/udp "));
+        assert_eq!((command(Some("other"), None), command(None, None)), (None, None));
+    }
+
+    #[test]
+    fn the_zone_of_each_interface_is_read() {
+        let text = "home\n  interfaces: eth0 eth1\npublic (default)\n  interfaces: wlan0\n  sources: 10.0.0.0/8\nlan\n";
+        let found = Zone::read_all(text).into_iter().map(|zone| (zone.interface, zone.name));
+        let known = [("eth0", "home"), ("eth1", "home"), ("wlan0", "public")];
+        assert_eq!(found.collect::<Vec<_>>(), known.map(|(one, other)| (one.to_owned(), other.to_owned())));
+        assert_eq!(Zone::read_all("FirewallD is not running"), []);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod streams;
 mod surroundings;
 mod view;
 
-pub(crate) use self::view::told;
+pub(crate) use self::{firewall::unread, view::told};
 
 /// Makes findings of facts, the worst first.
 pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
@@ -49,10 +49,11 @@ fn add(
     findings.push(Finding { code, weight, what, fix: fix.into() });
 }
 
-/// The command that opens the ports of LSL on this computer.
-fn allow(facts: &Facts, side: Side, protocol: &str) -> String {
+/// The command that opens the ports of LSL on this computer, at `interface` if one is known to be closed.
+fn allow(facts: &Facts, interface: Option<&str>, side: Side, protocol: &str) -> String {
     let ports = lsl_ports(facts);
-    let by_manager = facts.manager.allow(ports, protocol).filter(|_| side == Side::In);
+    let zone = interface.and_then(|interface| facts.zone(interface));
+    let by_manager = facts.manager.allow(zone, ports, protocol).filter(|_| side == Side::In);
     by_manager
         .or_else(|| firewall::allow(facts, side, protocol))
         .unwrap_or_else(|| commands::allow(ports, side, protocol))
@@ -61,7 +62,7 @@ fn allow(facts: &Facts, side: Side, protocol: &str) -> String {
 /// The command that opens the ports of LSL on another computer, whose firewall `manager` manages.
 fn allow_there(facts: &Facts, manager: Manager, protocol: &str) -> String {
     let ports = lsl_ports(facts);
-    manager.allow(ports, protocol).unwrap_or_else(|| commands::allow(ports, Side::In, protocol))
+    manager.allow(None, ports, protocol).unwrap_or_else(|| commands::allow(ports, Side::In, protocol))
 }
 
 /// The first and the last port of LSL.

@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use super::Finding;
+use crate::sys::programs;
 
 /// The words of a finding's command, if it is one that this computer can run as it stands.
 pub(crate) fn runnable(finding: &Finding) -> Option<Vec<String>> {
@@ -30,6 +31,11 @@ pub(crate) fn runnable(finding: &Finding) -> Option<Vec<String>> {
 
 /// Runs it; says whether it worked.
 pub(crate) fn run(words: &[String]) -> bool {
+    // An administrator needs no sudo, and a small system has none.
+    let words = match words {
+        [sudo, rest @ ..] if sudo == "sudo" && programs::is_administrator() => rest,
+        words => words,
+    };
     let Some((first, rest)) = words.split_first() else { return false };
     let mut command = match first.as_str() {
         // This program, wherever it lies.

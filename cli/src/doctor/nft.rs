@@ -1,11 +1,17 @@
-//! The rules of nftables: what becomes of a packet that comes in.
-//!
-//! Rules of iptables are among them where the kernel keeps both in one place. A rule that cannot be understood whole is
-//! passed over, so a finding names only what certainly stops the packet.
+//! The rules of nftables and of iptables: what becomes of a packet that comes in. What a rule does not tell may have
+//! any outcome, so a finding names only what certainly stops the packet.
 //!
 //! Source: libnftables-json(5).
 
 use serde_json::Value;
+
+pub(super) use self::matches::Packet;
+use self::matches::{fits, fits_match};
+use self::outcomes::Outcomes;
+
+mod iptables;
+mod matches;
+mod outcomes;
 
 /// The rules in force.
 #[derive(Clone, Debug, Default)]
@@ -23,15 +29,6 @@ struct Chain {
     rules: Vec<Value>,
 }
 
-/// A packet that comes in from another computer, as the first of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Packet<'a> {
-    pub(super) interface: &'a str,
-    /// `udp` or `tcp`.
-    pub(super) protocol: &'a str,
-    pub(super) port: u16,
-}
-
 /// What stops a packet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Stop {
@@ -40,20 +37,21 @@ pub(super) struct Stop {
     chain: String,
 }
 
-/// What a chain says of a packet.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Verdict {
-    Accept,
-    Drop,
-    /// The rules behind the present one decide.
-    Onward,
-    /// A rule that cannot be understood may have decided.
-    Unknown,
-}
-
 impl Ruleset {
-    /// Reads what `nft -j list ruleset` prints.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    /// Reads what `nft -j list ruleset` and `iptables-save -t filter` print; nothing if neither could be read.
+    pub(super) fn read(nft: Option<&str>, iptables: Option<&str>) -> Option<Self> {
+        let (nft, iptables) = (nft.and_then(Self::parse), iptables.map(iptables::chains));
+        if nft.is_none() && iptables.is_none() {
+            return None;
+        }
+        let (mut chains, iptables) = (nft.unwrap_or_default().chains, iptables.unwrap_or_default());
+        // Where the kernel keeps both in one place, nft knows little of them.
+        chains.retain(|chain| !iptables.iter().any(|known| known.is_same(chain)));
+        chains.extend(iptables);
+        Some(Self { chains })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
         let document: Value = serde_json::from_str(text).ok()?;
         let mut chains: Vec<Chain> = Vec::new();
         for object in document.get("nftables")?.as_array()? {
@@ -76,11 +74,9 @@ impl Ruleset {
     pub(super) fn stops(&self, packet: Packet<'_>) -> Option<Stop> {
         let of_ipv4 = |chain: &&Chain| matches!(chain.family.as_str(), "ip" | "inet");
         self.chains.iter().filter(|chain| chain.takes_input).filter(of_ipv4).find_map(|chain| {
-            let verdict = match self.judge(chain, packet, 0) {
-                Verdict::Onward if chain.drops_by_default => Verdict::Drop,
-                verdict => verdict,
-            };
-            (verdict == Verdict::Drop).then(|| Stop {
+            let policy = if chain.drops_by_default { Outcomes::DROP } else { Outcomes::ACCEPT };
+            let outcomes = self.judge(chain, packet, 0).replaced(Outcomes::ONWARD, policy);
+            (outcomes == Outcomes::DROP).then(|| Stop {
                 family: chain.family.clone(),
                 table: chain.table.clone(),
                 chain: chain.name.clone(),
@@ -88,55 +84,102 @@ impl Ruleset {
         })
     }
 
-    fn judge(&self, chain: &Chain, packet: Packet<'_>, depth: usize) -> Verdict {
-        let mut is_sure = true;
+    /// What a chain may do with a packet. [`Outcomes::ONWARD`] means that the chain leaves it to those who called.
+    fn judge(&self, chain: &Chain, packet: Packet<'_>, depth: usize) -> Outcomes {
+        let mut all = Outcomes::ONWARD;
         for rule in &chain.rules {
-            match self.apply(chain, rule, packet, depth) {
-                Verdict::Onward => {}
-                Verdict::Unknown => is_sure = false,
-                verdict if is_sure => return verdict,
-                // A rule before may have said the opposite.
-                _ => return Verdict::Unknown,
+            if !all.include(Outcomes::ONWARD) {
+                break;
             }
+            all = all.replaced(Outcomes::ONWARD, self.apply(chain, rule, packet, depth));
         }
-        if is_sure { Verdict::Onward } else { Verdict::Unknown }
+        all.replaced(Outcomes::RETURN, Outcomes::ONWARD)
     }
 
-    fn apply(&self, chain: &Chain, rule: &Value, packet: Packet<'_>, depth: usize) -> Verdict {
-        let Some(parts) = rule.as_array() else { return Verdict::Unknown };
-        let mut fits = Some(true);
+    fn apply(&self, chain: &Chain, rule: &Value, packet: Packet<'_>, depth: usize) -> Outcomes {
+        let Some(parts) = rule.as_array() else { return Outcomes::ANY };
+        let mut is_sure = true;
         for part in parts {
             let Some((kind, content)) = part.as_object().and_then(|part| part.iter().next()) else {
-                return Verdict::Unknown;
+                return Outcomes::ANY;
             };
-            let verdict = match kind.as_str() {
+            let outcomes = match kind.as_str() {
                 "match" => {
                     match fits_match(content, packet) {
-                        Some(false) => return Verdict::Onward,
+                        Some(false) => return Outcomes::ONWARD,
                         Some(true) => {}
-                        None => fits = None,
+                        None => is_sure = false,
                     }
                     continue;
                 }
-                "counter" | "log" | "comment" => continue,
-                "accept" => Verdict::Accept,
-                "drop" | "reject" => Verdict::Drop,
-                "return" => return if fits.is_some() { Verdict::Onward } else { Verdict::Unknown },
-                "jump" | "goto" => self.jump(chain, text_of(content, "target"), packet, depth),
-                // Such as `xt`, a match or a target of iptables.
-                _ => return Verdict::Unknown,
+                // A match of iptables, and one of how much there was before.
+                "xt" if text_of(content, "type") == "match" => {
+                    is_sure = false;
+                    continue;
+                }
+                "limit" => {
+                    is_sure = false;
+                    continue;
+                }
+                "comment" | "counter" | "log" | "mangle" | "notrack" => continue,
+                "xt" if text_of(content, "name") == "LOG" => continue,
+                "vmap" => self.look_up(chain, content, packet, depth),
+                verdict => self.verdict(chain, verdict, content, packet, depth),
             };
-            return if fits.is_some() || verdict == Verdict::Onward { verdict } else { Verdict::Unknown };
+            return if is_sure { outcomes } else { outcomes.or(Outcomes::ONWARD) };
         }
-        Verdict::Onward
+        Outcomes::ONWARD
     }
 
-    fn jump(&self, from: &Chain, target: &str, packet: Packet<'_>, depth: usize) -> Verdict {
+    fn verdict(
+        &self,
+        chain: &Chain,
+        verdict: &str,
+        content: &Value,
+        packet: Packet<'_>,
+        depth: usize,
+    ) -> Outcomes {
+        match verdict {
+            "accept" => Outcomes::ACCEPT,
+            "drop" | "reject" => Outcomes::DROP,
+            "continue" => Outcomes::ONWARD,
+            "return" => Outcomes::RETURN,
+            "jump" => self.jump(chain, text_of(content, "target"), packet, depth),
+            // There is no way back behind it.
+            "goto" => self
+                .jump(chain, text_of(content, "target"), packet, depth)
+                .replaced(Outcomes::ONWARD, Outcomes::RETURN),
+            // Such as a target of iptables.
+            _ => Outcomes::ANY,
+        }
+    }
+
+    /// The verdict of a map, for the value that this packet has.
+    fn look_up(&self, chain: &Chain, content: &Value, packet: Packet<'_>, depth: usize) -> Outcomes {
+        let entries = content.pointer("/data/set").and_then(Value::as_array);
+        let (Some(key), Some(entries)) = (content.get("key"), entries) else { return Outcomes::ANY };
+        let mut all = Outcomes::NONE;
+        for entry in entries {
+            let Some([value, verdict]) = entry.as_array().map(Vec::as_slice) else { return Outcomes::ANY };
+            let Some((kind, target)) = verdict.as_object().and_then(|verdict| verdict.iter().next()) else {
+                return Outcomes::ANY;
+            };
+            let outcomes = self.verdict(chain, kind, target, packet, depth);
+            match fits(key, value, packet) {
+                Some(false) => {}
+                Some(true) => return all.or(outcomes),
+                None => all = all.or(outcomes),
+            }
+        }
+        all.or(Outcomes::ONWARD)
+    }
+
+    fn jump(&self, from: &Chain, target: &str, packet: Packet<'_>, depth: usize) -> Outcomes {
         let is_target =
             |chain: &&Chain| chain.family == from.family && chain.table == from.table && chain.name == target;
         match self.chains.iter().find(is_target) {
             Some(chain) if depth < DEEPEST => self.judge(chain, packet, depth + 1),
-            _ => Verdict::Unknown,
+            _ => Outcomes::ANY,
         }
     }
 }
@@ -152,6 +195,10 @@ impl Chain {
             drops_by_default: text_of(value, "policy") == "drop",
             rules: Vec::new(),
         })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.family, &self.table, &self.name) == (&other.family, &other.table, &other.name)
     }
 }
 
@@ -170,53 +217,6 @@ impl Stop {
         }
         format!("sudo nft insert rule {family} {table} {chain} {protocol} dport {first}-{last} accept")
     }
-}
-
-/// Whether a packet fulfils a match; nothing if that cannot be told.
-fn fits_match(content: &Value, packet: Packet<'_>) -> Option<bool> {
-    let (left, right) = (content.get("left")?, content.get("right")?);
-    let is_negated = match text_of(content, "op") {
-        "==" | "in" => false,
-        "!=" => true,
-        _ => return None,
-    };
-    let key = |kind: &str, key: &str| left.get(kind).map(|kind| text_of(kind, key));
-    let fits = match (key("meta", "key"), left.get("payload"), key("ct", "key")) {
-        (Some("iifname" | "iif"), ..) => Some(right.as_str()? == packet.interface),
-        (Some("l4proto"), ..) => contains(right, |one| Some(one.as_str()? == packet.protocol)),
-        (_, Some(payload), _) if text_of(payload, "field") == "dport" => {
-            if matches!(text_of(payload, "protocol"), "udp" | "tcp")
-                && text_of(payload, "protocol") != packet.protocol
-            {
-                // The whole match is about another protocol, however it is worded.
-                return Some(false);
-            }
-            contains(right, |one| holds_port(one, packet.port))
-        }
-        (_, Some(payload), _) if text_of(payload, "field") == "protocol" => {
-            contains(right, |one| Some(one.as_str()? == packet.protocol))
-        }
-        (_, _, Some("state")) => contains(right, |one| Some(one.as_str()? == "new")),
-        _ => None,
-    }?;
-    Some(fits != is_negated)
-}
-
-/// Whether a value, or one of a set or list, fulfils a question; nothing if that cannot be told.
-fn contains(value: &Value, holds: impl Fn(&Value) -> Option<bool>) -> Option<bool> {
-    let many = value.get("set").and_then(Value::as_array).or_else(|| value.as_array());
-    let Some(many) = many else { return holds(value) };
-    let outcomes = many.iter().map(holds).collect::<Option<Vec<_>>>()?;
-    Some(outcomes.into_iter().any(|one| one))
-}
-
-fn holds_port(value: &Value, port: u16) -> Option<bool> {
-    let port = u64::from(port);
-    if let Some(range) = value.get("range").and_then(Value::as_array) {
-        let [first, last] = range.as_slice() else { return None };
-        return Some((first.as_u64()?..=last.as_u64()?).contains(&port));
-    }
-    value.as_u64().map(|one| one == port)
 }
 
 fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -269,14 +269,61 @@ mod tests {
 
     #[test]
     fn a_rule_that_is_not_understood_is_no_finding() {
-        let strange = json!([{"xt": {"type": "match", "name": "pkttype"}}, {"drop": null}]);
-        assert!(!is_stopped(&ruleset("accept", core::slice::from_ref(&strange)), "udp"));
-        // It may have accepted what the next one drops.
-        assert!(!is_stopped(&ruleset("drop", &[strange]), "udp"));
+        let strange = |verdict: &str| json!([{"xt": {"type": "match", "name": "pkttype"}}, {verdict: null}]);
+        assert!(!is_stopped(&ruleset("accept", &[strange("drop")]), "udp"));
+        assert!(!is_stopped(&ruleset("drop", &[strange("accept")]), "udp"), "it may have accepted it before");
+        assert!(is_stopped(&ruleset("drop", &[strange("drop")]), "udp"), "one of both drops it");
         let limited = json!([{"limit": {"rate": 5}}, {"accept": null}]);
         assert!(!is_stopped(&ruleset("drop", &[limited]), "udp"));
+        for target in
+            [json!({"xt": {"type": "target", "name": "TEE"}}), json!({"xt": null}), json!({"queue": null})]
+        {
+            assert!(!is_stopped(&ruleset("drop", &[json!([target])]), "udp"), "{target}");
+        }
         let known = json!([{"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": ["established", "related"]}}, {"accept": null}]);
         assert!(is_stopped(&ruleset("drop", &[known]), "udp"), "the first packet is new");
         assert!(Ruleset::parse("no JSON").is_none());
+    }
+
+    #[test]
+    fn what_follows_a_goto_is_not_reached_and_what_follows_a_jump_is() {
+        let drop = json!([{"drop": null}]);
+        let to = |way: &str, chain: &str| json!([{way: {"target": chain}}]);
+        let opened = json!([dport("udp", json!(1)), {"return": null}]);
+        let chains = |way: &str| {
+            let text = ruleset("accept", &[to(way, "back"), drop.clone()]);
+            let back = Chain {
+                name: String::from("back"),
+                takes_input: false,
+                rules: vec![opened.clone()],
+                ..text.chains[0].clone()
+            };
+            Ruleset { chains: text.chains.into_iter().chain([back]).collect() }
+        };
+        assert!(is_stopped(&chains("jump"), "udp") && !is_stopped(&chains("goto"), "udp"));
+    }
+
+    #[test]
+    fn a_map_of_verdicts_is_looked_up() {
+        let map = |first: &str, second: &str| {
+            let set = json!([["established", {"accept": null}], [first, {second: null}]]);
+            json!([{"vmap": {"key": {"ct": {"key": "state"}}, "data": {"set": set}}}])
+        };
+        assert!(is_stopped(&ruleset("accept", &[map("new", "drop")]), "tcp"));
+        assert!(!is_stopped(&ruleset("drop", &[map("new", "accept")]), "tcp"));
+        assert!(is_stopped(&ruleset("drop", &[map("invalid", "drop")]), "tcp"));
+        assert!(!is_stopped(
+            &ruleset("drop", &[json!([{"vmap": {"key": {"ct": {"key": "state"}}, "data": "@named"}}])]),
+            "tcp"
+        ));
+    }
+
+    #[test]
+    fn interfaces_may_be_named_by_their_beginning() {
+        let through = |name: &str| {
+            let rule = json!([{"match": {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": name}}, {"drop": null}]);
+            is_stopped(&ruleset("accept", &[rule]), "udp")
+        };
+        assert!(through("eth0") && through("eth*") && !through("eth1") && !through("eth"));
     }
 }

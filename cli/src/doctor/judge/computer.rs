@@ -171,7 +171,7 @@ fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>)
             Weight::Fault,
             "firewall-out",
             format!("The firewall of this computer does not let queries out through {name}."),
-            allow(facts, Side::Out, "udp"),
+            allow(facts, Some(name), Side::Out, "udp"),
         ),
         Some(Echo::NotSent(kind)) => add(
             findings,
@@ -187,7 +187,7 @@ fn judge_echo(interface: &Interface, facts: &Facts, findings: &mut Vec<Finding>)
             format!(
                 "What comes in through {name} at the ports of LSL is swallowed by the firewall of this computer."
             ),
-            allow(facts, Side::In, "udp"),
+            allow(facts, Some(name), Side::In, "udp"),
         ),
         Some(Echo::Heard) | None => {}
     }

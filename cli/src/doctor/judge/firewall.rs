@@ -1,4 +1,4 @@
-//! What the firewall of this computer does to programs of LSL: the rules of nftables, and those of Windows.
+//! What the firewall of this computer does to programs of LSL: the rules of nftables and iptables, and those of Windows.
 
 use super::{
     super::{
@@ -9,7 +9,7 @@ use super::{
     },
     add, lsl_ports,
 };
-use crate::sys::commands::Side;
+use crate::sys::{commands::Side, programs};
 
 /// Rules that certainly stop what other computers send here. What is sent for a try shows the same of UDP, and says it better.
 pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -22,10 +22,20 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
             "The firewall of this computer lets in no {upper} for the ports of LSL through {name} ({place}), so other computers \
              do not receive its streams."
         );
-        let fix = allow(facts, Side::In, protocol);
-        let fix = facts.manager.allow(lsl_ports(facts), protocol).or(fix).unwrap_or_default();
+        let by_manager = facts.manager.allow(facts.zone(name), lsl_ports(facts), protocol);
+        let fix = by_manager.unwrap_or_else(|| stop.allow(lsl_ports(facts), protocol));
         add(findings, Weight::Warning, "firewall-rule", what, fix);
     }
+}
+
+/// What only the administrator sees, in a line; nothing if all could be seen.
+pub(crate) fn unread(facts: &Facts) -> Option<String> {
+    let name = facts.manager.name().filter(|_| facts.ruleset.is_none())?;
+    let who = match programs::is_administrator() {
+        true => "is not known without the program nft.",
+        false => "only the administrator sees: sudo schwann doctor",
+    };
+    Some(format!("{name} is switched on here. Whether it lets other computers in by TCP, {who}"))
 }
 
 /// The command that lets the ports of LSL in before the rule that stops them; nothing if no rule is known to.

@@ -85,7 +85,8 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         );
         add(findings, Weight::Fault, "clock-differs", what, commands::set_clock());
     } else if has(Knock::Open) {
-        let here = allow(facts, Side::In, "udp");
+        let way = facts.interfaces.iter().find(|interface| interface.reaches(ip));
+        let here = allow(facts, way.map(|way| way.name.as_str()), Side::In, "udp");
         let there = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
         let (why, fix) = match has_heard_unicast(host) {
             None => (String::from("its answers do not come through: a firewall blocks UDP"), there),

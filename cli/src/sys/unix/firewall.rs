@@ -14,9 +14,20 @@ pub(crate) fn networks() -> String {
 }
 
 /// The rules of nftables as JSON; nothing if this user may not read them, or there is no such firewall.
-pub(crate) fn ruleset() -> Option<String> {
+pub(crate) fn nftables() -> Option<String> {
     // Not in the path of an ordinary user everywhere.
     ["nft", "/usr/sbin/nft"].into_iter().find_map(|program| output(program, &["-j", "list", "ruleset"]))
+}
+
+/// The rules of iptables for IPv4; nothing if this user may not read them, or there is no such firewall.
+pub(crate) fn iptables() -> Option<String> {
+    let programs = ["iptables-save", "/usr/sbin/iptables-save"];
+    programs.into_iter().find_map(|program| output(program, &["-t", "filter"]))
+}
+
+/// The zones of firewalld that are in use, as it prints them; nothing if it does not tell this user.
+pub(crate) fn zones() -> Option<String> {
+    output("firewall-cmd", &["--get-active-zones"])
 }
 
 /// The network interfaces and what they are made of, as JSON of iproute2.

@@ -14,5 +14,10 @@ pub(crate) fn old_system() -> Option<String> {
     None
 }
 
+/// Whether this program may do what the administrator may.
+pub(crate) fn is_administrator() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// The editor, if the user has named none.
 pub(crate) const EDITOR: &str = "nano";

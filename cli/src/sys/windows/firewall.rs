@@ -30,7 +30,17 @@ pub(crate) fn networks() -> String {
 }
 
 /// Nothing: these are of Linux.
-pub(crate) fn ruleset() -> Option<String> {
+pub(crate) fn nftables() -> Option<String> {
+    None
+}
+
+/// Nothing: these are of Linux.
+pub(crate) fn iptables() -> Option<String> {
+    None
+}
+
+/// Nothing: these are of Linux.
+pub(crate) fn zones() -> Option<String> {
     None
 }
 
