@@ -1,15 +1,16 @@
-//! What programs ask for over HTTP, without a connection that stays: the list of streams, and one marker.
+//! What programs ask for over HTTP, without a connection that stays: streams, one marker, the recorder.
 
 use std::io;
 
 use percent_encoding::percent_decode_str;
 use schwann::local_clock;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     lab::Lab,
     link::Link,
     list,
+    recording::Desk,
     request::{self, Refusal, Request},
     role::Role,
 };
@@ -30,9 +31,58 @@ pub(super) fn answer(
             respond(link, "403 Forbidden", &json!({ "reason": role.refusal(Role::Mark) }))
         }
         ("mark", true) => mark(link, request, lab),
+        ("recorder" | "record", _) => record(link, request, lab.desk(), role),
         ("streams" | "mark", _) => request::refuse(link, Refusal::Method),
         _ => request::refuse(link, Refusal::NotFound),
     }
+}
+
+/// Does what is wanted of the recorder, and says where it then stands.
+pub(super) fn record(link: &mut Link, request: &Request, desk: &Desk, role: Role) -> io::Result<()> {
+    match (request.path.as_str(), request.is_post) {
+        ("/api/recorder", false) => respond(link, "200 OK", &json!({ "recorder": desk.status() })),
+        ("/api/record", true) if role < Role::Record => {
+            respond(link, "403 Forbidden", &json!({ "reason": role.refusal(Role::Record) }))
+        }
+        ("/api/record", true) => {
+            let order = serde_json::from_value(fields(&request.query));
+            let done = match &order {
+                Err(error) => {
+                    let reason = format!("This is no order that is known: {error}");
+                    return respond(link, "400 Bad Request", &json!({ "reason": reason }));
+                }
+                Ok(order) => desk.obey(order),
+            };
+            match done {
+                Ok(()) => respond(link, "200 OK", &json!({ "recorder": desk.status() })),
+                Err(reason) => respond(link, "409 Conflict", &json!({ "reason": reason })),
+            }
+        }
+        _ => request::refuse(link, Refusal::Method),
+    }
+}
+
+/// What a query says of an order, as a message says it.
+fn fields(query: &str) -> Value {
+    let mut all = Map::new();
+    for (key, value) in query.split('&').filter_map(|part| part.split_once('=')) {
+        let text = value.replace('+', " ");
+        let text = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        match key {
+            "token" => {}
+            "wanted" | "required" => {
+                let list = all.entry(key).or_insert_with(|| json!([]));
+                // One that is empty makes a list of none, which means all streams.
+                if let (Some(list), false) = (list.as_array_mut(), text.is_empty()) {
+                    list.push(text.into());
+                }
+            }
+            // What is no number is refused as a text.
+            "run" => drop(all.insert(key.into(), text.parse::<u32>().map_or(json!(text), Value::from))),
+            _ => drop(all.insert(key.into(), text.into())),
+        }
+    }
+    all.into()
 }
 
 fn mark(link: &mut Link, request: &Request, lab: &Lab) -> io::Result<()> {

@@ -259,7 +259,7 @@ impl Browser<'_> {
 }
 
 /// The answer to a request: what it asked for, or why there is none.
-fn answer(request: Option<u32>, outcome: Result<(), Reason>, done: Value) -> Value {
+pub(super) fn answer(request: Option<u32>, outcome: Result<(), Reason>, done: Value) -> Value {
     let mut answer = match outcome {
         Ok(()) => done,
         Err(reason) => json!({ "type": "refused", "reason": reason }),

@@ -122,7 +122,7 @@ impl Guard {
         is_own_users: impl FnOnce() -> bool,
     ) -> Result<Admission, Refusal> {
         let in_query = |key: &str| request.query.split('&').find_map(|part| part.strip_prefix(key));
-        let by_token = in_query("token=").and_then(|given| self.role_of(given));
+        let by_token = in_query("token=").or(request.bearer.as_deref()).and_then(|given| self.role_of(given));
         // A page of anybody who was given the token; no page sends it along by itself, as it would a cookie.
         let is_program = request.web_socket_key.is_some() || request.path.starts_with("/api/");
         if let Some(role) = by_token.filter(|_| is_program && self.is_own_host(&request.host)) {
@@ -336,6 +336,10 @@ mod tests {
         assert_eq!(admission(&request), Ok(Admission::Welcome(Role::Record)));
         request.query = String::new();
         request.cookie = format!("other=1; {}", cookie(&guard));
+        assert_eq!(admission(&request), Ok(Admission::Granted(Role::Record)));
+        request.cookie = String::new();
+        request.bearer = Some(token.to_owned());
+        request.path = "/api/streams".to_owned();
         assert_eq!(admission(&request), Ok(Admission::Granted(Role::Record)));
         request.host = "evil.example:16570".to_owned();
         assert_eq!(admission(&request), Err(Refusal::Forbidden));

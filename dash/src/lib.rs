@@ -27,6 +27,7 @@ mod batch;
 mod browser;
 mod chain;
 mod chores;
+mod control;
 mod decimate;
 mod filter;
 mod follow;
@@ -43,6 +44,7 @@ mod live;
 mod marker;
 mod monitor;
 mod open;
+mod order;
 mod outlets;
 mod past;
 mod pen;
@@ -67,17 +69,18 @@ use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
 
 use schwann::{Context, ResolveError};
 
+pub use self::{
+    control::{CONTROL_PORT, ControlOptions, Controlled, serve_control},
+    open::Opened,
+    role::Role,
+    tls::{Certificate, CertificateError},
+};
 use self::{
     guard::{Guard, Scheme},
     hook::Hook,
     lab::Lab,
-    server::Server,
+    server::{Server, Site},
     tls::Identity,
-};
-pub use self::{
-    open::Opened,
-    role::Role,
-    tls::{Certificate, CertificateError},
 };
 
 /// How the dashboard is served.
@@ -120,8 +123,14 @@ impl Default for Options {
 /// A dashboard that is served until this is dropped.
 #[derive(Debug)]
 pub struct Dashboard {
-    server: Server,
+    served: Served,
     _hook: Option<Hook>,
+}
+
+/// What is served, and how clients know it.
+#[derive(Debug)]
+struct Served {
+    server: Server,
     fingerprint: Option<String>,
 }
 
@@ -134,17 +143,17 @@ impl Dashboard {
 
     /// Where browsers find it for each role, from the one that may least; on loopback for [`Role::Record`] alone.
     pub fn urls(&self) -> Vec<(Role, String)> {
-        self.server.urls()
+        self.served.server.urls()
     }
 
     /// SHA-256 of its certificate, as browsers show it; none on loopback.
     pub fn fingerprint(&self) -> Option<&str> {
-        self.fingerprint.as_deref()
+        self.served.fingerprint.as_deref()
     }
 
     /// Shows the page in the usual browser, by an address that serves once. Does not wait for it.
     pub fn open_browser(&self) -> Opened {
-        self.server.ticket_url().map_or(Opened::No, |url| open::open_browser(&url))
+        self.served.server.ticket_url().map_or(Opened::No, |url| open::open_browser(&url))
     }
 }
 
@@ -160,6 +169,8 @@ pub enum ServeError {
     Mismatch(String),
     /// The port is taken, or the address is none of this computer's.
     Listen {
+        /// What was to be served.
+        what: &'static str,
         /// Where it was to be served.
         bind: IpAddr,
         /// At which port.
@@ -184,12 +195,12 @@ impl fmt::Display for ServeError {
             ),
             Self::Certificate(error) => write!(out, "{error}"),
             Self::Mismatch(why) => write!(out, "the certificate and the key cannot be used together: {why}"),
-            Self::Listen { bind, port, error } => {
-                write!(out, "the dashboard cannot be served at {bind} port {port}: {error}")
+            Self::Listen { what, bind, port, error } => {
+                write!(out, "{what} cannot be served at {bind} port {port}: {error}")
             }
             Self::WebHook(url, why) => write!(out, "{url}: {why}"),
             Self::Search(error) => write!(out, "search: {error}"),
-            Self::System(error) => write!(out, "dashboard: {error}"),
+            Self::System(error) => write!(out, "server: {error}"),
         }
     }
 }
@@ -207,26 +218,41 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     if let Some((url, why)) = complaint {
         return Err(ServeError::WebHook(url.clone(), why));
     }
-    let identity = |certificate| Identity::load(certificate, guard::reachable(options.bind));
-    let identity = options.lan.as_ref().map(identity).transpose().map_err(ServeError::Certificate)?;
+    let listener = listen(options).map_err(|error| {
+        let port = options.port.unwrap_or(USUAL_PORT);
+        ServeError::Listen { what: "the dashboard", bind: options.bind, port, error }
+    })?;
+    let context = options.context.as_ref().unwrap_or_else(|| Context::get());
+    let mut hook = None;
+    let site = || {
+        let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
+        let lab = Arc::new(lab);
+        let started = options.web_hook.as_ref().map(|url| Hook::start(url, &lab));
+        hook = started.transpose().map_err(ServeError::System)?;
+        Ok(Site::Dashboard(lab))
+    };
+    let served = serve_site(listener, options.lan.as_ref(), options.host.as_deref(), site)?;
+    Ok(Dashboard { served, _hook: hook })
+}
+
+/// Serves a site that is opened once it can be: by TLS if there is a certificate. Links lead to `host`.
+fn serve_site(
+    listener: TcpListener,
+    certificate: Option<&Certificate>,
+    host: Option<&str>,
+    site: impl FnOnce() -> Result<Site, ServeError>,
+) -> Result<Served, ServeError> {
+    let address = listener.local_addr().map_err(ServeError::System)?;
+    let identity = |certificate| Identity::load(certificate, guard::reachable(address.ip()));
+    let identity = certificate.map(identity).transpose().map_err(ServeError::Certificate)?;
     let fingerprint = identity.as_ref().map(|identity| identity.fingerprint.clone());
     let tls =
         identity.map(tls::settings).transpose().map_err(|error| ServeError::Mismatch(error.to_string()))?;
-    let listener = listen(options).map_err(|error| {
-        let port = options.port.unwrap_or(USUAL_PORT);
-        ServeError::Listen { bind: options.bind, port, error }
-    })?;
-    let context = options.context.as_ref().unwrap_or_else(|| Context::get());
-    let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
-    let lab = Arc::new(lab);
-    let hook = options.web_hook.as_ref().map(|url| Hook::start(url, &lab));
-    let hook = hook.transpose().map_err(ServeError::System)?;
     let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
-    let address = listener.local_addr().map_err(ServeError::System)?;
-    let guard = Guard::new(address, options.host.as_deref(), scheme);
+    let guard = Guard::new(address, host, scheme);
     let guard = guard.map_err(|error| ServeError::System(io::Error::other(error)))?;
-    let server = Server::start(listener, guard, tls, lab).map_err(ServeError::System)?;
-    Ok(Dashboard { server, _hook: hook, fingerprint })
+    let server = Server::start(listener, guard, tls, site()?).map_err(ServeError::System)?;
+    Ok(Served { server, fingerprint })
 }
 
 fn listen(options: &Options) -> io::Result<TcpListener> {

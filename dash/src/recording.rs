@@ -2,72 +2,48 @@
 
 use core::time::Duration;
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use schwann::Context;
+use schwann::{Context, StreamInfo};
 use schwann_recorder::{
-    Labels, Naming, Selector, Stop, Trouble,
+    Naming, Stop, Trouble,
     control::{Control, Ended, Progress, Settings},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::outlets::Reason;
+use super::{
+    order::{Order, Plan},
+    outlets::Reason,
+};
 
-/// What a page wants of the recorder.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "order", rename_all = "lowercase")]
-pub(super) enum Order {
-    /// To begin.
-    Start(Plan),
-    /// To go on in the next file.
-    Next,
-    /// To put a note into the file.
-    Note { text: String },
-    /// To end.
-    Stop,
-}
-
-/// What is to be recorded, and how it is called.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Plan {
-    /// Queries; all streams if there are none.
-    wanted: Vec<String>,
-    /// Without these nothing is recorded.
-    required: Vec<String>,
-    naming: NamingPlan,
-    participant: String,
-    session: String,
-    task: String,
-    /// With placeholders, as LabRecorder has them.
-    template: String,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum NamingPlan {
-    Bids,
-    #[default]
-    Dated,
-    Template,
-}
-
-/// Where recordings go, and the recorder, once a page has asked for it.
+/// The recorder, and what was told to it.
 pub(super) struct Desk {
-    context: Arc<Context>,
+    whose: Whose,
     folder: PathBuf,
     /// One order at a time; held while it is obeyed, which may take a second.
     orders: Mutex<()>,
     control: Mutex<Option<Control>>,
 }
 
+/// Who opened the recorder.
+enum Whose {
+    /// This desk, anew for each recording.
+    Own(Arc<Context>),
+    /// The program, which drives it as well.
+    Given,
+}
+
 impl Desk {
     /// Prepares to record into `folder`, which no recording leaves.
     pub(super) fn new(context: Arc<Context>, folder: PathBuf) -> Self {
-        Self { context, folder, orders: Mutex::default(), control: Mutex::default() }
+        Self { whose: Whose::Own(context), folder, orders: Mutex::default(), control: Mutex::default() }
+    }
+
+    /// Drives a recorder that records into `folder`.
+    pub(super) fn of(control: Control, folder: PathBuf) -> Self {
+        Self { whose: Whose::Given, folder, orders: Mutex::default(), control: Mutex::new(Some(control)) }
     }
 
     /// Does what a page asks for. A start takes as long as a search does.
@@ -77,25 +53,31 @@ impl Desk {
         let _alone = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         // The status is asked for all the time, and does not wait for this.
         let control = self.lock().clone();
-        if let Order::Start(plan) = order {
-            return self.start(plan, control.as_ref());
+        if let (Order::Start(plan), Whose::Own(context)) = (order, &self.whose) {
+            return self.open_and_start(plan, context, control.as_ref());
         }
         let control = control.ok_or("Nothing is being recorded.")?;
         match order {
+            Order::Start(plan) => return start(plan, &control),
+            Order::Prepare(_) if matches!(self.whose, Whose::Own(_)) => return Err(WITH_START.into()),
+            Order::Prepare(plan) => return plan.prepare(&control),
             Order::Next => control.next_run().map(drop),
             Order::Note { text } => control.annotate(text),
-            Order::Start(_) | Order::Stop => control.stop().map(drop),
+            Order::Stop => control.stop().map(drop),
         }
         .map_err(|error| error.to_string())
     }
 
-    fn start(&self, plan: &Plan, before: Option<&Control>) -> Result<(), Reason> {
-        if let Some(progress) = before.and_then(|control| control.status().recording) {
-            return Err(format!("{} is being recorded already.", progress.path.display()));
-        }
-        let settings = plan.settings(&self.folder)?;
-        let new = Control::open(Arc::clone(&self.context), settings).map_err(|error| error.to_string())?;
-        plan.name(&new)?;
+    fn open_and_start(
+        &self,
+        plan: &Plan,
+        context: &Arc<Context>,
+        before: Option<&Control>,
+    ) -> Result<(), Reason> {
+        before.map_or(Ok(()), check_idle)?;
+        let settings = Settings::new(Naming::dated(&self.folder));
+        let new = Control::open(Arc::clone(context), settings).map_err(|error| error.to_string())?;
+        plan.prepare(&new)?;
         let started = new.start_when_complete(FINDING_TIME, &Stop::default());
         let control = started.as_ref().is_ok().then_some(new);
         let _ended = core::mem::replace(&mut *self.lock(), control);
@@ -104,18 +86,26 @@ impl Desk {
 
     /// Where the recorder stands.
     pub(super) fn status(&self) -> Value {
+        self.state().0
+    }
+
+    /// The same, and the streams that are there, if the recorder looks for them.
+    pub(super) fn state(&self) -> (Value, Vec<StreamInfo>) {
         let folder = self.folder.display().to_string();
         let control = self.lock().clone();
         let Some(status) = control.as_ref().map(Control::status) else {
-            return json!({ "folder": folder, "recording": null, "ended": null, "remarks": [], "failure": null });
+            let idle =
+                json!({ "folder": folder, "recording": null, "ended": null, "remarks": [], "failure": null });
+            return (idle, Vec::new());
         };
-        json!({
+        let state = json!({
             "folder": folder,
             "recording": status.recording.as_ref().map(progress),
             "ended": status.ended.last().map(|ended| ended_json(ended)),
             "remarks": status.remarks,
             "failure": status.failure.map(|failure| failure.to_string()),
-        })
+        });
+        (state, status.found)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Control>> {
@@ -129,40 +119,18 @@ impl core::fmt::Debug for Desk {
     }
 }
 
-impl Plan {
-    fn settings(&self, folder: &Path) -> Result<Settings, Reason> {
-        let naming = match self.naming {
-            NamingPlan::Bids => Naming::bids(folder, self.labels()),
-            NamingPlan::Dated | NamingPlan::Template => Naming::dated(folder),
-        };
-        let mut settings = Settings::new(naming);
-        settings.wanted = selectors(&self.wanted)?;
-        settings.required = selectors(&self.required)?;
-        Ok(settings)
-    }
-
-    /// Checks what a page made up, for a name that leads nowhere else.
-    fn name(&self, control: &Control) -> Result<(), Reason> {
-        let template = match self.naming {
-            NamingPlan::Template => Some(&*self.template),
-            NamingPlan::Dated | NamingPlan::Bids => return Ok(()),
-        };
-        control.name(None, template, self.labels()).map_err(|error| error.to_string())
-    }
-
-    fn labels(&self) -> Labels {
-        let label = |text: &String| (!text.is_empty()).then(|| text.clone());
-        Labels {
-            participant: label(&self.participant),
-            session: label(&self.session),
-            task: label(&self.task),
-            ..Labels::default()
-        }
-    }
+fn start(plan: &Plan, control: &Control) -> Result<(), Reason> {
+    // A recording in progress is left alone, its names and streams, too.
+    check_idle(control)?;
+    plan.prepare(control)?;
+    control.start().map(drop).map_err(|error| error.to_string())
 }
 
-fn selectors(texts: &[String]) -> Result<Vec<Selector>, Reason> {
-    texts.iter().map(|text| text.parse().map_err(|error| format!("{text}: {error}"))).collect()
+fn check_idle(control: &Control) -> Result<(), Reason> {
+    match control.status().recording {
+        Some(progress) => Err(format!("{} is being recorded already.", progress.path.display())),
+        None => Ok(()),
+    }
 }
 
 fn progress(progress: &Progress) -> Value {
@@ -197,3 +165,4 @@ fn ended_json(ended: &Ended) -> Value {
 
 /// A search that begins finds all streams of a lab within this time.
 const FINDING_TIME: Duration = Duration::from_secs(1);
+const WITH_START: &str = "A dashboard takes names and streams with the order to start.";

@@ -23,6 +23,8 @@ pub(super) struct Request {
     pub(super) host: String,
     /// Header `Origin`, if there is one.
     pub(super) origin: Option<String>,
+    /// The token of a header `Authorization: Bearer …` (RFC 6750 §2.1).
+    pub(super) bearer: Option<String>,
     /// Header `Cookie`.
     pub(super) cookie: String,
     /// Header `Sec-WebSocket-Key` of a request to open a WebSocket.
@@ -108,6 +110,9 @@ fn parse(head: &[u8]) -> Result<Parsed, Refusal> {
         match header.name.to_ascii_lowercase().as_str() {
             "host" => (request.host, hosts) = (value()?.to_ascii_lowercase(), hosts + 1),
             "origin" => request.origin = Some(value()?.to_ascii_lowercase()),
+            "authorization" => {
+                request.bearer = value()?.strip_prefix("Bearer ").map(|token| token.trim().to_owned());
+            }
             "cookie" => request.cookie = value()?,
             "upgrade" => upgrade = value()?.eq_ignore_ascii_case("websocket"),
             "sec-websocket-protocol" => request.web_socket_protocol = value()?,
@@ -163,16 +168,16 @@ pub(super) fn refuse(stream: &mut impl Write, refusal: Refusal) -> io::Result<()
         return respond_under(DOOR_POLICY, stream, "403 Forbidden", html, "", DOOR.as_bytes());
     }
     let (status, text) = match refusal {
-        Refusal::BadRequest => ("400 Bad Request", "This is not a request that the dashboard understands.\n"),
+        Refusal::BadRequest => ("400 Bad Request", "This is not a request that is understood here.\n"),
         Refusal::Forbidden => (
             "403 Forbidden",
-            "The dashboard answers only its own page, at the address that schwann dash printed.\n",
+            "Only the page and programs are answered that have the address that schwann printed.\n",
         ),
         Refusal::Unsealed => (
             "400 Bad Request",
-            "This dashboard speaks TLS: the address begins with https://, as schwann dash --lan printed it.\n",
+            "TLS is spoken here: the address begins with https://, as schwann printed it.\n",
         ),
-        Refusal::Method => ("405 Method Not Allowed", "The dashboard can only be read.\n"),
+        Refusal::Method => ("405 Method Not Allowed", "This address takes no such request.\n"),
         Refusal::NotFound => ("404 Not Found", "There is no such page.\n"),
         Refusal::TooLarge => ("431 Request Header Fields Too Large", "The request is too large.\n"),
         Refusal::Locked | Refusal::Unread => return Ok(()),
@@ -215,13 +220,14 @@ mod tests {
     fn a_request_of_a_browser_is_read() {
         let request = complete(
             "GET /live?a=1 HTTP/1.1\r\nHost: LocalHost:16570\r\nOrigin: http://localhost:16570\r\n\
-             Upgrade: WebSocket\r\nSec-WebSocket-Key: abc\r\nCookie: x=y\r\n\r\nmore",
+             Authorization: Bearer 0\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: abc\r\nCookie: x=y\r\n\r\nmore",
         );
         let expected = Request {
             path: "/live".to_owned(),
             query: "a=1".to_owned(),
             host: "localhost:16570".to_owned(),
             origin: Some("http://localhost:16570".to_owned()),
+            bearer: Some("0".to_owned()),
             cookie: "x=y".to_owned(),
             web_socket_key: Some("abc".to_owned()),
             web_socket_protocol: String::new(),

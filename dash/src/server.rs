@@ -17,10 +17,11 @@ use schwann_fieldtrip::door::{self, Stranger};
 use tungstenite::handshake::derive_accept_key;
 
 use super::{
-    api, browser, foxglove,
+    api, browser, control, foxglove,
     guard::{Admission, Guard},
     lab::Lab,
     link::{self, Link, Opening},
+    recording::Desk,
     request::{self, HEAD_TIME, Refusal, Request},
     role::Role,
 };
@@ -38,9 +39,18 @@ struct Service {
     guard: Guard,
     /// What TLS is spoken with, if it is.
     tls: Option<Arc<ServerConfig>>,
-    lab: Arc<Lab>,
+    site: Site,
     connections: AtomicUsize,
     stopping: AtomicBool,
+}
+
+/// What is served.
+#[derive(Clone, Debug)]
+pub(super) enum Site {
+    /// The page, and what it shows.
+    Dashboard(Arc<Lab>),
+    /// A recorder for programs, which has no page.
+    Recorder(Arc<Desk>),
 }
 
 impl Server {
@@ -51,11 +61,11 @@ impl Server {
         listener: TcpListener,
         guard: Guard,
         tls: Option<Arc<ServerConfig>>,
-        lab: Arc<Lab>,
+        site: Site,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (connections, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Service { guard, tls, lab, connections, stopping });
+        let shared = Arc::new(Service { guard, tls, site, connections, stopping });
         let for_thread = Arc::clone(&shared);
         let run = move || for_thread.accept(&listener);
         let thread = thread::Builder::new().name("dash-server".to_owned()).spawn(run)?;
@@ -123,12 +133,27 @@ impl Service {
             Ok((request, admission))
         });
         match outcome {
-            Err(refusal) => request::refuse(&mut link, refusal),
+            Err(refusal) => self.refuse(&mut link, refusal),
+            Ok((_, Admission::Welcome(_))) if matches!(self.site, Site::Recorder(_)) => {
+                request::respond(&mut link, "200 OK", TEXT, "", NO_PAGE.as_bytes())
+            }
             Ok((_, Admission::Welcome(role))) => {
                 let headers = format!("{}Location: /\r\n", self.guard.cookie(role));
                 request::respond(&mut link, "303 See Other", TEXT, &headers, b"")
             }
-            Ok((request, Admission::Granted(role))) => self.answer(link, request, role),
+            Ok((request, Admission::Granted(role))) => match &self.site {
+                Site::Dashboard(lab) => self.answer(link, request, role, lab),
+                Site::Recorder(desk) => control::answer(link, request, desk, role, &self.stopping),
+            },
+        }
+    }
+
+    fn refuse(&self, link: &mut Link, refusal: Refusal) -> io::Result<()> {
+        match (&self.site, refusal) {
+            (Site::Recorder(_), Refusal::Locked) => {
+                request::respond(link, "403 Forbidden", TEXT, "", LOCKED.as_bytes())
+            }
+            _ => request::refuse(link, refusal),
         }
     }
 
@@ -142,23 +167,23 @@ impl Service {
         }
     }
 
-    fn answer(&self, mut link: Link, request: Request, role: Role) -> io::Result<()> {
+    fn answer(&self, mut link: Link, request: Request, role: Role, lab: &Lab) -> io::Result<()> {
         match (request.path.as_str(), &request.web_socket_key) {
             ("/live", Some(key)) => {
                 switch(&mut link, key, "")?;
-                return browser::attend(link, request.rest, &self.lab, role, &self.stopping);
+                return browser::attend(link, request.rest, lab, role, &self.stopping);
             }
             ("/foxglove", Some(key)) => {
                 let Some(protocol) = foxglove::agreed(&request.web_socket_protocol) else {
                     return request::refuse(&mut link, Refusal::BadRequest);
                 };
                 switch(&mut link, key, &format!("Sec-WebSocket-Protocol: {protocol}\r\n"))?;
-                return foxglove::attend(link, request.rest, &self.lab, &self.stopping);
+                return foxglove::attend(link, request.rest, lab, &self.stopping);
             }
             _ => {}
         }
         if let Some(asked) = request.path.strip_prefix("/api/") {
-            return api::answer(&mut link, asked, &request, &self.lab, role);
+            return api::answer(&mut link, asked, &request, lab, role);
         }
         match PARTS.iter().find(|(path, _, _)| *path == request.path) {
             Some((_, content_type, body)) => {
@@ -170,7 +195,7 @@ impl Service {
 }
 
 /// Goes on by WebSocket (RFC 6455 §4.2.2).
-fn switch(link: &mut Link, key: &str, more_headers: &str) -> io::Result<()> {
+pub(super) fn switch(link: &mut Link, key: &str, more_headers: &str) -> io::Result<()> {
     let accept = derive_accept_key(key.as_bytes());
     write!(
         link,
@@ -223,7 +248,9 @@ const PARTS: [(&str, &str, &str); 29] = [
     ("/views.js", SCRIPT, include_str!("page/views.js")),
 ];
 
+const LOCKED: &str = "The address lacks the token: schwann record --control printed it whole.\n";
 const MAX_CONNECTIONS: usize = 64;
+const NO_PAGE: &str = "This recorder is for programs; docs/record-control.md says what they ask for.\n";
 const RETRY_TIME: Duration = Duration::from_millis(100);
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";

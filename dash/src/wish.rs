@@ -9,8 +9,8 @@ use super::{
     filter::Filters,
     labels::Labels,
     monitor::{Kind, Monitor},
+    order::Order,
     outlets::{Description, Samples},
-    recording::Order,
     role::Role,
 };
 

@@ -27,7 +27,7 @@ mod desk;
 
 use core::fmt;
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -286,6 +286,18 @@ impl Control {
     /// Records these from the next start on; all streams if there are none.
     pub fn select(&self, wanted: Vec<Selector>) {
         self.desk().select(wanted);
+    }
+
+    /// Begins no recording without these, from the next start on.
+    pub fn require(&self, required: Vec<Selector>) {
+        self.desk().require(required);
+    }
+
+    /// Names recordings from the next one on in another way; `naming` gets the folder that no recording leaves.
+    ///
+    /// - Errors: that of `naming`; nothing has changed then.
+    pub fn rename<E>(&self, naming: impl FnOnce(&Path) -> Result<Naming, E>) -> Result<(), E> {
+        self.desk().rename(naming)
     }
 
     /// Names recordings from the next one on as a program asks; see [`Naming::ask`].

@@ -203,9 +203,7 @@ impl Naming {
         let path = self.with_suffix(self.free(now)?);
         // The folder of a file that a person named is made only if it was there before: it went while one was recorded.
         if self.given > 0 || !matches!(self.pattern, Pattern::File(_)) {
-            let folder = folder_of(&path);
-            fs::create_dir_all(folder).map_err(|error| NameError::Folder(folder.to_owned(), error))?;
-            self.check_links(folder)?;
+            self.make_folder(folder_of(&path))?;
         }
         self.given += 1;
         Ok(path)
@@ -291,6 +289,20 @@ impl Naming {
             path.as_mut_os_string().push(".xdf");
         }
         Ok(path)
+    }
+
+    /// Makes a folder in the base, and none elsewhere.
+    fn make_folder(&self, folder: &Path) -> Result<(), NameError> {
+        let make = |folder: &Path| {
+            fs::create_dir_all(folder).map_err(|error| NameError::Folder(folder.to_owned(), error))
+        };
+        make(&self.base)?;
+        // A link on the way must be seen before folders are made behind it.
+        if let Some(there) = folder.ancestors().find(|part| or_here(part).exists()) {
+            self.check_links(there)?;
+        }
+        make(folder)?;
+        self.check_links(folder)
     }
 
     /// Whether the folder lies in the base once links are followed.

@@ -129,6 +129,11 @@ impl Search {
         self.wanted = joined(wanted, &self.required);
     }
 
+    /// Demands these streams from now on.
+    pub fn require(&mut self, required: &[Selector]) {
+        self.required = required.to_vec();
+    }
+
     /// The required streams that are not there.
     pub fn missing(&self) -> Vec<Unmatched> {
         let found = self.resolver.results();

@@ -1,5 +1,6 @@
 //! `schwann record`: live streams into a crash-safe file.
 
+mod control;
 #[cfg(feature = "hub")]
 mod hub;
 mod keys;
@@ -36,6 +37,7 @@ Examples:
   schwann record --profile study.toml --subject 02          what the table [record] of this file says
   schwann record --split 60                                 another file every hour, without losing a sample
   schwann record --remote --folder data                     scripts that drive LabRecorder drive this
+  schwann record --control --folder data                    programs drive it over HTTP and WebSocket
   schwann record --seal -o session.xdf                      session.xdf.age, which the archive key opens alone
   schwann record --hub URL -o far.xdf EEG                   a stream of another site; see `schwann relay --help`
 
@@ -79,6 +81,8 @@ pub(crate) struct Arguments {
     /// Obey remote control from other users and other computers, too: every program that reaches the address drives the recorder.
     #[arg(long, requires = "remote")]
     remote_anyone: bool,
+    #[command(flatten)]
+    control: control::Access,
     /// Seal the recording, so that only the holder of the lab's archive key can read it; FILE.xdf.age is written.
     #[arg(long)]
     seal: bool,
@@ -87,7 +91,7 @@ pub(crate) struct Arguments {
     to: Vec<Recipients>,
     /// Record streams of other sites, which `schwann relay out` gives to this hub; a recording that was broken off goes on.
     #[cfg(feature = "hub")]
-    #[arg(long, value_name = "URL", conflicts_with_all = ["remote", "require", "split", "seal", "to"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["remote", "control", "require", "split", "seal", "to"])]
     hub: Option<schwann_hub::Address>,
     /// Print JSON, one line per second and one at the end.
     #[arg(long)]
@@ -113,14 +117,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Control::open(Arc::clone(&config), settings).map_err(|error| Problem::with("search", error))?;
     let remote =
         arguments.remote.map(|address| serve(&control, address, arguments.remote_anyone)).transpose()?;
+    let controlled = arguments.control.serve(&control, arguments.name.folder())?;
     let hidden = Hidden::look(Arc::clone(&config));
-    if remote.is_none() {
+    if remote.is_none() && controlled.is_none() {
         let patience = stop::seconds_or_forever(arguments.wait.unwrap_or(WAIT_SECONDS));
         if control.start_when_complete(patience, &stop).map_err(failed)?.is_none() {
             return Ok(Exit::Found);
         }
     }
-    let desk = Desk { arguments, control, remote, hidden, config };
+    let desk = Desk { arguments, control, remote, controlled, hidden, config };
     desk.attend(&stop)
 }
 
@@ -150,6 +155,7 @@ struct Desk<'a> {
     arguments: &'a Arguments,
     control: Control,
     remote: Option<Remote>,
+    controlled: Option<control::Door>,
     hidden: Hidden,
     config: Arc<Context>,
 }
@@ -159,6 +165,9 @@ impl Desk<'_> {
     fn attend(&self, stop: &Stop) -> Outcome {
         let mut view = View::new(self.arguments.json);
         let mut keyboard = view.is_for_a_person().then(Keyboard::open).flatten();
+        if let Some(door) = &self.controlled {
+            view.tell_control(door)?;
+        }
         let mut said = 0;
         loop {
             let status = self.control.status();
@@ -172,7 +181,7 @@ impl Desk<'_> {
             let wishes = keyboard.as_mut().map(Keyboard::wishes).unwrap_or_default();
             let quits = wishes.into_iter().any(|wish| self.obey(wish, &mut view));
             let left = self.left(&status);
-            let is_over = !is_recording && self.remote.is_none();
+            let is_over = !is_recording && !self.waits_for_commands();
             if quits || is_over || left.is_some_and(|left| left.is_zero()) {
                 break;
             }
@@ -194,7 +203,7 @@ impl Desk<'_> {
     fn obey(&self, wish: Wish, view: &mut View) -> bool {
         let done = match wish {
             Wish::Quit => return true,
-            Wish::Stop if self.remote.is_none() => return true,
+            Wish::Stop if !self.waits_for_commands() => return true,
             Wish::Stop => self.control.stop().map(drop),
             Wish::Start => self.control.start().map(drop),
             Wish::NextRun => self.control.next_run().map(drop),
@@ -205,6 +214,11 @@ impl Desk<'_> {
             let _ = view.remark(&error.to_string());
         }
         false
+    }
+
+    /// Whether another start may come from somewhere.
+    fn waits_for_commands(&self) -> bool {
+        self.remote.is_some() || self.controlled.is_some()
     }
 
     fn turned_away(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
@@ -12,7 +12,7 @@ use schwann::{Context, local_clock};
 use schwann_xdf::{Failure, Recipients, Summary};
 
 use super::{ControlError, Ended, Failed, Progress, Settings, Status};
-use crate::naming::Labels;
+use crate::naming::{Labels, Naming};
 use crate::query::Selector;
 use crate::recorder::{Leaving, Recorder};
 use crate::sealing;
@@ -35,6 +35,8 @@ pub(super) struct Desk {
 /// A recording in progress.
 struct Running {
     recorder: Recorder,
+    /// What had to be there when it began.
+    required: Vec<Selector>,
     began: Instant,
     file_began: Instant,
     space: Space,
@@ -74,7 +76,7 @@ impl Desk {
         let recorder = Recorder::create_for(&path, Arc::clone(&self.context), sealed_to)
             .map_err(|error| ControlError::Create(path.clone(), error))?;
         self.search.begin_anew(&self.settings.wanted);
-        let mut running = Running::new(recorder);
+        let mut running = Running::new(recorder, self.settings.required.clone());
         running.take_in_new(&mut self.search)?;
         self.failure = None;
         self.running = Some(running);
@@ -99,6 +101,7 @@ impl Desk {
     pub(super) fn stop(&mut self) -> Result<Arc<Ended>, ControlError> {
         let running = self.running.take().ok_or(ControlError::Idle)?;
         let last = running.progress(&self.search);
+        let lost_required = running.lacks_required(&last.streams);
         let path = last.path.clone();
         let Running { recorder, closing, .. } = running;
         for closing in closing {
@@ -117,7 +120,7 @@ impl Desk {
                     file_bytes: summary.file_bytes,
                     seconds: last.seconds,
                     streams,
-                    lost_required: self.lacks_required(&last.streams),
+                    lost_required,
                     verdicts: last.verdicts,
                     unmatched: last.unmatched,
                     waiting: last.waiting,
@@ -147,6 +150,16 @@ impl Desk {
 
     pub(super) fn select(&mut self, wanted: Vec<Selector>) {
         self.settings.wanted = wanted;
+    }
+
+    pub(super) fn require(&mut self, required: Vec<Selector>) {
+        self.search.require(&required);
+        self.settings.required = required;
+    }
+
+    pub(super) fn rename<E>(&mut self, naming: impl FnOnce(&Path) -> Result<Naming, E>) -> Result<(), E> {
+        self.settings.naming = naming(self.settings.naming.base())?;
+        Ok(())
     }
 
     pub(super) fn name(
@@ -232,21 +245,13 @@ impl Desk {
         let many = self.remarks.len().saturating_sub(REMARKS_MAX);
         self.remarks.drain(..many);
     }
-
-    fn lacks_required(&self, streams: &[RecordingStream]) -> bool {
-        self.settings.required.iter().any(|selector| {
-            let is_there =
-                |stream: &RecordingStream| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
-            !streams.iter().any(is_there)
-        })
-    }
 }
 
 impl Running {
-    fn new(recorder: Recorder) -> Self {
+    fn new(recorder: Recorder, required: Vec<Selector>) -> Self {
         let now = Instant::now();
         let (space, closing) = (Space::default(), Vec::new());
-        Self { recorder, began: now, file_began: now, space, bytes_before: 0, closing }
+        Self { recorder, required, began: now, file_began: now, space, bytes_before: 0, closing }
     }
 
     fn take_in_new(&mut self, search: &mut Search) -> Result<(), ControlError> {
@@ -279,6 +284,14 @@ impl Running {
         let is_settled = now - self.file_began >= GONE_AFTER;
         let found = || self.recorder.path().symlink_metadata();
         is_settled && found().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
+    fn lacks_required(&self, streams: &[RecordingStream]) -> bool {
+        self.required.iter().any(|selector| {
+            let is_there =
+                |stream: &RecordingStream| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
+            !streams.iter().any(is_there)
+        })
     }
 
     fn progress(&self, search: &Search) -> Progress {

@@ -122,4 +122,7 @@ fn a_link_that_leads_out_is_not_followed() {
     let mut naming = Naming::dated(&inside);
     naming.ask(Some("way"), Some("x.xdf"), Labels::default()).expect("a name that looks well");
     assert!(matches!(naming.next(SystemTime::now()), Err(NameError::Outside { .. })));
+    naming.ask(Some("way/deeper"), Some("x.xdf"), Labels::default()).expect("a name that looks well");
+    assert!(matches!(naming.next(SystemTime::now()), Err(NameError::Outside { .. })));
+    assert!(fs::read_dir(&outside).expect("the folder").next().is_none(), "no folder is made there");
 }

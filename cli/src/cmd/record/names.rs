@@ -10,7 +10,7 @@ pub(crate) struct Name {
     /// The recording to write; it must not exist yet. Without it, the time of the start is the name.
     #[arg(short, long, value_name = "FILE.xdf", conflicts_with_all = ["bids", "folder"])]
     output: Option<PathBuf>,
-    /// Where recordings without -o go; remote control cannot leave it.
+    /// Where recordings without -o go; no program that drives the recorder leaves it.
     #[arg(long, value_name = "FOLDER", conflicts_with = "bids")]
     folder: Option<PathBuf>,
     /// Name the recording as BIDS does, among the source data of the dataset in this folder.
@@ -55,6 +55,12 @@ impl Name {
             return Err("names of BIDS need a subject and a task: --subject 01 --task rest".to_owned());
         }
         Ok(())
+    }
+
+    /// The folder that programs which drive the recorder cannot leave.
+    pub(super) fn folder(&self) -> &Path {
+        let file = self.output.as_deref().and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
+        file.or(self.bids.as_deref()).or(self.folder.as_deref()).unwrap_or(Path::new("."))
     }
 
     /// What recordings are called.

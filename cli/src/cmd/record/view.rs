@@ -9,6 +9,7 @@ use schwann_recorder::control::{Ended, Progress};
 use schwann_recorder::{Forecast, Phase, RecordingStream, Trouble, Unmatched, Unseen, Verdict};
 use serde_json::{Value, json};
 
+use super::control::Door;
 use crate::cmd::survey::bytes;
 use crate::table::{Align, Cell, Column, Table};
 use crate::terminal::{
@@ -121,6 +122,16 @@ impl View {
         }
         let text = self.line(scene, elapsed) + &scene.remarks();
         self.screen.paint(&text)
+    }
+
+    /// Says where programs drive the recorder; in JSON, as an object of its own.
+    pub(super) fn tell_control(&mut self, door: &Door) -> io::Result<()> {
+        if self.json {
+            return writeln!(io::stdout(), "{}", door.json());
+        }
+        self.screen.paint(&door.text())?;
+        self.screen.keep();
+        Ok(())
     }
 
     /// Says a sentence that stays; in JSON, as an object of its own.
