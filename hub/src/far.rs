@@ -3,6 +3,7 @@
 //! What it cannot open, or what contradicts what it has, is delivered to nothing, and named in the security log.
 
 mod clock;
+mod newest;
 mod run;
 
 use core::time::Duration;
@@ -18,7 +19,7 @@ pub use self::run::FarRun;
 use crate::access::{Access, now_ms};
 use crate::address::Address;
 use crate::history::History;
-use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Since};
 use crate::refused;
 use crate::wrapping::WrappingKeys;
 
@@ -31,20 +32,23 @@ pub struct Far {
     runs: BTreeMap<RunId, FarRun>,
     /// Wrapped keys of runs that are not announced yet.
     strays: VecDeque<Vec<u8>>,
-    /// Whether blocks of the past are read.
-    past: Past,
+    wanted: Wanted,
+    /// Streams whose newest block is to be asked for.
+    due: Vec<StreamId>,
     rereads: Instant,
     asked: Instant,
     probed: Instant,
 }
 
-/// What of the past a member wants to have.
+/// Which blocks a member wants.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Past {
-    /// What is missing of runs that it follows.
-    Missing,
-    /// Nothing: it shows the present.
-    Nothing,
+pub enum Wanted {
+    /// All of runs that it follows, also what is missing of the past.
+    All,
+    /// Those of now.
+    Live,
+    /// The newest of each stream once a second, to see that it is there.
+    Newest,
 }
 
 /// What a member learns.
@@ -67,6 +71,17 @@ pub enum News {
     Described(RunId),
     /// A connection to the hub is gone, or did not come about.
     Disconnected(Problem),
+    /// A block is newer than all before; only if [`Wanted::Newest`].
+    Newest {
+        /// Its run.
+        run: RunId,
+        /// Its place in the run.
+        place: Place,
+        /// Its samples; nothing while its key is not here.
+        content: Option<Vec<u8>>,
+        /// When the hub says that it came, in seconds since 1970.
+        came: i64,
+    },
     /// An announcement or wrapped keys, checked, of a run that is followed: what a recorder needs to open its blocks again.
     Word(RunId, Vec<u8>),
 }
@@ -75,9 +90,17 @@ impl Far {
     /// Begins to follow.
     ///
     /// - Errors: the key folder cannot be used, or the system gives no thread.
-    pub fn open(address: &Address, access: &Access, history: History, past: Past) -> std::io::Result<Self> {
+    pub fn open(
+        address: &Address,
+        access: &Access,
+        history: History,
+        wanted: Wanted,
+    ) -> std::io::Result<Self> {
         let keys = WrappingKeys::open(access, history)?;
-        let subjects = access.subjects(["revoked", "*.m", "*.k", "*.r", "*.b", "*.c"]);
+        let mut subjects = access.subjects(["revoked", "*.m", "*.k", "*.r", "*.c"]);
+        if wanted != Wanted::Newest {
+            subjects.extend(access.subjects(["*.b"]));
+        }
         let link = Link::open(address, access, subjects)?;
         let now = Instant::now();
         Ok(Self {
@@ -87,7 +110,8 @@ impl Far {
             link,
             runs: BTreeMap::new(),
             strays: VecDeque::new(),
-            past,
+            wanted,
+            due: Vec::new(),
             rereads: now,
             asked: now,
             probed: now,
@@ -136,7 +160,8 @@ impl Far {
 
     /// Reads again what the hub has of a stream's blocks.
     pub fn reread(&mut self, stream: StreamId) {
-        self.link.ask(Command::History(vec![Subject::Blocks(self.access.lab_id(), stream).to_string()]));
+        let subject = Subject::Blocks(self.access.lab_id(), stream).to_string();
+        self.link.ask(Command::History(vec![subject], Since::Beginning));
     }
 
     /// Takes in a message that a recorder kept, as if it came from the hub.
@@ -154,7 +179,8 @@ impl Far {
             Event::Disconnected(problem) => news.push(News::Disconnected(problem)),
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
-            Event::HistoryEnd | Event::Last(_) | Event::Acknowledged(_) | Event::Refused(..) => {}
+            Event::Last(Some((block, came))) => self.newest(&block, came, news),
+            Event::HistoryEnd | Event::Last(None) | Event::Acknowledged(_) | Event::Refused(..) => {}
         }
     }
 
@@ -163,7 +189,14 @@ impl Far {
         let members = Subject::Members(self.access.lab_id());
         // Said again with the next connection.
         let _ = self.link.publish(members, self.keys.publication().to_vec(), None);
-        self.link.ask(Command::History(self.access.subjects(["revoked", "*.m", "*.k", "*.r"])));
+        if self.wanted == Wanted::Newest {
+            // Receipts come every moment, and a key is an hour old at most.
+            self.link.ask(Command::History(self.access.subjects(["revoked", "*.m"]), Since::LastOfEach));
+            self.link.ask(Command::History(self.access.subjects(["*.k"]), Since::Seconds(RECENT_KEYS)));
+        } else {
+            let past = self.access.subjects(["revoked", "*.m", "*.k", "*.r"]);
+            self.link.ask(Command::History(past, Since::Beginning));
+        }
         self.rereads = Instant::now();
     }
 
@@ -303,10 +336,15 @@ impl Far {
             self.probed = Instant::now();
             self.probe_clocks();
         }
-        if self.past == Past::Missing && self.asked.elapsed() >= ASK_EVERY {
+        if self.wanted != Wanted::Live && self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();
             self.access.member().look();
-            self.ask_for_holes();
+            if self.wanted == Wanted::All {
+                self.ask_for_holes();
+            }
+        }
+        if self.wanted == Wanted::Newest {
+            self.ask_for_newest();
         }
     }
 
@@ -328,7 +366,7 @@ impl Far {
             self.rereads = Instant::now();
             let lab = self.access.lab_id();
             let subjects = streams.into_iter().map(|stream| Subject::Blocks(lab, stream).to_string());
-            self.link.ask(Command::History(subjects.collect()));
+            self.link.ask(Command::History(subjects.collect(), Since::Beginning));
         }
     }
 
@@ -353,5 +391,7 @@ pub(crate) fn above(mut ranges: Ranges, floor: u64) -> Ranges {
 const MAX_RUNS: usize = 4096;
 const TOO_MANY: &str = "more than 4096 runs are known";
 const MAX_STRAYS: usize = 256;
+/// A key is an hour old at most; as much again for clocks that differ.
+const RECENT_KEYS: u64 = 7200;
 const ASK_EVERY: Duration = Duration::from_secs(1);
 const REREAD_EVERY: Duration = Duration::from_secs(8);

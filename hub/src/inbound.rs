@@ -59,7 +59,7 @@ impl Inbound {
                 }
                 News::Disconnected(problem) => self.remarks.push(problem.to_string()),
                 News::Connected => self.remarks.push(String::from("the hub is reached")),
-                News::Described(_) | News::Word(..) => {}
+                News::Described(_) | News::Newest { .. } | News::Word(..) => {}
             }
         }
         self.look_after(far);

@@ -7,6 +7,7 @@
 //!
 //! * [`Outbound`] finds streams and runs an [`Edge`] for each.
 //! * [`Far`] follows what a hub knows; [`Inbound`] makes outlets of it, [`Recording`] a file.
+//! * [`Remote`] looks at what goes through a hub, without receiving it.
 //! * [`server`] writes the configuration of a hub and runs `nats-server`.
 //!
 //! What is sealed, numbered and checked, and how, is `schwann_relay`'s: this crate brings it together with sockets, disks and
@@ -28,6 +29,8 @@ mod link;
 mod outbound;
 mod recording;
 mod refused;
+mod remembered;
+mod remote;
 mod samples;
 pub mod server;
 mod sys;
@@ -36,11 +39,13 @@ mod wrapping;
 pub use access::{Access, AccessError};
 pub use address::{Address, AddressError, Fingerprint};
 pub use edge::{BeginError, Edge, EdgeStatus, Settings, is_relayed, read_statuses};
-pub use far::{ClockBound, Far, FarRun, News, Past};
+pub use far::{ClockBound, Far, FarRun, News, Wanted};
 pub use history::{History, UnknownHistory};
 pub use inbound::Inbound;
 pub use link::{Link, Problem};
 pub use outbound::Outbound;
 pub use recording::{RecordedStream, Recording, RecordingError, Written};
+pub use remembered::{RememberedError, remembered};
+pub use remote::{Remote, RemoteState, RemoteStream};
 /// What is said of blocks: which there are, and how a run ends.
 pub use schwann_relay::{End, Range, Ranges};

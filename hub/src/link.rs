@@ -33,8 +33,19 @@ pub(crate) enum Command {
     Last(String),
     /// Hand this message to those who listen now; it is not kept.
     Send { subject: String, message: Vec<u8> },
-    /// Everything that is kept on these subjects, oldest first.
-    History(Vec<String>),
+    /// What is kept on these subjects, oldest first.
+    History(Vec<String>, Since),
+}
+
+/// How far back a history goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Since {
+    /// To the beginning.
+    Beginning,
+    /// To the last message of each subject.
+    LastOfEach,
+    /// So many seconds.
+    Seconds(u64),
 }
 
 /// What happened at the hub.
@@ -48,8 +59,8 @@ pub(crate) enum Event {
     Disconnected(Problem),
     /// All messages of a [`Command::History`] have come, or as many as come.
     HistoryEnd,
-    /// The answer to [`Command::Last`].
-    Last(Option<Vec<u8>>),
+    /// The answer to [`Command::Last`], and when the hub says it came, in seconds since 1970.
+    Last(Option<(Vec<u8>, i64)>),
     /// A message on a subject that was subscribed to, or of the past, and when it came, in seconds on the local clock.
     Message(Vec<u8>, f64),
     /// The hub does not keep the message with this ticket, or did not answer.

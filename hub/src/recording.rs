@@ -113,6 +113,7 @@ impl Recording {
                 News::Word(run, word) => self.keep_word(run, word)?,
                 News::Connected => self.tell(String::from("the hub is reached")),
                 News::Disconnected(problem) => self.tell(problem.to_string()),
+                News::Newest { .. } => {}
             }
         }
         if self.synced.elapsed() >= SYNC_EVERY {

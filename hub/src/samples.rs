@@ -105,6 +105,15 @@ pub(crate) fn push(layout: &Layout, content: &[u8], outlet: &Outlet, raw: &mut V
     rest.is_empty().then_some(count)
 }
 
+/// The stamp of a block's last sample; nothing if it has none.
+pub(crate) fn newest_stamp(layout: &Layout, content: &[u8]) -> Option<f64> {
+    let (mut rest, mut newest) = (content, None);
+    while let Some((stamp, _, behind)) = layout.split_sample(rest).ok()? {
+        (rest, newest) = (behind, Some(f64::from(stamp)));
+    }
+    newest
+}
+
 /// Why the samples of a block are not in a file.
 pub(crate) enum Unwritten {
     Malformed,

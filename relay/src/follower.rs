@@ -181,15 +181,22 @@ impl Follower {
         Ok(Taken::New(place, content))
     }
 
-    /// Opens a block that was taken before, from a recorder's own disk.
+    /// Checks and opens a block without keeping where it belongs; nothing while its epoch's key is not here.
     ///
-    /// - Errors: [`Refused`]; also while its epoch's key is not here, as [`Refused::Forged`].
-    pub fn reopen(&self, block: &Block<'_>) -> Result<Vec<u8>, Refused> {
+    /// - Errors: [`Refused`].
+    pub fn look_at(&self, block: &Block<'_>) -> Result<Option<Vec<u8>>, Refused> {
         if block.header.scope() != self.scope {
             return Err(Refused::Foreign);
         }
         block.verify(&self.device)?;
-        block.open(self.keys.get(&block.header.epoch).ok_or(Refused::Forged)?)
+        self.keys.get(&block.header.epoch).map(|key| block.open(key)).transpose()
+    }
+
+    /// Opens a block that was taken before, from a recorder's own disk.
+    ///
+    /// - Errors: [`Refused`]; also while its epoch's key is not here, as [`Refused::Forged`].
+    pub fn reopen(&self, block: &Block<'_>) -> Result<Vec<u8>, Refused> {
+        self.look_at(block)?.ok_or(Refused::Forged)
     }
 
     /// Takes the edge's word that it no longer has some blocks.

@@ -1,6 +1,6 @@
 //! `schwann relay`: streams to and from other sites, through a hub.
 
-mod status;
+pub(crate) mod status;
 
 use core::time::Duration;
 use std::io::{self, Write as _};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use schwann::Context;
 use schwann::security::keys::store;
 use schwann::security::{Policy, Roles};
-use schwann_hub::{Access, Address, Far, History, Inbound, Outbound, Past, Settings};
+use schwann_hub::{Access, Address, Far, History, Inbound, Outbound, Settings, Wanted, remembered};
 use schwann_recorder::Selector;
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -26,6 +26,7 @@ Examples:
   schwann relay in --hub ...                                       streams of other sites, as if they were here
   schwann relay status --hub ...                                   who sends what, and who has it
   schwann record --hub ... -o far.xdf EEG                          into a file, with receipts for the sender
+  schwann config set relay.hub tls://hub.example.org:4222#...      remembered: `schwann` shows its streams, too
 
 `schwann hub up` starts a hub and prints its address. All sites are members of one lab; see `schwann keys`.
 Samples are sealed where they are sent and opened where they are received. What the hub does not take waits in a
@@ -48,9 +49,9 @@ struct Out {
     /// What to send: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
     queries: Vec<Selector>,
-    /// The hub, as `schwann hub up` printed it.
+    /// The hub, as `schwann hub up` printed it [default: that of the configuration, `relay.hub`].
     #[arg(long, value_name = "URL")]
-    hub: Address,
+    hub: Option<Address>,
     /// How long samples gather for a block: shorter is sooner there, longer is cheaper.
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(5..=100))]
     block_ms: u64,
@@ -68,9 +69,9 @@ struct In {
     /// What to receive: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
     queries: Vec<Selector>,
-    /// The hub, as `schwann hub up` printed it.
+    /// The hub, as `schwann hub up` printed it [default: that of the configuration, `relay.hub`].
     #[arg(long, value_name = "URL")]
-    hub: Address,
+    hub: Option<Address>,
 }
 
 /// Does what was asked.
@@ -87,15 +88,16 @@ fn run_out(arguments: &Out) -> Outcome {
     let access = Access::of(&config, Roles::PUBLISH).map_err(failed)?;
     lab::look_after_certificate(&config);
     let stop = stop::on_signals()?;
+    let hub = hub(arguments.hub.as_ref(), &config)?;
     let settings = Settings {
-        hub: arguments.hub.clone(),
+        hub: hub.clone(),
         folder: arguments.journal.clone().unwrap_or_else(default_journal),
         block: Duration::from_millis(arguments.block_ms),
         limit_bytes: (arguments.journal_limit * 1e9) as u64,
         history: history(&config)?,
     };
     let mut outbound = Outbound::new(config, access, settings, &arguments.queries, Arc::clone(&stop));
-    say(&[format!("Streams of this network go to {}. Ctrl-C ends it.", arguments.hub)])?;
+    say(&[format!("Streams of this network go to {hub}. Ctrl-C ends it.")])?;
     while !stop.is_raised() {
         outbound.look().map_err(|error| Problem::with("search", error))?;
         say(&outbound.take_remarks())?;
@@ -110,10 +112,11 @@ fn run_in(arguments: &In) -> Outcome {
     let access = Access::of(&config, Roles::SUBSCRIBE).map_err(failed)?;
     lab::look_after_certificate(&config);
     let stop = stop::on_signals()?;
-    let far = Far::open(&arguments.hub, &access, history(&config)?, Past::Nothing);
+    let hub = hub(arguments.hub.as_ref(), &config)?;
+    let far = Far::open(&hub, &access, history(&config)?, Wanted::Live);
     let mut far = far.map_err(|error| Problem::with("relay", error))?;
-    let mut inbound = Inbound::new(config, arguments.queries.clone(), arguments.hub.to_string());
-    say(&[format!("Streams of other sites come from {}. Ctrl-C ends it.", arguments.hub)])?;
+    let mut inbound = Inbound::new(config, arguments.queries.clone(), hub.to_string());
+    say(&[format!("Streams of other sites come from {hub}. Ctrl-C ends it.")])?;
     while !stop.is_raised() {
         let news = far.hear(HEAR);
         inbound.take(news, &far);
@@ -135,13 +138,30 @@ fn sealed() -> Result<Arc<Context>, Problem> {
     Ok(context)
 }
 
+/// The hub that is named, or else the one of the configuration.
+fn hub(named: Option<&Address>, context: &Context) -> Result<Address, Problem> {
+    if let Some(named) = named {
+        return Ok(named.clone());
+    }
+    let mut known = remembered(context.config()).map_err(failed)?;
+    match (known.pop(), known.is_empty()) {
+        (Some(hub), true) => Ok(hub),
+        (Some(_), false) => {
+            Err(Problem::Failed(String::from("the configuration has several hubs; name one with --hub")))
+        }
+        (None, _) => Err(Problem::Failed(String::from(
+            "no hub is named; add --hub ADDRESS, or remember it: schwann config set relay.hub ADDRESS",
+        ))),
+    }
+}
+
 /// How much of the past members get.
 pub(super) fn history(context: &Context) -> Result<History, Problem> {
     History::of(context.config()).map_err(failed)
 }
 
 /// Where journals are, unless it is said.
-fn default_journal() -> PathBuf {
+pub(crate) fn default_journal() -> PathBuf {
     store::folder().join("relay").join("out")
 }
 

@@ -11,7 +11,7 @@ use schwann_relay::{
 
 use super::{Edge, lock};
 use crate::access::now_ms;
-use crate::link::{Command, EVENTS_AT_ONCE, Event};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Since};
 
 impl Edge {
     /// Takes in what the hub said, but no more of it than samples can wait for.
@@ -24,7 +24,7 @@ impl Edge {
                     self.outflows.iter_mut().for_each(|(_, outflow)| outflow.disconnected());
                     lock(&self.status).disconnected(problem);
                 }
-                Event::Last(last) => self.resume(last.as_deref()),
+                Event::Last(last) => self.resume(last.as_ref().map(|(block, _)| block.as_slice())),
                 Event::Acknowledged(ticket) => {
                     if let Some((outflow, number)) = self.outflow_of(ticket) {
                         outflow.acknowledged(number);
@@ -59,7 +59,7 @@ impl Edge {
         self.told_list = 0;
         let past = [Subject::Revoked(lab), Subject::Members(lab), Subject::Notes(lab, stream)]
             .map(|subject| subject.to_string());
-        self.link.ask(Command::History(past.to_vec()));
+        self.link.ask(Command::History(past.to_vec(), Since::Beginning));
         self.link.ask(Command::Last(Subject::Blocks(lab, stream).to_string()));
     }
 

@@ -1,5 +1,6 @@
 //! Where an edge stands, for people.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -192,12 +193,20 @@ impl Edge {
     }
 }
 
-/// The states of all edges of this computer whose journals are in `folder`, as [`EdgeStatus::to_json`] has them.
+/// The states of all edges of this computer whose journals are in `folder`, as [`EdgeStatus::to_json`] has them. `is_running` says
+/// whether the edge still tells it: one that was killed leaves its last.
 #[must_use]
 pub fn read_all(folder: &Path) -> Vec<Value> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let files = entries.filter_map(|entry| fs::read(entry.ok()?.path().join(STATUS)).ok());
-    files.filter_map(|bytes| serde_json::from_slice(&bytes).ok()).collect()
+    entries.filter_map(|entry| read(&entry.ok()?.path().join(STATUS))).collect()
+}
+
+fn read(path: &Path) -> Option<Value> {
+    let mut status: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    // A calendar that was set back makes it no older.
+    let age = fs::metadata(path).ok()?.modified().ok()?.elapsed().unwrap_or_default();
+    status.as_object_mut()?.insert(String::from("is_running"), Value::from(age < TOLD_LATELY));
+    Some(status)
 }
 
 /// The edge has ended: its status is no longer one.
@@ -206,5 +215,7 @@ pub(super) fn remove(folder: &Path) {
     let _ = fs::remove_file(folder.join(STATUS));
 }
 
+/// It is told every second; a disk may be slow.
+const TOLD_LATELY: Duration = Duration::from_secs(10);
 const STATUS: &str = "status.json";
 const REMARKS: usize = 64;

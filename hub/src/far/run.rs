@@ -238,6 +238,18 @@ impl FarRun {
         }
     }
 
+    /// Looks at a block that is newer than all before, and keeps nothing of it but its number; returns its content once its key is
+    /// here. Nothing for one that is older.
+    pub(super) fn look_at(&mut self, block: &Block<'_>) -> Result<Option<Glimpse>, Refused> {
+        let place = block.place();
+        if self.newest.is_some_and(|newest| place.number < newest) {
+            return Ok(None);
+        }
+        let content = self.follower.look_at(block)?;
+        self.newest = Some(place.number);
+        Ok(Some((place, content)))
+    }
+
     /// Keeps a block until its key comes; of too many, the oldest goes, and is asked for again.
     fn wait(&mut self, block: &[u8]) {
         self.waiting_bytes += block.len();
@@ -268,6 +280,9 @@ impl FarRun {
         }
     }
 }
+
+/// A block that was looked at, and its content once its key is here.
+pub(super) type Glimpse = (Place, Option<Vec<u8>>);
 
 /// Bytes of blocks of one run that wait for their key at most.
 const WAITING_BYTES: usize = 32 << 20;

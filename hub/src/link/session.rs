@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use async_nats::connection::State;
+use async_nats::datetime::DateTime;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
 use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
@@ -18,8 +19,8 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::sleep;
 
 use super::problem::Problem;
-use super::{Command, Event, Tell, pinned};
-use crate::access::Access;
+use super::{Command, Event, Since, Tell, pinned};
+use crate::access::{Access, now};
 use crate::address::Address;
 use crate::server::is_new_enough;
 
@@ -167,13 +168,13 @@ impl Session {
                     async move { tell.tell(Event::Last(last(&context, name, &subject).await)).await },
                 );
             }
-            Command::History(subjects) => {
+            Command::History(subjects, since) => {
                 let (context, tell) = (self.context.clone(), tell.clone());
                 let names = subjects.iter().map(|subject| self.log_of(subject)).collect::<Vec<_>>();
                 tokio::spawn(async move {
                     for (name, subject) in names.into_iter().zip(subjects) {
                         // What did not come is asked for again.
-                        let _ = history(&context, name, subject, &tell).await;
+                        let _ = history(&context, name, (subject, since), &tell).await;
                     }
                     tell.tell(Event::HistoryEnd).await;
                 });
@@ -211,23 +212,23 @@ impl Session {
     }
 }
 
-async fn last(context: &Context, log: String, subject: &str) -> Option<Vec<u8>> {
+async fn last(context: &Context, log: String, subject: &str) -> Option<(Vec<u8>, i64)> {
     let log = context.get_stream(log).await.ok()?;
     let message = log.get_last_raw_message_by_subject(subject).await.ok()?;
-    Some(message.payload.to_vec())
+    Some((message.payload.to_vec(), message.time.unix_timestamp()))
 }
 
-/// Hands over what the hub has of the past on one subject.
+/// Hands over what the hub has of the past on one subject, or on all that it stands for.
 async fn history(
     context: &Context,
     log: String,
-    subject: String,
+    (subject, since): (String, Since),
     tell: &Tell,
 ) -> Result<(), async_nats::Error> {
     let log = context.get_stream(log).await?;
     let config = OrderedConfig {
         filter_subject: subject,
-        deliver_policy: DeliverPolicy::All,
+        deliver_policy: since.policy()?,
         ..OrderedConfig::default()
     };
     let mut consumer = log.create_consumer(config).await?;
@@ -246,6 +247,19 @@ async fn history(
     Ok(())
 }
 
+impl Since {
+    fn policy(self) -> Result<DeliverPolicy, async_nats::Error> {
+        Ok(match self {
+            Self::Beginning => DeliverPolicy::All,
+            Self::LastOfEach => DeliverPolicy::LastPerSubject,
+            Self::Seconds(seconds) => {
+                let from = i64::try_from(now().0.saturating_sub(seconds))?;
+                DeliverPolicy::ByStartTime { start_time: DateTime::from_unix_timestamp(from)? }
+            }
+        })
+    }
+}
+
 /// Refuses what is asked for `pause`; says whether anything asks still.
 async fn refuse_for(pause: Duration, commands: &mut Receiver<Command>, tell: &Tell) -> bool {
     let end = tokio::time::Instant::now() + pause;
@@ -258,7 +272,7 @@ async fn refuse_for(pause: Duration, commands: &mut Receiver<Command>, tell: &Te
                     tell.tell(Event::Refused(ticket, Problem::Broken)).await;
                 }
                 Some(Command::Last(_) | Command::Send { .. }) => {}
-                Some(Command::History(_)) => tell.tell(Event::HistoryEnd).await,
+                Some(Command::History(..)) => tell.tell(Event::HistoryEnd).await,
                 Some(Command::Publish { ticket: None, .. }) => sleep(Duration::ZERO).await,
             },
         }

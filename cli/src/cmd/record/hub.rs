@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use schwann::Context;
 use schwann::security::Roles;
-use schwann_hub::{Access, Address, Far, Past, RecordedStream, Recording};
+use schwann_hub::{Access, Address, Far, RecordedStream, Recording, Wanted};
 use schwann_recorder::Stop;
 use schwann_recorder::words::thousands;
 
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context
         return Err(Problem::Failed(String::from(SEALED)));
     }
     let path = naming.next(SystemTime::now()).map_err(failed)?;
-    let far = Far::open(address, &access, history(config)?, Past::Missing);
+    let far = Far::open(address, &access, history(config)?, Wanted::All);
     let far = far.map_err(|error| Problem::with("relay", error))?;
     let mut recording = Recording::open(&path, far, arguments.queries.clone()).map_err(failed)?;
     let how = if recording.is_resumed() { "goes on" } else { "begins" };

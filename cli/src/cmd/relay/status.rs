@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use schwann::security::Roles;
-use schwann_hub::{Access, Address, Far, FarRun, News, Past, Problem as HubProblem, read_statuses};
+use schwann_hub::{Access, Address, Far, FarRun, News, Problem as HubProblem, Wanted, read_statuses};
 use schwann_recorder::{Selector, all_or_any};
 use serde_json::{Value, json};
 
@@ -27,9 +27,9 @@ pub(super) struct Status {
     /// Which streams: names, types, source ids or conditions; all if there is none.
     #[arg(value_name = "QUERY")]
     queries: Vec<Selector>,
-    /// The hub, as `schwann hub up` printed it.
+    /// The hub, as `schwann hub up` printed it [default: that of the configuration, `relay.hub`].
     #[arg(long, value_name = "URL")]
-    hub: Address,
+    hub: Option<Address>,
     /// How long to listen.
     #[arg(long, value_name = "N", default_value_t = 4.0)]
     seconds: f64,
@@ -45,7 +45,8 @@ pub(super) struct Status {
 pub(super) fn run(arguments: &Status) -> Outcome {
     let config = lab::config();
     let access = Access::of(&config, Roles::SUBSCRIBE).map_err(failed)?;
-    let far = Far::open(&arguments.hub, &access, history(&config)?, Past::Nothing);
+    let hub = super::hub(arguments.hub.as_ref(), &config)?;
+    let far = Far::open(&hub, &access, history(&config)?, Wanted::Live);
     let mut far = far.map_err(|error| Problem::with("relay", error))?;
     let begun = Instant::now();
     let listen = crate::stop::seconds_or_forever(arguments.seconds);
@@ -115,9 +116,8 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
     if runs.is_empty() {
         writeln!(out, "No stream goes through this hub now; `schwann relay out` at a site sends some.")?;
     }
-    for edge in edges.iter().filter(|edge| edge["hub"] != "connected" || !edge["refusal"].is_null()) {
-        let why = edge["refusal"].as_str().or(edge["hub"].as_str()).unwrap_or_default();
-        writeln!(out, "{}: {why}", edge["name"].as_str().unwrap_or_default())?;
+    for edge in edges.iter().filter(|edge| !is_edge_well(edge)) {
+        writeln!(out, "{}: {}", edge["name"].as_str().unwrap_or_default(), edge_trouble(edge))?;
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ fn edge_of<'a>(run: &FarRun, edges: &'a [Value]) -> Option<&'a Value> {
 }
 
 /// What an edge still has to hand over, and when it will have.
-fn backlog(edge: &Value) -> String {
+pub(crate) fn backlog(edge: &Value) -> String {
     let bytes = edge["waiting_bytes"].as_f64().unwrap_or_default();
     let seconds = edge["waiting_seconds"].as_f64().unwrap_or_default();
     let then = match edge["catch_up_seconds"].as_f64() {
@@ -148,8 +148,28 @@ fn backlog(edge: &Value) -> String {
     format!("{:.1} MB, {seconds:.1} s{then}", bytes / 1e6)
 }
 
-fn is_edge_well(edge: &Value) -> bool {
-    edge["hub"] == "connected" && edge["refusal"].is_null() && !edge["catch_up_seconds"].is_null()
+pub(crate) fn is_edge_well(edge: &Value) -> bool {
+    edge["is_running"] == true
+        && edge["hub"] == "connected"
+        && edge["refusal"].is_null()
+        && !(edge["catch_up_seconds"].is_null() && is_behind(edge))
+}
+
+/// Whether an edge has more to hand over than is always on its way.
+pub(crate) fn is_behind(edge: &Value) -> bool {
+    edge["waiting_seconds"].as_f64().unwrap_or_default() > CALM_BACKLOG_S
+}
+
+/// What is wrong with an edge of this computer.
+pub(crate) fn edge_trouble(edge: &Value) -> String {
+    if edge["is_running"] != true {
+        let blocks = edge["waiting_blocks"].as_u64().unwrap_or_default();
+        return format!(
+            "`schwann relay out` broke off; {blocks} blocks may wait in its journal: start it again"
+        );
+    }
+    let why = edge["refusal"].as_str().or(edge["hub"].as_str().filter(|hub| *hub != "connected"));
+    why.map_or_else(|| format!("backlog {}", backlog(edge)), str::to_owned)
 }
 
 fn to_json(run: &FarRun, edges: &[Value]) -> Value {
@@ -166,4 +186,6 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
     })
 }
 
+/// What is on its way to the hub is no backlog, in seconds.
+const CALM_BACKLOG_S: f64 = 1.0;
 const HEAR: Duration = Duration::from_millis(100);

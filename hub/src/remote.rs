@@ -1,0 +1,215 @@
+//! What goes through a hub, seen from outside: streams with their site, whether samples come, and who has receipted them.
+//!
+//! Nothing of it is received but the newest block of each stream once a second.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use schwann::{StreamInfo, local_clock};
+use schwann_relay::{BlockKind, Place, RunId, StreamId};
+
+use crate::access::{Access, now};
+use crate::address::Address;
+use crate::far::{ClockBound, Far, FarRun, News, Wanted};
+use crate::history::History;
+use crate::link::Problem;
+use crate::samples;
+
+/// One hub, looked at.
+pub struct Remote {
+    address: Address,
+    far: Far,
+    /// Why it is not reached; nothing while it is.
+    problem: Option<Problem>,
+    seen: BTreeMap<RunId, Seen>,
+}
+
+/// What was seen of one run.
+struct Seen {
+    place: Place,
+    /// When its number rose last.
+    rose: Instant,
+    /// Whether it has risen while we looked.
+    has_risen: bool,
+    /// When the hub says that its newest block came, in seconds since 1970.
+    came: i64,
+    /// The newest stamp and the samples up to it, as they were first.
+    first: Option<(f64, u64)>,
+    /// The same of the newest block.
+    last: Option<(f64, u64)>,
+    /// When the newest block was seen first, in seconds on the local clock.
+    arrived: f64,
+}
+
+/// A stream of another site.
+#[derive(Clone, Debug)]
+pub struct RemoteStream {
+    /// Its description; nothing while its key is not here.
+    pub info: Option<StreamInfo>,
+    /// The device that sends it.
+    pub site: String,
+    /// What the hub calls it.
+    pub stream: StreamId,
+    /// How it is.
+    pub state: RemoteState,
+    /// Its newest block at the hub.
+    pub newest: Option<u64>,
+    /// Samples per second, by their stamps; nothing before two blocks.
+    pub rate: Option<f64>,
+    /// Age of its newest sample when the block was seen, in seconds; nothing while its clock is not known.
+    pub lag: Option<f64>,
+    /// How far its clock is from ours.
+    pub clock: Option<ClockBound>,
+    /// By recorder: the highest block that it has on disk.
+    pub receipts: BTreeMap<String, u64>,
+}
+
+/// How a stream of another site is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RemoteState {
+    /// Too little was seen to say.
+    Early,
+    /// Its key did not come: the edge does not know this device yet, or does not serve it.
+    NoKey,
+    /// No new block comes.
+    Silent,
+    /// New blocks come; of a stream without a rate, its edge answers.
+    Well,
+}
+
+impl Remote {
+    /// Begins to look.
+    ///
+    /// - Errors: the key folder cannot be used, or the system gives no thread.
+    pub fn open(address: &Address, access: &Access) -> std::io::Result<Self> {
+        let far = Far::open(address, access, History::None, Wanted::Newest)?;
+        let problem = Some(Problem::Silent(String::from("it has not answered yet")));
+        Ok(Self { address: address.clone(), far, problem, seen: BTreeMap::new() })
+    }
+
+    /// Where the hub is.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Why the hub is not reached; nothing while it is.
+    #[must_use]
+    pub fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
+    }
+
+    /// Takes in what came.
+    pub fn update(&mut self) {
+        for one in self.far.hear(Duration::ZERO) {
+            match one {
+                News::Connected => self.problem = None,
+                News::Disconnected(problem) => self.problem = Some(problem),
+                News::Newest { run, place, content, came } => {
+                    let stamp =
+                        self.far.runs().get(&run).and_then(|run| newest_stamp(run, content.as_deref()));
+                    let entry = self.seen.entry(run);
+                    entry.or_insert_with(|| Seen::new(place, came)).see(place, came, stamp);
+                }
+                News::Block { .. } | News::Described(_) | News::Word(..) => {}
+            }
+        }
+    }
+
+    /// The newest run of every stream that has not ended, by name and site.
+    #[must_use]
+    pub fn streams(&self) -> Vec<RemoteStream> {
+        let mut newest: BTreeMap<StreamId, &FarRun> = BTreeMap::new();
+        for run in self.far.runs().values() {
+            let known = newest.entry(run.stream()).or_insert(run);
+            if run.began() > known.began() {
+                *known = run;
+            }
+        }
+        let mut streams: Vec<_> = newest.into_values().filter_map(|run| self.stream(run)).collect();
+        let name = |one: &RemoteStream| one.info.as_ref().map(|info| info.name().to_string());
+        streams.sort_by_cached_key(|one| (name(one), one.site.clone(), one.stream));
+        streams
+    }
+
+    fn stream(&self, run: &FarRun) -> Option<RemoteStream> {
+        let seen = self.seen.get(&run.id());
+        if seen.is_some_and(|seen| seen.place.kind == BlockKind::End) {
+            return None;
+        }
+        let state = state(run, seen);
+        // Of an edge that broke off long ago nothing is expected.
+        let is_old = seen.is_none_or(|seen| now().0.cast_signed().abs_diff(seen.came) > FORGOTTEN);
+        if state == RemoteState::Silent && is_old && !has_answered(run) {
+            return None;
+        }
+        Some(RemoteStream {
+            info: run.info().cloned(),
+            site: run.device().to_owned(),
+            stream: run.stream(),
+            state,
+            newest: run.newest(),
+            rate: seen.and_then(Seen::rate),
+            lag: seen.zip(run.clock()).and_then(|(seen, clock)| seen.lag(&clock)),
+            clock: run.clock(),
+            receipts: run.receipts().clone(),
+        })
+    }
+}
+
+impl Seen {
+    fn new(place: Place, came: i64) -> Self {
+        let arrived = local_clock();
+        Self { place, rose: Instant::now(), has_risen: false, came, first: None, last: None, arrived }
+    }
+
+    fn see(&mut self, place: Place, came: i64, stamp: Option<f64>) {
+        if place.number > self.place.number {
+            (self.rose, self.has_risen, self.arrived) = (Instant::now(), true, local_clock());
+        }
+        (self.place, self.came) = (place, came);
+        let samples = place.first_sample.saturating_add(u64::from(place.count));
+        self.last = stamp.map(|stamp| (stamp, samples)).or(self.last);
+        self.first = self.first.or(self.last);
+    }
+
+    fn rate(&self) -> Option<f64> {
+        let ((from, first), (to, last)) = (self.first?, self.last?);
+        (to > from).then(|| last.saturating_sub(first) as f64 / (to - from))
+    }
+
+    fn lag(&self, clock: &ClockBound) -> Option<f64> {
+        let (stamp, _) = self.last?;
+        Some(self.arrived - (stamp + clock.offset))
+    }
+}
+
+fn state(run: &FarRun, seen: Option<&Seen>) -> RemoteState {
+    let is_early = run.known_since().elapsed() < EARLY;
+    let Some(info) = run.info() else {
+        return if is_early { RemoteState::Early } else { RemoteState::NoKey };
+    };
+    let comes = seen.is_some_and(|seen| seen.has_risen && seen.rose.elapsed() < SILENT);
+    match comes || (info.nominal_rate() == 0.0 && has_answered(run)) {
+        true => RemoteState::Well,
+        false if is_early => RemoteState::Early,
+        false => RemoteState::Silent,
+    }
+}
+
+/// Whether the edge has answered a question of ours just now.
+fn has_answered(run: &FarRun) -> bool {
+    run.clock().is_some_and(|clock| local_clock() - clock.measured < SILENT.as_secs_f64())
+}
+
+fn newest_stamp(run: &FarRun, content: Option<&[u8]>) -> Option<f64> {
+    samples::newest_stamp(&samples::layout(run.info()?)?, content?)
+}
+
+/// How long a stream may go without a new block, which are asked for once a second.
+const SILENT: Duration = Duration::from_secs(6);
+/// How long keys and two blocks may take to come.
+const EARLY: Duration = Duration::from_secs(4);
+/// A run without an end of which nothing came for so many seconds is not expected back.
+const FORGOTTEN: u64 = 3600;
