@@ -18,6 +18,8 @@ mod config_file;
 mod doctor;
 mod exit;
 mod help;
+#[cfg_attr(not(feature = "hub"), path = "hubs/none.rs")]
+mod hubs;
 mod lab;
 mod signal;
 mod stop;

@@ -32,12 +32,14 @@ use super::{
     pen::Pen,
     reading::Health,
     recording::Desk,
+    remote::RemoteSource,
 };
 
 /// The streams that were seen since the start.
 #[derive(Debug)]
 pub(super) struct Lab {
     inside: Arc<Inside>,
+    remote: Option<RemoteSource>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -89,7 +91,18 @@ impl Lab {
         let run = move || for_thread.run(&resolver);
         let thread = thread::Builder::new().name("dash-lab".to_owned()).spawn(run);
         let thread = thread.map_err(|error| ResolveError::System(error.kind()))?;
-        Ok(Self { inside, thread: Some(thread) })
+        Ok(Self { inside, remote: None, thread: Some(thread) })
+    }
+
+    /// The same with streams of other sites beside it.
+    pub(super) fn beside(mut self, remote: Option<RemoteSource>) -> Self {
+        self.remote = remote;
+        self
+    }
+
+    /// What is known of streams of other sites; null if nothing looks at them.
+    pub(super) fn remote(&self) -> Option<serde_json::Value> {
+        self.remote.as_ref().map(RemoteSource::look)
     }
 
     /// The streams in the order in which they were found.

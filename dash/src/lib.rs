@@ -51,6 +51,7 @@ mod pen;
 mod quality;
 mod reading;
 mod recording;
+mod remote;
 mod request;
 mod role;
 mod server;
@@ -72,6 +73,7 @@ use schwann::{Context, ResolveError};
 pub use self::{
     control::{CONTROL_PORT, ControlOptions, Controlled, serve_control},
     open::Opened,
+    remote::RemoteSource,
     role::Role,
     tls::{Certificate, CertificateError},
 };
@@ -102,6 +104,8 @@ pub struct Options {
     pub web_hook: Option<String>,
     /// Where streams are looked for; nothing takes the process's.
     pub context: Option<Arc<Context>>,
+    /// What looks at streams of other sites, if anything does.
+    pub remote: Option<RemoteSource>,
 }
 
 impl Default for Options {
@@ -116,6 +120,7 @@ impl Default for Options {
             recordings: PathBuf::from("."),
             web_hook: None,
             context: None,
+            remote: None,
         }
     }
 }
@@ -226,7 +231,7 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     let mut hook = None;
     let site = || {
         let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
-        let lab = Arc::new(lab);
+        let lab = Arc::new(lab.beside(options.remote.clone()));
         let started = options.web_hook.as_ref().map(|url| Hook::start(url, &lab));
         hook = started.transpose().map_err(ServeError::System)?;
         Ok(Site::Dashboard(lab))

@@ -216,7 +216,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 29] = [
+const PARTS: [(&str, &str, &str); 30] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -238,6 +238,7 @@ const PARTS: [(&str, &str, &str); 29] = [
     ("/positions.js", SCRIPT, include_str!("page/positions.js")),
     ("/rail.js", SCRIPT, include_str!("page/rail.js")),
     ("/record.js", SCRIPT, include_str!("page/record.js")),
+    ("/remote.js", SCRIPT, include_str!("page/remote.js")),
     ("/ring.js", SCRIPT, include_str!("page/ring.js")),
     ("/schwann.js", SCRIPT, include_str!("../npm/schwann.js")),
     ("/shelf.js", SCRIPT, include_str!("page/shelf.js")),

@@ -10,10 +10,11 @@ use std::{
 };
 
 use schwann::security::keys::store;
-use schwann_dash::{Certificate, Dashboard, Opened, Options, Role, serve};
+use schwann_dash::{Certificate, Dashboard, Opened, Options, RemoteSource, Role, serve};
 
 use crate::{
     exit::{Exit, Outcome},
+    hubs::{self, Named},
     stop, terminal,
 };
 
@@ -74,6 +75,8 @@ pub(crate) struct Arguments {
     /// Role whose link is shown as a code for a camera.
     #[arg(long, value_name = "ROLE", default_value = "look", requires = "lan")]
     qr: QrRole,
+    #[command(flatten)]
+    hubs: Named,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -125,14 +128,16 @@ impl Arguments {
             _ => Certificate::Kept(store::folder()),
         });
         let everywhere = if self.lan { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+        let context = crate::lab::config();
         Options {
+            remote: hubs::watch(&context, &self.hubs).map(RemoteSource::new),
             bind: self.bind.unwrap_or(everywhere.into()),
             lan,
             host: self.host.clone(),
             web_hook: self.web_hook.clone(),
             port: self.port,
             sessions: self.sessions.clone(),
-            context: Some(crate::lab::config()),
+            context: Some(context),
             recordings: self.folder.clone(),
         }
     }

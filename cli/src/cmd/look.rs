@@ -15,6 +15,7 @@ use schwann_recorder::{
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Outcome, Problem};
+use crate::hubs::{Hubs, Named};
 use crate::lab;
 use crate::stop;
 use crate::table::{Align, Cell, Column, Table};
@@ -32,6 +33,8 @@ pub(crate) struct Arguments {
     /// What streams may do: usual, eeg, markers, or a TOML file with a table [limits].
     #[arg(long, value_name = "PROFILE", default_value = "usual")]
     limits: Limits,
+    #[command(flatten)]
+    hubs: Named,
 }
 
 /// Shows every stream there is.
@@ -41,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let config = lab::config();
     lab::renew_in_background(&config);
-    let mut lab = Lab::open(config, arguments.limits)?;
+    let mut lab = Lab::open(config, arguments)?;
     let palette = Palette::of(screen.destination());
     loop {
         lab.update();
@@ -55,7 +58,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 screen.paint(&lab.page(&states, palette, screen.width()))?;
             }
             let is_calm = states.iter().all(|judged| judged.verdict.is_calm());
-            let well = !states.is_empty() && is_calm && lab.probes.waiting() == 0;
+            let is_there = !states.is_empty() || !lab.hubs.rows().is_empty();
+            let well = is_there && is_calm && lab.probes.waiting() == 0 && lab.hubs.troubles() == 0;
             return Ok(if well { Exit::Good } else { Exit::Found });
         }
         if stop.wait(PAINT_EVERY) && again {
@@ -73,10 +77,11 @@ struct Lab {
     probes: Probes,
     hidden: Hidden,
     problems: Vec<String>,
+    hubs: Hubs,
 }
 
 impl Lab {
-    fn open(config: Arc<Context>, limits: Limits) -> Result<Self, Problem> {
+    fn open(config: Arc<Context>, arguments: &Arguments) -> Result<Self, Problem> {
         let resolver =
             ContinuousResolver::all(Arc::clone(&config), FORGET_AFTER).map_err(|error| match error {
                 ResolveError::Unsealed => Problem::with("search", security::reason()),
@@ -85,16 +90,18 @@ impl Lab {
         Ok(Self {
             hidden: Hidden::look(Arc::clone(&config)),
             probes: Probes::new(Arc::clone(&config)),
+            hubs: Hubs::open(&config, &arguments.hubs),
             config,
             resolver,
             opened: Instant::now(),
-            limits,
+            limits: arguments.limits,
             problems: Vec::new(),
         })
     }
 
     /// Takes in what was found, and lets go of what has been away for long.
     fn update(&mut self) {
+        self.hubs.update();
         let found = self.resolver.results();
         found.iter().for_each(|info| self.hidden.note_found(info));
         for (info, error) in self.probes.update(&found) {
@@ -126,6 +133,9 @@ impl Lab {
 
     /// Whether all there is to know is known, or it is time to say what is known.
     fn is_complete(&self, states: &[Judged]) -> bool {
+        if !self.hubs.is_complete() {
+            return false;
+        }
         let elapsed = self.opened.elapsed();
         let is_known = |Judged { state, verdict, .. }: &Judged| {
             let is_judged = !matches!(verdict, Verdict::Early | Verdict::Waiting);
@@ -139,13 +149,17 @@ impl Lab {
     }
 
     fn page(&self, states: &[Judged], palette: Palette, room: Option<usize>) -> String {
-        let troubled = states.iter().filter(|judged| judged.verdict.trouble().is_some()).count();
+        let (remote, far_troubles) = (self.hubs.rows(), self.hubs.troubles());
+        let count = states.len() + remote.len();
+        let troubled =
+            states.iter().filter(|judged| judged.verdict.trouble().is_some()).count() + far_troubles;
         let early = states.iter().filter(|judged| judged.verdict == Verdict::Early).count();
-        let verdict = match (states.len(), troubled) {
-            (0, _) if self.opened.elapsed() < COMPLETE_AT_LAST => {
+        let verdict = match (count, troubled) {
+            (0, 0) if self.opened.elapsed() < COMPLETE_AT_LAST => {
                 palette.paint(Look::Faint, "looking for streams".to_owned())
             }
-            (0, _) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
+            (0, 0) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
+            (0, _) => palette.paint(Look::Wrong, "NO STREAM, and a hub is NOT WELL".to_owned()),
             (_, 0) if self.probes.waiting() > 0 => {
                 palette.paint(Look::Wrong, "MORE STREAMS than can be looked at".to_owned())
             }
@@ -173,11 +187,12 @@ impl Lab {
                 )
             ),
         );
-        if !states.is_empty() || !hidden.is_empty() {
+        if count > 0 || !hidden.is_empty() {
             let mut table = Table::new(&COLUMNS);
             for Judged { state, verdict, .. } in states {
                 table.push(row(state, *verdict));
             }
+            remote.into_iter().for_each(|row| table.push(row));
             hidden.iter().for_each(|unseen| table.push(hidden_row(unseen)));
             out.push('\n');
             out.push_str(&table.text(palette, room));
@@ -204,6 +219,7 @@ impl Lab {
         for stream in self.hidden.elsewhere().into_iter().filter(is_stream) {
             out.push_str(&format!("  {}\n", printable(&self.how_to_see(&stream))));
         }
+        self.hubs.lines().iter().for_each(|line| out.push_str(&format!("  {}\n", printable(line))));
         if self.probes.waiting() > 0 {
             out.push_str(&format!(
                 "  {} more are announced and not looked at: too many do not answer, and may be made up\n",
@@ -239,6 +255,7 @@ impl Lab {
             })).collect::<Vec<_>>(),
             "not_looked_at": self.probes.waiting(),
             "problems": self.problems,
+            "remote": self.hubs.json(),
         })
     }
 }

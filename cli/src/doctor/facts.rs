@@ -32,7 +32,10 @@ use super::{
     probe::{Echo, echo},
     surroundings::Surroundings,
 };
-use crate::{lab, sys};
+use crate::{
+    hubs::{Examined, Hubs},
+    lab, sys,
+};
 
 mod host;
 
@@ -71,6 +74,8 @@ pub(crate) struct Facts {
     pub(super) zones: Vec<Zone>,
     /// Where this program runs, and what its networks are made of.
     pub(super) surroundings: Surroundings,
+    /// What keeps streams from passing the hubs of the configuration.
+    pub(super) hubs: Vec<Examined>,
 }
 
 /// An IPv4 address of an interface that is up.
@@ -112,7 +117,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let host = host.map(|name| Host::look_up(name, &config));
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
-    let (multicast, all, knocks, unknown_peers) = thread::scope(|scope| {
+    let (multicast, all, knocks, unknown_peers, hubs) = thread::scope(|scope| {
+        let hubs = scope.spawn(|| Hubs::examine(&config));
         let multicast = scope.spawn(|| search(multicast_only(&config)));
         let all = scope.spawn(|| search(with_peers(&config, &addresses)));
         let knocks = scope.spawn(|| knock_at(&addresses, &config));
@@ -122,7 +128,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         }
         // A thread that panicked has said so; the rest is still worth telling.
         let join = |search: thread::ScopedJoinHandle<'_, Vec<StreamInfo>>| search.join().unwrap_or_default();
-        (join(multicast), join(all), knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default())
+        let (knocks, unknown) = (knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default());
+        (join(multicast), join(all), knocks, unknown, hubs.join().unwrap_or_default())
     });
     // Asked now, so that a view says whether the queries of the searches have come.
     let host = host.map(|host| host.with_knocks(knocks, &config));
@@ -137,6 +144,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         unsealed: unsealed(&config),
         interfaces,
         has_multicast_route,
+        hubs,
         taken_ports,
         unknown_peers,
         streams,

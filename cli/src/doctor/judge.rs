@@ -12,6 +12,7 @@ use crate::sys::commands::{self, Side};
 mod computer;
 mod firewall;
 mod host;
+mod hubs;
 mod streams;
 mod surroundings;
 mod view;
@@ -31,6 +32,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     firewall::firewall(facts, &mut findings);
     streams::streams(facts, &mut findings);
     streams::unseen(facts, &mut findings);
+    hubs::hubs(facts, &mut findings);
     if let Some(host) = &facts.host {
         host::judge_host(host, facts, &mut findings);
         view::judge_view(host, facts, &mut findings);

@@ -14,6 +14,7 @@ import { LabelMenu } from "./menu.js";
 import { Plot } from "./plot.js";
 import { Recording } from "./record.js";
 import { Rail } from "./rail.js";
+import { tellRemote, worriesOf } from "./remote.js";
 import { Schwann } from "./schwann.js";
 import { SignalPanel } from "./signal.js";
 import { tellKey, tellNoContact, tellStatus, tellTime } from "./status.js";
@@ -74,6 +75,7 @@ function cutOff(text) {
   element("offline").hidden = false;
   document.body.classList.add("cut-off");
   tellNoContact();
+  tellRemote(null);
   recording.forget();
   takeRows(state.streams.map(stream => ({ ...stream, health: "unknown" })));
 }
@@ -85,7 +87,8 @@ function takeStreams(message) {
   state.streams = message.streams;
   element("empty").hidden = message.streams.length > 0;
   for (const part of ["streams", "finder"]) element(part).hidden = message.streams.length === 0;
-  tellStatus(message.streams);
+  tellStatus(message.streams, worriesOf(message.remote));
+  tellRemote(message.remote);
   for (const shown of message.shown) {
     const panel = plot.panels.find(panel => panel.id === shown.stream);
     if (panel) panel.gaps = shown.gaps;

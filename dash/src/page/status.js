@@ -5,8 +5,8 @@ import { isWrong } from "./health.js";
 
 const part = id => document.getElementById(id);
 
-/** Says how all streams are; the words are red and in the title where something is wrong. */
-export function tellStatus(streams) {
+/** Says how all streams are, with `far` of other sites; the words are red and in the title where something is wrong. */
+export function tellStatus(streams, far = []) {
   const number = condition => streams.filter(condition).length;
   const worries = [
     [number(stream => stream.health === "stopped" && !stream.refusal), "gone"],
@@ -14,7 +14,7 @@ export function tellStatus(streams) {
     [number(stream => stream.health === "silent"), "silent"],
     [number(stream => stream.trouble && stream.health === "live"), "not well"],
     [number(stream => stream.gaps > 0), "with gaps"],
-  ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  ].filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`).concat(far);
   const total = plural(streams.length, "stream"), unjudged = number(stream => !stream.is_judged);
   const listed = number(stream => stream.health === "listed");
   const calm = unjudged ? `${unjudged} not judged yet` : listed ? `${listed} only listed` : "all is well";

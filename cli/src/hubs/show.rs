@@ -1,0 +1,185 @@
+//! What goes through hubs, for people and for scripts.
+
+use schwann_hub::{Address, ClockBound, Remote, RemoteState, RemoteStream};
+use serde_json::{Value, json};
+
+use super::{Examined, Hubs, is_wrong};
+use crate::cmd::relay::status;
+use crate::table::Cell;
+use crate::terminal::{Look, plural, short_time};
+
+impl Hubs {
+    /// A row for each stream: its cells are those of the list of streams.
+    pub(crate) fn rows(&self) -> Vec<Vec<Cell>> {
+        let rows = |remote: &Remote| {
+            let hub = format!("hub {}", place(remote.address()));
+            remote.streams().iter().map(|stream| row(stream, &hub)).collect::<Vec<_>>()
+        };
+        self.remotes.iter().flat_map(rows).collect()
+    }
+
+    /// What is wrong, who has receipted what, and what this computer still has to hand over.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = self.problems.clone();
+        for remote in &self.remotes {
+            let address = remote.address();
+            lines.extend(remote.problem().map(|problem| format!("hub {address}: {problem}")));
+            let streams = remote.streams();
+            lines.extend(streams.iter().filter_map(receipts));
+            let locked = streams.iter().filter(|stream| stream.state == RemoteState::NoKey).count();
+            if locked > 0 {
+                lines.push(format!(
+                    "hub {address}: keys of {locked} streams did not come; compare `schwann keys status` at both sites"
+                ));
+            }
+        }
+        lines.extend(self.edges.iter().filter_map(edge));
+        lines
+    }
+
+    /// What is wrong, each with the command that helps.
+    pub(super) fn examined(&self) -> Vec<Examined> {
+        let configured = |what: &String| Examined {
+            is_fault: true,
+            what: format!("Streams of other sites are not seen: {what}."),
+            fix: String::from("schwann config edit    # relay.hub; keys: schwann keys status"),
+        };
+        let mut found: Vec<_> = self.problems.iter().map(configured).collect();
+        for remote in &self.remotes {
+            let address = remote.address();
+            found.extend(remote.problem().map(|problem| Examined {
+                is_fault: true,
+                what: format!(
+                    "The hub {address} is not reached, so streams of other sites are not seen: {problem}."
+                ),
+                fix: String::from("schwann hub up    # on the computer of the hub"),
+            }));
+            let wrong = remote.streams().into_iter().filter(is_wrong);
+            found.extend(wrong.map(|stream| Examined {
+                is_fault: false,
+                what: format!(
+                    "{} of {} does not come through the hub {address}: {}.",
+                    name(&stream),
+                    stream.site,
+                    word(stream.state).1
+                ),
+                fix: String::from("schwann relay out    # at that site; here: schwann relay status"),
+            }));
+        }
+        let edges = self.edges.iter().filter(|edge| !status::is_edge_well(edge));
+        found.extend(edges.filter_map(edge).map(|what| Examined {
+            is_fault: false,
+            what: format!("{what}."),
+            fix: String::from("schwann relay status"),
+        }));
+        found
+    }
+
+    /// All of it for scripts.
+    pub(crate) fn json(&self) -> Value {
+        let hub = |remote: &Remote| {
+            json!({
+                "address": remote.address().to_string(),
+                "problem": remote.problem().map(ToString::to_string),
+                "streams": remote.streams().iter().map(stream_json).collect::<Vec<_>>(),
+            })
+        };
+        let hubs: Vec<_> = self.remotes.iter().map(hub).collect();
+        json!({ "hubs": hubs, "problems": self.problems, "edges": self.edges })
+    }
+}
+
+fn name(stream: &RemoteStream) -> String {
+    let named = stream.info.as_ref().map(|info| info.name().to_string_lossy().into_owned());
+    named.unwrap_or_else(|| format!("stream {}", stream.stream))
+}
+
+fn word(state: RemoteState) -> (Look, &'static str) {
+    match state {
+        RemoteState::Early => (Look::Faint, "early"),
+        RemoteState::NoKey => (Look::Wrong, "NO KEY"),
+        RemoteState::Silent => (Look::Wrong, "SILENT"),
+        RemoteState::Well => (Look::Good, "well"),
+    }
+}
+
+/// A hub as the list has room for it.
+fn place(address: &Address) -> &str {
+    address.url().rsplit("//").next().unwrap_or_default()
+}
+
+fn row(stream: &RemoteStream, hub: &str) -> Vec<Cell> {
+    let (look, state) = word(stream.state);
+    let dash = || Cell::from("-");
+    let Some(info) = &stream.info else {
+        let mut row = vec![Cell::from(name(stream)), Cell::looking(look, state), dash(), dash(), dash()];
+        row.extend([stream.site.as_str().into(), dash(), dash(), dash(), hub.into()]);
+        return row;
+    };
+    let rate = match (stream.rate, info.nominal_rate()) {
+        (_, 0.0) => String::from("irregular"),
+        (None, nominal) => format!("? of {nominal} Hz"),
+        (Some(rate), nominal) => format!("{rate:.2} of {nominal} Hz"),
+    };
+    let clock = |clock: &ClockBound| {
+        Cell::from(format!("{} ± {}", short_time(clock.offset), short_time(clock.bound)))
+    };
+    vec![
+        name(stream).into(),
+        Cell::looking(look, state),
+        info.stream_type().to_string_lossy().into(),
+        format!("{} x {}", info.channel_count(), info.channel_format().name()).into(),
+        rate.into(),
+        format!("{} at {}", info.hostname().to_string_lossy(), stream.site).into(),
+        stream.lag.map_or_else(dash, |lag| short_time(lag).into()),
+        dash(),
+        stream.clock.as_ref().map_or_else(dash, clock),
+        hub.into(),
+    ]
+}
+
+/// Who has how much of a stream on disk.
+fn receipts(stream: &RemoteStream) -> Option<String> {
+    let name = name(stream);
+    let newest = stream.newest?;
+    let one = |(device, last): (&String, &u64)| match newest.saturating_sub(*last) {
+        0 => format!("{device} has all of it on disk"),
+        behind => format!(
+            "{device} has all but {} on disk",
+            plural(usize::try_from(behind).unwrap_or(usize::MAX), "block")
+        ),
+    };
+    let said: Vec<_> = stream.receipts.iter().map(one).collect();
+    (!said.is_empty()).then(|| format!("{name} of {}: {}", stream.site, said.join(", ")))
+}
+
+/// What is to say of an edge of this computer; nothing if the hub has all of it.
+fn edge(edge: &Value) -> Option<String> {
+    let name = edge["name"].as_str().unwrap_or_default();
+    if !status::is_edge_well(edge) {
+        return Some(format!("{name} to the hub: {}", status::edge_trouble(edge)));
+    }
+    status::is_behind(edge).then(|| format!("{name} to the hub: backlog {}", status::backlog(edge)))
+}
+
+fn stream_json(stream: &RemoteStream) -> Value {
+    let info = stream.info.as_ref();
+    json!({
+        "name": info.map(|info| info.name().to_string_lossy()),
+        "type": info.map(|info| info.stream_type().to_string_lossy()),
+        "source_id": info.map(|info| info.source_id().to_string_lossy()),
+        "hostname": info.map(|info| info.hostname().to_string_lossy()),
+        "channel_count": info.map(schwann::StreamInfo::channel_count),
+        "nominal_rate": info.map(schwann::StreamInfo::nominal_rate),
+        "site": stream.site,
+        "stream": stream.stream.to_string(),
+        "state": word(stream.state).1.to_lowercase(),
+        "is_wrong": is_wrong(stream),
+        "newest_block": stream.newest,
+        "rate": stream.rate,
+        "lag": stream.lag,
+        "clock_offset": stream.clock.as_ref().map(|clock| clock.offset),
+        "clock_uncertainty": stream.clock.as_ref().map(|clock| clock.bound),
+        "receipts": stream.receipts,
+    })
+}
