@@ -2,8 +2,11 @@
 # arrives, or is reported.
 # cores: 0
 # network: own
+# debian: chromium
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 libraries
 build -p schwann-cli --bin schwann
-exec python3 tests/system/relay.py "$built/schwann" "$SCHWANN_LIBLSL"
+need chromium
+python3 tests/system/relay.py "$built/schwann" "$SCHWANN_LIBLSL"
+python3 tests/system/relay_seen.py "$built/schwann" "$SCHWANN_LIBLSL"

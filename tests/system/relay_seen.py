@@ -1,0 +1,78 @@
+"""Streams of other sites where people look: `schwann`, the dashboard and `schwann doctor`; and what they say when the hub is gone.
+
+Usage: relay_seen.py PROGRAM LIBRARY [WORD...]
+"""
+
+import contextlib
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from relay_sites import PATIENCE, SCRATCH, Hub, Site, lab, run  # noqa: E402
+
+from chromium import Page  # noqa: E402
+
+
+def asked(site: Site, *words: str) -> tuple[int, dict]:
+    program = site.schwann(*words)
+    code = program.process.wait(PATIENCE)
+    return code, json.loads(program.text())
+
+
+def remembers(site: Site, address: str) -> None:
+    """The configuration of the site names the hub."""
+    config = pathlib.Path(site.environment["LSLAPICFG"])
+    config.write_text(config.read_text().replace("[relay]\n", f"[relay]\nhub={address}\n"))
+
+
+def hub_is_seen() -> None:
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        remembers(b, hub.url)
+        sender = a.sends("Far away", 10**6)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(SCRATCH / "seen.xdf"), "EEG").until("the hub is reached")
+        code, page = asked(b, "--json")
+        one, = page["remote"]["hubs"]
+        stream, = one["streams"]
+        assert code == 0 and one["problem"] is None and page["streams"] == [], page
+        assert (stream["name"], stream["site"], stream["state"]) == ("Far away", "site-a", "well"), stream
+        assert stream["rate"] and abs(stream["rate"] - 200) < 20 and stream["clock_uncertainty"] > 0, stream
+        assert stream["receipts"].get("site-b", 0) > 0, stream
+        with dashboard(b) as browser:
+            browser.wait("document.querySelector('#remote')?.innerText.includes('Far away of site-a')", "the stream of the other site")
+            browser.wait("document.querySelector('#remote .far .health.live') !== null", "it is well")
+            code, page = asked(b, "doctor", "--json")
+            assert not [one for one in page["findings"] if one["code"] in ("hub", "far-stream")], page
+            sender.kill()
+            browser.wait("document.querySelector('#remote .far.wrong')?.innerText.includes('silent')", "it is silent", 30)
+            hub.kill()
+            browser.wait("document.querySelector('#remote .host.wrong')?.innerText.includes('not reached')", "the hub is gone", 30)
+            browser.wait("document.querySelector('#summary').innerText.includes('1 hub not reached')", "the line at the top says so")
+            assert not browser.value("document.querySelector('#remote').innerText.includes('Far away')")
+            assert not browser.problems, browser.problems
+        code, page = asked(b, "--json")
+        assert code == 1 and "no hub answers" in page["remote"]["hubs"][0]["problem"], page
+        code, page = asked(b, "doctor", "--json")
+        found, = [one for one in page["findings"] if one["code"] == "hub"]
+        assert code == 1 and found["weight"] == "fault" and "is not reached" in found["what"], page
+        recorder.kill()
+    print("ok: a stream of another site is in the list and in the dashboard; a hub that is gone is said by both and by the doctor")
+
+
+@contextlib.contextmanager
+def dashboard(site: Site):
+    program = site.schwann("dash", "--no-browser", "--port", "0", "--folder", str(SCRATCH)).until("token=")
+    url = next(word for word in program.text().split() if "token=" in word)
+    page = Page()
+    try:
+        page.call("Page.navigate", url=url)
+        yield page
+    finally:
+        page.close()
+
+
+if __name__ == "__main__":
+    run({"seen": hub_is_seen})
