@@ -1,5 +1,6 @@
 //! `schwann verify`: whether a recording can be trusted.
 
+mod account;
 mod certified;
 mod page;
 

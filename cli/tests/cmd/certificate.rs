@@ -42,6 +42,7 @@ fn a_recording_is_certified_unsigned_without_keys_and_a_change_is_seen() {
     record(&lab, &[]);
     let (code, out) = run(&lab, &[], &["verify", "x.xdf"]);
     assert!(code == Some(0) && out.contains("UNSIGNED") && out.contains("bit by bit"), "{out}");
+    assert!(!out.contains("Fake counter"), "nothing is to be said of the stream: {out}");
     let whole = fs::read(lab.path("x.xdf")).expect("a file");
     let cut = &whole[..whole.len() - 100];
     fs::write(lab.path("x.xdf"), cut).expect("a file");

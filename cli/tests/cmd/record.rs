@@ -136,6 +136,9 @@ fn while_a_stream_is_away_nothing_is_said_to_be_well_of_it() {
     assert_eq!((&away["rate"], &away["trouble"]), (&Value::Null, &"CONNECTION LOST".into()), "{away}");
     let (_, rest) = recorder.interrupt();
     assert!(rest.contains("\"away_seconds\""), "{rest}");
+    let (code, out, _) = lab.run(&["verify", "x.xdf"]);
+    assert_eq!(code, 0, "the file is whole: {out}");
+    assert!(out.contains(&format!("  {name}: NOT CONNECTED at the end; away for ")), "{out}");
 }
 
 #[test]

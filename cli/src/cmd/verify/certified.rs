@@ -10,6 +10,7 @@ use schwann_recorder::certificate::{
 use schwann_xdf::Location;
 use serde_json::{Value, json};
 
+use super::account;
 use crate::cmd::survey::{Progress, bytes};
 use crate::exit::Problem;
 use crate::lab;
@@ -90,6 +91,7 @@ impl Certified {
             Standing::Whole => {
                 out.extend(made_from(read));
                 out.push("the file is what it certifies, bit by bit".to_owned());
+                out.extend(account::shortfalls(&read.statement));
             }
             Standing::CutOff { proven } => {
                 out.push(format!("CUT OFF: its first {} are what it certifies", bytes(*proven)));
@@ -122,6 +124,7 @@ impl Certified {
             "signer": read.signer.as_ref().map(|signer| &signer.name),
             "lab": read.signer.as_ref().map(|signer| &signer.lab),
             "proven": proven,
+            "incomplete": account::shortfalls(&read.statement),
             "not_certified": changed,
         })
     }
