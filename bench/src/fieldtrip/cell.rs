@@ -1,18 +1,18 @@
 //! One cell of the tables: a path, a direction and a block shape, run for a while and checked.
 
+pub(super) mod socket;
+
 use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::io::{Read, Write};
 use std::thread;
 use std::time::Instant;
 
 use schwann_fieldtrip::wire::{DataType, Header};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server, Style};
 
+use self::socket::{Listener, Stream, connect, socket_path};
 use super::original::{self, Store};
 use crate::Reason;
 
@@ -171,7 +171,7 @@ impl Plan {
             }
             (Named, _) => {
                 let address = named.ok_or("no other server is named")?;
-                let mut client = connected(address)?;
+                let mut client = Client::connect(address.clone(), Options::default())?;
                 client.put_header(&shape.header())?;
                 client.put_samples(shape.channels, &shape.block(OLD))?;
                 drop(client);
@@ -266,12 +266,12 @@ impl Plan {
     /// Asks a server that knows the whole protocol; then checks what it holds.
     fn ask_and_check(&self, address: &Address, time: Duration) -> Result<Cell, Reason> {
         // Not connected meanwhile: the server has one client.
-        let before = connected(address)?.header()?.1.samples;
+        let before = Client::connect(address.clone(), Options::default())?.header()?.1.samples;
         let cell = self.ask(address, before, time)?;
         if self.direction == Direction::Get {
             return Ok(cell);
         }
-        let mut client = connected(address)?;
+        let mut client = Client::connect(address.clone(), Options::default())?;
         let total = client.header()?.1.samples;
         let (first, last) = self.shape.newest(total);
         let newest = client.samples(first, last)?;
@@ -333,70 +333,6 @@ fn same<T: PartialEq>(came: &[T], sent: &[T]) -> Result<(), Reason> {
 
 fn is_answered(reply: &[u8]) -> Result<(), Reason> {
     if reply.get(2) == Some(&OK) { Ok(()) } else { Err("the server refused".into()) }
-}
-
-fn connected(address: &Address) -> Result<Client, Reason> {
-    Ok(Client::connect(address.clone(), Options::default())?)
-}
-
-pub(super) fn socket_path() -> PathBuf {
-    std::env::temp_dir().join(format!("schwann-ft-bench-{}", std::process::id()))
-}
-
-trait Stream: Read + Write + Send {}
-impl<S: Read + Write + Send> Stream for S {}
-
-/// Connects, as a bare client or the original's does.
-fn connect(address: &Address, client: Peer) -> io::Result<Box<dyn Stream>> {
-    Ok(match address {
-        Address::Tcp { host, port } if client == Bare => {
-            let stream = TcpStream::connect((host.as_str(), *port))?;
-            stream.set_nodelay(true)?;
-            Box::new(stream)
-        }
-        // By name, as the original's programs do.
-        Address::Tcp { host, port } if host == "127.0.0.1" => {
-            Box::new(TcpStream::connect(("localhost", *port))?)
-        }
-        Address::Tcp { host, port } => Box::new(TcpStream::connect((host.as_str(), *port))?),
-        Address::Unix(path) => Box::new(UnixStream::connect(path)?),
-    })
-}
-
-/// Where a bare server or the original's waits for connections. The original looks for TCP connections now and
-/// then.
-enum Listener {
-    Tcp(TcpListener, Peer),
-    Unix(UnixListener),
-}
-
-impl Listener {
-    fn bind(address: &Address, server: Peer) -> io::Result<(Self, Address)> {
-        if let Address::Unix(path) = address {
-            // An earlier run may have left the file.
-            let _ = std::fs::remove_file(path);
-            return Ok((Self::Unix(UnixListener::bind(path)?), address.clone()));
-        }
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        listener.set_nonblocking(server == Original)?;
-        let port = listener.local_addr()?.port();
-        Ok((Self::Tcp(listener, server), Address::Tcp { host: "127.0.0.1".into(), port }))
-    }
-
-    fn accept(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(match self {
-            Self::Tcp(listener, server) => {
-                let (stream, _) = listener.accept()?;
-                if *server == Original {
-                    original::take_in(&stream)?
-                } else {
-                    stream.set_nodelay(true)?
-                }
-                Box::new(stream)
-            }
-            Self::Unix(listener) => Box::new(listener.accept()?.0),
-        })
-    }
 }
 
 /// Runs `block` for a while, after a few times that do not count, and keeps how long each took.

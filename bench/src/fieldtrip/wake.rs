@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use schwann_fieldtrip::wire::{DataType, Header, NEVER, Totals};
 use schwann_fieldtrip::{Address, Buffer, Client, Options, Policy, Server};
 
-use super::cell::socket_path;
+use super::cell::socket::socket_path;
 use super::{Figures, fanout, spread_us};
 use crate::Reason;
 

@@ -21,118 +21,6 @@ use super::pending::Pending;
 use crate::codec::{Encoding, EncodingSet, SampleCodec};
 use crate::net::link::{Carrier, Link, Progress};
 
-/// Bytes that all logs of one outlet may hold for consumers that lag.
-const STORED_BYTES_LIMIT: usize = 1 << 30;
-/// Time after which it is told again that a consumer is too slow.
-const TELL_AGAIN: Duration = Duration::from_secs(10);
-/// Blocks handed to the kernel in one call.
-const BLOCKS_PER_SEND: usize = 16;
-
-/// The present user of a consumer's socket.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Turn {
-    Free,
-    Taken,
-}
-
-/// One consumer's feed.
-pub(crate) struct Consumer {
-    pub(crate) id: u64,
-    pub(crate) link: Arc<Link>,
-    pub(crate) encoding: Encoding,
-    /// How many samples this consumer may lag.
-    pub(crate) capacity: u64,
-    /// How many samples are held back before they are sent, if the consumer asked for that.
-    pub(crate) chunk_samples: Option<u64>,
-    joined: u64,
-    turn: Turn,
-    /// Bytes that go before those at `cursor`: the handshake's answer, or what bridges a gap.
-    bridge: Vec<u8>,
-    /// How much of the bridge must go out whole; the rest may still be replaced.
-    bridge_fixed: usize,
-    bridge_sent: usize,
-    cursor: u64,
-    /// The socket took less than it was given: wait until it is writable.
-    blocked: bool,
-    /// The socket became writable while a thread was sending: the send's own finding is out of date.
-    became_writable: bool,
-    failed: bool,
-    dropped: u64,
-    /// How many of them were told, and when.
-    told: Option<(u64, Instant)>,
-    /// What its inlet said last of the program there.
-    report: Option<Report>,
-}
-
-impl Consumer {
-    fn has_bridge(&self) -> bool {
-        self.bridge_sent < self.bridge.len()
-    }
-
-    fn is_idle(&self, log: &Log) -> bool {
-        self.turn == Turn::Free
-            && !self.failed
-            && !self.blocked
-            && !self.has_bridge()
-            && self.cursor == log.end()
-    }
-
-    fn wants_service(&self, log: &Log) -> bool {
-        let waits = self.has_bridge() || self.cursor < log.end() || self.link.has_unsent();
-        self.turn == Turn::Free && !self.failed && !self.blocked && waits
-    }
-
-    fn take_turn(&mut self) {
-        self.turn = Turn::Taken;
-        self.became_writable = false;
-    }
-
-    fn end_turn(&mut self, progress: Progress) {
-        self.turn = Turn::Free;
-        self.blocked = progress.blocked && !self.became_writable;
-        self.failed |= progress.failed;
-    }
-
-    /// Lost samples of this consumer that are yet to be told. Some time passes between two reports.
-    fn untold(&mut self, now: Instant) -> Option<u64> {
-        let (before, at) = self.told.unzip();
-        let is_due = at.is_none_or(|at| now.saturating_duration_since(at) >= TELL_AGAIN);
-        let lost = self.dropped - before.unwrap_or(0);
-        (lost > 0 && is_due).then(|| {
-            self.told = Some((self.dropped, now));
-            lost
-        })
-    }
-
-    /// Moves the cursor past samples that this consumer is too late for.
-    fn drop_oldest(&mut self, log: &Log, capacity: u64) {
-        let Some(skip) = log.skip(self.cursor, capacity) else { return };
-        self.dropped += skip.dropped;
-        if self.bridge_sent <= self.bridge_fixed && self.bridge.len() > self.bridge_fixed {
-            // The sample after the last gap has not been begun, so it is too late as
-            // well.
-            self.bridge.truncate(self.bridge_fixed);
-            self.dropped += 1;
-        }
-        self.bridge.extend_from_slice(&skip.begun);
-        self.bridge_fixed = self.bridge.len();
-        self.bridge.extend_from_slice(&skip.first);
-        self.cursor = skip.position;
-    }
-
-    /// Notes that `bytes` more bytes have gone out, first of the bridge, then of the log.
-    fn advance(&mut self, bytes: usize) {
-        let of_bridge = bytes.min(self.bridge.len() - self.bridge_sent);
-        self.bridge_sent += of_bridge;
-        self.cursor += (bytes - of_bridge) as u64;
-        if !self.has_bridge() {
-            self.bridge = Vec::new();
-            self.bridge_sent = 0;
-            self.bridge_fixed = 0;
-        }
-    }
-}
-
 /// What a new consumer asked for.
 pub(crate) struct Joining {
     pub(crate) link: Arc<Link>,
@@ -406,9 +294,17 @@ impl State {
     }
 }
 
+/// Bytes that all logs of one outlet may hold for consumers that lag.
+const STORED_BYTES_LIMIT: usize = 1 << 30;
+/// Blocks handed to the kernel in one call.
+const BLOCKS_PER_SEND: usize = 16;
+
+mod consumer;
 mod drain;
 mod flush;
 
+pub(crate) use self::consumer::Consumer;
+use self::consumer::Turn;
 pub(crate) use self::drain::{Draining, Stuck};
 
 #[cfg(test)]

@@ -33,25 +33,6 @@ use crate::security::{Policy, Watcher, policy};
 use crate::sys::sockets;
 use crate::{Error, local_clock, log};
 
-/// The waker's token; listeners, responder sockets and connections follow.
-const WAKE: Token = Token(0);
-/// First token of the listeners.
-const LISTENERS: usize = 1;
-/// First token of the responder's sockets.
-const RESPONDER: usize = 16;
-/// First token of the connections, which are numbered on and on.
-const CONNECTIONS: usize = 1024;
-/// Pause before clients are let in again after the system refused to.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long consumers on this computer may take nothing. After that, the outlet's end gives up the bytes that wait
-/// for them.
-const LINGER: Duration = Duration::from_secs(1);
-/// How long that end may take altogether.
-const LONGEST_LINGER: Duration = Duration::from_secs(5);
-/// Connections that have not said yet what they want, and have not proved who they are. Where there is no room, the
-/// oldest gives way (secure-session §3.9).
-const STRANGERS: HalfOpenLimits = HalfOpenLimits { total: 512, per_network: 128 };
-
 /// Opens the sockets, completes the description, and starts the thread.
 pub(super) fn start(
     info: &StreamInfo,
@@ -362,65 +343,26 @@ impl Server {
         }
         self.next_turn = next_turn;
     }
-
-    fn part(&mut self, token: usize) {
-        let Some(mut conversation) = self.conversations.remove(&token) else { return };
-        if let Some(consumer) = conversation.consumer() {
-            self.shared.fanout.leave(consumer);
-        }
-        if let Some(session) = conversation.session() {
-            self.shared.probes.remove(session);
-        }
-        // The descriptor is closed next, which unregisters it as well.
-        let _ = self.poll.registry().deregister(conversation.watched());
-        conversation.end();
-    }
-
-    /// Holds every connection against a revocation list that has come into force, and hands the list on.
-    fn follow_lab(&mut self) {
-        let Some(member) = self.shared.terms.sealing.clone() else { return };
-        member.refresh();
-        let changes = member.changes();
-        if core::mem::replace(&mut self.lab_changes, changes) == changes {
-            return;
-        }
-        self.dismiss();
-        self.conversations.values().for_each(Conversation::offer_update);
-    }
-
-    /// Parts from every client that would not be let in any more.
-    fn dismiss(&mut self) {
-        let due = self.conversations.iter().filter_map(|(token, one)| Some((*token, one.dismissal()?)));
-        for (token, refusal) in due.collect::<Vec<_>>() {
-            if let Some(conversation) = self.conversations.get(&token) {
-                // So that nothing is sent to it any more.
-                conversation.consumer().into_iter().for_each(|consumer| self.shared.fanout.leave(consumer));
-                conversation.note_dismissed(&self.shared, refusal);
-            }
-            self.part(token);
-        }
-    }
-
-    fn part_from_broken(&mut self, failed: &[u64]) {
-        for consumer in failed {
-            let token = self.conversations.iter().find(|(_, one)| one.consumer() == Some(*consumer));
-            if let Some(token) = token.map(|(token, _)| *token) {
-                self.part(token);
-            }
-        }
-    }
-
-    fn part_from_silent(&mut self, now: Instant) {
-        let late = |one: &Conversation| one.deadline().is_some_and(|deadline| deadline <= now);
-        let silent: Vec<_> =
-            self.conversations.iter().filter(|(_, one)| late(one)).map(|(token, _)| *token).collect();
-        for token in silent {
-            if let Some(conversation) = self.conversations.get(&token) {
-                conversation.note_silence(&self.shared);
-            }
-            self.part(token);
-        }
-    }
 }
 
+/// The waker's token; listeners, responder sockets and connections follow.
+const WAKE: Token = Token(0);
+/// First token of the listeners.
+const LISTENERS: usize = 1;
+/// First token of the responder's sockets.
+const RESPONDER: usize = 16;
+/// First token of the connections, which are numbered on and on.
+const CONNECTIONS: usize = 1024;
+/// Pause before clients are let in again after the system refused to.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long consumers on this computer may take nothing. After that, the outlet's end gives up the bytes that wait
+/// for them.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long that end may take altogether.
+const LONGEST_LINGER: Duration = Duration::from_secs(5);
+/// Connections that have not said yet what they want, and have not proved who they are. Where there is no room, the
+/// oldest gives way (secure-session §3.9).
+const STRANGERS: HalfOpenLimits = HalfOpenLimits { total: 512, per_network: 128 };
+
 mod conversation;
+mod parting;
