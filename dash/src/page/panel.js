@@ -24,7 +24,7 @@ export class Panel {
   solo = null;
   box = null;
   ring = null;
-  #bases = null; #fitAt = 0; #stillTop = null;
+  #bases = null; #fitAt = 0; #stillTop = null; #look = null; #gutter = [];
 
   constructor(stream, slot, wish) {
     [this.id, this.slot, this.wish] = [stream.id, slot, wish];
@@ -120,8 +120,14 @@ export class Panel {
     return count > shown;
   }
 
-  /** The lanes that are in sight. */
+  /** The lanes that are in sight; worked out anew only when something is to be drawn in another way. */
   #visible(theme) {
+    const key = [this.ring, this.ring.version, this.box, theme];
+    if (!this.#look?.key.every((part, place) => part === key[place])) this.#look = { key, ...this.#lookAt(theme) };
+    return this.#look;
+  }
+
+  #lookAt(theme) {
     const { height } = this.box, rows = this.rows, ink = inkOf(this.content, theme.dark);
     const inkFor = row => this.wish.bad.has(this.view.channels[row]) ? theme.dim : ink;
     const base = row => this.#bases?.[row] ?? 0;
@@ -135,37 +141,48 @@ export class Panel {
         ({ row, middle: room + lane * (place + 0.5), base: base(row), ink: inkFor(row) })) };
   }
 
-  /** Draws the traces; `time` says which stretch is shown. */
+  /** Draws the traces on a ground that hides what was there; `time` says which stretch is shown. */
   drawTraces(pen, time, theme) {
-    if (!this.ring || !(this.division > 0)) return;
+    const box = this.box, clear = (from, to) => { pen.fillStyle = theme.card; if (to > from) pen.fillRect(from, box.top, to - from, box.height); };
+    if (!this.ring || !(this.division > 0)) return clear(box.left, box.left + box.width);
     const { left, top, width, height, ratio } = this.box, look = this.#visible(theme), butterfly = this.layout === "butterfly";
     const end = this.top(time.edge), seconds = this.view.column_seconds;
-    this.ring.draw(end, { ...look, height, lineWidth: Math.max(1, (butterfly ? 1 : 1.15) * ratio), alpha: butterfly ? 0.7 : 1,
+    this.ring.draw(end, { ...look, height, ground: theme.card, lineWidth: Math.max(1, (butterfly ? 1 : 1.15) * ratio), alpha: butterfly ? 0.7 : 1,
       hatch: { ink: theme.warn, size: 5 * ratio } });
-    // Columns from the left to the right edge, as far as the ring has them.
-    const from = Math.max(Math.floor(time.begin / seconds), end - this.ring.width + 1), to = Math.min(Math.floor(time.edge / seconds), end);
-    if (to < from) return;
     pen.save();
     pen.beginPath();
     pen.rect(left, top, width, height);
     pen.clip();
-    const x = index => left + (index * seconds - time.begin) / (time.edge - time.begin) * width, scale = x(1) - x(0);
-    const slot = this.ring.slot(from), count = to - from + 1, head = Math.min(count, this.ring.width - slot);
+    const x = index => left + (index * seconds - time.begin) / (time.edge - time.begin) * width;
     // Whole pixels where a column is a pixel, so that traces do not blur while they move.
-    const place = Math.abs(scale - 1) < 0.01 ? Math.round(x(from)) : x(from);
-    pen.drawImage(this.ring.canvas, slot, 0, head, height, place, top, head * scale, height);
-    if (head < count) pen.drawImage(this.ring.canvas, 0, 0, count - head, height, place + head * scale, top, (count - head) * scale, height);
+    const first = Math.floor(time.begin / seconds), isWhole = Math.abs(x(1) - x(0) - 1) < 0.01;
+    const place = index => isWhole ? Math.round(x(first)) + index - first : Math.round(x(index));
+    let at = left;
+    for (const part of this.ring.parts(first, Math.floor(time.edge / seconds))) {
+      const [from, to] = [place(part.index), place(part.index + part.count)];
+      clear(at, from);
+      pen.drawImage(part.canvas, part.place, 0, part.count, height, from, top, to - from, height);
+      at = to;
+    }
+    clear(at, left + width);
     pen.restore();
+    if (!butterfly) return;
+    pen.fillStyle = theme.line;
+    pen.fillRect(left, top + Math.round(height / 2), width, ratio);
+  }
+
+  /** Whether names, scale or marks are not as they were drawn. */
+  get isGutterStale() {
+    return [this.ring, this.ring?.version, this.marks, this.box].some((part, place) => part !== this.#gutter[place]);
   }
 
   /** Draws names, scale, and what is wrong with a channel. */
   drawGutter(pen, theme) {
     const { left, top, height, ratio } = this.box, { lane, gain, lanes } = this.#visible(theme);
+    this.#gutter = [this.ring, this.ring.version, this.marks, this.box];
     pen.font = `${11.5 * ratio}px system-ui, sans-serif`;
     [pen.textAlign, pen.textBaseline] = ["right", "middle"];
     if (this.layout === "butterfly") {
-      pen.fillStyle = theme.line;
-      pen.fillRect(left, top + Math.round(height / 2), this.box.width, ratio);
       pen.fillStyle = theme.dim;
       [3, 2, 1, 0, -1, -2, -3].forEach(step => pen.fillText(plain(step * this.division), left - 10 * ratio, top + height / 2 - step * height / 8));
     } else {
@@ -182,11 +199,11 @@ export class Panel {
   }
 
   #drawScale(pen, theme, gain, lane) {
-    const { left, top, height, ratio, gutter } = this.box;
+    const { left, top, height, ratio } = this.box;
     let value = this.division;
     while (value * gain > Math.max(64 * ratio, lane)) value = niceStep(value, -1);
     while (value * gain < 26 * ratio && value * gain > 0) value = niceStep(value, 1);
-    const length = value * gain, x = left - gutter + 8 * ratio, middle = top + height / 2;
+    const length = value * gain, x = 8 * ratio, middle = top + height / 2;
     if (!(length > 3) || length > height) return;
     pen.fillStyle = theme.ink;
     pen.fillRect(x, middle - length / 2, 2 * ratio, length);

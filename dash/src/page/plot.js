@@ -6,21 +6,24 @@ import { drawEvents } from "./events.js";
 import { RIBBON, hatch } from "./panel.js";
 
 const DELAY = 0.2;        // seconds that the right edge is behind, so that columns are there when they are due
+const REST = 100;         // ms after which a picture in which nothing moves is drawn again: what is missing grows
 const LANE = 30, AXIS = 24, GUTTER = 108, PAD = 18, BETWEEN = 8;
 
 export class Plot {
   panels = [];
+  active = null;           // the panel that controls speak of
   events = [];
   window = 10;             // seconds
   until = null;            // the right edge on the lab's clock; null to follow
   cursor = null;           // where the pointer is, in pixels of the canvas
 
+  #drawn = { at: 0 };
   #canvas; #pen; #size = null; #ratio = 1; #theme = null; #clock; #wall = null; #edge = 0; #stale = true; #still; #now = 0;
 
   /** `clock` gives the time of the lab, or null. */
   constructor(canvas, clock) {
     [this.#canvas, this.#clock] = [canvas, clock];
-    this.#pen = canvas.getContext("2d");
+    this.#pen = canvas.getContext("2d", { alpha: false });
     this.#still = matchMedia("(prefers-reduced-motion: reduce)");
     // Asking the canvas for its size in every frame would make the browser lay out the whole page each time.
     new ResizeObserver(([entry]) => { this.#size = entry.contentRect; }).observe(canvas);
@@ -56,6 +59,7 @@ export class Plot {
     // What comes while the picture stands still is for nobody.
     if (!panel || (panel.view.until === null && !this.following)) return;
     panel.add(frame, this.following ? this.now - DELAY : this.until);
+    this.#drawn.at = 0;
   }
 
   /** Stops at what is seen now. */
@@ -94,7 +98,8 @@ export class Plot {
     let at = top;
     this.panels.forEach((panel, place) => {
       const height = Math.floor(free * weights[place] / all), before = panel.box;
-      panel.box = { left: this.#left, top: Math.round(at), width: this.#width, height, ratio, gutter: this.#left };
+      const box = { left: this.#left, top: Math.round(at), width: this.#width, height, ratio };
+      if (!before || Object.keys(box).some(key => box[key] !== before[key])) panel.box = box;
       if (before && (before.height !== height || before.width !== this.#width)) { panel.ring?.redraw(); panel.scroll(0); }
       at += height + (RIBBON + BETWEEN) * ratio;
     });
@@ -103,13 +108,17 @@ export class Plot {
   #frame() {
     requestAnimationFrame(() => this.#frame());
     if (!this.#size?.width || !this.panels.length) return;
-    if (this.following) {
-      const step = this.#still.matches ? 1 : 0, edge = this.now - DELAY;
-      this.#edge = step ? Math.floor(edge / step) * step : edge;
-    } else this.#edge = this.until;
     this.#measure();
+    // By whole pixels: all that moves moves together, and less often where a second is short.
+    const step = this.#still.matches ? 1 : this.window / this.#width;
+    this.#edge = this.following ? Math.floor((this.now - DELAY) / step) * step : this.until;
+    const drawn = { at: performance.now(), edge: this.#edge, cursor: this.cursor, events: this.events, count: this.panels.length, active: this.active };
+    const isSame = !this.#stale && ["edge", "cursor", "events", "count", "active"].every(part => drawn[part] === this.#drawn[part]);
+    if (isSame && drawn.at - this.#drawn.at < REST) return;
+    const isWhole = this.#stale || this.cursor || this.#drawn.cursor || drawn.count !== this.#drawn.count || this.panels.some(panel => panel.isGutterStale);
     if (this.#stale) this.#prepare();
-    this.#compose();
+    this.#compose(isWhole);
+    this.#drawn = drawn;
   }
 
   #prepare() {
@@ -119,52 +128,76 @@ export class Plot {
     this.#stale = false;
   }
 
-  #compose() {
+  /** Draws what moves, and what stands still only if it `isWhole`. */
+  #compose(isWhole) {
     const pen = this.#pen, time = { begin: this.#edge - this.window, edge: this.#edge, now: this.now };
-    pen.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+    this.#clear(isWhole);
+    for (const panel of this.panels) if (panel.view) panel.drawTraces(pen, time, this.#theme);
     this.#drawGrid(time);
     for (const panel of this.panels) {
       if (!panel.view) continue;
       this.#drawUnkept(panel);
-      panel.drawTraces(pen, time, this.#theme);
-      panel.drawGutter(pen, this.#theme);
+      if (isWhole) panel.drawGutter(pen, this.#theme);
       panel.drawRibbon(pen, time, this.#theme);
-      if (this.panels.length > 1) this.#drawTitle(panel);
+      if (this.panels.length > 1) this.#drawTitle(panel, panel === this.active);
     }
     drawEvents(pen, this.events, this.#x, { left: this.#left, width: this.#width, top: LANE * this.#ratio,
       bottom: this.#canvas.height - AXIS * this.#ratio, ratio: this.#ratio }, this.#theme);
     if (this.cursor) this.#drawCursor();
   }
 
+  /** Clears all, or the stripes between the traces, which hide what was there by themselves. */
+  #clear(isWhole) {
+    const pen = this.#pen, { width, height } = this.#canvas;
+    pen.fillStyle = this.#theme.card;
+    if (isWhole) return pen.fillRect(0, 0, width, height);
+    let at = 0;
+    for (const { top, height: tall } of [...this.panels.map(panel => panel.box), { top: height, height: 0 }]) {
+      pen.fillRect(this.#left, at, width, top - at);
+      at = top + tall;
+    }
+  }
+
   #drawGrid(time) {
     const pen = this.#pen, ratio = this.#ratio, bottom = this.#canvas.height - AXIS * ratio;
     const step = timeStep(this.window * 92 * ratio / this.#width), offset = this.#wall ?? 0;
     pen.font = `${11 * ratio}px system-ui, sans-serif`;
+    const right = this.#left + this.#width - this.#drawSight(bottom), first = Math.ceil((time.begin + offset) / step), last = Math.floor((time.edge + offset) / step);
     [pen.textAlign, pen.textBaseline] = ["center", "top"];
-    const first = Math.ceil((time.begin + offset) / step), last = Math.floor((time.edge + offset) / step);
     for (let tick = first; tick <= last; tick++) {
       const x = Math.round(this.#x(tick * step - offset));
       pen.fillStyle = this.#theme.line;
-      pen.globalAlpha = 0.7;
+      // It is behind the traces, although they are drawn already.
+      [pen.globalAlpha, pen.globalCompositeOperation] = [0.7, this.#theme.dark ? "lighten" : "darken"];
       for (const { box } of this.panels) pen.fillRect(x, box.top, Math.max(1, Math.floor(ratio)), box.height);
-      pen.globalAlpha = 1;
+      [pen.globalAlpha, pen.globalCompositeOperation] = [1, "source-over"];
       pen.fillStyle = this.#theme.dim;
-      const inside = x > this.#left + 26 * ratio && x < this.#left + this.#width - 26 * ratio;
+      const inside = x > this.#left + 26 * ratio && x < right - 26 * ratio;
       if (inside && this.#wall !== null) pen.fillText(clockText(tick * step, step), x, bottom + 6 * ratio);
     }
   }
 
-  #drawTitle({ name, box: { left, top, width, ratio } }) {
-    const pen = this.#pen;
+  /** Below a single panel: which of its channels are in sight. Gives the room that this takes. */
+  #drawSight(y) {
+    const pen = this.#pen, ratio = this.#ratio, [{ sight }, other] = this.panels;
+    if (other || !sight) return 0;
+    [pen.textAlign, pen.textBaseline, pen.fillStyle] = ["right", "top", this.#theme.ink];
+    pen.fillText(sight, this.#canvas.width - 5 * ratio, y + 6 * ratio);
+    return pen.measureText(sight).width;
+  }
+
+  /** The stream that the controls speak of is the dark one. */
+  #drawTitle({ name, sight, health, box: { left, top, width, ratio } }, isActive) {
+    const pen = this.#pen, isWrong = ["stopped", "silent"].includes(health), title = [name, sight, isWrong ? health : ""].filter(Boolean).join(" · ");
     pen.font = `600 ${11 * ratio}px system-ui, sans-serif`;
     [pen.textAlign, pen.textBaseline] = ["right", "top"];
-    const wide = pen.measureText(name).width + 10 * ratio, right = left + width - 4 * ratio;
+    const wide = pen.measureText(title).width + 10 * ratio, right = left + width - 4 * ratio;
     pen.globalAlpha = 0.85;
     pen.fillStyle = this.#theme.card;
     pen.fillRect(right - wide, top, wide, 16 * ratio);
     pen.globalAlpha = 1;
-    pen.fillStyle = this.#theme.dim;
-    pen.fillText(name, right - 5 * ratio, top + 3 * ratio);
+    pen.fillStyle = isWrong ? this.#theme.bad : isActive ? this.#theme.ink : this.#theme.dim;
+    pen.fillText(title, right - 5 * ratio, top + 3 * ratio);
   }
 
   /** What is older than what the program keeps is not empty, but unknown. */

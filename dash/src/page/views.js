@@ -7,11 +7,13 @@ const PAUSE = 60;        // ms between two questions while a hand moves
 const BIO = /eeg|ecog|eog|ecg|emg|exg|seeg|nirs/i;
 
 export class Views {
-  active = null;           // the panel that controls speak of
   #plot; #link; #changed; #generation = 0; #pending = null; #asked = 0; #labels = new Map();
 
   /** Calls `changed()` when other streams are shown, or another one is spoken of. */
   constructor(plot, link, changed) { [this.#plot, this.#link, this.#changed] = [plot, link, changed]; }
+
+  /** The panel that controls speak of. */
+  get active() { return this.#plot.active; }
 
   get ids() { return this.#plot.panels.map(panel => panel.id); }
 
@@ -65,7 +67,7 @@ export class Views {
   }
 
   activate(panel) {
-    this.active = panel;
+    this.#plot.active = panel;
     this.#changed();
   }
 
