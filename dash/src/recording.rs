@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::{
-    path::PathBuf,
+    path::{self, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -91,7 +91,9 @@ impl Desk {
 
     /// The same, and the streams that are there, if the recorder looks for them.
     pub(super) fn state(&self) -> (Value, Vec<StreamInfo>) {
-        let folder = self.folder.display().to_string();
+        // A page is told where its file goes, and "." says nothing there.
+        let folder =
+            path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone()).display().to_string();
         let control = self.lock().clone();
         let Some(status) = control.as_ref().map(Control::status) else {
             let idle =

@@ -184,7 +184,7 @@ def check_focus(page: Page) -> None:
         seen.append(found[0])
         if not found[1]:
             expect(False, f"the focus on {found[0]} is seen")
-    wanted = ["skip", "record", "mark", "mark-keys", "theme", "help", "search", "sort", "row", "layout", "smaller", "larger", "fit", "window", "layout", "channels", "analyse", "pause", "high-pass", "low-pass", "notch", "reference", "plot"]
+    wanted = ["skip", "record", "mark", "mark-keys", "theme", "help", "search", "sort", "row", "layout", "smaller", "larger", "fit", "window", "channels", "analyse", "pause", "high-pass", "low-pass", "notch", "reference", "layout", "plot"]
     rest = iter(seen)
     expect(all(name in rest for name in wanted), "Tab goes through everything in its order", seen)
 

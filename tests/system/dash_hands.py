@@ -3,6 +3,7 @@
 import json
 
 from chromium import Page, wait_for
+from dash_axe import check_axe_rules
 from dash_lab import SESSION, STATE, dashboard, expect, sender
 
 CENTER = "(({ left, top, width, height }) => [left + width / 2, top + height / 2])(document.getElementById('plot').getBoundingClientRect())"
@@ -77,7 +78,30 @@ def check_layout(page: Page) -> None:
     page.wait(f"document.getElementById('plot') && {two}", "and so does the one of an address", 20)
 
 
+def check_markers_alone() -> None:
+    """Where no signal is, its place is for the markers."""
+    seen = "document.getElementById('{}').checkVisibility()"
+    with dashboard("--no-browser", "--session", SESSION) as (url, _):
+        page = Page()
+        try:
+            page.call("Page.navigate", url=url)
+            page.wait(f"document.getElementById('empty') && {seen.format('empty')}", "the page waits for streams", 20)
+            page.wait("document.getElementById('wall').textContent", "and has contact")
+            page.press("m", "KeyM")
+            page.wait("/mark/.test(document.getElementById('event-list').innerText)", "markers without a signal are seen", 20)
+            expect(not page.value(seen.format("plot")), "and no empty plot")
+            check_axe_rules(page, "markers alone")
+            page.screenshot(STATE / "dash-markers.png")
+            with sender("Late", 8) as source:
+                source.stdout.readline()
+                page.wait(f"{seen.format('plot')} && !{seen.format('event-list')}", "a signal takes the place when it comes", 20)
+            expect(not page.problems, "no script has failed", page.problems)
+        finally:
+            page.close()
+
+
 def check_hands() -> None:
+    check_markers_alone()
     with dashboard("--no-browser", "--session", SESSION) as (url, _), sender("One", 8) as one, sender("Two", 64) as two:
         one.stdout.readline(), two.stdout.readline()
         page = Page()

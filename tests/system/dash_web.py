@@ -108,6 +108,9 @@ def check_signal(page: Page, program: Program) -> None:
     page.press("l", "KeyL")
     wait("document.getElementById('label-menu').checkVisibility() && document.activeElement.dataset.do === 'solo'", "L opens the menu of a channel")
     check_axe_rules(page, "menu of a channel")
+    page.press("Escape", "Escape")
+    wait("!document.getElementById('label-menu').checkVisibility()", "Escape closes it, wherever the focus was before")
+    page.press("l", "KeyL")
     page.press("Enter", "Enter")
     wait("!document.getElementById('label-menu').checkVisibility()", "and Enter shows the channel alone")
 

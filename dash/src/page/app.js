@@ -109,7 +109,7 @@ function takeRows(streams) {
   if (!streams.some(stream => stream.id === state.selected)) state.selected = null;
   if (!plot.panels.length) {
     const first = firstOf(streams);
-    if (first) choose(first.id); else element("view").hidden = true;
+    if (first) choose(first.id); else arrangeView();
   }
   details.update(streams.find(stream => stream.id === state.selected), plot.now);
   rail.mark(state.selected, views.ids);
@@ -127,13 +127,8 @@ function choose(id) {
   if (!stream) return;
   receive([stream]);
   state.selected = id;
-  if (stream.kind === "markers") {
-    element("events").hidden = false;
-    element("events").open = true;
-  } else {
-    element("view").hidden = false;
-    views.only(stream);
-  }
+  if (stream.kind === "markers") element("events").open = true; else views.only(stream);
+  arrangeView();
   details.update(stream, plot.now);
   rail.mark(id, views.ids);
 }
@@ -142,8 +137,8 @@ function beside(id) {
   const stream = state.streams.find(stream => stream.id === id);
   if (stream?.kind !== "signal") return;
   receive([stream]);
-  element("view").hidden = false;
   views.toggle(stream);
+  arrangeView();
   rail.mark(state.selected, views.ids);
 }
 
@@ -164,6 +159,16 @@ function takeMarkers(message) {
   plot.events = [...plot.events, ...message.markers].slice(-EVENTS_KEPT);
   const names = new Map(state.streams.map(stream => [stream.id, stream.name]));
   events.update(plot.events, id => names.get(id) ?? "", time => plot.wallOf(time));
+  arrangeView();
+}
+
+/** Without traces the events have the room to themselves; without either there is nothing to see. */
+function arrangeView() {
+  const view = element("view"), isBare = plot.panels.length === 0;
+  view.hidden = isBare && plot.events.length === 0;
+  if (isBare === view.classList.contains("only-events")) return;
+  view.classList.toggle("only-events", isBare);
+  element("events").open = isBare;
 }
 
 function takeQuality(message) {
@@ -194,8 +199,8 @@ function applyLayout({ window, panels }) {
   plot.until = null;
   state.selected = pairs[0][1].id;
   receive(pairs.map(([, stream]) => stream));
-  element("view").hidden = false;
   views.restore(pairs);
+  arrangeView();
   moved();
   return true;
 }
@@ -214,11 +219,10 @@ function tell() {
   const empty = panel.isEmpty(plot.edge);
   const text = !plot.following ? "" : texts[panel.health] ?? (empty ? sentenceOf(stream) : "");
   if (note.textContent !== text) note.textContent = text;
-  note.className = `note ${panel.health}`;
+  note.className = `note ${panel.health} ${empty ? "" : "corner"}`;
   note.hidden = text === "" || (plot.panels.length > 1 && !empty);
   const sight = element("sight");
   if (sight.textContent !== panel.sight) sight.textContent = panel.sight;
-  sight.hidden = panel.sight === "";
 }
 
 /** Brings the controls to what is shown. */
@@ -274,7 +278,7 @@ function pickChannels() {
 function setTheme(theme) {
   const names = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" };
   if (theme === "auto") delete document.documentElement.dataset.theme; else document.documentElement.dataset.theme = theme;
-  element("theme").textContent = names[theme];
+  element("theme-name").textContent = element("theme").title = names[theme];
   try { localStorage.setItem("theme", theme); } catch { /* Private windows remember nothing. */ }
   recolor();
 }

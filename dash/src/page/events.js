@@ -65,7 +65,8 @@ export class EventList {
     const { events, nameOf, wallOf } = this.#source;
     // A list that is in use keeps still under the hand.
     if (this.#list.contains(document.activeElement)) return;
-    this.#list.replaceChildren(...events.slice(-LISTED).reverse().map(event => {
+    // Two streams may come with different delays.
+    this.#list.replaceChildren(...events.slice(-LISTED).sort((a, b) => b.time - a.time).map(event => {
       const item = document.createElement("li"), button = document.createElement("button");
       button.type = "button";
       button.dataset.time = event.time;

@@ -62,5 +62,5 @@ function sentence({ view, montage }) {
     view.averaged ? `minus the average of ${view.averaged}` : montage === "bipolar" ? "bipolar" : montage ? `minus ${view.labels[Number(montage)]}` : "",
     high_pass && `above ${high_pass} Hz`, low_pass && `below ${low_pass} Hz`, notch && `without ${notch} Hz and harmonics`,
   ].filter(Boolean);
-  return parts.length ? `Shown ${parts.join(", ")}. Recordings keep what was sent.` : "Shown as sent.";
+  return parts.length ? `Shown ${parts.join(", ")}; recorded as sent.` : "Shown as sent.";
 }

@@ -31,7 +31,7 @@ export class LabelMenu {
   #key(event) {
     const buttons = [...this.#menu.querySelectorAll("button")], step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) buttons.at((buttons.indexOf(document.activeElement) + step) % buttons.length).focus();
-    else if (event.key === "Escape") this.#back?.focus();
+    else if (event.key === "Escape") { this.#back?.focus(); this.#close(); }
     else return;
     event.preventDefault();
     event.stopPropagation();

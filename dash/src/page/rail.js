@@ -93,7 +93,7 @@ export class Rail {
       row.beside.classList.toggle("none", stream.kind !== "signal");
     }
     const words = isWrong(stream) ? wordOf(now) : stream.rate === null || stream.health !== "live" ? "" : stream.nominal_rate > 0 ? rate(stream.rate) : "events";
-    const text = stream.kind === "markers" && words === "events" ? count(stream.total) : words;
+    const text = stream.kind === "markers" && stream.health === "live" && !isWrong(stream) ? count(stream.total) : words;
     if (row.rate.textContent !== text) row.rate.textContent = text;
     if (this.#shelf.isSeen(row.element)) drawSpark(row);
   }

@@ -1,9 +1,11 @@
-// A map of the head from above: what lies between electrodes is interpolated.
+// A map of the head from above: what lies between electrodes is interpolated, and what lies far from them is left empty.
 
 import { heat } from "./colors.js";
+import { clamp } from "./format.js";
 import { positionOf } from "./positions.js";
 
 const GRID = 56;
+const REACH = [0.36, 0.52];   // radii of the head from the nearest electrode: so far a value is sure, and so far it is shown
 
 /** Draws values of electrodes whose names have a known place. */
 export function drawMap({ pen, width, height, ratio }, values, theme) {
@@ -14,12 +16,14 @@ export function drawMap({ pen, width, height, ratio }, values, theme) {
   for (let row = 0; row < GRID; row++) for (let column = 0; column < GRID; column++) {
     const [x, y] = [(column + 0.5) / GRID * 2 - 1, 1 - (row + 0.5) / GRID * 2];
     if (x * x + y * y > 1.04) continue;
-    let [sum, weights] = [0, 0];
+    let [sum, weights, nearest] = [0, 0, Infinity];
     for (const one of known) {
-      const weight = 1 / (((one.x - x) ** 2 + (one.y - y) ** 2) ** 1.5 + 1e-3);
-      [sum, weights] = [sum + weight * one.value, weights + weight];
+      const square = (one.x - x) ** 2 + (one.y - y) ** 2, weight = 1 / (square ** 1.5 + 1e-3);
+      [sum, weights, nearest] = [sum + weight * one.value, weights + weight, Math.min(nearest, square)];
     }
-    picture.data.set([...heat((sum / weights - low) / (high - low || 1)), 255], (row * GRID + column) * 4);
+    // Where no electrode is near, a colour would be invented.
+    const seen = clamp((REACH[1] - Math.sqrt(nearest)) / (REACH[1] - REACH[0]), 0, 1);
+    picture.data.set([...heat((sum / weights - low) / (high - low || 1)), 255 * seen], (row * GRID + column) * 4);
   }
   const small = new OffscreenCanvas(GRID, GRID);
   small.getContext("2d").putImageData(picture, 0, 0);
