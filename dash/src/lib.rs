@@ -58,6 +58,7 @@ mod server;
 mod spectrum;
 mod stretch;
 mod sys;
+mod tape;
 mod tls;
 mod view;
 mod wish;
@@ -69,6 +70,7 @@ use core::{
 use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
 
 use schwann::{Context, ResolveError};
+use schwann_xdf::{Location, ReadError};
 
 pub use self::{
     control::{CONTROL_PORT, ControlOptions, Controlled, serve_control},
@@ -82,6 +84,7 @@ use self::{
     hook::Hook,
     lab::Lab,
     server::{Server, Site},
+    tape::Tape,
     tls::Identity,
 };
 
@@ -185,6 +188,8 @@ pub enum ServeError {
     },
     /// The web-hook cannot be posted to, and why.
     WebHook(String, &'static str),
+    /// The recording cannot be shown.
+    Recording(PathBuf, ReadError),
     /// Streams cannot be looked for.
     Search(ResolveError),
     /// The system refuses a thread or random numbers.
@@ -204,6 +209,7 @@ impl fmt::Display for ServeError {
                 write!(out, "{what} cannot be served at {bind} port {port}: {error}")
             }
             Self::WebHook(url, why) => write!(out, "{url}: {why}"),
+            Self::Recording(path, error) => write!(out, "{}: {error}", path.display()),
             Self::Search(error) => write!(out, "search: {error}"),
             Self::System(error) => write!(out, "server: {error}"),
         }
@@ -223,10 +229,7 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     if let Some((url, why)) = complaint {
         return Err(ServeError::WebHook(url.clone(), why));
     }
-    let listener = listen(options).map_err(|error| {
-        let port = options.port.unwrap_or(USUAL_PORT);
-        ServeError::Listen { what: "the dashboard", bind: options.bind, port, error }
-    })?;
+    let listener = listen(options)?;
     let context = options.context.as_ref().unwrap_or_else(|| Context::get());
     let mut hook = None;
     let site = || {
@@ -238,6 +241,25 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     };
     let served = serve_site(listener, options.lan.as_ref(), options.host.as_deref(), site)?;
     Ok(Dashboard { served, _hook: hook })
+}
+
+/// Shows a recording on the same page. One without an index is read through first, and `progress` is told bytes read and
+/// bytes in all.
+///
+/// - Errors: [`ServeError`].
+pub fn serve_recording(
+    options: &Options,
+    recording: &Location,
+    progress: impl FnMut(u64, u64),
+) -> Result<Dashboard, ServeError> {
+    if options.lan.is_none() && !options.bind.is_loopback() {
+        return Err(ServeError::Open(options.bind));
+    }
+    let tape = Tape::open(recording, progress);
+    let tape = tape.map_err(|error| ServeError::Recording(recording.path().to_owned(), error))?;
+    let site = || Ok(Site::Recording(Arc::new(tape)));
+    let served = serve_site(listen(options)?, options.lan.as_ref(), options.host.as_deref(), site)?;
+    Ok(Dashboard { served, _hook: None })
 }
 
 /// Serves a site that is opened once it can be: by TLS if there is a certificate. Links lead to `host`.
@@ -260,14 +282,18 @@ fn serve_site(
     Ok(Served { server, fingerprint })
 }
 
-fn listen(options: &Options) -> io::Result<TcpListener> {
-    match options.port {
+fn listen(options: &Options) -> Result<TcpListener, ServeError> {
+    let listener = match options.port {
         Some(port) => TcpListener::bind((options.bind, port)),
         None => TcpListener::bind((options.bind, USUAL_PORT)).or_else(|error| match error.kind() {
             io::ErrorKind::AddrInUse => TcpListener::bind((options.bind, 0)),
             _ => Err(error),
         }),
-    }
+    };
+    listener.map_err(|error| {
+        let port = options.port.unwrap_or(USUAL_PORT);
+        ServeError::Listen { what: "the dashboard", bind: options.bind, port, error }
+    })
 }
 
 /// Below the ports of LSL, which begin at 16571.

@@ -204,12 +204,28 @@ impl Monitor {
         new.iter().map(|(stamp, sample)| (*stamp, values(sample))).collect()
     }
 
+    /// Bytes of one sample; 0 for texts.
+    pub(super) fn sample_len(&self) -> usize {
+        self.format.value_size().unwrap_or(0) * self.info().channel_count() as usize
+    }
+
+    /// A memory for its samples that is empty yet.
+    pub(super) fn empty_history(&self) -> History {
+        History::new(self.sample_len(), Arc::default())
+    }
+
+    /// Remembers these samples in place of all others.
+    pub(super) fn remember(&self, history: History) {
+        self.lock().history = history;
+    }
+
     /// What processes its samples.
     pub(super) fn chain(&self, processing: Processing) -> Chain {
         Chain::new(self.format, self.nominal_rate, processing)
     }
 
-    fn decimator(&self, selection: Selection) -> Decimator {
+    /// What makes columns of its samples.
+    pub(super) fn decimator(&self, selection: Selection) -> Decimator {
         Decimator::new(self.format, self.nominal_rate, selection)
     }
 

@@ -19,6 +19,11 @@ impl Past {
         Self { decimator, from, until, before: None }
     }
 
+    /// Seconds before the stretch that its filters need.
+    pub(super) fn settling_seconds(&self) -> f64 {
+        self.decimator.settling_seconds()
+    }
+
     /// Takes in what is remembered; returns the number of the sample that follows.
     pub(super) fn add_blocks(&mut self, blocks: &[Arc<Block>]) -> u64 {
         let from = self.from;

@@ -24,6 +24,7 @@ use super::{
     recording::Desk,
     request::{self, HEAD_TIME, Refusal, Request},
     role::Role,
+    tape::{self, Tape},
 };
 
 /// A server that runs until it is dropped.
@@ -51,6 +52,8 @@ pub(super) enum Site {
     Dashboard(Arc<Lab>),
     /// A recorder for programs, which has no page.
     Recorder(Arc<Desk>),
+    /// The page, with a recording in place of the lab.
+    Recording(Arc<Tape>),
 }
 
 impl Server {
@@ -144,6 +147,7 @@ impl Service {
             Ok((request, Admission::Granted(role))) => match &self.site {
                 Site::Dashboard(lab) => self.answer(link, request, role, lab),
                 Site::Recorder(desk) => control::answer(link, request, desk, role, &self.stopping),
+                Site::Recording(tape) => self.answer_of_recording(link, request, tape),
             },
         }
     }
@@ -185,12 +189,24 @@ impl Service {
         if let Some(asked) = request.path.strip_prefix("/api/") {
             return api::answer(&mut link, asked, &request, lab, role);
         }
-        match PARTS.iter().find(|(path, _, _)| *path == request.path) {
-            Some((_, content_type, body)) => {
-                request::respond(&mut link, "200 OK", content_type, "", body.as_bytes())
+        answer_with_part(&mut link, &request)
+    }
+
+    fn answer_of_recording(&self, mut link: Link, request: Request, tape: &Tape) -> io::Result<()> {
+        match (request.path.as_str(), &request.web_socket_key) {
+            ("/live", Some(key)) => {
+                switch(&mut link, key, "")?;
+                tape::attend(link, request.rest, tape, &self.stopping)
             }
-            None => request::refuse(&mut link, Refusal::NotFound),
+            _ => answer_with_part(&mut link, &request),
         }
+    }
+}
+
+fn answer_with_part(link: &mut Link, request: &Request) -> io::Result<()> {
+    match PARTS.iter().find(|(path, _, _)| *path == request.path) {
+        Some((_, content_type, body)) => request::respond(link, "200 OK", content_type, "", body.as_bytes()),
+        None => request::refuse(link, Refusal::NotFound),
     }
 }
 
@@ -216,7 +232,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 30] = [
+const PARTS: [(&str, &str, &str); 32] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -245,6 +261,8 @@ const PARTS: [(&str, &str, &str); 30] = [
     ("/signal.js", SCRIPT, include_str!("page/signal.js")),
     ("/spark.js", SCRIPT, include_str!("page/spark.js")),
     ("/status.js", SCRIPT, include_str!("page/status.js")),
+    ("/tape.css", STYLE, include_str!("page/tape.css")),
+    ("/tape.js", SCRIPT, include_str!("page/tape.js")),
     ("/topography.js", SCRIPT, include_str!("page/topography.js")),
     ("/views.js", SCRIPT, include_str!("page/views.js")),
 ];

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{
     chain::Minus,
     decimate::{Column, Decimator, Selection},
+    history::HISTORY_SECONDS,
     labels::Labels,
     monitor::Monitor,
     wish::{Wish, row_name},
@@ -38,13 +39,26 @@ enum Source {
 impl View {
     /// Begins to show what the wish asks for, in the place of what was shown before; none if it makes no sense.
     pub(super) fn open(wish: &Wish, monitor: Arc<Monitor>, before: Option<Self>) -> Option<Self> {
-        let selection = wish.selection(&monitor)?;
+        let selection = wish.selection(&monitor, HISTORY_SECONDS)?;
         let source = match wish.until {
             None => Source::Live(monitor.open_view(selection.clone())),
             Some(until) => Source::Past(Some(monitor.look_back(selection.clone(), until))),
         };
         let told = before.filter(|before| before.monitor.id == monitor.id).and_then(|before| before.told);
         Some(Self { monitor, selection, generation: wish.generation, until: wish.until, source, told })
+    }
+
+    /// Shows columns that do not change.
+    pub(super) fn still(
+        wish: &Wish,
+        monitor: Arc<Monitor>,
+        selection: Selection,
+        columns: VecDeque<Column>,
+        before: Option<Self>,
+    ) -> Self {
+        let told = before.filter(|before| before.monitor.id == monitor.id).and_then(|before| before.told);
+        let source = Source::Past(Some(columns));
+        Self { monitor, selection, generation: wish.generation, until: wish.until, source, told }
     }
 
     /// The right edge of what is shown, on the local clock.

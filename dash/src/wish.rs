@@ -137,7 +137,9 @@ enum Average {
 
 impl Wish {
     /// What is shown for this wish, within what a connection may carry; none if it makes no sense.
-    pub(super) fn selection(&self, monitor: &Monitor) -> Option<Selection> {
+    ///
+    /// - Units: `longest` in seconds that can be looked back.
+    pub(super) fn selection(&self, monitor: &Monitor, longest: f64) -> Option<Selection> {
         let (info, finite) = (monitor.info(), self.window.is_finite());
         if monitor.kind() != Kind::Signal || !finite || !self.until.is_none_or(f64::is_finite) {
             return None;
@@ -152,7 +154,7 @@ impl Wish {
         };
         let bytes_per_column = 8 + 8 * rows.len() as u32;
         let columns = self.columns.clamp(1, MAX_COLUMNS.min(FRAME_LIMIT / bytes_per_column));
-        let window = self.window.clamp(LEAST_WINDOW, super::history::HISTORY_SECONDS);
+        let window = self.window.clamp(LEAST_WINDOW, longest.max(LEAST_WINDOW));
         // The past is sent once, so only what goes on is limited in its rate.
         let slowest = if self.until.is_some() { 0.0 } else { f64::from(bytes_per_column) / RATE_LIMIT };
         let column_seconds = (window / f64::from(columns)).max(slowest);

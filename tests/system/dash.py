@@ -27,6 +27,7 @@ from dash_lan import check_lan
 from dash_many import check_thousand
 from dash_others import check_others
 from dash_record import check_record
+from dash_recording import check_recording
 from dash_web import check_web
 
 
@@ -277,6 +278,7 @@ def main() -> None:
     check_hands()
     check_web()
     check_record()
+    check_recording()
     check_calm()
     check_gone()
     check_lan()

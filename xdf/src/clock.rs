@@ -62,6 +62,22 @@ impl ClockMap {
         Self { segments: segments.collect(), at: 0 }
     }
 
+    /// How often the stream's clock began, as far as it was measured.
+    #[must_use]
+    pub fn segment_count(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// The segment that the last stamp was in, for [`going_on_in`](Self::going_on_in).
+    pub(crate) const fn segment(&self) -> usize {
+        self.at
+    }
+
+    /// The same map for stamps that come from this segment on.
+    pub(crate) fn going_on_in(&self, segment: usize) -> Self {
+        Self { at: segment, ..self.clone() }
+    }
+
     /// Returns when a sample was on the recorder's clock; stamps must come in the order of the file.
     ///
     /// - Units: `stamp` in seconds on the stream's clock.

@@ -2,6 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
+use crate::clock::ClockOffset;
 use crate::wire::Format;
 
 /// What a stream is, as its header says.
@@ -139,6 +140,8 @@ pub struct StreamFooter {
     pub last_stamp: Option<f64>,
     /// `<sample_count>`
     pub sample_count: Option<u64>,
+    /// `<clock_offsets>`: what the chunks of the recording say, once more.
+    pub clock_offsets: Vec<ClockOffset>,
     /// The footer's XML as stored.
     pub xml: String,
 }
@@ -154,9 +157,19 @@ impl StreamFooter {
             first_stamp: child_text(info, "first_timestamp").parse().ok(),
             last_stamp: child_text(info, "last_timestamp").parse().ok(),
             sample_count: child_text(info, "sample_count").parse().ok(),
+            clock_offsets: offsets(info),
             xml: text.clone().into_owned(),
         })
     }
+}
+
+fn offsets(info: Node<'_, '_>) -> Vec<ClockOffset> {
+    let of = |node: Node<'_, '_>| {
+        let number = |name| child_text(node, name).parse().ok().filter(|number: &f64| number.is_finite());
+        Some(ClockOffset { collected: number("time")?, offset: number("value")? })
+    };
+    let list = info.children().find(|node| node.has_tag_name("clock_offsets"));
+    list.into_iter().flat_map(|list| list.children()).filter_map(of).collect()
 }
 
 /// Says whether `xml` is a well-formed XML document.

@@ -7,6 +7,7 @@
 //! Source: xdf §7.
 
 mod overview;
+mod placed;
 mod seek;
 
 use std::io::{Read, Seek, SeekFrom};
@@ -171,7 +172,16 @@ impl Index {
     /// - Errors: [`ReadError`]. What is damaged is left out.
     pub fn scan<R: Read + Seek>(
         reader: &mut Reader<R>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Self, ReadError> {
+        Self::scan_all(reader, progress, |_| {})
+    }
+
+    /// The same; what is neither a header nor samples is handed on.
+    fn scan_all<R: Read + Seek>(
+        reader: &mut Reader<R>,
         mut progress: impl FnMut(u64, u64),
+        mut other: impl FnMut(Event<'_>),
     ) -> Result<Self, ReadError> {
         let mut index = Self::default();
         let mut told = 0;
@@ -199,7 +209,7 @@ impl Index {
                         }
                     }
                 }
-                Some(_) => {}
+                Some(event) => other(event),
             }
         }
     }

@@ -10,15 +10,16 @@ use std::{
 };
 
 use schwann::security::keys::store;
-use schwann_dash::{Certificate, Dashboard, Opened, Options, RemoteSource, Role, serve};
+use schwann_dash::{Certificate, Dashboard, Opened, Options, RemoteSource, Role, serve, serve_recording};
 
+use super::{opening::Opening, survey::Progress};
 use crate::{
     exit::{Exit, Outcome},
     hubs::{self, Named},
     stop, terminal,
 };
 
-/// Show the streams of the lab in the browser: rates, lag, gaps, traces, events; and record them.
+/// Show the streams of the lab in the browser: rates, lag, gaps, traces, events; and record them. Or show a recording.
 ///
 /// This program serves the dashboard, to this user on this computer alone, until Ctrl-C.
 #[derive(clap::Args, Debug)]
@@ -29,7 +30,11 @@ Examples:
   schwann dash --session pilot --session main
   schwann dash --folder study
   schwann dash --lan
+  schwann dash session.xdf                 a recording on the same page: scroll, zoom, go to a verdict
   ssh -L 16570:127.0.0.1:16570 lab-pc schwann dash --no-browser
+
+A recording of any size is there at once by its index. One without an index is read through first. The page says what speaks
+against a recording as soon as all of it was read.
 
 What the dashboard does never costs a recorder a sample: it receives on connections of its own.
 
@@ -41,6 +46,11 @@ writes markers and sends streams, record also drives the recorder. The code for 
 browser warns of the certificate, because it is made here: compare the fingerprint that is printed with the one that
 the browser shows. --certificate and --key replace it by one that your browsers trust.")]
 pub(crate) struct Arguments {
+    /// Show this recording in place of the lab.
+    #[arg(value_name = "FILE.xdf", conflicts_with_all = ["sessions", "folder", "web_hook"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    opening: Opening,
     /// Port to serve at [default: 16570, or any if that is taken].
     #[arg(long)]
     port: Option<u16>,
@@ -48,9 +58,9 @@ pub(crate) struct Arguments {
     /// configuration].
     #[arg(long = "session", value_name = "ID")]
     sessions: Vec<String>,
-    /// Folder for recordings that are started from the page.
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
-    folder: PathBuf,
+    /// Folder for recordings that are started from the page [default: the folder of now].
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
     /// Post to this address when a stream is lost or back.
     #[arg(long, value_name = "URL")]
     web_hook: Option<String>,
@@ -103,7 +113,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         crate::lab::look_after_certificate(context);
     }
     let stop = stop::on_signals()?;
-    let dashboard = serve(&options)?;
+    let dashboard = match &arguments.file {
+        None => serve(&options)?,
+        Some(file) => {
+            let mut progress = Progress::new("reading");
+            let location = arguments.opening.location(file)?;
+            let served = serve_recording(&options, &location, |done, all| progress.show(done, all));
+            progress.clear();
+            served?
+        }
+    };
     let mut out = io::stdout().lock();
     match dashboard.fingerprint() {
         None => writeln!(out, "dashboard: {}", dashboard.url())?,
@@ -138,7 +157,7 @@ impl Arguments {
             port: self.port,
             sessions: self.sessions.clone(),
             context: Some(context),
-            recordings: self.folder.clone(),
+            recordings: self.folder.clone().unwrap_or_else(|| PathBuf::from(".")),
         }
     }
 }

@@ -16,6 +16,7 @@ import { Recording } from "./record.js";
 import { Rail } from "./rail.js";
 import { tellRemote, worriesOf } from "./remote.js";
 import { Schwann } from "./schwann.js";
+import { Tape } from "./tape.js";
 import { SignalPanel } from "./signal.js";
 import { tellKey, tellNoContact, tellStatus, tellTime } from "./status.js";
 import { Views, firstOf } from "./views.js";
@@ -34,6 +35,7 @@ const link = new Schwann(location.origin, {
   silent() { cutOff("No contact: the program that serves this page says nothing. What is below is not of now."); },
   hello(message) {
     takeRole(message.role);
+    if (message.recording) tape.begin(message.recording);
     element("kept-note").textContent = `The last ${duration(message.kept_seconds)} are kept, and at most ${message.kept_bytes / 2 ** 20} MB of all streams together.`;
   },
   frame(frame) { plot.add(frame); },
@@ -41,6 +43,7 @@ const link = new Schwann(location.origin, {
   streams: takeStreams,
   analysis(message) { signal.take(message); },
   quality: takeQuality,
+  verdicts(message) { tape.take(message); },
   view: takeView,
 });
 const plot = new Plot(element("plot"), () => link.now);
@@ -52,6 +55,7 @@ const details = new Details(dismiss);
 const dialog = new ChannelDialog();
 const events = new EventList(element("event-list"), time => hands.goTo(time));
 const hands = new Hands(element("plot"), plot, views, { moved, label: (panel, row, event) => menu.open(panel, row, event) });
+const tape = new Tape(plot, { moved, goTo(time) { hands.goTo(time); }, windows: offerWindows, names: namesOf });
 const filters = new Filters(panel => views.askFor(panel));
 const signal = new SignalPanel(link, time => plot.wallOf(time));
 const menu = new LabelMenu({ changed: describe, asked: panel => views.askFor(panel), spectrum(panel, row) { views.activate(panel); showSignal(true); signal.choose(row); } });
@@ -81,7 +85,7 @@ function cutOff(text) {
 }
 
 function takeStreams(message) {
-  plot.setWall(message.wall - message.now);
+  if (message.wall !== null) plot.setWall(message.wall - message.now);
   element("offline").hidden = true;
   document.body.classList.remove("cut-off");
   state.streams = message.streams;
@@ -156,8 +160,10 @@ function takeView(view) {
 }
 
 function takeMarkers(message) {
-  plot.events = [...plot.events, ...message.markers].slice(-EVENTS_KEPT);
-  const names = new Map(state.streams.map(stream => [stream.id, stream.name]));
+  // Of a recording, these are all that are in sight.
+  plot.events = [...(tape.isOpen ? [] : plot.events), ...message.markers].slice(-EVENTS_KEPT);
+  tape.tellEvents(message.is_all);
+  const names = namesOf();
   events.update(plot.events, id => names.get(id) ?? "", time => plot.wallOf(time));
   arrangeView();
 }
@@ -170,6 +176,8 @@ function arrangeView() {
   view.classList.toggle("only-events", isBare);
   element("events").open = isBare;
 }
+
+function namesOf() { return new Map(state.streams.map(stream => [stream.id, stream.name])); }
 
 function takeQuality(message) {
   const panel = plot.panels.find(panel => panel.id === message.stream && panel.slot === message.view);
@@ -252,13 +260,16 @@ function moved() {
   const pause = element("pause");
   pause.setAttribute("aria-pressed", !plot.following);
   pause.textContent = plot.following ? "Pause" : "Follow";
+  tape.moved();
   views.ask();
   describe();
   tell();
 }
 
 function setPaused(paused) {
-  if (paused) plot.hold(); else plot.until = null;
+  if (tape.isOpen) plot.until = plot.span.until;
+  else if (paused) plot.hold();
+  else plot.until = null;
   moved();
 }
 
@@ -300,7 +311,7 @@ const KEYS = {
   "[": () => hands.zoomTime(-1), "]": () => hands.zoomTime(1), "?": () => element("help-dialog").showModal(),
   ArrowLeft: () => hands.pan(-plot.window / 4), ArrowRight: () => hands.pan(plot.window / 4), End: () => setPaused(false),
   PageUp: () => page(-1), PageDown: () => page(1), "/": () => element("search").focus(),
-  " ": () => setPaused(plot.following),
+  " ": () => { if (!tape.isOpen) setPaused(plot.following); },
 };
 
 document.addEventListener("keydown", event => {
@@ -320,8 +331,15 @@ element("channels").addEventListener("click", pickChannels);
 element("pause").addEventListener("click", KEYS[" "]);
 element("help").addEventListener("click", KEYS["?"]);
 element("theme").addEventListener("click", () => setTheme({ auto: "light", light: "dark", dark: "auto" }[themeNow()]));
-element("window").append(...WINDOWS.map(seconds => new Option(duration(seconds).replace(/\.0+(?= )/, ""), seconds, false, seconds === plot.window)));
-element("window").addEventListener("change", event => { plot.window = Number(event.target.value); moved(); });
+function offerWindows() {
+  element("window").replaceChildren(...WINDOWS.map(seconds => new Option(duration(seconds).replace(/\.0+(?= )/, ""), seconds, false, seconds === plot.window)));
+}
+offerWindows();
+element("window").addEventListener("change", event => {
+  plot.window = Number(event.target.value);
+  if (tape.isOpen) plot.until = plot.place(plot.until);
+  moved();
+});
 element("sheet-button").addEventListener("click", () => {
   const open = element("sheet").classList.toggle("open");
   element("sheet-button").setAttribute("aria-expanded", open);
@@ -333,7 +351,7 @@ for (const radio of document.querySelectorAll('input[name="layout"]')) radio.add
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
 let resizing = 0;
 new ResizeObserver(() => { clearTimeout(resizing); resizing = setTimeout(() => views.ask(), 200); }).observe(element("plot"));
-setInterval(() => tellTime(document.body.classList.contains("cut-off") || !plot.now ? null : plot.wallOf(plot.now)), 250);
+setInterval(() => tellTime(document.body.classList.contains("cut-off") || !plot.now ? null : plot.wallOf(tape.isOpen ? plot.until : plot.now)), 250);
 
 let remembered = null;
 try { remembered = localStorage.getItem("theme"); } catch { /* Private windows remember nothing. */ }

@@ -21,16 +21,15 @@ export class Hands {
 
   /** Goes `seconds` forward, or back; following ends, and begins again at the newest sample. */
   pan(seconds) {
-    const plot = this.#plot, now = plot.now;
-    const until = (plot.until ?? plot.edge) + seconds;
-    plot.until = until >= now - 0.25 ? null : Math.max(until, now - 600 + Math.min(plot.window, 30));
+    const plot = this.#plot;
+    plot.until = plot.place((plot.until ?? plot.edge) + seconds);
     this.#handlers.moved();
   }
 
   /** Shows this time in the middle. */
   goTo(time) {
-    const plot = this.#plot, until = time + plot.window / 2;
-    plot.until = until >= plot.now - 0.25 ? null : until;
+    const plot = this.#plot;
+    plot.until = plot.place(time + plot.window / 2);
     this.#handlers.moved();
   }
 
@@ -45,6 +44,7 @@ export class Hands {
       plot.until = Math.min(time + part * next, plot.now);
     }
     plot.window = next;
+    if (plot.span) plot.until = plot.place(plot.until);
     this.#handlers.moved();
   }
 

@@ -15,6 +15,7 @@ export class Plot {
   events = [];
   window = 10;             // seconds
   until = null;            // the right edge on the lab's clock; null to follow
+  span = null;             // of a recording: from its first sample until its last
   cursor = null;           // where the pointer is, in pixels of the canvas
 
   #drawn = { at: 0 };
@@ -51,6 +52,12 @@ export class Plot {
 
   /** Time of day of a time on the lab's clock, in seconds since 1970; null while it is not known. */
   wallOf(time) { return this.#wall === null ? null : time + this.#wall; }
+
+  /** The right edge nearest to `until` that can be shown; null to follow. */
+  place(until) {
+    if (this.span) return clamp(until, Math.min(this.span.from + this.window, this.span.until), this.span.until);
+    return until >= this.now - 0.25 ? null : Math.max(until, this.now - 600 + Math.min(this.window, 30));
+  }
 
   redraw() { this.#stale = true; }
 

@@ -1,9 +1,12 @@
 //! Reads parts of a recording: from one time to another, or the peaks of a stretch for a picture.
 
 use core::ops::Range;
+use std::borrow::Cow;
 use std::io::{Read, Seek};
 
+use super::placed::{Clocks, Placed};
 use super::{Index, StreamIndex};
+use crate::clock::ClockMap;
 use crate::header::StreamHeader;
 use crate::reader::{Event, ReadError, Reader};
 use crate::source::{Location, Source};
@@ -30,6 +33,9 @@ pub struct IndexedRecording<R> {
     reader: Reader<R>,
     index: Index,
     headers: Vec<StreamHeader>,
+    /// How each stream's clock relates to the recorder's, in the order of the index.
+    placed: Vec<Placed>,
+    datetime: String,
     was_scanned: bool,
 }
 
@@ -70,12 +76,25 @@ impl<R: Read + Seek> IndexedRecording<R> {
         if let Some(index) = found
             && let Some(headers) = headers_of(&mut reader, &index)?
         {
-            return Ok(Self { reader, index, headers, was_scanned: false });
+            let clocks = Clocks::at_ends(&mut reader, &index)?;
+            return Ok(Self::of(reader, index, headers, clocks, false));
         }
         reader.rewind();
-        let index = Index::scan(&mut reader, progress)?;
+        let mut clocks = Clocks::default();
+        let index = Index::scan_all(&mut reader, progress, |event| clocks.take_in(event))?;
         let headers = index.streams.iter().filter_map(|stream| reader.header(stream.id).cloned()).collect();
-        Ok(Self { reader, index, headers, was_scanned: true })
+        Ok(Self::of(reader, index, headers, clocks, true))
+    }
+
+    fn of(
+        reader: Reader<R>,
+        index: Index,
+        headers: Vec<StreamHeader>,
+        clocks: Clocks,
+        was_scanned: bool,
+    ) -> Self {
+        let (datetime, placed) = clocks.place(&index);
+        Self { reader, index, headers, placed, datetime, was_scanned }
     }
 
     /// What is where.
@@ -94,6 +113,116 @@ impl<R: Read + Seek> IndexedRecording<R> {
     #[must_use]
     pub const fn was_scanned(&self) -> bool {
         self.was_scanned
+    }
+
+    /// When the recording began, as its header says; empty if it does not.
+    #[must_use]
+    pub fn datetime(&self) -> &str {
+        &self.datetime
+    }
+
+    /// From the first sample of a stream to its last, in seconds on the recorder's clock; none without samples.
+    #[must_use]
+    pub fn span(&self, stream: u32) -> Option<Range<f64>> {
+        let place = self.place_of(stream)?;
+        self.placed.get(place)?.span.clone()
+    }
+
+    /// What puts a stream's stamps on the recorder's clock.
+    #[must_use]
+    pub fn clock_map(&self, stream: u32) -> ClockMap {
+        let placed = self.place_of(stream).and_then(|place| self.placed.get(place));
+        placed.map(|placed| placed.map.clone()).unwrap_or_default()
+    }
+
+    /// Hands out the samples of a stream that lie in `range` on the recorder's clock, in the order of the file, also those of a
+    /// clock that began anew.
+    ///
+    /// - Units: `range` and the stamps in seconds on the recorder's clock.
+    /// - Shape: values are samples × channels, one row per sample.
+    /// - Errors: [`ReadError`].
+    pub fn read_placed(
+        &mut self,
+        stream: u32,
+        range: Range<f64>,
+        mut take: impl FnMut(&[f64], &Values),
+    ) -> Result<(), ReadError> {
+        let Some((known, placed)) = self.known(stream) else { return Ok(()) };
+        let Some(entries) = placed.entries(&range) else { return Ok(()) };
+        let at = |entry: &usize| known.entries.get(*entry).map_or(0, |entry| entry.at);
+        let (from, last) = (at(entries.start()), at(entries.end()));
+        let mut map = placed.map_from(*entries.start());
+        self.reader.seek_to(from);
+        let mut times = Vec::new();
+        loop {
+            let at = self.reader.progress().0;
+            let Some(event) = self.reader.next_event()? else { return Ok(()) };
+            let Event::Samples { stream: of, stamps, values } = event else { continue };
+            if of != stream {
+                continue;
+            }
+            times.clear();
+            times.extend(stamps.iter().map(|stamp| map.place(*stamp)));
+            if at > last && times.first().is_some_and(|time| *time >= range.end) {
+                return Ok(());
+            }
+            let (times, values) = within(&times, values, &range);
+            if !times.is_empty() {
+                take(times, &values);
+            }
+        }
+    }
+
+    /// Hands out the newest chunks of a stream that lie in `range`, the newest first, until there are so many samples; says
+    /// whether these are all. Without looking at what lies between them: for streams of few samples, as markers are.
+    ///
+    /// - Units, shape and errors: as [`read_placed`](Self::read_placed).
+    pub fn newest_placed(
+        &mut self,
+        stream: u32,
+        range: Range<f64>,
+        most: usize,
+        mut take: impl FnMut(&[f64], &Values),
+    ) -> Result<bool, ReadError> {
+        let Some((known, placed)) = self.known(stream) else { return Ok(true) };
+        let Some(entries) = placed.entries(&range) else { return Ok(true) };
+        let parts: Vec<_> = entries
+            .filter_map(|place| {
+                let entry = known.entries.get(place)?;
+                let next = known.entries.get(place + 1).map_or(known.sample_count, |next| next.before);
+                Some((entry.at, next.saturating_sub(entry.before), placed.map_from(place)))
+            })
+            .collect();
+        let (mut count, mut between) = (0, 0);
+        for (at, samples, mut map) in parts.into_iter().rev() {
+            if count >= most || between > BETWEEN_BYTES_MAX {
+                return Ok(false);
+            }
+            self.reader.seek_to(at);
+            let mut left = samples;
+            while left > 0 && between + self.reader.progress().0 - at <= BETWEEN_BYTES_MAX {
+                let Some(event) = self.reader.next_event()? else { break };
+                let Event::Samples { stream: of, stamps, values } = event else { continue };
+                if of == stream {
+                    left = left.saturating_sub(stamps.len() as u64);
+                    let times: Vec<_> = stamps.iter().map(|stamp| map.place(*stamp)).collect();
+                    let (times, values) = within(&times, values, &range);
+                    count += times.len();
+                    take(times, &values);
+                }
+            }
+            between += self.reader.progress().0 - at;
+        }
+        Ok(between <= BETWEEN_BYTES_MAX)
+    }
+
+    fn known(&self, stream: u32) -> Option<(&StreamIndex, &Placed)> {
+        let place = self.place_of(stream)?;
+        Some((self.index.streams.get(place)?, self.placed.get(place)?))
+    }
+
+    fn place_of(&self, stream: u32) -> Option<usize> {
+        self.index.streams.iter().position(|known| known.id == stream)
     }
 
     /// Hands out the samples of these streams whose stamps lie in `range`, in the order of the file.
@@ -134,16 +263,9 @@ impl<R: Read + Seek> IndexedRecording<R> {
                 left.swap_remove(place);
                 continue;
             }
-            let begin = stamps.iter().take_while(|stamp| **stamp < range.start).count();
-            let count = stamps.iter().skip(begin).take_while(|stamp| **stamp < range.end).count();
-            if count == stamps.len() {
-                take(stream, stamps, values);
-            } else if count > 0 {
-                let width = values.len() / stamps.len().max(1);
-                let mut part = values.clone();
-                part.remove_front(begin * width);
-                part.truncate(count * width);
-                take(stream, stamps.get(begin..begin + count).unwrap_or_default(), &part);
+            let (stamps, values) = within(stamps, values, &range);
+            if !stamps.is_empty() {
+                take(stream, stamps, &values);
             }
         }
         Ok(())
@@ -201,6 +323,20 @@ impl Peaks {
     }
 }
 
+/// The samples of a chunk whose stamps lie in a range.
+fn within<'a>(stamps: &'a [f64], values: &'a Values, range: &Range<f64>) -> (&'a [f64], Cow<'a, Values>) {
+    let begin = stamps.iter().take_while(|stamp| **stamp < range.start).count();
+    let count = stamps.iter().skip(begin).take_while(|stamp| **stamp < range.end).count();
+    if count == stamps.len() {
+        return (stamps, Cow::Borrowed(values));
+    }
+    let width = values.len() / stamps.len().max(1);
+    let mut part = if count > 0 { values.clone() } else { Values::new(values.format()) };
+    part.remove_front(begin * width);
+    part.truncate(count * width);
+    (stamps.get(begin..begin + count).unwrap_or_default(), Cow::Owned(part))
+}
+
 /// Reads the headers where an index says that they are; none if it does not fit the file.
 fn headers_of<R: Read + Seek>(
     reader: &mut Reader<R>,
@@ -216,3 +352,6 @@ fn headers_of<R: Read + Seek>(
     }
     Ok(Some(headers))
 }
+
+/// Bytes that are read at most for what lies far apart.
+const BETWEEN_BYTES_MAX: u64 = 64 << 20;

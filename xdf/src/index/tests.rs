@@ -136,3 +136,54 @@ fn an_index_stays_small() {
         (0..stream.overview.len()).map(|place| stream.overview.column(place)[0][1]).fold(0.0, f32::max);
     assert_eq!(greatest, 99_999.0);
 }
+
+/// Three minutes of a stream whose clock is 500 s behind and begins anew after a minute, in an own file.
+fn reset(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("schwann-index-{}-{name}.xdf", std::process::id()));
+    // An earlier run may have left the file.
+    let _ = fs::remove_file(&path);
+    let writer = Writer::create(&path, Options::default()).expect("a file");
+    let xml = "<?xml version=\"1.0\"?><info><name>EEG</name><type>EEG</type><channel_count>1</channel_count>\
+               <nominal_srate>10</nominal_srate><channel_format>int32</channel_format></info>";
+    let eeg = writer.add_stream(xml).expect("a stream");
+    for second in 0..180_u32 {
+        let offset = if second < 60 { 500.0 } else { 940.0 };
+        let own = 1000.0 + f64::from(second) - offset;
+        let stamps: Vec<_> = (0..10).map(|n| own + f64::from(n) / 10.0).collect();
+        let values: Vec<_> = (0..10).map(|n| (second * 10 + n) as i32).collect();
+        eeg.push(&stamps, &values).expect("room");
+        if second % 5 == 0 {
+            eeg.clock_offset(own, offset).expect("room");
+        }
+    }
+    writer.finish().expect("a disk");
+    path
+}
+
+#[test]
+fn a_part_on_the_recorders_clock_is_found_behind_a_reset_of_the_senders() {
+    let path = reset("reset");
+    let whole = fs::read(&path).expect("a file");
+    let without = path.with_extension("cut.xdf");
+    fs::write(&without, &whole[..whole.len() - 200]).expect("a file");
+    for (path, was_scanned) in [(&path, false), (&without, true)] {
+        let mut recording = IndexedRecording::open(path, |_, _| {}).expect("a recording");
+        assert_eq!(recording.was_scanned(), was_scanned);
+        assert!(recording.datetime().starts_with("20"), "{}", recording.datetime());
+        let id = recording.index().streams[0].id;
+        let span = recording.span(id).expect("samples");
+        assert!((span.start - 1000.0).abs() < 1e-6 && (span.end - 1179.9).abs() < 1e-6, "{span:?}");
+        for (from, until) in [(1000.0, 1000.5), (1058.95, 1061.05), (1100.0, 1103.0), (1179.0, 2000.0)] {
+            let mut found = Vec::new();
+            let take = |stamps: &[f64], values: &Values| {
+                let Values::Int32(values) = values else { panic!("integers") };
+                assert_eq!(stamps.len(), values.len());
+                found.extend(values.iter().copied());
+            };
+            recording.read_placed(id, from - 1e-4..until - 1e-4, take).expect("a file");
+            let expected = |n: &i32| (from..until).contains(&(1000.0 + f64::from(*n) / 10.0 + 1e-4));
+            assert_eq!(found, (0..1800).filter(expected).collect::<Vec<_>>(), "{from} to {until}");
+        }
+    }
+    [path, without].iter().for_each(|path| fs::remove_file(path).expect("the file"));
+}
