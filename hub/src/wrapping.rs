@@ -40,8 +40,11 @@ impl WrappingKeys {
         }
         let keys: Vec<_> = salts.iter().map(|(_, made, salt)| (*made, derive(access, salt))).collect();
         let Some((made, present)) = keys.last() else { return Err(io::Error::other("no key was made")) };
-        let publication =
-            access.sealing(|moment| present.publish(moment.credentials, moment.now, WRAPPING_LIFETIME));
+        let publication = access.sealing(|moment| {
+            // An edge whose calendar is behind would not serve a key that is not valid yet.
+            let from = UnixSeconds(moment.now.0.saturating_sub(CALENDARS_DIFFER));
+            present.publish(moment.credentials, from, WRAPPING_LIFETIME)
+        });
         let made = *made;
         Ok(Self { keys, publication, made })
     }
@@ -116,6 +119,8 @@ fn wipe(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
+/// How far the calendars of two sites may differ, in seconds.
+const CALENDARS_DIFFER: u64 = 7200;
 /// A new key after this many seconds: 30 days.
 const RENEWED_AFTER: u64 = 30 * 86_400;
 const PURPOSE: Purpose = Purpose(*b"schwann/1 relay member\0\0");

@@ -158,7 +158,8 @@ impl Outflow {
 
     /// A member asks for blocks. Those that the journal holds are due again; those that it dropped are returned, for a loss.
     pub fn hole_request(&mut self, note: &Note, now_ms: u64) -> Ranges {
-        if now_ms.saturating_sub(self.interval_ms) >= ANSWER_INTERVAL_MS {
+        // A calendar that is set back must not silence the edge until it has caught up.
+        if now_ms.abs_diff(self.interval_ms) >= ANSWER_INTERVAL_MS {
             (self.answered, self.interval_ms) = (Ranges::default(), now_ms);
         }
         let mut dropped = Ranges::default();
