@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, free_port, lab, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, free_port, lab, recorded, run, same, wait_for  # noqa: E402
 
 # They find the program where the line above has put it.
 import labs  # noqa: E402
