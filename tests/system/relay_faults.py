@@ -61,7 +61,7 @@ def ended(sender, outward, recorder, target: pathlib.Path, name: str, seconds: f
 
 
 def bit_flips() -> None:
-    """A bit of the hub's store flips while nobody has read the block: the edge's journal fills the hole."""
+    """A bit of the hub's store flips before the block is read: the edge's journal fills the hole."""
     with lab() as (authority, a, b, _):
         hub, target, chance, flips = Hub(authority), SCRATCH / "bit.xdf", random.Random(11), 0
         record, recorder, sender, outward = began(hub, a, b, "Bit", 20, target)

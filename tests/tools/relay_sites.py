@@ -101,6 +101,8 @@ class Site:
 
     def __init__(self, keys: pathlib.Path, relay: str = "") -> None:
         port = free_port()
+        # Words before each command, such as those that enter another network.
+        self.prefix: tuple[str, ...] = ()
         config = SCRATCH / f"{keys.name}.cfg"
         config.write_text(f"[log]\nlevel=-2\n[ports]\nMulticastPort={free_port()}\nBasePort={port}\nPortRange=32\nIPv6=disable\n"
                           f"[multicast]\nResolveScope=machine\n[lab]\nSessionID={keys.name}-{port}\n[relay]\n{relay}\n")
@@ -110,7 +112,7 @@ class Site:
                                    "SCHWANN_SECURITY_LOG": str(self.log)}
 
     def runs(self, *words: str) -> Program:
-        program = Program(self.environment, *words)
+        program = Program(self.environment, *self.prefix, *words)
         self.programs.append(program)
         return program
 
@@ -128,12 +130,13 @@ class Site:
 class Hub:
     """The hub, which `schwann hub up` runs."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, address: str = "127.0.0.1") -> None:
+        self.address = address
         self.site, self.folder, self.port, self.web = site, SCRATCH / f"hub-{free_port()}", free_port(), free_port()
         self.up()
 
     def up(self) -> None:
-        self.program = self.site.schwann("hub", "up", "--dir", str(self.folder), "--public", "127.0.0.1", "--listen", "127.0.0.1",
+        self.program = self.site.schwann("hub", "up", "--dir", str(self.folder), "--public", self.address, "--listen", self.address,
                                          "--port", str(self.port), "--websocket-port", str(self.web), "--limit", "1")
         self.program.until("relay in")
         lines = self.program.text().splitlines()
