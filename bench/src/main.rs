@@ -21,6 +21,7 @@ mod clock;
 mod command;
 mod ffi;
 mod fieldtrip;
+mod gateway;
 mod heap;
 mod libraries;
 mod line;

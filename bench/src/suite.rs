@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Cell, latency, network, throughput};
 use crate::step::Step;
-use crate::{aead, fieldtrip, libraries, mcu, mse, python, sealed, sensitivity};
+use crate::{aead, fieldtrip, gateway, libraries, mcu, mse, python, sealed, sensitivity};
 
 /// A named set of measurements.
 pub(crate) struct Suite {
@@ -198,6 +198,12 @@ pub(crate) const SUITES: &[Suite] = &[
                 The rows Tcp and Unix have our client as well as our server; what an unmodified program gains by our \
                 server alone is OldClient against Original",
         kind: Kind::Steps(fieldtrip::steps, 3.0),
+        weight: 1.0,
+    },
+    Suite {
+        name: "gateway",
+        about: "what `schwann gateway` adds to the latency: a stream through it beside two that go straight; needs root",
+        kind: Kind::Steps(gateway::steps, 5.0),
         weight: 1.0,
     },
     Suite {

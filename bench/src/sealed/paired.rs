@@ -19,7 +19,7 @@ mod ends;
 mod restart;
 
 pub(crate) use ends::{Task, run_end};
-use restart::{Restart, run};
+pub(crate) use restart::{Restart, Setting, Side, environment, run};
 
 /// What carries the streams.
 #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
@@ -33,9 +33,9 @@ pub(crate) enum Subject {
 /// One condition.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize)]
 pub(crate) struct Cell {
-    channels: usize,
-    rate: f64,
-    inlets: usize,
+    pub(crate) channels: usize,
+    pub(crate) rate: f64,
+    pub(crate) inlets: usize,
 }
 
 impl Cell {
@@ -101,7 +101,7 @@ pub(crate) fn measure(
                 return Err(CampaignError::Interrupted.into());
             }
             let Condition { cell, subject, .. } = condition;
-            observed.push(run(cell, seconds, number as u64, subject, scratch)?);
+            observed.push(run(cell, seconds, number as u64, &Setting::sealed(subject), scratch)?);
         }
     }
     let judge = |(condition, observed): (&Condition, Vec<Restart>)| {
@@ -160,6 +160,8 @@ fn difference(step: &str, first: &[f64], second: &[f64]) -> Reading {
     }
 }
 
+/// Which of the streams goes through the gateway, if there is one.
+pub(crate) const CARRIED: usize = 2;
 const LEVEL: f64 = 0.05;
 
 #[cfg(test)]

@@ -21,7 +21,11 @@ pub(crate) struct Task {
     pub(super) subject: Subject,
     pub(super) seconds: f64,
     pub(super) seed: u64,
+    /// The sender's library must say that it seals.
+    pub(super) seals: bool,
     pub(super) session: String,
+    /// The streams of this end.
+    pub(super) streams: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize)]
@@ -36,7 +40,12 @@ impl Task {
     }
 
     fn source(&self, stream: usize) -> String {
-        format!("{}-{stream}", self.session)
+        Self::source_of(&self.session, stream)
+    }
+
+    /// The source id of a stream of a session.
+    pub(super) fn source_of(session: &str, stream: usize) -> String {
+        format!("{session}-{stream}")
     }
 
     /// A stream of this source, as both ends describe it.
@@ -68,7 +77,7 @@ fn send(task: &Task, orders: &Orders) -> Result<(), Reason> {
 }
 
 fn outlets(task: &Task, library: &Lsl) -> Result<Vec<Outlet>, Reason> {
-    if !library.info().contains("security:require") {
+    if task.seals && !library.info().contains("security:require") {
         return Err(format!("the library says of itself: {}", library.info()).into());
     }
     let mut outlets = Vec::new();
@@ -141,12 +150,13 @@ fn pull_all<P: Receiving>(
     task: &Task,
     inlet: impl Fn(usize) -> Result<P, Reason> + Sync,
 ) -> Result<(), Reason> {
-    let open = Barrier::new(ENDS * task.cell.inlets + 1);
+    let ends = task.streams.repeat(task.cell.inlets);
+    let open = Barrier::new(ends.len() + 1);
     let inlets = std::thread::scope(|scope| -> Result<Vec<(usize, Vec<u64>)>, Reason> {
-        let threads: Vec<_> = (0..ENDS * task.cell.inlets)
-            .map(|number| {
+        let threads: Vec<_> = ends
+            .into_iter()
+            .map(|stream| {
                 let (inlet, open) = (&inlet, &open);
-                let stream = number % ENDS;
                 scope.spawn(move || {
                     let made = inlet(stream);
                     open.wait();
