@@ -21,7 +21,12 @@ use crate::terminal::{self, plural, printable};
 
 /// Conversations at the same time; more wait.
 const MOST: usize = 16;
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Those of one address; more are closed, so that a computer that asks all the time does not keep the others waiting.
+const MOST_OF_ONE: usize = 4;
+/// Connections that are taken before it is looked what came of others.
+const AT_A_TIME: usize = 256;
+/// Meanwhile the system keeps some hundred connections; those behind them try again after a second.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What an invitation does to a key that the device had before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,17 +69,21 @@ impl Keys {
         show(&words, port, patience)?;
         let (came, coming) = channel();
         let deadline = Instant::now() + patience;
-        let mut open: Vec<thread::JoinHandle<()>> = Vec::new();
+        let mut open: Vec<(IpAddr, thread::JoinHandle<()>)> = Vec::new();
         while !stop.is_raised() {
             if Instant::now() >= deadline {
                 return Err(Problem::Failed(String::from("no device came; run this again for new words")));
             }
-            open.retain(|conversation| !conversation.is_finished());
-            if open.len() < MOST
-                && let Ok((link, _)) = listener.accept()
-            {
-                let (invitation, came) = (Arc::clone(&invitation), came.clone());
-                open.push(thread::spawn(move || converse(link, &invitation, &came)));
+            open.retain(|(_, conversation)| !conversation.is_finished());
+            for _ in 0..AT_A_TIME {
+                if open.len() >= MOST {
+                    break;
+                }
+                let Ok((link, from)) = listener.accept() else { break };
+                if open.iter().filter(|(ip, _)| *ip == from.ip()).count() < MOST_OF_ONE {
+                    let (invitation, came) = (Arc::clone(&invitation), came.clone());
+                    open.push((from.ip(), thread::spawn(move || converse(link, &invitation, &came))));
+                }
             }
             if let Some(candidate) = next(&coming)? {
                 drop(announced);
