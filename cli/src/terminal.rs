@@ -224,7 +224,27 @@ pub(crate) fn short_time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Palette, line_of_data, printable, short_time, stopwatch, that_fit, times};
+    use super::{Look, Palette, code, line_of_data, printable, short_time, stopwatch, that_fit, times};
+
+    #[test]
+    fn a_camera_reads_the_code_that_a_dark_terminal_shows() {
+        let text = "boring settle mixture ignore maximum put at 192.168.100.200:16603";
+        let shown = code(text).expect("room for it");
+        let rows: Vec<Vec<char>> = shown.lines().map(|line| line.chars().collect()).collect();
+        // Each character is two pixels on top of each other, and the camera sees each pixel as a square of nine.
+        let is_light = |x: usize, y: usize| match rows[y / 2][x] {
+            '█' => true,
+            '▀' => y.is_multiple_of(2),
+            '▄' => !y.is_multiple_of(2),
+            _ => false,
+        };
+        let (width, height) = (rows[0].len() * 3, rows.len() * 6);
+        let mut seen = rqrr::PreparedImage::prepare_from_greyscale(width, height, |x, y| {
+            if is_light(x / 3, y / 3) { 255 } else { 0 }
+        });
+        let read = seen.detect_grids().first().map(|grid| grid.decode().expect("a code").1);
+        assert_eq!(read.as_deref(), Some(text));
+    }
 
     #[test]
     fn colour_is_left_out_where_it_is_not_wanted() {
