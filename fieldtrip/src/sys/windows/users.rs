@@ -9,17 +9,17 @@ pub(crate) fn own() -> Option<u32> {
     None
 }
 
-/// Nothing: no safe call tells it.
+/// Nothing: what the system tells could not be tried, for Wine 8 names no process of a connection.
 pub(crate) fn of_tcp(_end: SocketAddr, _other: SocketAddr) -> Option<u32> {
     None
 }
 
-/// Nothing: no safe call tells it.
+/// Nothing: what the system tells could not be tried, for Wine 8 names no process of a connection.
 pub(crate) fn of_tcp_end(_end: SocketAddr) -> Vec<Option<u32>> {
     Vec::new()
 }
 
-/// Nothing: no safe call tells it.
+/// Nothing: what the system tells could not be tried, for Wine 8 names no process of a connection.
 pub(crate) fn of_udp_end(_end: SocketAddr) -> Vec<Option<u32>> {
     Vec::new()
 }
