@@ -51,7 +51,7 @@ class Machine:
         process = subprocess.Popen([PROGRAM, *words[1:]], cwd=self.folder, env=self.environment, stdin=own, stdout=own, stderr=own,
                                    start_new_session=True)
         os.close(own)
-        deadline, text, answers = time.monotonic() + PATIENCE, "", list(answers)
+        deadline, text, answers, self.screen = time.monotonic() + PATIENCE, "", list(answers), ""
         self.keystrokes += sum(len(typed) + 1 for typed in (line, *(answer for _, answer in answers)))
         # A read may end within a character.
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -66,8 +66,10 @@ class Machine:
             while answers and (asked := re.search(re.escape(answers[0][0]), text)):
                 seen, text = text[:asked.end()], text[asked.end():]
                 os.write(screen, (answers.pop(0)[1] + "\n").encode())
-                self.before = seen
+                self.before, self.screen = seen, self.screen + seen.replace("\r", "")
         os.close(screen)
+        # All that was on the screen.
+        self.screen += text.replace("\r", "")
         assert not answers, f"{line}: never asked for {answers[0][0]!r}: {text}"
         return process.wait(PATIENCE), text.replace("\r", "")
 
@@ -205,6 +207,38 @@ def test_ten_thousand_strangers_do_not_keep_the_right_device_out(tmp_path, netwo
     assert code == 0 and "tries left" not in invited and "is a member now" in invited
     for link in silent:
         link.close()
+
+
+def test_who_founds_a_lab_is_asked_of_each_plain_stream(tmp_path, network):  # noqa: F811
+    amplifier, control = (Machine(tmp_path / name) for name in ("amplifier", "control"))
+    in_network([amplifier], network, tmp_path)
+    in_network([control], network, control.folder)
+    device = subprocess.Popen([PROGRAM, "fake", "eeg:2@100"], env=amplifier.environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert "sending 1 stream" in device.stdout.readline()
+        questions = [("Admit Fake eeg:2@100 (EEG)", "y"), ("Admit Fake eeg:2@100 markers (Markers)", "n")]
+        control.follows("schwann keys init --unprotected", [(f"{what}, source id ", answer) for what, answer in questions])
+        shown = control.screen
+        assert "this computer hides them from now on" in shown and "`schwann gateway` brings in the" in shown, shown
+        assert shown.count("security.plain admits") == 1 and "security.plain admits Fake eeg:2@100 (EEG)" in shown, shown
+        _, seen = control.types("schwann --once")
+        assert re.search("Fake eeg:2@100  .*plain", seen) and re.search("Fake eeg:2@100 markers .*REFUSED", seen), seen
+    finally:
+        device.terminate()
+        device.communicate()
+
+
+def test_from_thirty_days_on_a_certificate_is_announced(tmp_path, network):  # noqa: F811
+    control, eeg = (Machine(tmp_path / name) for name in ("control", "eeg"))
+    in_network([control, eeg], network, tmp_path)
+    control.follows("schwann keys init --unprotected")
+    made = eeg.follows("schwann keys new-device 'EEG room' --unprotected")
+    issued = control.follows(next_command(made, "issue") + " --yes --days 20")
+    eeg.follows("schwann keys trust", pasted(issued))
+    for line in ("schwann --once", "schwann record Nothing --seconds 1 -o nothing.xdf", "schwann keys status", "schwann doctor"):
+        _, screen = eeg.types(line)
+        assert re.search(r"\b(19|20) days\b", screen), (line, screen)
+    assert "EXPIRES" not in control.follows("schwann keys status")
 
 
 def test_a_slip_in_a_word_costs_no_try(tmp_path, network):  # noqa: F811
