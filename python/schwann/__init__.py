@@ -34,7 +34,7 @@ from ._library import library, use
 from ._merge import Merge, Merged, merge
 from ._recorder import RecordedSoFar, Recorder, record
 from ._recording import Gap, RecordedStream, Recording, read_xdf
-from ._schwann import local_clock, note_fork as _note_fork
+from ._schwann import __version__ as __version__, local_clock, note_fork as _note_fork
 from ._chunk import Chunk
 from ._chunks import Chunks
 from ._stream import Alarm, ClockOffset, Stream

@@ -44,6 +44,11 @@ mod _schwann {
     #[pymodule_export]
     use super::search::{Search, resolve};
 
+    /// The version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "its name in Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     /// Seconds on this computer's clock, which stamps are of.
     #[pyo3::pyfunction]
     fn local_clock() -> f64 {

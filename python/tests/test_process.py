@@ -1,5 +1,6 @@
 """Signals, forks, interpreters that end, and what stays behind."""
 
+import importlib.metadata
 import os
 import pathlib
 import signal
@@ -145,6 +146,10 @@ def test_a_second_interpreter_gets_a_clear_error() -> None:
         f"for _ in range(2):\n interpreters.run_string(other, {attempt!r})"
     )
     assert ended.returncode == 0 and ended.stdout.count("main interpreter") == 2, ended
+
+
+def test_the_package_has_the_version_that_it_was_installed_with() -> None:
+    assert schwann.__version__ == importlib.metadata.version("schwann")
 
 
 def test_opening_and_closing_leaves_nothing_behind(connect: Connect) -> None:
