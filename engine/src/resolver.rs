@@ -34,7 +34,7 @@ use schwann_proto::{
     },
 };
 
-pub use self::knock::{Knocked, knock, own_ports, peer_ports};
+pub use self::knock::{Knocked, knock, known_peers, own_ports, peer_ports};
 pub use self::silence::unheard;
 pub use self::view::{HostView, Viewed, view};
 use self::{

@@ -4,11 +4,10 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::ToSocketAddrs as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use schwann::resolver::{Knocked, knock, own_ports, peer_ports, resolve, unheard};
+use schwann::resolver::{Knocked, knock, known_peers, own_ports, peer_ports, resolve, unheard};
 use schwann::security::{Explained, Refusal};
 use schwann::security::{Policy, Trust};
 use schwann::{Config, Context, StreamInfo};
@@ -176,8 +175,7 @@ impl Watch {
         }
         while !self.stop.is_raised() {
             self.lock().round += 1;
-            let peers = context.lab.known_peers.iter();
-            let peers = peers.flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
+            let peers = known_peers(context).into_iter();
             own_ports(context).into_iter().for_each(|address| self.try_at(context, address));
             self.lock().has_looked = true;
             peer_ports(context, peers).into_iter().for_each(|address| self.try_at(context, address));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::Lab;
+use crate::harness::{Lab, Running};
 
 #[test]
 fn an_empty_lab_is_said_to_be_empty() {
@@ -27,4 +27,23 @@ fn every_stream_is_shown_with_its_condition() {
     assert!(eeg["clock_uncertainty"].as_f64().expect("known") < 0.1, "{out}");
     assert_eq!((&eeg["sealed"], &eeg["gap_count"]), (&false.into(), &0.into()));
     assert!(seen["seconds"].as_f64().expect("a time") <= 2.5, "{out}");
+}
+
+#[test]
+fn a_look_at_sealed_streams_says_nothing_of_its_own_leaving() {
+    let lab = Lab::new("look-sealed");
+    let sealed = |arguments: &[&str]| {
+        let mut command = lab.schwann(arguments);
+        command.env("SCHWANN_KEYS", lab.path("keys")).env("SCHWANN_SECURITY", "require");
+        command
+    };
+    let founded = sealed(&["keys", "init", "--unprotected"]).output().expect("it runs");
+    assert!(founded.status.success());
+    let mut fake = Running::of(sealed(&["fake", "eeg:4@250"]));
+    fake.wait_for_line("sending");
+    let looked = sealed(&["--once"]).output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    let (out, err) = (text(looked.stdout), text(looked.stderr));
+    assert!(looked.status.success() && out.contains("2 streams, all well"), "{out}{err}");
+    assert_eq!(err, "");
 }

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::time::Instant;
 
 use schwann_proto::wire::archive::Archive;
-use schwann_session::LayerError;
+use schwann_session::{LayerError, Truncated};
 
 use super::queue::Block;
 use crate::log;
@@ -91,12 +91,14 @@ struct Staging {
     has_ended: bool,
     /// What came last was whole and in one piece: the next is received where its samples are kept.
     is_alone: bool,
+    /// The connection is over, and the sender has not said that nothing follows.
+    truncated: Option<Truncated>,
 }
 
 impl Receiver {
     pub(crate) fn new(link: Arc<Link>, epoch: u64, opener: Opener, archive: Option<Archive>) -> Self {
         let pending = Pending { archive, opened: Vec::new(), plain: Vec::new() };
-        let staging = Staging { opener, pending, has_ended: false, is_alone: true };
+        let staging = Staging { opener, pending, has_ended: false, is_alone: true, truncated: None };
         Self { link, staging, epoch, reader: WaitingReceive::default() }
     }
 
@@ -111,6 +113,13 @@ impl Receiver {
     pub(crate) fn receive(&mut self, block: &mut Block, wait: Wait) -> Received {
         let Self { link, staging, reader, .. } = self;
         staging.receive(link, reader, block, wait)
+    }
+
+    /// Tells what is missing of a connection that is over, unless this end has ended it.
+    pub(crate) fn tell_truncation(&self) {
+        if let Some(truncated) = &self.staging.truncated {
+            log::warning!("a sealed stream was broken off: {truncated}");
+        }
     }
 }
 
@@ -155,9 +164,7 @@ impl Staging {
             Received::Bytes(count) if is_placed => self.accept_placed(link, count, block),
             Received::Bytes(count) => self.accept(link, count, block),
             Received::Broken => {
-                if let Some(truncated) = link.layer().truncation() {
-                    log::warning!("a sealed stream was broken off: {truncated}");
-                }
+                self.truncated = link.layer().truncation();
                 Received::Broken
             }
             Received::Nothing => Received::Nothing,
@@ -207,7 +214,7 @@ impl Staging {
 
     /// Opens `count` bytes that were received and fills `block` with what they are.
     fn accept(&mut self, link: &Link, count: usize, block: &mut Block) -> Received {
-        let Self { opener, pending, has_ended, is_alone } = self;
+        let Self { opener, pending, has_ended, is_alone, .. } = self;
         let (mut filled, mut records) = (0, 0);
         let opened = opener.opened(link.layer(), count, |bytes| {
             filled += pending.take(bytes, block);

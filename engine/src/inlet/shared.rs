@@ -284,6 +284,7 @@ impl Shared {
             // The stream was closed or connected anew meanwhile: these bytes have no owner.
             return (state, Received::Broken);
         }
+        receiver.tell_truncation();
         let filed = state.queue.as_mut().map_or(Ok(()), |queue| queue.put_back(block));
         state.limit();
         if matches!(received, Received::Bytes(_)) {

@@ -109,7 +109,7 @@ impl Channels {
     /// is more to ask.
     pub(super) fn ask_peers(&self, waker: &Arc<Waker>) {
         for peer in &self.config.lab.known_peers {
-            names::addresses(peer, waker).into_iter().for_each(|address| self.ask_range(address));
+            names::addresses(peer, Some(waker)).into_iter().for_each(|address| self.ask_range(address));
         }
     }
 

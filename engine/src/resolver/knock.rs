@@ -19,6 +19,7 @@ use schwann_session::{Refusal, Suite};
 use crate::config::Config;
 use crate::context::Context;
 use crate::net::handshake::{HandshakeError, connect_tcp, no_stream, prepare};
+use crate::net::names;
 use crate::net::request::Asking;
 use crate::net::sockets::version_of;
 use crate::security::Member;
@@ -57,6 +58,13 @@ pub fn knock(context: &Context, address: SocketAddr, patience: Duration) -> Knoc
 pub fn own_ports(config: &Config) -> Vec<SocketAddr> {
     let hosts = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
     service_ports(config, hosts.into_iter().map(|ip| SocketAddr::new(ip, 0)))
+}
+
+/// The addresses of the known peers, with port 0, as far as their names are looked up by now.
+///
+/// A name that is new or old is looked up beside the caller, which waits for nothing: a later call has its address.
+pub fn known_peers(config: &Config) -> Vec<SocketAddr> {
+    config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, None)).collect()
 }
 
 /// Where to knock for outlets of other computers.

@@ -59,7 +59,7 @@ impl Silence {
         self.rounds += 1;
         let last = INTERVALS.len() - 1;
         self.next = now + INTERVALS.get(self.rounds).unwrap_or(&INTERVALS[last]);
-        let peers = self.context.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
+        let peers = self.context.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, Some(waker)));
         let round = Round {
             addresses: own_ports(&self.context).into_iter().chain(peer_ports(&self.context, peers)).collect(),
             context: Arc::clone(&self.context),

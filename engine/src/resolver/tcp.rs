@@ -114,7 +114,7 @@ impl TcpProbes {
         let until = now + config.tuning.unicast_max_rtt.as_secs_f64();
         let local = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
         let local = local.into_iter().map(|ip| SocketAddr::new(ip, 0));
-        let peers = config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, waker));
+        let peers = config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, Some(waker)));
         for mut host in local.chain(peers).filter(|host| config.ports.ip.allows(host.ip())) {
             for port in config.ports.service_range() {
                 host.set_port(port);
