@@ -323,5 +323,9 @@ pub(crate) fn query(encode: impl FnOnce(&mut Vec<u8>) -> Result<(), NoRoom>) -> 
     String::from_utf8(out).expect("made of text alone")
 }
 
+/// What a member searches for that looks for streams in the clear; sealed outlets know that it is none of theirs.
+/// Source: secure-session §5.4.
+pub const PLAIN_STREAMS: &str = "name!='' and 'plain'!='sealed'";
+
 #[cfg(test)]
 mod tests;

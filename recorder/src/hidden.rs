@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use schwann::resolver::{Knocked, knock, known_peers, own_ports, peer_ports, resolve, unheard};
+use schwann::resolver::{
+    Knocked, PLAIN_STREAMS, knock, known_peers, own_ports, peer_ports, resolve, unheard,
+};
 use schwann::security::{Explained, Refusal};
 use schwann::security::{Policy, Trust};
 use schwann::{Config, Context, StreamInfo};
@@ -253,7 +255,7 @@ fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
     let trust = context.trust().ok().filter(|trust| trust.policy() == Policy::Require)?;
     let plain = Config::clone(context.config());
     let plain = Arc::new(Context::with_trust(plain, Trust::new(Policy::Off, None)));
-    let mut found = resolve(&plain, "name!=''", 0, FIRST_LOOK).unwrap_or_default();
+    let mut found = resolve(&plain, PLAIN_STREAMS, 0, FIRST_LOOK).unwrap_or_default();
     found.retain(|info| trust.policy_of_received(info) == Policy::Require);
     Some(found)
 }

@@ -1,5 +1,7 @@
 //! `schwann` without a command
 
+use std::fs::{self, File};
+
 use serde_json::Value;
 
 use crate::harness::{Lab, Running};
@@ -30,7 +32,7 @@ fn every_stream_is_shown_with_its_condition() {
 }
 
 #[test]
-fn a_look_at_sealed_streams_says_nothing_of_its_own_leaving() {
+fn a_look_at_sealed_streams_alarms_no_one() {
     let lab = Lab::new("look-sealed");
     let sealed = |arguments: &[&str]| {
         let mut command = lab.schwann(arguments);
@@ -39,11 +41,20 @@ fn a_look_at_sealed_streams_says_nothing_of_its_own_leaving() {
     };
     let founded = sealed(&["keys", "init", "--unprotected"]).output().expect("it runs");
     assert!(founded.status.success());
-    let mut fake = Running::of(sealed(&["fake", "eeg:4@250"]));
+    let mut sender = sealed(&["fake", "eeg:4@250"]);
+    sender.stderr(File::create(lab.path("sender.txt")).expect("a file"));
+    let mut fake = Running::of(sender);
     fake.wait_for_line("sending");
+    // Only a second search of a stranger, a while after the first, is told.
+    sealed(&["--once"]).output().expect("it runs");
     let looked = sealed(&["--once"]).output().expect("it runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     let (out, err) = (text(looked.stdout), text(looked.stderr));
     assert!(looked.status.success() && out.contains("2 streams, all well"), "{out}{err}");
     assert_eq!(err, "");
+    assert_eq!(
+        fs::read_to_string(lab.path("sender.txt")).expect("text"),
+        "",
+        "it also looks for plain streams"
+    );
 }

@@ -30,6 +30,7 @@ use crate::{
         sockets::rejoin,
         strangers::{Reason, Strangers},
     },
+    resolver::PLAIN_STREAMS,
     security::{Member, journal},
 };
 
@@ -193,7 +194,10 @@ impl Responder {
             // A peer that asks in the clear gets no answer, and cannot fill the log
             // either.
             let query = Query::parse(&self.received[..length]);
-            if query.is_some_and(|query| self.advertisement.matches(query.condition)) {
+            let is_meant = |query: Query<'_>| {
+                query.condition != PLAIN_STREAMS && self.advertisement.matches(query.condition)
+            };
+            if query.is_some_and(is_meant) {
                 self.note_stranger(peer, Reason::Refused(Refusal::PlainPeer));
             }
             return;
