@@ -204,17 +204,20 @@ _VOLTS = {"v": 1.0, "volts": 1.0, "mv": 1e-3, "millivolts": 1e-3, "uv": 1e-6, "Â
 _MNE_TYPES = {"eeg", "eog", "emg", "ecg"}
 
 
-def read_xdf(path: str | os.PathLike[str], *, synchronize: bool = True, dejitter: bool = True) -> Recording:
+def read_xdf(path: str | os.PathLike[str], *, synchronize: bool = True, dejitter: bool = True,
+             identity: str | os.PathLike[str] | None = None) -> Recording:
     """Reads a recording, as pyxdf does and to the same times.
 
     - `synchronize` places all streams on the recorder's clock; without it each keeps its sender's.
     - `dejitter` evens out the times of streams with a rate, between gaps.
+    - `identity` is a file with the secret key of a sealed recording, as age-keygen writes it.
 
     A damaged file is read as far as it is whole: see `Recording.damage`. Raises OSError if the file cannot be read, and
-    ArgumentError if it is not an XDF file.
+    ArgumentError if it is not an XDF file, or is sealed to another key.
     """
     # Has the system say what is wrong with the path, in Python's words.
     with open(path, "rb"):
         pass
-    header, streams, damage = _schwann.read_xdf(os.fspath(path), synchronize, dejitter)
+    key = None if identity is None else os.fspath(identity)
+    header, streams, damage = _schwann.read_xdf(os.fspath(path), synchronize, dejitter, key)
     return Recording(header, [RecordedStream(stream) for stream in streams], damage)

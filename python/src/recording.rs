@@ -1,11 +1,13 @@
 //! Recordings as numpy arrays.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use numpy::prelude::*;
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
-use schwann_xdf::{Clocks, Jitter, RecordedStream, Recording, Values};
+use schwann_xdf::{Clocks, Identities, Jitter, Location, ReadError, RecordedStream, Recording, Values};
+use zeroize::Zeroizing;
 
 use crate::failure::{Kind, exception};
 use crate::patience::in_thread;
@@ -33,19 +35,25 @@ pub(crate) struct Recorded {
     clock_segments: Vec<(usize, usize)>,
 }
 
-/// Reads the recording at `path`: its header, its streams, and sentences on what is damaged.
+/// Reads the recording at `path`: its header, its streams, and sentences on what is damaged. A sealed one is opened with the
+/// secret key in the file `identity`.
 #[pyfunction]
 pub(crate) fn read_xdf(
     py: Python<'_>,
     path: PathBuf,
     synchronises: bool,
     dejitters: bool,
+    identity: Option<PathBuf>,
 ) -> PyResult<(String, Vec<Recorded>, Vec<String>)> {
     let clocks = if synchronises { Clocks::Synchronised } else { Clocks::AsRecorded };
     let jitter = if dejitters { Jitter::Removed } else { Jitter::AsRecorded };
     let shown = path.display().to_string();
-    let recording = in_thread(py, move || Recording::load(&path, clocks, jitter))?
-        .map_err(|error| exception(py, Kind::Argument, format!("{shown}: {error}.")))?;
+    let identities = identity.map_or(Ok(Identities::none()), |file| identities_in(py, &file))?;
+    let location = Location::new(path, identities);
+    let recording = in_thread(py, move || Recording::load(location, clocks, jitter))?.map_err(|error| {
+        let what_helps = if matches!(error, ReadError::Sealed) { SEALED } else { "" };
+        exception(py, Kind::Argument, format!("{shown}: {error}.{what_helps}"))
+    })?;
     let damage = recording
         .damage
         .iter()
@@ -53,6 +61,13 @@ pub(crate) fn read_xdf(
     let damage = damage.collect();
     let streams = recording.streams.into_iter().map(|stream| recorded(py, stream));
     Ok((recording.header_xml, streams.collect::<PyResult<_>>()?, damage))
+}
+
+/// The secret keys in a file of age-keygen.
+fn identities_in(py: Python<'_>, file: &Path) -> PyResult<Identities> {
+    let text = Zeroizing::new(fs::read_to_string(file)?);
+    let wrong = |error| exception(py, Kind::Argument, format!("{}: {error}.", file.display()));
+    Identities::parse(&text).map_err(wrong)
 }
 
 fn recorded(py: Python<'_>, stream: RecordedStream) -> PyResult<Recorded> {
@@ -94,3 +109,5 @@ fn values(py: Python<'_>, values: Values, rows: usize, channels: usize) -> PyRes
 fn array<T: Element>(py: Python<'_>, values: Vec<T>, rows: usize, channels: usize) -> PyResult<Py<PyAny>> {
     Ok(PyArray1::from_vec(py, values).reshape([rows, channels])?.into_any().unbind())
 }
+
+const SEALED: &str = " Name a file with the secret key: identity=.";

@@ -1,6 +1,9 @@
 """Recording."""
 
+import os
 import pathlib
+import subprocess
+import sys
 import uuid
 
 import numpy as np
@@ -75,3 +78,16 @@ def test_a_recording_that_was_not_closed_warns_and_is_whole(tmp_path: pathlib.Pa
         with pytest.warns(ResourceWarning, match="not closed"):
             del recorder
     assert schwann.read_xdf(tmp_path / "dropped.xdf")["Dropped"].data.tolist() == [[3.0]]
+
+
+def test_a_recording_that_must_be_sealed_says_that_there_is_no_key(tmp_path: pathlib.Path) -> None:
+    configuration = tmp_path / "lsl_api.cfg"
+    configuration.write_text("[security]\nrecordings = sealed\n[multicast]\nResolveScope = machine\n[log]\nlevel = -2\n")
+    script = "import schwann; schwann.record('new.xdf')"
+    environment = {**os.environ, "LSLAPICFG": str(configuration), "SCHWANN_KEYS": str(tmp_path / "keys")}
+    done = subprocess.run([sys.executable, "-P", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "no key to seal them to" in done.stderr, done.stderr
+    configuration.write_text("[security]\nrecordings = perhaps\n[log]\nlevel = -2\n")
+    done = subprocess.run([sys.executable, "-P", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "not \"perhaps\"" in done.stderr, done.stderr
+    assert not list(tmp_path.glob("*.xdf*"))

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -143,3 +144,23 @@ def test_what_is_no_recording_is_refused(tmp_path: pathlib.Path) -> None:
         (tmp_path / "closed.xdf").chmod(0)
         with pytest.raises(PermissionError):
             schwann.read_xdf(tmp_path / "closed.xdf")
+
+
+@pytest.mark.skipif(shutil.which("age") is None, reason="age seals")
+def test_a_sealed_recording_opens_with_its_key(recording: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    keys = [tmp_path / "own.key", tmp_path / "other.key"]
+    for key in keys:
+        subprocess.run(["age-keygen", "-o", key], check=True, capture_output=True)
+    public = next(line.split()[-1] for line in keys[0].read_text().splitlines() if "public key" in line)
+    sealed = tmp_path / "recording.xdf.age"
+    subprocess.run(["age", "-r", public, "-o", sealed, recording], check=True)
+    read, plain = schwann.read_xdf(sealed, identity=keys[0]), schwann.read_xdf(recording)
+    assert np.array_equal(read["Cap"].data, plain["Cap"].data)
+    with pytest.raises(schwann.ArgumentError, match="identity="):
+        schwann.read_xdf(sealed)
+    with pytest.raises(schwann.ArgumentError):
+        schwann.read_xdf(sealed, identity=keys[1])
+    with pytest.raises(schwann.ArgumentError):
+        schwann.read_xdf(sealed, identity=recording.with_name("recording.xdf.age"))
+    with pytest.raises(FileNotFoundError):
+        schwann.read_xdf(sealed, identity=tmp_path / "none.key")

@@ -87,7 +87,7 @@ pub use probe::{Probe, StreamState};
 pub use probes::Probes;
 pub use profile::RecordProfile;
 pub use query::{Selector, all_or_any, any_of};
-pub use recorder::{AddError, Inspect, Leaving, Recorder, may_be_sealed};
+pub use recorder::{AddError, BeginError, Inspect, Leaving, Recorder, may_be_sealed};
 pub use search::{Missing, Search, Unmatched};
 pub use sections::Sections;
 pub use space::Forecast;

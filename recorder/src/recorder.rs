@@ -23,7 +23,7 @@ use schwann_xdf::{CreateError, Failure, Health, PushError, Recipients, Summary};
 use super::chunk::Chunk;
 use super::meter::Meter;
 use super::naming::SEALED;
-use super::sealing;
+use super::sealing::{self, SealingError};
 use super::status::{RecordingStream, all_troubles};
 use super::stop::Stop;
 use super::turns::{Turns, uid};
@@ -46,6 +46,27 @@ pub struct Recorder {
     waiting: usize,
 }
 
+/// Why there is no recorder.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BeginError {
+    /// It is not known to whom to seal the file.
+    Sealing(SealingError),
+    /// The file cannot be made.
+    Create(CreateError),
+}
+
+impl fmt::Display for BeginError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sealing(error) => error.fmt(out),
+            Self::Create(error) => error.fmt(out),
+        }
+    }
+}
+
+impl core::error::Error for BeginError {}
+
 /// Sees samples on their way into the file.
 pub type Inspect = Box<dyn FnMut(&Chunk) + Send>;
 
@@ -55,18 +76,17 @@ impl Recorder {
     /// It is sealed to the lab's archive key if its name ends in `.age`, or if the configuration wants it: see
     /// [`sealing`](crate::sealing). A sealed file ends in `.age`, whatever was asked for; [`Recorder::path`] says so.
     ///
-    /// - Errors: [`CreateError`]: it exists, or its folder takes no file; [`CreateError::NoRecipient`] if it must be sealed and
-    ///   there is no key.
-    pub fn create(path: &Path, context: Arc<Context>) -> Result<Self, CreateError> {
+    /// - Errors: [`BeginError`].
+    pub fn create(path: &Path, context: Arc<Context>) -> Result<Self, BeginError> {
         let is_wished = path.as_os_str().as_encoded_bytes().ends_with(SEALED.as_bytes());
-        let sealed_to = sealing::recipients(&context, is_wished, &Recipients::default())
-            .map_err(|_| CreateError::NoRecipient)?;
-        Self::create_for(path, context, sealed_to)
+        let sealed_to =
+            sealing::recipients(&context, is_wished, &Recipients::default()).map_err(BeginError::Sealing)?;
+        Self::create_for(path, context, sealed_to).map_err(BeginError::Create)
     }
 
     /// Creates the file at `path`, sealed to these keys if there are any.
     ///
-    /// - Errors: as [`Recorder::create`].
+    /// - Errors: [`CreateError`]: it exists, or its folder takes no file.
     pub(crate) fn create_for(
         path: &Path,
         context: Arc<Context>,
