@@ -241,7 +241,7 @@ impl Naming {
     fn numbered(&self, path: &Path, first: u32) -> Result<PathBuf, NameError> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let paths = (first..=first.saturating_add(RUN_MAX))
-            .map(|number| path.with_file_name(format!("{stem}-{number:03}.xdf")));
+            .map(|number| path.with_file_name(format!("{stem}-{number:03}{}", extension(path))));
         paths
             .into_iter()
             .find(|path| !self.is_taken(path))
@@ -285,7 +285,10 @@ impl Naming {
         if path == self.root {
             return Err(NameError::Unsafe(text));
         }
-        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("xdf")) {
+        if !["xdf", "xdfz"]
+            .iter()
+            .any(|known| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(known)))
+        {
             path.as_mut_os_string().push(".xdf");
         }
         Ok(path)
@@ -368,6 +371,12 @@ fn checked(part: &str) -> Result<&str, NameError> {
     if is_good { Ok(part) } else { Err(NameError::Unsafe(part.chars().take(80).collect())) }
 }
 
+/// What recordings with this one's name end in.
+fn extension(path: &Path) -> &'static str {
+    let is_packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xdfz"));
+    if is_packed { PACKED } else { ".xdf" }
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent().map_or(Path::new("."), or_here)
 }
@@ -386,6 +395,8 @@ fn dated_name(now: SystemTime) -> String {
 const BIDS: &str = "sourcedata/sub-%p/[ses-%s/]%m/sub-%p_[ses-%s_]task-%b_[acq-%a_]run-%r_%m.xdf";
 /// Source: LabRecorder's README, "BIDS", and its remote control without a template.
 const LAB_RECORDER: &str = "sub-%p/ses-%s/%m/sub-%p_ses-%s_task-%b[_acq-%a]_run-%r_%m.xdf";
+/// What compressed recordings end in.
+pub(crate) const PACKED: &str = ".xdfz";
 /// What sealed recordings end in.
 pub(crate) const SEALED: &str = ".age";
 const RUN_MAX: u32 = 998;

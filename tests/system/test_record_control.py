@@ -16,6 +16,9 @@ import websocket
 from test_xdf_cli import PATIENCE, SCHWANN, lab  # noqa: F401 (a fixture)
 
 
+KEY = "age1hda8z0sq4ng8mm8jpya82skllzzhcz7s0774jergu7lwt77c6ans4z8wm4"
+
+
 class Recorder:
     """`schwann record --control` in a lab, and what it says."""
 
@@ -257,6 +260,30 @@ def test_the_dashboards_recorder_takes_the_same_orders(lab, senders):  # noqa: F
         process.kill()
         process.wait()
     assert ["a + b"] in lab.load("data/run001.xdf")["Annotations"]["time_series"]
+
+
+def test_a_compressed_recording_is_read_by_pyxdf_also_after_a_kill(lab, senders):  # noqa: F811
+    for is_killed in [False, True]:
+        name = f"{'killed' if is_killed else 'whole'}.xdfz"
+        process = lab.schwann("record", "-o", name, "--json")
+        for line in process.stdout:
+            streams = json.loads(line).get("streams", [])
+            if len(streams) == 2 and all(stream["sample_count"] > 100 for stream in streams):
+                break
+        process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        assert (lab.folder / name).read_bytes()[:2] == b"\x1f\x8b"
+        info = subprocess.run([SCHWANN, "verify", "--json", name], cwd=lab.folder, env=lab.env, text=True,
+                              capture_output=True, timeout=PATIENCE)
+        found = json.loads(info.stdout)
+        assert all(stream["sample_count"] > 50 for stream in found["streams"] if stream["nominal_rate"]), found
+        assert found["sound"] != is_killed
+        if not is_killed:
+            values = lab.load(name)["Fake counter:1@250"]["time_series"][:, 0]
+            assert list(values) == [values[0] + n for n in range(len(values))]
+    line = [SCHWANN, "record", "--seal", "--to", KEY, "-o", "both.xdfz"]
+    both = subprocess.run(line, cwd=lab.folder, env=lab.env, capture_output=True, text=True, timeout=PATIENCE)
+    assert both.returncode == 3 and ".xdfz" in both.stderr, both
 
 
 def test_an_address_that_is_taken_is_said(lab):  # noqa: F811

@@ -38,6 +38,7 @@ Examples:
   schwann record --split 60                                 another file every hour, without losing a sample
   schwann record --remote --folder data                     scripts that drive LabRecorder drive this
   schwann record --control --folder data                    programs drive it over HTTP and WebSocket
+  schwann record -o session.xdfz                            compressed, as pyxdf reads it
   schwann record --seal -o session.xdf                      session.xdf.age, which the archive key opens alone
   schwann record --hub URL -o far.xdf EEG                   a stream of another site; see `schwann relay --help`
 

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{lock, may_be_sealed};
 use crate::certificate::{Certificate, Events, Facts, StreamAccount, content_name, hex, write_beside};
+use crate::naming::{PACKED, SEALED};
 
 /// The file, and its own streams as far as there are any yet.
 pub(super) struct File {
@@ -73,8 +74,11 @@ impl File {
         // What was sealed on its way is not for other users of the computer.
         let is_private = sealed_to.is_some() || may_be_sealed(context);
         options.readers = if is_private { Readers::Owner } else { Readers::AsUsual };
+        let is_packed = is_packed(path);
         let writer = match sealed_to {
+            Some(_) if is_packed => return Err(CreateError::SealedPacked),
             Some(recipients) => Writer::create_sealed(path, options, recipients)?,
+            None if is_packed => Writer::create_packed(path, options)?,
             None => Writer::create(path, options)?,
         };
         let certified = Certified::begin(path, context, sealed_to);
@@ -127,6 +131,12 @@ impl File {
         stream.push_text(&[stamp], &[text])?;
         stream.clock_offset(stamp, 0.0)
     }
+}
+
+/// Whether the name is that of a compressed recording, `.xdfz`, sealed or not.
+fn is_packed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    name.trim_end_matches(SEALED).ends_with(PACKED)
 }
 
 fn unix_seconds() -> u64 {

@@ -222,3 +222,37 @@ fn a_compressed_recording_reads_like_the_plain_one_and_damage_is_told() {
         assert!(!is_whole || (4..10).contains(&at), "byte {at}");
     }
 }
+
+#[test]
+fn what_is_compressed_while_it_is_recorded_reads_like_the_plain_one_also_after_a_kill() {
+    let scratch = Scratch::new();
+    let (plain, packed) = (scratch.path("plain.xdf"), scratch.path("x.xdfz"));
+    for path in [&plain, &packed] {
+        let is_packed = path == &packed;
+        let made =
+            if is_packed { Writer::create_packed(path, often()) } else { Writer::create(path, often()) };
+        let writer = made.unwrap();
+        fill(&writer, 20_000);
+        let mut left = 0;
+        if is_packed {
+            while writer.health().synced_bytes == 0 || left == 0 {
+                std::thread::yield_now();
+                // What a process that is killed now would leave.
+                let copy = scratch.path("left.xdfz");
+                fs::copy(path, &copy).unwrap();
+                left = rows(&Location::from(&copy)).0;
+            }
+            assert!(left <= 20_000);
+        }
+        let summary = writer.finish().unwrap();
+        assert_eq!(summary.file_bytes, fs::metadata(path).unwrap().len());
+    }
+    assert_eq!(rows(&Location::from(&packed)), (20_000, false));
+    assert!(Survey::of(&packed, |_, _| {}).unwrap().is_sound());
+    let size = |path| fs::metadata(path).unwrap().len();
+    assert!(size(&packed) < size(&plain), "{} and {}", size(&packed), size(&plain));
+    let mut indexed = crate::IndexedRecording::open(&packed, |_, _| {}).unwrap();
+    assert!(!indexed.was_scanned());
+    let id = indexed.index().streams[0].id;
+    assert!(!indexed.peaks(id, indexed.span(id).unwrap(), 10).unwrap().columns.is_empty());
+}

@@ -17,6 +17,8 @@ pub enum CreateError {
     NoRecipient,
     /// Writing there is not permitted.
     NotPermitted,
+    /// A file was requested that is compressed and sealed, and no reader has both.
+    SealedPacked,
     /// The disk refused.
     Failed(Failure),
 }
@@ -39,6 +41,9 @@ impl fmt::Display for CreateError {
             Self::NoFolder => out.write_str("the folder does not exist"),
             Self::NoRecipient => out.write_str("there is no key to seal it to"),
             Self::NotPermitted => out.write_str("writing there is not permitted"),
+            Self::SealedPacked => {
+                out.write_str("a sealed recording cannot be compressed, too: name it .xdf and not .xdfz")
+            }
             Self::Failed(failure) => failure.fmt(out),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Failure;
-use super::sealer::Sealer;
+use super::wrapper::Wrapper;
 use crate::checksum::{Checksum, Ledger, Proof};
 use crate::sys;
 
@@ -16,9 +16,9 @@ pub(super) struct Store {
     file: Arc<File>,
     /// Bytes of whole chunks of the recording.
     len: u64,
-    /// Bytes in the file; as many, unless it is sealed.
+    /// Bytes in the file; as many, unless it is sealed or compressed.
     file_bytes: u64,
-    sealer: Option<Sealer>,
+    wrapper: Option<Wrapper>,
     /// Bytes up to which the file system has promised space.
     promised: u64,
     promises: Promises,
@@ -33,12 +33,12 @@ enum Promises {
 }
 
 impl Store {
-    pub(super) fn new(file: File, sealer: Option<Sealer>) -> Self {
+    pub(super) fn new(file: File, wrapper: Option<Wrapper>) -> Self {
         Self {
             file: Arc::new(file),
             len: 0,
             file_bytes: 0,
-            sealer,
+            wrapper,
             promised: 0,
             promises: Promises::Kept,
             ledger: Ledger::default(),
@@ -52,7 +52,7 @@ impl Store {
         self.send()?;
         let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
         let needed = bytes.saturating_add(reserve);
-        let needed = self.sealer.as_ref().map_or(needed, |sealer| sealer.bytes_max(needed));
+        let needed = self.wrapper.as_ref().map_or(needed, |wrapper| wrapper.bytes_max(needed));
         // If this fails, what was promised before stays ours: the footers need it.
         self.promise(needed)?;
         self.write_whole(pieces, bytes)
@@ -65,19 +65,19 @@ impl Store {
 
     /// Appends a chunk that stands for nothing, if samples have waited in memory for long because the file is sealed.
     pub(super) fn push_out(&mut self, reserve: u64) -> Result<(), Failure> {
-        let Some(filler) = self.sealer.as_ref().and_then(|sealer| sealer.filler(Instant::now())) else {
+        let Some(filler) = self.wrapper.as_ref().and_then(|wrapper| wrapper.filler(Instant::now())) else {
             return Ok(());
         };
         self.append(&[&filler], reserve)?;
-        self.sealer.iter_mut().for_each(Sealer::filled);
+        self.wrapper.iter_mut().for_each(Wrapper::filled);
         Ok(())
     }
 
-    /// Ends what is sealed; nothing is appended after it.
+    /// Ends what is sealed or compressed; nothing is appended after it.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         self.send()?;
-        let Some(sealer) = self.sealer.take() else { return Ok(()) };
-        let last = sealer.finish()?;
+        let Some(wrapper) = self.wrapper.take() else { return Ok(()) };
+        let last = wrapper.finish()?;
         self.write_to_file(&[&last], last.len() as u64)
     }
 
@@ -104,28 +104,28 @@ impl Store {
     }
 
     fn write_whole(&mut self, pieces: &[&[u8]], bytes: u64) -> Result<(), Failure> {
-        match &mut self.sealer {
+        match &mut self.wrapper {
             None => self.write_to_file(pieces, bytes)?,
-            Some(sealer) => pieces.iter().try_for_each(|piece| sealer.seal(piece))?,
+            Some(wrapper) => wrapper.take_in(pieces)?,
         }
         self.len += bytes;
         pieces.iter().for_each(|piece| self.ledger.take_in(piece));
-        // What is sealed cannot be taken back, only sent later: the next call tries again, and says so.
+        // What was taken in cannot be taken back, only sent later: the next call tries again, and says so.
         let _ = self.send();
         Ok(())
     }
 
-    /// Writes what has been sealed and is not in the file.
+    /// Writes what has been wrapped and is not in the file.
     fn send(&mut self) -> Result<(), Failure> {
-        let Some(sealer) = self.sealer.take() else { return Ok(()) };
-        let sent = sealer.with_outgoing(|bytes| match bytes {
+        let Some(mut wrapper) = self.wrapper.take() else { return Ok(()) };
+        let sent = wrapper.with_outgoing(|bytes| match bytes {
             [] => Ok(()),
             bytes => self.write_to_file(&[bytes], bytes.len() as u64),
         });
         if sent.is_ok() {
-            sealer.sent();
+            wrapper.sent();
         }
-        self.sealer = Some(sealer);
+        self.wrapper = Some(wrapper);
         sent
     }
 
