@@ -42,6 +42,7 @@ mod output;
 mod pass;
 mod plan;
 mod report;
+mod resample;
 mod signals;
 mod timing;
 
@@ -49,13 +50,14 @@ use std::path::{Path, PathBuf};
 
 pub use bids::{Entities, bids};
 pub use error::ExportError;
-pub use report::{Left, Report, Written};
+pub use report::{Left, Report, Resampled, Written};
 
 use schwann_xdf::Location;
 
 use copy::Packing;
 use output::Outputs;
 use plan::{Plan, Wanted};
+use resample::Copy;
 
 /// A format of files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -91,13 +93,15 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// Streams whose names or types these are; all if there are none.
     pub streams: Vec<String>,
+    /// The rate that streams with one get, in hertz; nothing keeps theirs.
+    pub resample: Option<f64>,
 }
 
 impl Options {
     /// All streams, beside the recording.
     #[must_use]
     pub const fn new(format: Format) -> Self {
-        Self { format, output: None, streams: Vec::new() }
+        Self { format, output: None, streams: Vec::new(), resample: None }
     }
 }
 
@@ -115,10 +119,19 @@ pub fn export(
     let recording = &recording.into();
     let wanted =
         Wanted { names: &options.streams, ranges: matches!(options.format, Format::Edf | Format::Bdf) };
-    let plan = Plan::make(recording, &wanted, progress)?;
+    let mut plan = Plan::make(recording, &wanted, progress)?;
     let base = options.output.clone().unwrap_or_else(|| stem(recording.path()));
     let mut outputs = Outputs::new(&base, recording.path());
     let mut report = Report::of(&plan);
+    let copy = options.resample.map(|rate| Copy::make(recording, &plan, rate, folder_of(&base), progress));
+    let copy = copy.transpose()?;
+    let resampled = copy.as_ref().map(Copy::location);
+    if let (Some(copy), Some(resampled)) = (&copy, &resampled) {
+        report.resampled.clone_from(&copy.resampled);
+        let streams = Wanted { names: &[], ..wanted };
+        plan = Plan { datetime: plan.datetime, ..Plan::make(resampled, &streams, progress)? };
+    }
+    let recording = resampled.as_ref().unwrap_or(recording);
     match options.format {
         Format::BrainVision => brainvision::write(recording, &plan, &mut outputs, &mut report, progress),
         Format::Edf => edf::write(edf::EDF, recording, &plan, &mut outputs, &mut report, progress),
@@ -132,6 +145,11 @@ pub fn export(
     }?;
     report.made = outputs.keep().to_vec();
     Ok(report)
+}
+
+/// Where files beginning with this path lie.
+fn folder_of(base: &Path) -> &Path {
+    base.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The path without what says of which kind the file is.

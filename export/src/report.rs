@@ -12,6 +12,8 @@ pub struct Report {
     pub files: Vec<Written>,
     /// Every file that was made.
     pub made: Vec<PathBuf>,
+    /// Streams that were resampled.
+    pub resampled: Vec<Resampled>,
     /// What is not in any of them.
     pub left: Vec<Left>,
     /// Events that are in the files.
@@ -40,6 +42,22 @@ pub struct Written {
     pub time_error: f64,
     /// The most by which a value in the file differs from the recorded one, in the stream's unit; 0 if all are exact.
     pub value_error: f64,
+}
+
+/// A stream that was resampled.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Resampled {
+    /// The stream's name.
+    pub stream: String,
+    /// The rate that it had, as measured on the recorder's clock, in hertz.
+    pub from: f64,
+    /// The rate that it has now, in hertz.
+    pub to: f64,
+    /// Up to this frequency all is there, in hertz.
+    pub pass: f64,
+    /// From this frequency on nothing is there, in hertz.
+    pub stop: f64,
 }
 
 /// A stream that the format does not hold, and why.
