@@ -10,4 +10,5 @@ libraries
 build -p schwann-cli
 export SCHWANN="$built/schwann"
 python3 -m pytest -q -rs -s -p no:cacheprovider tests/system/test_xdf_cli.py tests/system/test_cli_screen.py tests/system/test_loaders.py \
-  tests/system/test_swap.py tests/system/test_places.py tests/system/test_record_control.py tests/system/test_dash_recording.py
+  tests/system/test_swap.py tests/system/test_places.py tests/system/test_record_control.py tests/system/test_dash_recording.py \
+  tests/system/test_bad_recordings.py

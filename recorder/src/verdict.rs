@@ -221,6 +221,15 @@ pub(crate) fn is_same_source(one: &StreamInfo, other: &StreamInfo) -> bool {
         && one.channel_format() == other.channel_format()
 }
 
+/// Whether two streams claim to be of one sender and one name, and have other samples.
+pub(crate) fn has_changed(one: &StreamInfo, other: &StreamInfo) -> bool {
+    !one.source_id().is_empty()
+        && one.source_id() == other.source_id()
+        && one.name() == other.name()
+        && one.stream_type() == other.stream_type()
+        && (one.channel_count() != other.channel_count() || one.channel_format() != other.channel_format())
+}
+
 /// For each of these streams, all of them there now, whether another one is its twin.
 pub fn twins<'a>(streams: impl Iterator<Item = &'a StreamInfo> + Clone) -> Vec<bool> {
     // Two receivers of one stream are not two streams.

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Instant, SystemTime};
 
 use schwann::resolver::ResolveError;
-use schwann::{Context, local_clock};
+use schwann::{Context, StreamInfo, local_clock};
 use schwann_xdf::{Failure, Recipients, Summary};
 
 use super::{ControlError, Ended, Failed, Progress, Settings, Status};
@@ -19,6 +19,7 @@ use crate::sealing;
 use crate::search::{Missing, Search};
 use crate::space::Space;
 use crate::status::{Phase, RecordingStream, verdicts};
+use crate::verdict::has_changed;
 
 /// The state behind a [`Control`](super::Control); one thread at a time has it.
 pub(super) struct Desk {
@@ -185,10 +186,11 @@ impl Desk {
     /// Does what is due.
     pub(super) fn tick(&mut self, now: Instant) {
         let Some(running) = &mut self.running else { return };
-        if let Err(error) = running.take_in_new(&mut self.search) {
-            let remark = error.to_string();
-            self.remark(remark);
-        }
+        let remarks = match running.take_in_new(&mut self.search) {
+            Ok(remarks) => remarks,
+            Err(error) => vec![error.to_string()],
+        };
+        remarks.into_iter().for_each(|remark| self.remark(remark));
         self.note_closed_files();
         let Some(running) = &mut self.running else { return };
         let health = running.recorder.health();
@@ -254,10 +256,13 @@ impl Running {
         Self { recorder, required, began: now, file_began: now, space, bytes_before: 0, closing }
     }
 
-    fn take_in_new(&mut self, search: &mut Search) -> Result<(), ControlError> {
-        let new = search.new_streams(&self.recorder.streams());
+    /// Records new streams; returns what a person should know of them.
+    fn take_in_new(&mut self, search: &mut Search) -> Result<Vec<String>, ControlError> {
+        let recorded = self.recorder.streams();
+        let new = search.new_streams(&recorded);
+        let remarks = new.iter().filter_map(|info| changed(info, &recorded)).collect();
         search.forget(&self.recorder.admit(&new).map_err(ControlError::Add)?);
-        Ok(())
+        Ok(remarks)
     }
 
     fn go_on_in(&mut self, path: PathBuf) -> Result<(), ControlError> {
@@ -307,6 +312,19 @@ impl Running {
             streams,
         }
     }
+}
+
+/// What to say of a stream that was recorded with other samples before.
+fn changed(info: &StreamInfo, recorded: &[RecordingStream]) -> Option<String> {
+    let before = recorded.iter().rev().map(|stream| &stream.info).find(|before| has_changed(before, info))?;
+    let samples = |info: &StreamInfo| format!("{} x {}", info.channel_count(), info.channel_format().name());
+    Some(format!(
+        "{} of {} came back with {} and not {}: it is recorded as another stream",
+        info.name(),
+        info.hostname(),
+        samples(info),
+        samples(before)
+    ))
 }
 
 /// A file that another one replaced is given this long to be made.
