@@ -190,7 +190,7 @@ impl Recording {
 
     fn keep(&mut self, run: RunId, number: u64, sealed: &[u8]) -> Result<(), RecordingError> {
         if !self.archives.contains_key(&run) {
-            if !self.far.runs().get(&run).is_some_and(|far| self.chooses(far)) {
+            if !self.far.runs().get(&run).is_some_and(|far| self.chooses(far) && is_of_now(far)) {
                 return Ok(());
             }
             let mut archive = Archive::create(&self.folder, run).map_err(RecordingError::Disk)?;
@@ -286,6 +286,11 @@ impl Recording {
         }
         Ok((streams, written))
     }
+}
+
+/// Whether a run goes on or is wanted anyway: its edge has answered a question of ours. A hub may give blocks of any earlier run.
+fn is_of_now(run: &FarRun) -> bool {
+    run.is_wanted() || run.clock().is_some()
 }
 
 /// The event of the certificate.
