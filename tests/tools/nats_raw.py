@@ -1,6 +1,7 @@
 """A client of NATS in its own words, for those who are no members: it publishes and reads whatever it likes."""
 
 import base64
+import contextlib
 import json
 import socket
 import ssl
@@ -52,6 +53,20 @@ class Client:
 
     def subscribe(self, subject: str, number: int = 1) -> None:
         self.send(f"SUB {subject} {number}\r\n".encode())
+
+    def unsubscribe(self, number: int = 1) -> None:
+        self.send(f"UNSUB {number}\r\n".encode())
+
+    def idle(self) -> None:
+        """Answers the server's questions and drops what else came: one that is not read is thrown out."""
+        self.socket.settimeout(0)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            while True:
+                self.buffer += self.socket.recv(1 << 16) or self._closed()
+        self.socket.settimeout(20)
+        asked, self.buffer = b"PING\r\n" in self.buffer, b""
+        if asked:
+            self.send(b"PONG\r\n")
 
     def flush(self) -> None:
         """Returns once the server has all that was published."""

@@ -4,6 +4,7 @@ A test that imports this has the program and the library as its first two argume
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -130,14 +131,14 @@ class Site:
 class Hub:
     """The hub, which `schwann hub up` runs."""
 
-    def __init__(self, site: Site, address: str = "127.0.0.1") -> None:
-        self.address = address
+    def __init__(self, site: Site, address: str = "127.0.0.1", limit_gb: int = 1) -> None:
+        self.address, self.limit = address, str(limit_gb)
         self.site, self.folder, self.port, self.web = site, SCRATCH / f"hub-{free_port()}", free_port(), free_port()
         self.up()
 
     def up(self) -> None:
         self.program = self.site.schwann("hub", "up", "--dir", str(self.folder), "--public", self.address, "--listen", self.address,
-                                         "--port", str(self.port), "--websocket-port", str(self.web), "--limit", "1")
+                                         "--port", str(self.port), "--websocket-port", str(self.web), "--limit", self.limit)
         self.program.until("relay in")
         lines = self.program.text().splitlines()
         self.url, self.web_url = (next(line.strip() for line in lines if line.strip().startswith(begin)) for begin in ("tls:", "wss:"))
