@@ -292,3 +292,12 @@ def test_an_address_that_is_taken_is_said(lab):  # noqa: F811
         second = subprocess.run(line, cwd=lab.folder, env=lab.env, capture_output=True, text=True, timeout=PATIENCE)
         assert second.returncode == 3 and recorder.host.partition(":")[2] in second.stderr
     assert not (lab.folder / "other").exists()
+
+
+def test_a_file_of_something_else_is_not_taken_for_the_address(lab):  # noqa: F811
+    notes = lab.folder / "notes.txt"
+    notes.write_text("mine")
+    line = [SCHWANN, "record", "--control", "127.0.0.1:0", "--control-file", notes, "--folder", "data"]
+    refused = subprocess.run(line, cwd=lab.folder, env=lab.env, capture_output=True, text=True, timeout=PATIENCE)
+    assert refused.returncode == 3 and "name another" in refused.stderr, refused
+    assert notes.read_text() == "mine"

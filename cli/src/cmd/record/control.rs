@@ -1,8 +1,8 @@
 //! `record --control`: programs drive the recorder over HTTP and WebSocket.
 
 use core::net::SocketAddr;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use schwann::security::keys::store;
@@ -57,11 +57,7 @@ pub(super) struct Door {
 
 impl Door {
     fn write(&mut self, path: &Path) -> io::Result<()> {
-        // One that a killed program left. What lies there else, such as a link, is not written through.
-        fs::remove_file(path).or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        })?;
+        make_room(path)?;
         let mut how = OpenOptions::new();
         how.write(true).create_new(true);
         files::make_private(&mut how);
@@ -90,6 +86,24 @@ impl Door {
         let urls: Map<_, _> = urls.into_iter().map(|(role, url)| (role.name().into(), url.into())).collect();
         json!({ "control": urls, "fingerprint": self.controlled.fingerprint() })
     }
+}
+
+/// Removes the address that a killed program left. A link is not written through, and no other file is touched.
+fn make_room(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(found) if found.is_file() => {
+            let mut head = Vec::new();
+            File::open(path)?.take(4).read_to_end(&mut head)?;
+            if head != b"http" {
+                let what = "a file is there that holds no address of a recorder: name another";
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+            }
+        }
+        Ok(_) => {}
+    }
+    fs::remove_file(path)
 }
 
 fn name(role: Role) -> String {
