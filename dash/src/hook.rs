@@ -17,7 +17,11 @@ use std::{
 
 use serde_json::{Value, json};
 
+pub(crate) use self::poster::Poster;
+pub use self::poster::{HookError, WebHook};
 use super::{lab::Lab, monitor::Monitor, reading::Health};
+
+mod poster;
 
 /// Posts to a program until it is dropped.
 #[derive(Debug)]
@@ -34,15 +38,15 @@ struct End {
 }
 
 impl Hook {
-    /// Begins to tell `url` of the streams of a lab.
+    /// Begins to tell of the streams of a lab.
     ///
     /// - Errors: the system refuses a thread.
-    pub(super) fn start(url: &str, lab: &Arc<Lab>) -> io::Result<Self> {
+    pub(super) fn start(mut poster: Poster, lab: &Arc<Lab>) -> io::Result<Self> {
         let (posts, waiting) = sync_channel(WAITING_MOST);
         let end = Arc::<End>::default();
-        let (url, for_poster) = (url.to_owned(), Arc::clone(&end));
+        let for_poster = Arc::clone(&end);
         // It may be in the middle of a request when all else ends, which waits for no receiver.
-        let post = move || post_all(&url, &waiting, &for_poster);
+        let post = move || post_all(&mut poster, &waiting, &for_poster);
         let _ = thread::Builder::new().name("dash-hook".to_owned()).spawn(post)?;
         let (lab, for_watcher) = (Arc::clone(lab), Arc::clone(&end));
         let watch = move || watch(&lab, &posts, &for_watcher);
@@ -68,17 +72,6 @@ impl End {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(is_over, time, |is_over| !*is_over);
         *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
-/// Why an address is none that is posted to; nothing if it is one.
-pub(super) fn complaint(url: &str) -> Option<&'static str> {
-    match url.split_once("://") {
-        Some(("http", rest)) if !rest.starts_with(['/', '?']) && !rest.is_empty() => None,
-        Some(("https", _)) => Some(
-            "a web-hook speaks plain HTTP; let a program of this computer pass it on by HTTPS, such as a reverse proxy",
-        ),
-        _ => Some("a web-hook begins with http:// and names a host"),
     }
 }
 
@@ -142,20 +135,13 @@ fn post(row: &Monitor, is_lost: bool, number: u64, skipped: u64) -> Value {
     })
 }
 
-fn post_all(url: &str, waiting: &Receiver<Value>, end: &End) {
-    let settings = ureq::Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .proxy(None)
-        .build();
-    let agent = ureq::Agent::new_with_config(settings);
+fn post_all(poster: &mut Poster, waiting: &Receiver<Value>, end: &End) {
     // The watcher's end closes the queue.
     while let Ok(post) = waiting.recv() {
         let body = post.to_string();
         let mut pause = FIRST_PAUSE;
         for _ in 0..TRIES {
-            if is_taken(&agent, url, &body) {
+            if poster.post(&body).is_final() {
                 break;
             }
             if end.sleep(pause) {
@@ -166,20 +152,11 @@ fn post_all(url: &str, waiting: &Receiver<Value>, end: &End) {
     }
 }
 
-/// Posts; says whether there is no sense in another try.
-fn is_taken(agent: &ureq::Agent, url: &str, body: &str) -> bool {
-    let answer = agent.post(url).header("Content-Type", "application/json").send(body);
-    // What a receiver does not want it will not want later.
-    answer.is_ok_and(|answer| !matches!(answer.status().as_u16(), 408 | 429 | 500..))
-}
-
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(500);
 /// So many looks in a row decide.
 const LOOKS: u32 = 2;
-/// What a receiver may take for one post.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// About eight minutes.
 const TRIES: u32 = 12;
 /// Posts that wait for a receiver.
@@ -195,19 +172,5 @@ mod tests {
         let looks = [false, true, false, true, true, true, false, false, false];
         let changes: Vec<bool> = looks.into_iter().map(|is_lost| seen.look(is_lost)).collect();
         assert_eq!(changes, [false, false, false, false, true, false, false, true, false]);
-    }
-
-    #[test]
-    fn only_addresses_that_can_be_posted_to_are_taken() {
-        for (url, is_good) in [
-            ("http://127.0.0.1:8000/hook", true),
-            ("http://lab-pc/hook?key=1", true),
-            ("https://example.org/hook", false),
-            ("http:///hook", false),
-            ("lab-pc/hook", false),
-            ("", false),
-        ] {
-            assert_eq!(complaint(url).is_none(), is_good, "{url}");
-        }
     }
 }

@@ -74,6 +74,7 @@ use schwann_xdf::{Location, ReadError};
 
 pub use self::{
     control::{CONTROL_PORT, ControlOptions, Controlled, serve_control},
+    hook::{HookError, WebHook},
     open::Opened,
     remote::RemoteSource,
     role::Role,
@@ -81,7 +82,7 @@ pub use self::{
 };
 use self::{
     guard::{Guard, Scheme},
-    hook::Hook,
+    hook::{Hook, Poster},
     lab::Lab,
     server::{Server, Site},
     tape::Tape,
@@ -103,8 +104,8 @@ pub struct Options {
     pub sessions: Vec<String>,
     /// Where recordings go that pages start; no recording leaves this folder.
     pub recordings: PathBuf,
-    /// Where it is posted that a stream is lost or back; an address with `http://`.
-    pub web_hook: Option<String>,
+    /// Where it is posted that a stream is lost or back.
+    pub web_hook: Option<WebHook>,
     /// Where streams are looked for; nothing takes the process's.
     pub context: Option<Arc<Context>>,
     /// What looks at streams of other sites, if anything does.
@@ -187,7 +188,7 @@ pub enum ServeError {
         error: io::Error,
     },
     /// The web-hook cannot be posted to, and why.
-    WebHook(String, &'static str),
+    WebHook(String, HookError),
     /// The recording cannot be shown.
     Recording(PathBuf, ReadError),
     /// Streams cannot be looked for.
@@ -225,17 +226,18 @@ pub fn serve(options: &Options) -> Result<Dashboard, ServeError> {
     if options.lan.is_none() && !options.bind.is_loopback() {
         return Err(ServeError::Open(options.bind));
     }
-    let complaint = options.web_hook.as_ref().and_then(|url| Some((url, hook::complaint(url)?)));
-    if let Some((url, why)) = complaint {
-        return Err(ServeError::WebHook(url.clone(), why));
-    }
+    let poster = options
+        .web_hook
+        .as_ref()
+        .map(|hook| Poster::new(hook).map_err(|why| ServeError::WebHook(hook.url.clone(), why)));
+    let poster = poster.transpose()?;
     let listener = listen(options)?;
     let context = options.context.as_ref().unwrap_or_else(|| Context::get());
     let mut hook = None;
     let site = || {
         let lab = Lab::open(context, &options.sessions, &options.recordings).map_err(ServeError::Search)?;
         let lab = Arc::new(lab.beside(options.remote.clone()));
-        let started = options.web_hook.as_ref().map(|url| Hook::start(url, &lab));
+        let started = poster.map(|poster| Hook::start(poster, &lab));
         hook = started.transpose().map_err(ServeError::System)?;
         Ok(Site::Dashboard(lab))
     };

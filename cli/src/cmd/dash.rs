@@ -10,7 +10,9 @@ use std::{
 };
 
 use schwann::security::keys::store;
-use schwann_dash::{Certificate, Dashboard, Opened, Options, RemoteSource, Role, serve, serve_recording};
+use schwann_dash::{
+    Certificate, Dashboard, Opened, Options, RemoteSource, Role, WebHook, serve, serve_recording,
+};
 
 use super::{opening::Opening, survey::Progress};
 use crate::{
@@ -64,6 +66,9 @@ pub(crate) struct Arguments {
     /// Post to this address when a stream is lost or back.
     #[arg(long, value_name = "URL")]
     web_hook: Option<String>,
+    /// Authority that vouches for a web-hook with https://, in place of those that the system trusts; PEM.
+    #[arg(long, value_name = "FILE", requires = "web_hook")]
+    web_hook_ca: Option<PathBuf>,
     /// Do not open a browser.
     #[arg(long)]
     no_browser: bool,
@@ -153,7 +158,7 @@ impl Arguments {
             bind: self.bind.unwrap_or(everywhere.into()),
             lan,
             host: self.host.clone(),
-            web_hook: self.web_hook.clone(),
+            web_hook: self.web_hook.clone().map(|url| WebHook { url, authority: self.web_hook_ca.clone() }),
             port: self.port,
             sessions: self.sessions.clone(),
             context: Some(context),
