@@ -30,8 +30,10 @@ pub(super) struct History {
 }
 
 impl Block {
-    fn new(first: u64, sample_len: usize) -> Self {
-        Self { first, stamps: Vec::new(), bytes: Vec::new(), sample_len }
+    /// Begins with room for all of its samples: blocks of one size leave holes that the next ones fill.
+    fn new(first: u64, sample_len: usize, samples: usize) -> Self {
+        let bytes = Vec::with_capacity(samples.saturating_mul(sample_len));
+        Self { first, stamps: Vec::with_capacity(samples), bytes, sample_len }
     }
 
     /// Number of the sample that follows.
@@ -59,7 +61,12 @@ impl History {
     /// Begins without samples, each of which will have this many bytes.
     pub(super) fn new(sample_len: usize, room: Arc<Room>) -> Self {
         let block_samples = (BLOCK_BYTES / (sample_len + size_of::<f64>())).max(1);
-        Self { complete: VecDeque::new(), open: Block::new(0, sample_len), block_samples, room }
+        Self {
+            complete: VecDeque::new(),
+            open: Block::new(0, sample_len, block_samples),
+            block_samples,
+            room,
+        }
     }
 
     /// Keeps a sample; forgets what is too old, or what there is no room for.
@@ -77,10 +84,8 @@ impl History {
     }
 
     fn complete_block(&mut self, now: f64) {
-        let next = Block::new(self.open.end(), self.open.sample_len);
-        let mut block = core::mem::replace(&mut self.open, next);
-        block.stamps.shrink_to_fit();
-        block.bytes.shrink_to_fit();
+        let next = Block::new(self.open.end(), self.open.sample_len, self.block_samples);
+        let block = core::mem::replace(&mut self.open, next);
         let taken = self.room.0.fetch_add(block.size(), Ordering::Relaxed) + block.size();
         self.complete.push_back(Arc::new(block));
         let mut over = taken.saturating_sub(ROOM_BYTES);
