@@ -83,6 +83,19 @@ def check_unwell(page: Page) -> None:
         page.screenshot(STATE / "dash-unwell.png")
 
 
+def check_out_of_range() -> None:
+    """A trace that leaves its lane is seen at the edge, also in a plot of one lane."""
+    with dashboard("--no-browser", "--session", SESSION) as (url, _), fakes("counter:1@50"):
+        page = Page()
+        try:
+            page.call("Page.navigate", url=url)
+            page.wait("document.getElementById('plot')?.checkVisibility()", "a ramp is shown", 30)
+            page.wait(f"{INK} > 0", "a ramp out of range is hatched at the edge", 40)
+            expect(True, "a ramp out of range is hatched at the edge")
+        finally:
+            page.close()
+
+
 def check_many(page: Page) -> None:
     """A hundred streams cost the page no more than it has."""
     count = 100
@@ -116,6 +129,7 @@ def check_many(page: Page) -> None:
 
 
 def check_calm() -> None:
+    check_out_of_range()
     with dashboard("--no-browser", "--session", SESSION) as (url, process):
         page = Page()
         try:

@@ -280,7 +280,9 @@ export class Panel {
   /** Where a value of a row is drawn. */
   yOf(row, value, theme) {
     const { lanes, gain, reach } = this.#visible(theme), lane = lanes.find(lane => lane.row === row);
-    return lane ? this.box.top + clamp(lane.middle - (value - lane.base) * gain, lane.middle - reach, lane.middle + reach) : null;
+    if (!lane) return null;
+    const place = clamp(lane.middle - (value - lane.base) * gain, lane.middle - reach, lane.middle + reach);
+    return this.box.top + clamp(place, 1, this.box.height - 1);
   }
 }
 

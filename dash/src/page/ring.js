@@ -125,10 +125,10 @@ export class Ring {
 
   /** Draws columns of one tile: lines come from the column `before`, and leave for the `next` one, which may be on other tiles. */
   #strokeTile(page, before, own, next, { lanes, gain, reach, hatch, lineWidth, alpha }) {
-    const { pen } = this.#tile(page), offset = 0.5 - page * TILE, indices = next === undefined ? own : [...own, next];
+    const { canvas, pen } = this.#tile(page), offset = 0.5 - page * TILE, indices = next === undefined ? own : [...own, next];
     [pen.lineWidth, pen.lineJoin, pen.globalAlpha] = [lineWidth, "round", alpha];
     for (const { row, middle, base, ink } of lanes) {
-      const clipped = [], center = middle + base * gain, [ceiling, floor] = [middle - reach, middle + reach];
+      const clipped = [], center = middle + base * gain, [ceiling, floor] = [Math.max(middle - reach, 1), Math.min(middle + reach, canvas.height - 1)];
       let previous = before === null ? NaN : this.#last[row];
       pen.beginPath();
       pen.strokeStyle = ink;
