@@ -1,7 +1,7 @@
 //! Recordings as numpy arrays.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use numpy::prelude::*;
 use numpy::{Element, PyArray1};
@@ -65,7 +65,13 @@ pub(crate) fn read_xdf(
 
 /// The secret keys in a file of age-keygen.
 fn identities_in(py: Python<'_>, file: &Path) -> PyResult<Identities> {
-    let text = Zeroizing::new(fs::read_to_string(file)?);
+    let text = fs::read_to_string(file).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => {
+            exception(py, Kind::Argument, format!("{} is not text.", file.display()))
+        }
+        _ => error.into(),
+    });
+    let text = Zeroizing::new(text?);
     let wrong = |error| exception(py, Kind::Argument, format!("{}: {error}.", file.display()));
     Identities::parse(&text).map_err(wrong)
 }
