@@ -30,10 +30,8 @@ pub(super) struct History {
 }
 
 impl Block {
-    /// Begins with room for all of its samples: blocks of one size leave holes that the next ones fill.
-    fn new(first: u64, sample_len: usize, samples: usize) -> Self {
-        let bytes = Vec::with_capacity(samples.saturating_mul(sample_len));
-        Self { first, stamps: Vec::with_capacity(samples), bytes, sample_len }
+    fn new(first: u64, sample_len: usize) -> Self {
+        Self { first, stamps: Vec::new(), bytes: Vec::new(), sample_len }
     }
 
     /// Number of the sample that follows.
@@ -61,12 +59,7 @@ impl History {
     /// Begins without samples, each of which will have this many bytes.
     pub(super) fn new(sample_len: usize, room: Arc<Room>) -> Self {
         let block_samples = (BLOCK_BYTES / (sample_len + size_of::<f64>())).max(1);
-        Self {
-            complete: VecDeque::new(),
-            open: Block::new(0, sample_len, block_samples),
-            block_samples,
-            room,
-        }
+        Self { complete: VecDeque::new(), open: Block::new(0, sample_len), block_samples, room }
     }
 
     /// Keeps a sample; forgets what is too old, or what there is no room for.
@@ -76,6 +69,12 @@ impl History {
         if sample.len() != self.open.sample_len || sample.is_empty() {
             return;
         }
+        if self.open.stamps.is_empty() {
+            // Room for all at once: blocks of one size leave holes that the next ones fill. Not before a sample came: a
+            // made-up description may claim samples of gigabytes.
+            self.open.stamps.reserve_exact(self.block_samples);
+            self.open.bytes.reserve_exact(self.block_samples.saturating_mul(sample.len()));
+        }
         self.open.stamps.push(stamp);
         self.open.bytes.extend_from_slice(sample);
         if self.open.stamps.len() >= self.block_samples {
@@ -84,7 +83,7 @@ impl History {
     }
 
     fn complete_block(&mut self, now: f64) {
-        let next = Block::new(self.open.end(), self.open.sample_len, self.block_samples);
+        let next = Block::new(self.open.end(), self.open.sample_len);
         let block = core::mem::replace(&mut self.open, next);
         let taken = self.room.0.fetch_add(block.size(), Ordering::Relaxed) + block.size();
         self.complete.push_back(Arc::new(block));
@@ -174,6 +173,12 @@ mod tests {
         assert_eq!(history.complete.len(), LEAST_BLOCKS);
         drop(history);
         assert_eq!(room.0.load(Ordering::Relaxed), ROOM_BYTES);
+    }
+
+    #[test]
+    fn nothing_is_taken_for_samples_that_never_came() {
+        let history = History::new(i32::MAX as usize * 8, Arc::default());
+        assert_eq!((history.open.bytes.capacity(), history.open.stamps.capacity()), (0, 0));
     }
 
     #[test]
