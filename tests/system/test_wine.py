@@ -121,12 +121,12 @@ def test_known_peers_are_found_without_multicast(machine, sends, receives):
 def test_an_inlet_goes_on_with_a_sender_that_was_started_anew(machine, sends, receives):
     sender, receiver, name = machine(sends), machine(receives), uuid.uuid4().hex
     first = sender.start("counter", "send", name, "8", "100", "60")
-    receiving = receiver.start("counter", "receive", name, "500")
+    receiving = receiver.start("counter", "receive", name, "1500")
     while receiving.stdout.readline() != "receiving\n":
         assert receiving.poll() is None
     first.kill()
     first.communicate()
-    second = sender.start("counter", "send", name, "8", "100", "5")
+    second = sender.start("counter", "send", name, "8", "100", "15")
     assert "from 2 senders, 0 wrong values" in ended(receiving)
     ended(second)
 

@@ -72,7 +72,11 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def wait(self, expression: str, what: str, seconds: float = 15):
-        return wait_for(lambda: self.value(expression), what, seconds)
+        try:
+            return wait_for(lambda: self.value(expression), what, seconds)
+        except SystemExit:
+            print("the page said:", self.value("document.body?.innerText"), *self.problems, sep="\n")
+            raise
 
     def screenshot(self, path: pathlib.Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
