@@ -232,7 +232,7 @@ fn is_own_users(stream: &TcpStream) -> bool {
 }
 
 /// The page, as it is in the program.
-const PARTS: [(&str, &str, &str); 32] = [
+const PARTS: [(&str, &str, &str); 33] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", STYLE, include_str!("page/style.css")),
     ("/plot.css", STYLE, include_str!("page/plot.css")),
@@ -260,6 +260,7 @@ const PARTS: [(&str, &str, &str); 32] = [
     ("/shelf.js", SCRIPT, include_str!("page/shelf.js")),
     ("/signal.js", SCRIPT, include_str!("page/signal.js")),
     ("/spark.js", SCRIPT, include_str!("page/spark.js")),
+    ("/start.js", SCRIPT, include_str!("page/start.js")),
     ("/status.js", SCRIPT, include_str!("page/status.js")),
     ("/tape.css", STYLE, include_str!("page/tape.css")),
     ("/tape.js", SCRIPT, include_str!("page/tape.js")),

@@ -96,6 +96,22 @@ def check_out_of_range() -> None:
             page.close()
 
 
+def check_parts_missing() -> None:
+    """A page that came in parts, as when a network changes while it loads, says so and begins again."""
+    calm = "/Looking for streams/.test(document.body.innerText)"
+    with dashboard("--no-browser", "--session", SESSION) as (url, _), fakes("counter:1@50"):
+        page = Page()
+        try:
+            page.call("Network.setBlockedURLs", urls=["*/plot.js"])
+            page.call("Page.navigate", url=url)
+            page.wait("/Parts of this page did not come/.test(document.getElementById('offline')?.innerText)", "a page without one of its parts says so")
+            expect(not page.value(calm), "and not that it looks for streams")
+            page.call("Network.setBlockedURLs", urls=[])
+            page.wait(f"{LIVE} === 1", "it begins again by itself", 20)
+        finally:
+            page.close()
+
+
 def check_many(page: Page) -> None:
     """A hundred streams cost the page no more than it has."""
     count = 100
@@ -130,6 +146,7 @@ def check_many(page: Page) -> None:
 
 def check_calm() -> None:
     check_out_of_range()
+    check_parts_missing()
     with dashboard("--no-browser", "--session", SESSION) as (url, process):
         page = Page()
         try:

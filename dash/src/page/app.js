@@ -78,6 +78,7 @@ function cutOff(text) {
   if (element("offline").textContent !== text) element("offline").textContent = text;
   element("offline").hidden = false;
   document.body.classList.add("cut-off");
+  element("loading").hidden = element("empty").hidden = true;
   tellNoContact();
   tellRemote(null);
   recording.forget();
@@ -89,6 +90,7 @@ function takeStreams(message) {
   element("offline").hidden = true;
   document.body.classList.remove("cut-off");
   state.streams = message.streams;
+  element("loading").hidden = true;
   element("empty").hidden = message.streams.length > 0;
   for (const part of ["streams", "finder"]) element(part).hidden = message.streams.length === 0;
   tellStatus(message.streams, worriesOf(message.remote));
