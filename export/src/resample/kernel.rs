@@ -16,12 +16,12 @@ impl Kernel {
     pub(super) fn new(ratio: f64) -> Self {
         let ratio = ratio.min(1.0);
         let half_width = HALF_WIDTH / ratio;
-        let cutoff = CUTOFF * ratio;
+        let (cutoff, highest) = (CUTOFF * ratio, bessel(BETA));
         let weight = |place: usize| {
             let part = place as f64 / STEPS as f64;
             let x = PI * cutoff * part * half_width;
             let sinc = if place == 0 { 1.0 } else { x.sin() / x };
-            cutoff * sinc * bessel(BETA * (1.0 - part * part).max(0.0).sqrt()) / bessel(BETA)
+            cutoff * sinc * bessel(BETA * (1.0 - part * part).max(0.0).sqrt()) / highest
         };
         Self { half_width, table: (0..=STEPS).map(weight).collect() }
     }

@@ -23,7 +23,7 @@ pub(super) struct Resampler {
 
 impl Resampler {
     pub(super) fn new(rate: f64, channels: usize, stretches: Vec<Stretch>) -> Self {
-        let kernel = Kernel::new(1.0);
+        let kernel = Kernel::new(stretches.first().map_or(1.0, |stretch| rate * stretch.step));
         let mut resampler =
             Self { rate, channels, stretches, at: 0, kernel, rows: Vec::new(), first: 0, come: 0, next: 0.0 };
         resampler.begin();
