@@ -27,6 +27,8 @@ pub enum ExportError {
     },
     /// A stream's stamps make no sense, and the format needs a rate.
     Stamps(String),
+    /// A stream's stamps stand still, go back or jump all the time, and it shall have another rate.
+    NoRate(String),
     /// A channel's values are beyond what the format holds.
     Range(String),
     /// Texts of one stream differ too much in length for an array.
@@ -57,6 +59,11 @@ impl fmt::Display for ExportError {
             Self::Stamps(stream) => write!(
                 out,
                 "the stamps of {stream} make no even sequence; --to csv, npz, mcap or nwb keeps them as they are"
+            ),
+            Self::NoRate(stream) => write!(
+                out,
+                "the stamps of {stream} stand still, go back or jump, so there is no rate to resample from; leave out --resample, \
+                 or name the other streams with --stream"
             ),
             Self::Range(channel) => {
                 write!(out, "the values of {channel} are beyond what this format holds; --to nwb, npz or csv takes them")

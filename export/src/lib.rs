@@ -57,7 +57,7 @@ use schwann_xdf::Location;
 use copy::Packing;
 use output::Outputs;
 use plan::{Plan, Wanted};
-use resample::Copy;
+use resample::ResampledCopy;
 
 /// A format of files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,29 +119,26 @@ pub fn export(
     let recording = &recording.into();
     let wanted =
         Wanted { names: &options.streams, ranges: matches!(options.format, Format::Edf | Format::Bdf) };
-    let mut plan = Plan::make(recording, &wanted, progress)?;
+    let plan = Plan::make(recording, &wanted, progress)?;
     let base = options.output.clone().unwrap_or_else(|| stem(recording.path()));
     let mut outputs = Outputs::new(&base, recording.path());
     let mut report = Report::of(&plan);
-    let copy = options.resample.map(|rate| Copy::make(recording, &plan, rate, folder_of(&base), progress));
+    let copy = options
+        .resample
+        .map(|rate| ResampledCopy::make(recording, &plan, rate, wanted.ranges, folder_of(&base), progress));
     let copy = copy.transpose()?;
-    let resampled = copy.as_ref().map(Copy::location);
-    if let (Some(copy), Some(resampled)) = (&copy, &resampled) {
-        report.resampled.clone_from(&copy.resampled);
-        let streams = Wanted { names: &[], ..wanted };
-        plan = Plan { datetime: plan.datetime, ..Plan::make(resampled, &streams, progress)? };
-    }
-    let recording = resampled.as_ref().unwrap_or(recording);
+    let (recording, plan) = copy.as_ref().map_or((recording, &plan), |copy| (&copy.location, &copy.plan));
+    report.resampled = copy.as_ref().map_or_else(Vec::new, |copy| copy.resampled.clone());
     match options.format {
-        Format::BrainVision => brainvision::write(recording, &plan, &mut outputs, &mut report, progress),
-        Format::Edf => edf::write(edf::EDF, recording, &plan, &mut outputs, &mut report, progress),
-        Format::Bdf => edf::write(edf::BDF, recording, &plan, &mut outputs, &mut report, progress),
-        Format::Nwb => nwb::write(recording, &plan, &mut outputs, &mut report, progress),
-        Format::Mcap => messages::write(recording, &plan, &mut outputs, &mut report, progress),
-        Format::Csv => csv::write(recording, &plan, &mut outputs, &mut report, progress),
-        Format::Npz => npz::write(recording, &plan, &mut outputs, &mut report, progress),
-        Format::Xdf => copy::write(Packing::None, recording, &plan, &mut outputs, &mut report, progress),
-        Format::Xdfz => copy::write(Packing::Gzip, recording, &plan, &mut outputs, &mut report, progress),
+        Format::BrainVision => brainvision::write(recording, plan, &mut outputs, &mut report, progress),
+        Format::Edf => edf::write(edf::EDF, recording, plan, &mut outputs, &mut report, progress),
+        Format::Bdf => edf::write(edf::BDF, recording, plan, &mut outputs, &mut report, progress),
+        Format::Nwb => nwb::write(recording, plan, &mut outputs, &mut report, progress),
+        Format::Mcap => messages::write(recording, plan, &mut outputs, &mut report, progress),
+        Format::Csv => csv::write(recording, plan, &mut outputs, &mut report, progress),
+        Format::Npz => npz::write(recording, plan, &mut outputs, &mut report, progress),
+        Format::Xdf => copy::write(Packing::None, recording, plan, &mut outputs, &mut report, progress),
+        Format::Xdfz => copy::write(Packing::Gzip, recording, plan, &mut outputs, &mut report, progress),
     }?;
     report.made = outputs.keep().to_vec();
     Ok(report)

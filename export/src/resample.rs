@@ -17,30 +17,33 @@ use crate::Progress;
 use crate::error::ExportError;
 use crate::number::put_f64;
 use crate::pass::pass;
-use crate::plan::{Plan, Stream};
+use crate::plan::{Plan, Stream, Wanted};
 use crate::report::Resampled;
-use crate::timing::{Stamper, Timing};
+use crate::timing::{Stamper, Stretch, Timing};
 use resampler::Resampler;
 
-/// A recording whose streams with a rate have another one. It goes with this value.
-#[derive(Debug)]
-pub(crate) struct Copy {
-    folder: TempDir,
+/// A recording whose streams with a rate have another one. Its file goes with this value.
+pub(crate) struct ResampledCopy {
+    _folder: TempDir,
+    pub(crate) location: Location,
+    pub(crate) plan: Plan,
     /// What was done to which stream.
     pub(crate) resampled: Vec<Resampled>,
 }
 
-impl Copy {
-    /// Resamples a recording to `rate` in hertz, with its result in a folder of its own in `folder`.
+impl ResampledCopy {
+    /// Resamples what is planned of a recording to `rate` in hertz, with its result in a folder of its own in `folder`.
     ///
     /// - Errors: [`ExportError`].
     pub(crate) fn make(
         recording: &Location,
         plan: &Plan,
         rate: f64,
+        ranges: bool,
         folder: &Path,
         progress: &mut Progress<'_>,
     ) -> Result<Self, ExportError> {
+        let stretches = plan.streams.iter().map(even).collect::<Result<Vec<_>, _>>()?;
         let failed = |error| ExportError::Write(folder.to_owned(), error);
         let place = tempfile::Builder::new().prefix(".schwann-").tempdir_in(folder).map_err(failed)?;
         let path = place.path().join(NAME);
@@ -52,7 +55,8 @@ impl Copy {
         let mut tracks = plan
             .streams
             .iter()
-            .map(|stream| Track::new(stream, rate, &writer))
+            .zip(&stretches)
+            .map(|(stream, stretches)| Track::new(stream, *stretches, rate, &writer))
             .collect::<Result<Vec<_>, _>>()?;
         pass(recording, progress, |samples| {
             let track = plan.index(samples.stream).and_then(|at| tracks.get_mut(at));
@@ -60,12 +64,26 @@ impl Copy {
         })?;
         drop(tracks);
         writer.finish().map_err(of_failure)?;
-        let resampled = plan.streams.iter().filter_map(|stream| resampled(stream, rate)).collect();
-        Ok(Self { folder: place, resampled })
+        let pairs = plan.streams.iter().zip(stretches);
+        let resampled = pairs.filter_map(|(stream, stretches)| resampled(stream, stretches?, rate)).collect();
+        let location = Location::from(path);
+        let copied = Plan::make(&location, &Wanted { names: &[], ranges }, progress)?;
+        let plan = Plan { datetime: plan.datetime.clone(), ..copied };
+        Ok(Self { _folder: place, location, plan, resampled })
     }
+}
 
-    pub(crate) fn location(&self) -> Location {
-        Location::from(self.folder.path().join(NAME))
+/// The stretches of a stream that is resampled; none of one that keeps its samples.
+fn even(stream: &Stream) -> Result<Option<&[Stretch]>, ExportError> {
+    if !stream.is_signal() {
+        return Ok(None);
+    }
+    let shortest = stream.header.interval() / FASTEST;
+    match &stream.timing {
+        Timing::Even(stretches) if stretches.iter().all(|stretch| stretch.step > shortest) => {
+            Ok(Some(stretches))
+        }
+        _ => Err(ExportError::NoRate(stream.header.name.clone())),
     }
 }
 
@@ -86,15 +104,20 @@ enum How {
 }
 
 impl Track {
-    fn new(stream: &Stream, rate: f64, writer: &Writer) -> Result<Self, ExportError> {
-        let (xml, how) = match (&stream.timing, stream.is_signal()) {
-            (Timing::Even(stretches), true) => {
+    fn new(
+        stream: &Stream,
+        stretches: Option<&[Stretch]>,
+        rate: f64,
+        writer: &Writer,
+    ) -> Result<Self, ExportError> {
+        let (xml, how) = match stretches {
+            Some(stretches) => {
                 let xml = resampled_xml(&stream.header, rate);
-                let xml = xml.ok_or_else(|| ExportError::Stamps(stream.header.name.clone()))?;
+                let xml = xml.ok_or_else(|| ExportError::NoRate(stream.header.name.clone()))?;
                 let channels = stream.header.channel_count;
-                (xml, How::Resampled(Resampler::new(rate, channels, stretches.clone())))
+                (xml, How::Resampled(Resampler::new(rate, channels, stretches.to_vec())))
             }
-            _ => (stream.header.xml.clone(), How::AsIs(stream.timing.stamper())),
+            None => (stream.header.xml.clone(), How::AsIs(stream.timing.stamper())),
         };
         let added = writer.add_stream_as(stream.header.id, &xml);
         let writer = added.map_err(|error| ExportError::Library(error.to_string()))?;
@@ -139,10 +162,8 @@ fn of_failure(failure: Failure) -> ExportError {
     ExportError::Library(format!("the resampled streams cannot be kept until they are exported: {failure}"))
 }
 
-fn resampled(stream: &Stream, to: f64) -> Option<Resampled> {
-    let Timing::Even(stretches) = &stream.timing else { return None };
-    let longest = stretches.iter().max_by_key(|stretch| stretch.count).filter(|_| stream.is_signal())?;
-    let from = if longest.step > 0.0 { longest.step.recip() } else { stream.header.nominal_rate };
+fn resampled(stream: &Stream, stretches: &[Stretch], to: f64) -> Option<Resampled> {
+    let from = stretches.iter().max_by_key(|stretch| stretch.count)?.step.recip();
     let half = from.min(to) / 2.0;
     let stream = stream.header.name.clone();
     Some(Resampled { stream, from, to, pass: half * kernel::PASS, stop: half * kernel::STOP })
@@ -163,5 +184,7 @@ fn resampled_xml(header: &StreamHeader, rate: f64) -> Option<String> {
     Some(xml)
 }
 
+/// Samples that follow each other so many times faster than their nominal rate have no rate.
+const FASTEST: f64 = 1e4;
 const NAME: &str = "resampled.xdf";
 const PAUSE: Duration = Duration::from_millis(1);

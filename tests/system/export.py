@@ -71,6 +71,15 @@ class Stream:
         return stamp + self.values[row].tobytes()
 
 
+def write(path, streams):
+    header = "<?xml version='1.0'?><info><version>1.0</version><datetime>2024-11-25T11:11:12+0100</datetime></info>"
+    with open(path, "wb") as file:
+        file.write(b"XDF:" + chunk(1, header.encode()))
+        for stream in streams:
+            for piece in stream.chunks():
+                file.write(piece)
+
+
 def even(begin, rate, seconds, gap=None):
     stamps = begin + numpy.arange(int(rate * seconds)) / rate
     if gap:
@@ -100,12 +109,7 @@ def recording(tmp_path_factory):
         Stream(7, "Free", "Misc", 0, "float32", dice.normal(0, 1, (30, 2)).astype("<f4"), times + 0.1),
         Stream(8, "Codes", "Markers", 0, "int32", numpy.arange(30).reshape(30, 1).astype("<i4"), times + 0.05),
     ]
-    header = "<?xml version='1.0'?><info><version>1.0</version><datetime>2024-11-25T11:11:12+0100</datetime></info>"
-    with open(path, "wb") as file:
-        file.write(b"XDF:" + chunk(1, header.encode()))
-        for stream in streams:
-            for piece in stream.chunks():
-                file.write(piece)
+    write(path, streams)
     return path
 
 
@@ -195,79 +199,6 @@ def test_brainvision_is_read_by_mne(recording, expected, tmp_path):
             assert abs(gaps[0]["onset"] - onset) < 1 / rate and abs(gaps[0]["duration"] - seconds) < 2 / rate
             assert abs(file["filled"] - seconds * rate) < 1.5
         assert file["time_error"] <= 0.5 / rate and (file["filled"] > 0) == (known is not None)
-
-
-# How far samples next to a filter's end may differ: it reaches so many samples of the lower rate.
-EDGE = 40
-
-
-@pytest.fixture(scope="session")
-def waves(tmp_path_factory):
-    """Sums of sines at 1000 Hz and 512 Hz, whose clocks are 3.7 s and 12.25 s off; the second one drifts by 100 ppm."""
-    path = tmp_path_factory.mktemp("waves") / "waves.xdf"
-    header = "<?xml version='1.0'?><info><version>1.0</version></info>"
-    streams = []
-    for number, (name, rate, offset, drift) in enumerate([("Fast", 1000, 3.7, 0), ("Slow", 512, 12.25, 1e-4)], start=1):
-        at = 5000.1234 + numpy.arange(40 * rate) / rate
-        values = numpy.stack([wave(at), numpy.sin(2 * numpy.pi * 130 * at)], axis=1)
-        xml = (f"<info><name>{name}</name><type>EEG</type><channel_count>2</channel_count><nominal_srate>{rate}"
-               "</nominal_srate><channel_format>double64</channel_format></info>")
-        own = at - offset - drift * (at - 5000)
-        pieces = [chunk(2, struct.pack("<I", number) + xml.encode())]
-        for first in range(0, len(at), 500):
-            rows = b"".join(b"\x08" + struct.pack("<ddd", stamp, *row)
-                            for stamp, row in zip(own[first:first + 500], values[first:first + 500]))
-            pieces.append(chunk(3, struct.pack("<I", number) + varlen(len(own[first:first + 500])) + rows))
-        for second in range(0, 41, 5):
-            here = 5000 + second - offset - drift * second
-            pieces.append(chunk(4, struct.pack("<Idd", number, here, offset + drift * second)))
-        streams += pieces
-    path.write_bytes(b"XDF:" + chunk(1, header.encode()) + b"".join(streams))
-    return path
-
-
-def wave(at):
-    return numpy.sin(2 * numpy.pi * 7.3 * at) + 0.5 * numpy.sin(2 * numpy.pi * 91 * at + 1)
-
-
-@pytest.mark.parametrize("rate", [250, 256, 400])
-def test_resampled_streams_have_the_same_times_and_what_the_rate_holds(waves, tmp_path, rate):
-    import mne
-    import scipy.interpolate
-    import scipy.signal
-
-    report = exported(waves, tmp_path, "brainvision", "--resample", rate)
-    assert [(one["stream"], one["to"]) for one in report["resampled"]] == [("Fast", rate), ("Slow", rate)]
-    assert math.isclose(report["resampled"][0]["from"], 1000, rel_tol=1e-6) and report["resampled"][0]["stop"] == rate / 2
-    assert math.isclose(report["resampled"][1]["from"], 512, rel_tol=1e-6)
-    # The same grid for both: whole multiples of the period on the recorder's clock.
-    csv = exported(waves, tmp_path, "csv", "--resample", rate)
-    grids = {file["stream"]: numpy.loadtxt(file["path"], delimiter=",", skiprows=1) for file in csv["files"]}
-    assert numpy.max(numpy.abs(grids["Fast"][:, 0] * rate - numpy.round(grids["Fast"][:, 0] * rate))) < 1e-4 * rate
-    shared = min(map(len, grids.values()))
-    assert numpy.max(numpy.abs(grids["Fast"][:shared, 0] - grids["Slow"][:shared, 0])) < 2e-5
-    for file in report["files"]:
-        grid = grids[file["stream"]]
-        inner = slice(EDGE, -EDGE)
-        assert numpy.max(numpy.abs(grid[inner, 1] - wave(grid[inner, 0]))) < 2e-3, "to the truth"
-        if rate / 2 < 130:
-            assert numpy.max(numpy.abs(grid[inner, 2])) < 2e-4, "no alias of 130 Hz"
-        raw = mne.io.read_raw_brainvision(file["path"], preload=True, verbose="error")
-        assert raw.info["sfreq"] == rate and len(raw) == len(grid) == file["sample_count"]
-    # What scipy and MNE make of the same samples, at their own places. MNE's default method rounds the number of samples with their
-    # padding, so that its times drift by a part of a sample.
-    at = 5000.1234 + numpy.arange(40_000) / 1000
-    up, down = (rate // math.gcd(rate, 1000), 1000 // math.gcd(rate, 1000))
-    raw = mne.io.RawArray([wave(at)], mne.create_info(1, 1000.0), verbose="error")
-    theirs = [scipy.signal.resample_poly(wave(at), up, down),
-              raw.resample(rate, method="polyphase", verbose="error").get_data()[0]]
-    for found in theirs:
-        places = at[0] + numpy.arange(len(found)) / rate
-        # Ours lie between theirs by a part of a sample; both are compared where ours are.
-        grid = grids["Fast"]
-        truth = scipy.interpolate.CubicSpline(places, found - wave(places))(grid[:, 0]) + wave(grid[:, 0])
-        inner = slice(2 * EDGE, -2 * EDGE)
-        assert numpy.max(numpy.abs(grid[inner, 1] - truth[inner])) < 3e-3, "theirs is 0.1 % off the truth, too"
 
 
 @pytest.mark.parametrize("form", ["edf", "bdf"])
