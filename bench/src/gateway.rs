@@ -1,7 +1,7 @@
 //! What `schwann gateway` adds to the latency: a stream through it beside two that go straight, push by push.
 //!
-//! The two processes are those of [`crate::sealed::paired`], which explains how streams are compared. The third one's samples pass through
-//! the gateway, a program of its own. The two straight ones tell what a difference is worth.
+//! The two processes are those of [`crate::sealed::paired`], which explains how streams are compared. The third one's
+//! samples pass through the gateway, a program of its own. The two straight ones tell what a difference is worth.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;

@@ -6,9 +6,10 @@ Usage: dash_pictures.py <folder of the program> <folder for scratch files> (docs
 import base64
 import os
 import pathlib
+import sys
 import tempfile
 
-os.environ.setdefault("SCHWANN_PROGRAM", str(pathlib.Path(os.sys.argv[1]).resolve() / "schwann"))
+os.environ.setdefault("SCHWANN_PROGRAM", str(pathlib.Path(sys.argv[1]).resolve() / "schwann"))
 
 from chromium import Page  # noqa: E402: `labs` reads the name of the program when it is loaded
 from dash_lab import CONFIGURATION, ENVIRONMENT, PROGRAMS, SESSION, dashboard, running  # noqa: E402

@@ -82,7 +82,6 @@ while True:
 
 def test_a_stream_that_comes_back_with_other_channels_is_a_stream_of_its_own(lab):  # noqa: F811
     recorder = lab.schwann("record", "-o", "changing.xdf", "--json")
-
     remarks = []
 
     def wait_for(condition):
@@ -137,4 +136,3 @@ def left(terminal):
     terminal.painted, pattern = "", r"nearly full: ([0-9.]+) MB left"
     terminal.wait(pattern)
     return float(re.search(pattern, ESCAPE.sub("", terminal.painted))[1])
-
