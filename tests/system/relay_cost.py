@@ -1,10 +1,11 @@
-"""What the relay costs here: age of samples at the far end, processor at both ends, rate, catching up, many receivers. It measures and
-judges nothing but that every sample arrives.
+"""What the relay costs here: age of samples at the far end, processor at both ends, rate, catching up, many receivers.
+
+It judges nothing but that every sample arrives.
 
 Usage: relay_cost.py PROGRAM LIBRARY [WORD...]
 
-RELAY_SECONDS says how long each measurement lasts, and RELAY_RECEIVERS how many receive in the last one. Everything runs on this computer, over loopback; the load of the machine is said
-beside each figure, because other programs take part in it.
+RELAY_SECONDS says how long each measurement lasts, and RELAY_RECEIVERS how many receive in the last one.
+Everything runs on this computer, over loopback. The machine's load is beside each figure.
 """
 
 import json
@@ -41,7 +42,7 @@ import json, sys, time, numpy, pylsl
 rate, seconds = int(sys.argv[1]), float(sys.argv[2])
 inlet = pylsl.StreamInlet(pylsl.resolve_byprop("name", "Cost", 1, 60)[0], max_buflen=30)
 inlet.open_stream(20)
-offset, ages, end, print_at = inlet.time_correction(20), [], time.monotonic() + seconds, 0
+offset, ages, end = inlet.time_correction(20), [], time.monotonic() + seconds
 time.sleep(0.5)
 inlet.flush()
 while time.monotonic() < end:
@@ -66,11 +67,6 @@ def memory(program: Program) -> float:
 
 def load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-
-
-def status(site) -> dict:
-    files = list((site.keys / "relay" / "out").glob("*/status.json"))
-    return json.loads(files[0].read_text()) if files else {}
 
 
 def age() -> None:
@@ -102,12 +98,12 @@ def rate() -> None:
         sent = time.monotonic() - begun
         took = [(processor(one) - first) / sent for one, first in zip((outward, recorder), before)]
         room = [memory(one) for one in (outward, recorder)]
-        behind = status(a)["waiting_seconds"]
+        behind = a.edge_status()["waiting_seconds"]
         wanted = int(SECONDS * 30000)
         # What the edge has not sealed yet waits in its inlet.
-        has_all = lambda: status(a)["samples"] >= wanted and status(a)["waiting_blocks"] <= 2
-        wait_for(has_all, lambda: f"the hub does not get it: {status(a)}", PATIENCE + 20 * SECONDS)
-        wait_for(lambda: status(a)["receipts"].get("site-b", 0) + 60 >= status(a)["blocks"], "no receipt", PATIENCE)
+        has_all = lambda: a.edge_status()["samples"] >= wanted and a.edge_status()["waiting_blocks"] <= 2
+        wait_for(has_all, lambda: f"the hub does not get it: {a.edge_status()}", PATIENCE + 20 * SECONDS)
+        wait_for(lambda: a.edge_status()["receipts"].get("site-b", 0) + 60 >= a.edge_status()["blocks"], "no receipt", PATIENCE)
         settled = time.monotonic() - begun
         assert outward.end() == 0, outward.text()
         recorder.end()
@@ -127,12 +123,12 @@ def catch_up() -> None:
         hub.kill()
         time.sleep(SECONDS)
         hub.up()
-        reached, newest = time.monotonic(), status(a)["blocks"]
-        wait_for(lambda: status(a)["hub"] == "connected", "the edge does not come back")
+        reached, newest = time.monotonic(), a.edge_status()["blocks"]
+        wait_for(lambda: a.edge_status()["hub"] == "connected", "the edge does not come back")
         connected = time.monotonic()
-        wait_for(lambda: status(a)["receipts"].get("site-b", 0) > newest, "no new block is receipted")
+        wait_for(lambda: a.edge_status()["receipts"].get("site-b", 0) > newest, "no new block is receipted")
         live = time.monotonic() - connected
-        wait_for(lambda: status(a)["waiting_blocks"] <= 3, "it does not catch up", PATIENCE)
+        wait_for(lambda: a.edge_status()["waiting_blocks"] <= 3, "it does not catch up", PATIENCE)
         took = time.monotonic() - connected
         assert outward.end() == 0, outward.text()
         assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
@@ -150,9 +146,9 @@ def fan_out() -> None:
             outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
             far = [b.schwann("relay", "status", "--hub", hub.url, "--json", "--seconds", str(SECONDS + 60)) for _ in range(receivers)]
             time.sleep(30 if receivers > 1 else 5)
-            begun, before, blocks = time.monotonic(), processor(outward), status(a)["blocks"]
+            begun, before, blocks = time.monotonic(), processor(outward), a.edge_status()["blocks"]
             time.sleep(SECONDS)
-            made = status(a)["blocks"] - blocks
+            made = a.edge_status()["blocks"] - blocks
             costs[receivers] = (processor(outward) - before) / max(made, 1) * 1e3
             there = sum(one.process.poll() is None for one in far)
             print(f"fan-out, 8 ch x 250 Hz, {there} receivers: {costs[receivers]:.2f} ms of processor a block at the edge "

@@ -6,7 +6,6 @@ Usage: relay_line.py PROGRAM LIBRARY [WORD...]
 RELAY_CUT_SECONDS says how long the line is cut; 10 minutes are 600.
 """
 
-import json
 import os
 import pathlib
 import shlex
@@ -17,7 +16,7 @@ import time
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
 sys.path.insert(0, str(TOOLS))
 
-from relay_sites import PATIENCE, PROGRAM, SCRATCH, Hub, Program, Site, lab, run, wait_for  # noqa: E402
+from relay_sites import PATIENCE, PROGRAM, SCRATCH, Hub, Program, lab, run, wait_for  # noqa: E402
 
 import guide_page  # noqa: E402
 import pyxdf  # noqa: E402
@@ -99,11 +98,6 @@ def guide_is_followed() -> None:
     print(f"ok: {count} blocks of the guide's page, followed by two sites and a hub in three networks")
 
 
-def edge_status(site: Site) -> dict:
-    files = list((site.keys / "relay" / "out").glob("*/status.json"))
-    return json.loads(files[0].read_text()) if files else {}
-
-
 def line_is_cut() -> None:
     cut, load = float(os.environ.get("RELAY_CUT_SECONDS", "8")), 8
     seconds = int(cut) + 2 * load
@@ -117,12 +111,12 @@ def line_is_cut() -> None:
         time.sleep(load)
         networks.cuts[0].touch()
         time.sleep(cut)
-        behind = edge_status(a)["waiting_blocks"]
+        behind = a.edge_status()["waiting_blocks"]
         networks.cuts[0].unlink()
         healed = time.monotonic()
         sender.until("sent", PATIENCE + seconds)
         # The newest blocks go first, so receipts of them say nothing of the hole behind.
-        wait_for(lambda: edge_status(a)["waiting_blocks"] <= 2, lambda: f"the hub lacks: {edge_status(a)}", PATIENCE + seconds)
+        wait_for(lambda: a.edge_status()["waiting_blocks"] <= 2, lambda: f"the hub lacks: {a.edge_status()}", PATIENCE + seconds)
         caught_up = time.monotonic() - healed
         assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
         assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()

@@ -123,6 +123,11 @@ class Site:
     def sends(self, name: str, count: int, first: int = 0) -> Program:
         return self.runs(sys.executable, "-c", SEND, name, str(first), str(count)).until("ready")
 
+    def edge_status(self) -> dict:
+        """What `relay out` last wrote of itself; empty before it did."""
+        files = list((self.keys / "relay" / "out").glob("*/status.json"))
+        return json.loads(files[0].read_text()) if files else {}
+
     def events(self) -> list[dict]:
         files = [self.log, self.log.with_name(self.log.name + ".strangers")]
         return [json.loads(line) for file in files if file.exists() for line in file.read_text().splitlines()]
