@@ -1,28 +1,13 @@
 //! Damaged recordings. Every whole sample before the damage comes back, and so do those after it where
 //! the next chunk can be found.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+use common::Chance;
 use schwann_xdf::{BOUNDARY, Event, MAGIC, Reader, Survey, Values, repair_into};
-
-/// Random numbers that are the same everywhere. Source: Steele et al., "Fast splittable pseudorandom
-/// number generators", 2014 (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).unwrap()
-    }
-}
 
 /// One sample of a stream: the bits of its stamp, and its values as text.
 type Sample = (u64, String);

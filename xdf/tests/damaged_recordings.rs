@@ -5,27 +5,14 @@
 //! XDF_DAMAGED_FILES=10000 cargo test -p schwann-xdf --test damaged_recordings
 //! ```
 
+mod common;
+
 use std::fs;
 use std::io::Cursor;
 use std::path::PathBuf;
 
+use common::Chance;
 use schwann_xdf::{IndexedRecording, Options, Reader, Survey, Values, Writer, compare};
-
-/// The same numbers in every run.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
 
 /// A recording of three streams with clocks, index and checksums.
 fn recording() -> Vec<u8> {
