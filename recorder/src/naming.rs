@@ -373,8 +373,13 @@ fn checked(part: &str) -> Result<&str, NameError> {
 
 /// What recordings with this one's name end in.
 fn extension(path: &Path) -> &'static str {
-    let is_packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xdfz"));
-    if is_packed { PACKED } else { ".xdf" }
+    if is_packed(path) { PACKED } else { ".xdf" }
+}
+
+/// Whether the name is that of a compressed recording, sealed or not.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    name.trim_end_matches(SEALED).ends_with(PACKED)
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -396,7 +401,7 @@ const BIDS: &str = "sourcedata/sub-%p/[ses-%s/]%m/sub-%p_[ses-%s_]task-%b_[acq-%
 /// Source: LabRecorder's README, "BIDS", and its remote control without a template.
 const LAB_RECORDER: &str = "sub-%p/ses-%s/%m/sub-%p_ses-%s_task-%b[_acq-%a]_run-%r_%m.xdf";
 /// What compressed recordings end in.
-pub(crate) const PACKED: &str = ".xdfz";
+const PACKED: &str = ".xdfz";
 /// What sealed recordings end in.
 pub(crate) const SEALED: &str = ".age";
 const RUN_MAX: u32 = 998;

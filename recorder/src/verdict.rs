@@ -213,21 +213,23 @@ fn bursts(evidence: &Evidence) -> Option<Trouble> {
 /// Source: liblsl `inlet_connection.cpp`, the query of a recovery. Streams of one device that share a source id and
 /// have names or types of their own are told apart by it.
 pub(crate) fn is_same_source(one: &StreamInfo, other: &StreamInfo) -> bool {
-    !one.source_id().is_empty()
-        && one.source_id() == other.source_id()
-        && one.name() == other.name()
-        && one.stream_type() == other.stream_type()
-        && one.channel_count() == other.channel_count()
-        && one.channel_format() == other.channel_format()
+    have_same_names(one, other) && have_same_samples(one, other)
 }
 
 /// Whether two streams claim to be of one sender and one name, and have other samples.
 pub(crate) fn has_changed(one: &StreamInfo, other: &StreamInfo) -> bool {
+    have_same_names(one, other) && !have_same_samples(one, other)
+}
+
+fn have_same_names(one: &StreamInfo, other: &StreamInfo) -> bool {
     !one.source_id().is_empty()
         && one.source_id() == other.source_id()
         && one.name() == other.name()
         && one.stream_type() == other.stream_type()
-        && (one.channel_count() != other.channel_count() || one.channel_format() != other.channel_format())
+}
+
+fn have_same_samples(one: &StreamInfo, other: &StreamInfo) -> bool {
+    one.channel_count() == other.channel_count() && one.channel_format() == other.channel_format()
 }
 
 /// For each of these streams, all of them there now, whether another one is its twin.

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{lock, may_be_sealed};
 use crate::certificate::{Certificate, Events, Facts, StreamAccount, content_name, hex, write_beside};
-use crate::naming::{PACKED, SEALED};
+use crate::naming::is_packed;
 
 /// The file, and its own streams as far as there are any yet.
 pub(super) struct File {
@@ -131,12 +131,6 @@ impl File {
         stream.push_text(&[stamp], &[text])?;
         stream.clock_offset(stamp, 0.0)
     }
-}
-
-/// Whether the name is that of a compressed recording, `.xdfz`, sealed or not.
-fn is_packed(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    name.trim_end_matches(SEALED).ends_with(PACKED)
 }
 
 fn unix_seconds() -> u64 {
