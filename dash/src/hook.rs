@@ -17,6 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use self::poster::Posted;
 pub(crate) use self::poster::Poster;
 pub use self::poster::{HookError, WebHook};
 use super::{lab::Lab, monitor::Monitor, reading::Health};
@@ -141,7 +142,7 @@ fn post_all(poster: &mut Poster, waiting: &Receiver<Value>, end: &End) {
         let body = post.to_string();
         let mut pause = FIRST_PAUSE;
         for _ in 0..TRIES {
-            if poster.post(&body).is_final() {
+            if poster.post(&body) == Posted::Done {
                 break;
             }
             if end.sleep(pause) {

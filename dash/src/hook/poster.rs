@@ -78,24 +78,18 @@ pub(crate) enum Posted {
     Later,
 }
 
-impl Posted {
-    pub(crate) fn is_final(self) -> bool {
-        self == Self::Done
-    }
-}
-
 impl Poster {
     /// Prepares to post; asks for nothing yet.
     ///
     /// - Errors: [`HookError`].
     pub(crate) fn new(hook: &WebHook) -> Result<Self, HookError> {
-        let tls = match (scheme(&hook.url).ok_or(HookError::Address)?, &hook.authority) {
+        let trusted = match (scheme(&hook.url).ok_or(HookError::Address)?, &hook.authority) {
             (Scheme::Plain, Some(_)) => return Err(HookError::Needless),
             (Scheme::Plain, None) => Vec::new(),
             (Scheme::Sealed, Some(path)) => read(path)?,
             (Scheme::Sealed, None) => system()?,
         };
-        let roots: Vec<_> = tls.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
+        let roots: Vec<_> = trusted.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
         let tls = TlsConfig::builder()
             .root_certs(RootCerts::Specific(Arc::new(roots)))
             .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
