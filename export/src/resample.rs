@@ -5,12 +5,12 @@
 mod kernel;
 mod resampler;
 
+use core::fmt;
 use core::time::Duration;
 use std::path::Path;
-use std::thread;
 
 use roxmltree::{Document, ParsingOptions};
-use schwann_xdf::{Failure, Location, Options, PushError, StreamHeader, StreamWriter, Values, Writer};
+use schwann_xdf::{Location, Options, StreamHeader, StreamWriter, Values, Writer, patiently};
 use tempfile::TempDir;
 
 use crate::Progress;
@@ -63,7 +63,7 @@ impl ResampledCopy {
             track.map_or(Ok(()), |track| track.take(samples.stamps, samples.values))
         })?;
         drop(tracks);
-        writer.finish().map_err(of_failure)?;
+        writer.finish().map_err(not_kept)?;
         let pairs = plan.streams.iter().zip(stretches);
         let resampled = pairs.filter_map(|(stream, stretches)| resampled(stream, stretches?, rate)).collect();
         let location = Location::from(path);
@@ -127,7 +127,7 @@ impl Track {
     fn take(&mut self, stamps: &[f64], values: &Values) -> Result<(), ExportError> {
         let Self { writer, how, numbers, times, rows } = self;
         times.clear();
-        match how {
+        let pushed = match how {
             How::AsIs(stamper) => {
                 times.extend(stamps.iter().map(|stamp| stamper.next(*stamp)));
                 patiently(|| writer.push_values(times, values))
@@ -142,24 +142,13 @@ impl Track {
                 });
                 patiently(|| writer.push(times, rows))
             }
-        }
+        };
+        pushed.map_err(not_kept)
     }
 }
 
-/// Pushes as soon as the disk keeps up.
-fn patiently(mut push: impl FnMut() -> Result<(), PushError>) -> Result<(), ExportError> {
-    loop {
-        match push() {
-            Ok(()) => return Ok(()),
-            Err(PushError::Backlogged) => thread::sleep(PAUSE),
-            Err(PushError::Failed(failure)) => return Err(of_failure(failure)),
-            Err(error) => return Err(ExportError::Library(error.to_string())),
-        }
-    }
-}
-
-fn of_failure(failure: Failure) -> ExportError {
-    ExportError::Library(format!("the resampled streams cannot be kept until they are exported: {failure}"))
+fn not_kept(error: impl fmt::Display) -> ExportError {
+    ExportError::Library(format!("the resampled streams cannot be kept until they are exported: {error}"))
 }
 
 fn resampled(stream: &Stream, stretches: &[Stretch], to: f64) -> Option<Resampled> {
@@ -187,4 +176,3 @@ fn resampled_xml(header: &StreamHeader, rate: f64) -> Option<String> {
 /// Samples that follow each other so many times faster than their nominal rate have no rate.
 const FASTEST: f64 = 1e4;
 const NAME: &str = "resampled.xdf";
-const PAUSE: Duration = Duration::from_millis(1);

@@ -55,5 +55,5 @@ pub use values::{Number, Values};
 pub use wire::{BOUNDARY, Format, MAGIC, Tag};
 pub use writer::{
     AddStreamError, CreateError, Failure, Health, Options, PushError, Readers, StreamProgress, StreamWriter,
-    Summary, Writer, datetime,
+    Summary, Writer, datetime, patiently,
 };

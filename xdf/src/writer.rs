@@ -11,6 +11,7 @@
 mod disk;
 mod error;
 mod packer;
+mod patience;
 mod sealer;
 pub(crate) mod slot;
 mod store;
@@ -27,6 +28,7 @@ use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 pub use error::{AddStreamError, CreateError, Failure, PushError};
+pub use patience::patiently;
 
 use crate::checksum::Proof;
 use crate::header::{StreamHeader, file_header_xml};

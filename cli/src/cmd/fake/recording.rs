@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use schwann_proto::stream::ChannelFormat;
-use schwann_xdf::{Options, PushError, StreamWriter, Writer};
+use schwann_xdf::{Options, PushError, StreamWriter, Writer, patiently};
 
 use super::Arguments;
 use super::fault::{Fault, Faults};
@@ -135,16 +135,6 @@ impl Fake {
     fn stamp(&self, sample: u64, rate: f64) -> f64 {
         let time = sample as f64 / rate;
         self.faults.stamp(time, time, sample, 1.0 / rate)
-    }
-}
-
-/// Waits for the disk, which a generator outruns.
-fn patiently(mut push: impl FnMut() -> Result<(), PushError>) -> Result<(), PushError> {
-    loop {
-        match push() {
-            Err(PushError::Backlogged) => thread::yield_now(),
-            done => return done,
-        }
     }
 }
 
