@@ -3,11 +3,13 @@
 //! A name may come from a program on the network (see [`remote`](super::remote)). So each part of it is checked, and
 //! the folder that it leads to must lie in the one that a person chose, links included.
 
-use core::fmt;
 use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
+
+pub use error::NameError;
+
+mod error;
 
 /// How recordings are named.
 #[derive(Clone, Debug)]
@@ -60,43 +62,6 @@ enum Taken {
     /// The next number is taken: no person looks.
     CountOn,
 }
-
-/// Why there is no name for a recording.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NameError {
-    /// A part of the name is none that a file can safely have.
-    Unsafe(String),
-    /// The folder is not in the one that recordings may be in.
-    Outside {
-        /// What was asked for.
-        folder: PathBuf,
-        /// Where recordings may be.
-        base: PathBuf,
-    },
-    /// All numbers of runs are taken in this folder.
-    NoRunFree(PathBuf),
-    /// The folder cannot be made.
-    Folder(PathBuf, io::Error),
-}
-
-impl fmt::Display for NameError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsafe(part) => write!(out, "{part:?} is no part of a file's name"),
-            Self::Outside { folder, base } => write!(
-                out,
-                "{} is not in {}: start schwann record with --folder to record elsewhere",
-                folder.display(),
-                base.display()
-            ),
-            Self::NoRunFree(folder) => write!(out, "{}: no run number is free", folder.display()),
-            Self::Folder(folder, error) => write!(out, "{}: {error}", folder.display()),
-        }
-    }
-}
-
-impl core::error::Error for NameError {}
 
 impl Naming {
     /// The first recording is `path`; those after it have a number before the extension. One that ends in `.age` is sealed.

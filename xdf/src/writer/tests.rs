@@ -1,4 +1,5 @@
 use core::sync::atomic::AtomicU32;
+use core::time::Duration;
 use std::path::PathBuf;
 
 use super::*;
