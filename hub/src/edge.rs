@@ -144,8 +144,9 @@ impl Edge {
         }
     }
 
-    /// Ends the run, and gives the hub a little time to take what is left.
+    /// Ends the run, and gives the disk and the hub a little time to take what is left.
     fn end(&mut self) {
+        self.take_rest();
         self.seal();
         self.seal_end();
         let patience = Instant::now();
@@ -158,7 +159,25 @@ impl Edge {
         if let Err(error) = self.journal.sync_now() {
             self.tell(format!("the journal cannot be synced: {error}"));
         }
+        self.give_up_unkept();
         self.update_status();
+    }
+
+    /// Seals what the stream had brought when the edge was told to stop.
+    fn take_rest(&mut self) {
+        let mut left = self.inlet.samples_available();
+        while left > 0 && !self.is_stuck() {
+            if self.gathering.is_full() {
+                self.seal();
+            }
+            match self.gathering.pull(&self.inlet, 0.0) {
+                Ok(true) => {}
+                Ok(false) | Err(Error::Lost) => return,
+                Err(error) => self.tell(error.to_string()),
+            }
+            left -= 1;
+        }
+        lock(&self.status).unkept_samples += left as u64;
     }
 
     /// Whether the hub still has to take something, as far as it is there at all.

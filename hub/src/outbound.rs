@@ -23,6 +23,8 @@ pub struct Outbound {
     /// Streams that are not relayed, by UID, and since when that is known.
     left_alone: BTreeMap<String, Instant>,
     remarks: Vec<String>,
+    /// Whether all of the streams that have ended is at the hub or in a journal.
+    is_whole: bool,
 }
 
 struct Running {
@@ -50,6 +52,7 @@ impl Outbound {
             edges: BTreeMap::new(),
             left_alone: BTreeMap::new(),
             remarks: Vec::new(),
+            is_whole: true,
         }
     }
 
@@ -88,12 +91,12 @@ impl Outbound {
         core::mem::take(&mut self.remarks)
     }
 
-    /// Waits until every edge has ended its run; `stop` was raised.
-    pub fn end(mut self) -> Vec<String> {
+    /// Waits until every edge has ended its run; `stop` was raised. Returns what happened, and whether nothing was lost.
+    pub fn end(mut self) -> (Vec<String>, bool) {
         for (_, running) in core::mem::take(&mut self.edges) {
             self.part(running);
         }
-        core::mem::take(&mut self.remarks)
+        (self.remarks, self.is_whole)
     }
 
     fn begin(&mut self, info: &StreamInfo, uid: String) {
@@ -141,11 +144,15 @@ impl Outbound {
         let mut status = lock(&status);
         self.remarks.extend(status.take_remarks().into_iter().map(|what| format!("{name}: {what}")));
         let how = if broke { "broke off" } else { "has ended" };
-        let waiting = match status.waiting_blocks {
-            0 => String::from("the hub has all of it"),
+        let loss = status.loss();
+        let rest = match status.waiting_blocks {
+            0 if loss.is_none() => String::from("the hub has all of it"),
+            0 => String::from("the hub has the rest"),
             count => format!("{count} blocks wait in the journal for the next `schwann relay out`"),
         };
-        self.remarks.push(format!("{name}: {how} after {} samples; {waiting}", status.samples));
+        self.is_whole &= !broke && loss.is_none();
+        let lost = loss.map_or_else(String::new, |loss| format!("LOST: {loss}; "));
+        self.remarks.push(format!("{name}: {how} after {} samples; {lost}{rest}", status.samples));
     }
 }
 

@@ -15,10 +15,9 @@ import subprocess
 import sys
 import time
 
-TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
-sys.path.insert(0, str(TOOLS))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, recorded, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, movable_clock, recorded, run, same, wait_for  # noqa: E402
 
 # It sets where they find the program.
 import labs  # noqa: E402
@@ -115,6 +114,25 @@ def edge_disk_is_full() -> None:
     print("ok: the edge's disk was full: it was said, and every sample is in the recording")
 
 
+def edge_disk_stays_full() -> None:
+    with lab() as (authority, a, b, _):
+        hub, target, disk = Hub(authority), SCRATCH / "edge-lost.xdf", Disk(SCRATCH / "lost-disk", 4)
+        _, recorder, sender, outward = began(hub, a, b, "Edge lost", 8, target, "--journal", str(disk.folder / "journal"))
+        time.sleep(3)
+        disk.fill()
+        outward.until("No space left")
+        sender.until("sent")
+        assert outward.end() == 1, outward.text()
+        lost = int(re.search(r"LOST: (\d+) samples never reached the journal", outward.text())[1])
+        assert "the hub has all of it" not in outward.text(), outward.text()
+        recorder.end()
+        assert "complete to its end" not in recorder.text(), recorder.text()
+        values, _ = recorded(target, "Edge lost")
+        numbers = [int(value) for value in values[:, 0]]
+        assert numbers == list(range(8 * RATE - lost)) and lost > 0, (len(numbers), lost, outward.text())
+    print(f"ok: the edge's disk stayed full to the end: it says that {lost} samples are lost, and exactly those are missing")
+
+
 def recorder_disk_is_full() -> None:
     with lab() as (authority, a, b, _):
         hub, disk = Hub(authority), Disk(SCRATCH / "recorder-disk", 4)
@@ -149,16 +167,6 @@ def clock_steps() -> None:
             recorder = b.schwann(*record).until("goes on").until("the hub is reached")
         ended(sender, outward, recorder, target, "Steps", 24)
     print("ok: wall clocks stepped by an hour to and fro: every sample is in the recording")
-
-
-def movable_clock(site: Site) -> pathlib.Path:
-    """The wall clock of the site's programs from now on: the file says by how many seconds it is ahead."""
-    library, file = SCRATCH / "wrong_clock.so", SCRATCH / f"{site.keys.name}.clock"
-    if not library.exists():
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(TOOLS / "wrong_clock.c")], check=True)
-    file.write_text("0")
-    site.environment |= {"LD_PRELOAD": str(library), "CLOCK_AHEAD_FILE": str(file)}
-    return file
 
 
 def history_is_handed_on() -> None:
@@ -223,5 +231,5 @@ def wrapping_keys_are_renewed() -> None:
 if __name__ == "__main__":
     if os.geteuid():
         sys.exit("only root mounts a disk that fills")
-    run({"bit": bit_flips, "hub-full": hub_disk_is_full, "edge-full": edge_disk_is_full, "recorder-full": recorder_disk_is_full,
+    run({"bit": bit_flips, "hub-full": hub_disk_is_full, "edge-full": edge_disk_is_full, "edge-lost": edge_disk_stays_full, "recorder-full": recorder_disk_is_full,
          "steps": clock_steps, "history": history_is_handed_on, "renewed": wrapping_keys_are_renewed})

@@ -45,6 +45,7 @@ enum Action {
 
 /// Send streams of this network to the hub, until Ctrl-C.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Exit code 1 if samples were lost because the journal's disk took nothing.")]
 struct Out {
     /// What to send: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
@@ -103,8 +104,9 @@ fn run_out(arguments: &Out) -> Outcome {
         say(&outbound.take_remarks())?;
         stop.wait(PAUSE);
     }
-    say(&outbound.end())?;
-    Ok(Exit::Good)
+    let (remarks, is_whole) = outbound.end();
+    say(&remarks)?;
+    Ok(if is_whole { Exit::Good } else { Exit::Found })
 }
 
 fn run_in(arguments: &In) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use schwann_relay::{Range, Sealed};
+use schwann_relay::{Block, Range, Sealed};
 
 use super::Edge;
 use crate::journal::Kept;
@@ -108,6 +108,16 @@ impl Edge {
     /// Whether so much waits for the disk that no more is sealed.
     pub(super) fn is_stuck(&self) -> bool {
         self.unkept.iter().map(Unkept::bytes).sum::<usize>() > UNKEPT_BYTES
+    }
+
+    /// Counts the samples that the disk never took.
+    pub(super) fn give_up_unkept(&mut self) {
+        let samples = |unkept: Unkept| match unkept {
+            Unkept::Block(_, bytes) => Block::parse(&bytes).map_or(0, |block| u64::from(block.place().count)),
+            Unkept::Word(_) => 0,
+        };
+        let count: u64 = self.unkept.drain(..).map(samples).sum();
+        super::lock(&self.status).unkept_samples += count;
     }
 
     /// Keeps the journal within its limit.

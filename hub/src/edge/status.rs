@@ -41,6 +41,8 @@ pub struct EdgeStatus {
     pub journal_bytes: u64,
     /// Samples that came while nothing could be sealed.
     pub dropped_samples: u64,
+    /// Samples that the journal's disk had not taken when the edge ended.
+    pub unkept_samples: u64,
     /// By device: the highest block of this run that it has on disk.
     pub receipts: BTreeMap<String, u64>,
     /// What happened, newest last; see [`EdgeStatus::take_remarks`].
@@ -67,6 +69,7 @@ impl EdgeStatus {
             lost_blocks: 0,
             journal_bytes: 0,
             dropped_samples: 0,
+            unkept_samples: 0,
             receipts: BTreeMap::new(),
             remarks: Vec::new(),
             bytes: 0,
@@ -79,6 +82,21 @@ impl EdgeStatus {
     /// What happened since this was last called.
     pub fn take_remarks(&mut self) -> Vec<String> {
         core::mem::take(&mut self.remarks)
+    }
+
+    /// Which samples were never in the journal, as words; nothing if all were.
+    #[must_use]
+    pub fn loss(&self) -> Option<String> {
+        let counts = [
+            (self.dropped_samples, "samples came while nothing could be sealed"),
+            (self.unkept_samples, "samples never reached the journal, whose disk takes nothing"),
+        ];
+        let said: Vec<_> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 
     /// Bytes that the hub has not acknowledged, as far as blocks are of one size.
