@@ -154,7 +154,7 @@ pub(crate) struct Examined {
 }
 
 fn is_wrong(stream: &RemoteStream) -> bool {
-    matches!(stream.state, RemoteState::Silent | RemoteState::NoKey)
+    !matches!(stream.state, RemoteState::Early | RemoteState::Well)
 }
 
 const STOPPED: &str = "hubs are not looked at any more; start the program again";

@@ -21,6 +21,7 @@ use crate::address::Address;
 use crate::history::History;
 use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Since};
 use crate::refused;
+use crate::wall;
 use crate::wrapping::WrappingKeys;
 
 /// All that a member follows.
@@ -102,6 +103,7 @@ impl Far {
             subjects.extend(access.subjects(["*.b"]));
         }
         let link = Link::open(address, access, subjects)?;
+        wall::begin();
         let now = Instant::now();
         Ok(Self {
             access: access.clone(),
@@ -336,7 +338,7 @@ impl Far {
             self.probed = Instant::now();
             self.probe_clocks();
         }
-        if self.wanted != Wanted::Live && self.asked.elapsed() >= ASK_EVERY {
+        if self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();
             self.access.member().look();
             if self.wanted == Wanted::All {

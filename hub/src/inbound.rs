@@ -1,7 +1,7 @@
 //! Streams of other sites, as outlets of this network: original name, type, source id and description.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use schwann_proto::wire::sample::Layout;
 use schwann_recorder::{Selector, all_or_any};
 use schwann_relay::{BlockKind, Place, Range, RunId, StreamId};
 
-use crate::far::{Far, FarRun, News};
+use crate::far::{ClockBound, Far, FarRun, News};
 use crate::samples;
 
 /// The outlets of remote streams.
@@ -20,6 +20,8 @@ pub struct Inbound {
     selectors: Vec<Selector>,
     hub: String,
     channels: BTreeMap<StreamId, Channel>,
+    /// Runs of which it was said that their edge does not answer.
+    unanswered: BTreeSet<RunId>,
     remarks: Vec<String>,
 }
 
@@ -45,7 +47,14 @@ impl Inbound {
     /// Makes outlets in `context` of the streams that one of `selectors` chooses; of all, if there is none.
     #[must_use]
     pub fn new(context: Arc<Context>, selectors: Vec<Selector>, hub: String) -> Self {
-        Self { context, selectors, hub, channels: BTreeMap::new(), remarks: Vec::new() }
+        Self {
+            context,
+            selectors,
+            hub,
+            channels: BTreeMap::new(),
+            unanswered: BTreeSet::new(),
+            remarks: Vec::new(),
+        }
     }
 
     /// Does what the news say.
@@ -73,9 +82,7 @@ impl Inbound {
     fn block(&mut self, run: &FarRun, place: Place, content: Vec<u8>) {
         let stream = run.stream();
         if self.channels.get(&stream).is_none_or(|channel| channel.run != run.id()) {
-            // A run of the past may still come in pieces; the present one stays.
-            let is_old = self.channels.contains_key(&stream) && run.heard().elapsed() > SILENCE;
-            if is_old || !self.begin(run) {
+            if !self.begin(run) {
                 return;
             }
         }
@@ -94,20 +101,19 @@ impl Inbound {
     fn begin(&mut self, run: &FarRun) -> bool {
         let Some(info) = run.info().filter(|info| all_or_any(&self.selectors, info)) else { return false };
         let Some(layout) = samples::layout(info) else { return false };
-        // An outlet whose clock is wrong for a moment misleads an inlet that asks in that moment.
-        if run.clock().is_none() && run.known_since().elapsed() < CLOCK_PATIENCE {
+        // A hub may give any earlier run again, and pieces of one come when others ask for them.
+        let Some(clock) = run.clock().filter(|_| run.goes_on()) else {
+            self.tell_unanswered(run, &info.name().to_string_lossy());
             return false;
-        }
-        let described = described(info, run, &self.hub);
+        };
+        let described = described(info, run, clock, &self.hub);
         match Outlet::in_context(&described, &OutletOptions::default(), Arc::clone(&self.context)) {
             Ok(outlet) => {
-                outlet.set_clock_shift(run.clock().map_or(0.0, |clock| -clock.offset));
+                outlet.set_clock_shift(-clock.offset);
                 let name = info.name().to_string_lossy().into_owned();
-                let clock = match run.clock() {
-                    Some(clock) => format!("its clock is known to {:.1} ms", clock.bound * 1e3),
-                    None => String::from("its clock is not known: stamps are those of the other site"),
-                };
-                self.remarks.push(format!("{name} of {} is here; {clock}", run.device()));
+                let bound = clock.bound * 1e3;
+                let here = format!("{name} of {} is here; its clock is known to {bound:.1} ms", run.device());
+                self.remarks.push(here);
                 self.channels.insert(run.stream(), Channel::new(outlet, layout, name, run.id()));
                 true
             }
@@ -115,6 +121,19 @@ impl Inbound {
                 self.remarks.push(format!("{}: {error}", info.name().to_string_lossy()));
                 false
             }
+        }
+    }
+
+    /// Says once of a stream why it is not offered, unless a run of it is.
+    fn tell_unanswered(&mut self, run: &FarRun, name: &str) {
+        let is_told =
+            run.known_since().elapsed() < ANSWER_PATIENCE || self.channels.contains_key(&run.stream());
+        if !is_told && self.unanswered.insert(run.id()) {
+            self.remarks.push(format!(
+                "{name} of {}: samples come, but its sender does not answer; they may be old, so the stream is not offered. Look \
+                 whether `schwann relay out` runs there",
+                run.device()
+            ));
         }
     }
 
@@ -209,7 +228,7 @@ impl Channel {
 }
 
 /// The description with an element that says where the stream comes from.
-fn described(info: &StreamInfo, run: &FarRun, hub: &str) -> StreamInfo {
+fn described(info: &StreamInfo, run: &FarRun, clock: ClockBound, hub: &str) -> StreamInfo {
     let mut info = info.clone();
     let site = info.hostname().to_string_lossy().into_owned();
     let root = info.document().document_element();
@@ -217,7 +236,7 @@ fn described(info: &StreamInfo, run: &FarRun, hub: &str) -> StreamInfo {
     let document = info.document_mut();
     let desc = desc.or_else(|| root.and_then(|root| document.append_child(root, "desc")));
     if let Some(relay) = desc.and_then(|desc| document.append_child(desc, "relay")) {
-        let bound = run.clock().map_or_else(String::new, |clock| format!("{:.6}", clock.bound));
+        let bound = format!("{:.6}", clock.bound);
         let device = run.device();
         for (name, value) in
             [("site", site.as_str()), ("device", device), ("hub", hub), ("clock_bound", bound.as_str())]
@@ -232,8 +251,8 @@ fn described(info: &StreamInfo, run: &FarRun, hub: &str) -> StreamInfo {
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a stream may be silent: three announcements are missing then.
 const SILENCE: Duration = Duration::from_secs(35);
-/// How long a stream waits for the first answer of its clock.
-const CLOCK_PATIENCE: Duration = Duration::from_secs(6);
+/// How long a run may leave questions unanswered before that is said.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(6);
 const FLUSH: Duration = Duration::from_secs(2);
 /// Blocks that wait for one before them at most.
 const MOST_HELD: usize = 1024;

@@ -34,6 +34,7 @@ mod remote;
 mod samples;
 pub mod server;
 mod sys;
+mod wall;
 mod wrapping;
 
 pub use access::{Access, AccessError};

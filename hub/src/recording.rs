@@ -288,9 +288,9 @@ impl Recording {
     }
 }
 
-/// Whether a run goes on or is wanted anyway: its edge has answered a question of ours. A hub may give blocks of any earlier run.
+/// Whether a run goes on, or is wanted anyway.
 fn is_of_now(run: &FarRun) -> bool {
-    run.is_wanted() || run.clock().is_some()
+    run.is_wanted() || run.goes_on()
 }
 
 /// The event of the certificate.

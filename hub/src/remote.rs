@@ -68,13 +68,17 @@ pub struct RemoteStream {
 /// How a stream of another site is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RemoteState {
+    /// Its blocks come and its edge answers, but the wall clocks contradict what was measured of its clock.
+    Contradicted,
     /// Too little was seen to say.
     Early,
     /// Its key did not come: the edge does not know this device yet, or does not serve it.
     NoKey,
     /// No new block comes.
     Silent,
-    /// New blocks come; of a stream without a rate, its edge answers.
+    /// New blocks come, but the edge does not answer: they may be old.
+    Unanswered,
+    /// The edge answers, and new blocks come if the stream has a rate.
     Well,
 }
 
@@ -141,7 +145,7 @@ impl Remote {
         let state = state(run, seen);
         // Of an edge that broke off long ago nothing is expected.
         let is_old = seen.is_none_or(|seen| now().0.cast_signed().abs_diff(seen.came) > FORGOTTEN);
-        if state == RemoteState::Silent && is_old && !has_answered(run) {
+        if state == RemoteState::Silent && is_old && !run.goes_on() {
             return None;
         }
         Some(RemoteStream {
@@ -191,16 +195,13 @@ fn state(run: &FarRun, seen: Option<&Seen>) -> RemoteState {
         return if is_early { RemoteState::Early } else { RemoteState::NoKey };
     };
     let comes = seen.is_some_and(|seen| seen.has_risen && seen.rose.elapsed() < SILENT);
-    match comes || (info.nominal_rate() == 0.0 && has_answered(run)) {
-        true => RemoteState::Well,
-        false if is_early => RemoteState::Early,
-        false => RemoteState::Silent,
+    match (comes || info.nominal_rate() == 0.0, run.goes_on()) {
+        (true, true) if run.clock().is_some_and(|clock| clock.is_contradicted()) => RemoteState::Contradicted,
+        (true, true) => RemoteState::Well,
+        _ if is_early => RemoteState::Early,
+        _ if comes => RemoteState::Unanswered,
+        _ => RemoteState::Silent,
     }
-}
-
-/// Whether the edge has answered a question of ours just now.
-fn has_answered(run: &FarRun) -> bool {
-    run.clock().is_some_and(|clock| local_clock() - clock.measured < SILENT.as_secs_f64())
 }
 
 fn newest_stamp(run: &FarRun, content: Option<&[u8]>) -> Option<f64> {

@@ -71,6 +71,7 @@ mod sections;
 mod space;
 mod status;
 mod stop;
+mod time_service;
 mod timing;
 mod turns;
 mod verdict;
@@ -93,6 +94,7 @@ pub use sections::Sections;
 pub use space::Forecast;
 pub use status::{Phase, RecordingStream, verdicts};
 pub use stop::Stop;
+pub use time_service::TimeService;
 pub use timing::{Pace, StampCourse, Steps};
 pub use verdict::{
     Evidence, Finding, Limits, Mark, ProfileError, Reach, TimeBase, Trouble, Verdict, findings, findings_by,

@@ -38,6 +38,10 @@ pub struct ClockAnswer {
     pub stream_offset: f64,
     /// Most seconds by which `stream_offset` may be wrong.
     pub stream_bound: f64,
+    /// When the answer went, in seconds since 1970 on the edge's wall clock.
+    pub wall: f64,
+    /// Most seconds by which `wall` may be wrong, as the edge's time service says; infinite if none says.
+    pub wall_bound: f64,
 }
 
 impl ClockAnswer {
@@ -52,6 +56,19 @@ impl ClockAnswer {
         let (offset, bound) = (edge + self.stream_offset, way / 2.0 + self.stream_bound);
         (way >= 0.0 && self.sent >= self.received && offset.is_finite() && bound.is_finite())
             .then_some((offset, bound))
+    }
+}
+
+impl ClockAnswer {
+    /// The same as [`Self::offset`] by the wall clocks of both ends alone, without the way through the hub: for an answer that came
+    /// at `answered` on the member's clock, and at `wall` by its wall clock, which may be wrong by `wall_bound`.
+    ///
+    /// Nothing if one end has no time service that bounds its error.
+    #[must_use]
+    pub fn offset_by_wall(&self, answered: f64, wall: f64, wall_bound: f64) -> Option<(f64, f64)> {
+        let edge = (answered - wall) - (self.sent - self.wall);
+        let (offset, bound) = (edge + self.stream_offset, self.wall_bound + wall_bound + self.stream_bound);
+        (offset.is_finite() && bound.is_finite()).then_some((offset, bound))
     }
 }
 
@@ -92,8 +109,8 @@ impl ClockMessage {
         message.extend_from_slice(&credentials.certificate().encode());
         message.extend_from_slice(&[u8::from(answer.is_some()), 0, 0, 0, 0, 0, 0, 0]);
         message.extend_from_slice(&probe);
-        let times =
-            answer.map_or([0.0; 4], |one| [one.received, one.sent, one.stream_offset, one.stream_bound]);
+        let one = answer.unwrap_or(ClockAnswer::NONE);
+        let times = [one.received, one.sent, one.stream_offset, one.stream_bound, one.wall, one.wall_bound];
         times.iter().for_each(|time| message.extend_from_slice(&time.to_le_bytes()));
         signed::sign(&mut message, credentials);
         message
@@ -115,9 +132,18 @@ fn parse_body(body: &[u8]) -> Option<(LabId, [u8; Certificate::LEN], Parsed)> {
     };
     let probe = reader.array()?;
     let mut time = || Some(f64::from_le_bytes(reader.array()?));
-    let answer =
-        ClockAnswer { received: time()?, sent: time()?, stream_offset: time()?, stream_bound: time()? };
-    let proper = if is_answer { answer.stream_bound >= 0.0 } else { answer == ClockAnswer::NONE };
+    let answer = ClockAnswer {
+        received: time()?,
+        sent: time()?,
+        stream_offset: time()?,
+        stream_bound: time()?,
+        wall: time()?,
+        wall_bound: time()?,
+    };
+    let proper = match is_answer {
+        true => answer.stream_bound >= 0.0 && answer.wall_bound >= 0.0,
+        false => answer == ClockAnswer::NONE,
+    };
     (proper && reader.rest().is_empty()).then_some((
         lab,
         certificate,
@@ -127,7 +153,8 @@ fn parse_body(body: &[u8]) -> Option<(LabId, [u8; Certificate::LEN], Parsed)> {
 
 impl ClockAnswer {
     /// What stands in a probe.
-    const NONE: Self = Self { received: 0.0, sent: 0.0, stream_offset: 0.0, stream_bound: 0.0 };
+    const NONE: Self =
+        Self { received: 0.0, sent: 0.0, stream_offset: 0.0, stream_bound: 0.0, wall: 0.0, wall_bound: 0.0 };
 }
 
 const MAGIC: Magic = *b"SRC\x01";
@@ -144,7 +171,8 @@ mod tests {
             let received = asked + there + 100.0;
             let sent = received + 0.003;
             let answered = sent + back - 100.0;
-            let answer = ClockAnswer { received, sent, stream_offset: 7.0, stream_bound: 0.001 };
+            let answer =
+                ClockAnswer { received, sent, stream_offset: 7.0, stream_bound: 0.001, ..ClockAnswer::NONE };
             let (offset, bound) = answer.offset(asked, answered).expect("plausible");
             assert!((offset - (7.0 - 100.0)).abs() <= bound, "{offset} {bound}");
             assert!(bound <= (there + back) / 2.0 + 0.0011);
@@ -153,9 +181,26 @@ mod tests {
 
     #[test]
     fn numbers_that_contradict_each_other_are_no_offset() {
-        let answer = ClockAnswer { received: 5.0, sent: 5.0, stream_offset: f64::NAN, stream_bound: 0.0 };
+        let answer = ClockAnswer { received: 5.0, sent: 5.0, stream_offset: f64::NAN, ..ClockAnswer::NONE };
         assert_eq!(answer.offset(1.0, 2.0), None);
         assert_eq!(ClockAnswer { stream_offset: 0.0, ..answer }.offset(2.0, 1.0), None);
         assert_eq!(ClockAnswer { stream_offset: 0.0, sent: 4.0, ..answer }.offset(1.0, 2.0), None);
+    }
+    #[test]
+    fn wall_clocks_give_the_offset_without_the_way() {
+        // The edge's clock shows 150 when its wall clock shows 1,000.02; ours shows 40 half a second later.
+        let answer = ClockAnswer {
+            received: 150.0,
+            sent: 150.0,
+            stream_offset: 7.0,
+            stream_bound: 0.001,
+            wall: 1000.02,
+            wall_bound: 0.03,
+        };
+        let (offset, bound) = answer.offset_by_wall(40.5, 1000.5, 0.01).expect("both are bounded");
+        assert!((offset - (7.0 - 110.0)).abs() <= bound && (bound - 0.041).abs() < 1e-9, "{offset} {bound}");
+        assert_eq!(answer.offset_by_wall(40.5, 1000.5, f64::INFINITY), None);
+        let unkept = ClockAnswer { wall_bound: f64::INFINITY, ..answer };
+        assert_eq!(unkept.offset_by_wall(40.5, 1000.5, 0.01), None);
     }
 }

@@ -178,5 +178,27 @@ def hub_attacks() -> None:
           f"(at least {attack.named} had to be), every sample of the sender is there")
 
 
+def earlier_run_is_not_offered() -> None:
+    """The hub gives an earlier run again, block by block, as if it went on: nobody is shown it as a stream of now."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        _, attacker = taken_over(hub, a)
+        earlier = earlier_run(hub, a, b, attacker)
+        inward = b.schwann("relay", "in", "--hub", hub.url).until("the hub is reached")
+        status = b.schwann("relay", "status", "--hub", hub.url, "--json", "--seconds", "9")
+        blocks = [(subject, payload) for subject, payload in earlier if subject.endswith(".b")]
+        for message in [one for one in earlier if one not in blocks] + blocks:
+            attacker.publish(*message)
+            attacker.idle()
+            if "not offered" in inward.text() and status.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        assert "its sender does not answer; they may be old" in inward.text() and "is here" not in inward.text(), inward.text()
+        assert status.process.wait(PATIENCE) == 0, status.text()
+        stream, = json.loads(status.text().splitlines()[-1])["streams"]
+        assert stream["latest_block"] is not None and stream["sender_answers"] is False, stream
+    print("ok: an earlier run that the hub gives again is not offered, and `relay status` says that its sender does not answer")
+
+
 if __name__ == "__main__":
-    run({"attacked": hub_attacks})
+    run({"attacked": hub_attacks, "replayed": earlier_run_is_not_offered})

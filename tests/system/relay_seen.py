@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, SCRATCH, Hub, Site, lab, run, wait_for  # noqa: E402
+from relay_sites import PATIENCE, SCRATCH, Hub, Site, lab, movable_clock, run, wait_for  # noqa: E402
 
 from chromium import Page  # noqa: E402
 
@@ -21,17 +21,51 @@ def asked(site: Site, *words: str) -> tuple[int, dict]:
     return code, json.loads(program.text())
 
 
-def looked(site: Site) -> tuple[int, dict]:
+def looked(site: Site, known: str = "clock_uncertainty") -> tuple[int, dict]:
     """A look that had the edge's answer: on a busy machine one may end before that comes."""
     found = []
 
     def attempt() -> bool:
         found[:] = asked(site, "--json")
         streams = [stream for hub in found[1]["remote"]["hubs"] for stream in hub["streams"]]
-        return bool(streams) and all(stream["clock_uncertainty"] is not None for stream in streams)
+        return bool(streams) and all(stream[known] is not None for stream in streams)
 
     wait_for(attempt, lambda: f"no look learns the clock of the edge: {found}")
     return found[0], found[1]
+
+
+# What chrony 4.3 printed that followed a server on the same computer.
+TRACKING = ("7F000001,127.0.0.1,2,1795636188.748452183,-0.000001499,-0.000000482,0.000000482,-8.361,-0.000,359.299,"
+            "0.000009665,0.000346677,0.3,Normal")
+
+
+def wall_clock_is_wrong() -> None:
+    """Both sites have a time service that vouches for their wall clocks; then one of these is wrong all the same."""
+    chronyc = SCRATCH / "bin" / "chronyc"
+    chronyc.parent.mkdir()
+    chronyc.write_text(f"#!/bin/sh\necho '{TRACKING}'\n")
+    chronyc.chmod(0o755)
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        remembers(b, hub.url)
+        for site in (a, b):
+            site.environment["PATH"] = f"{chronyc.parent}:{site.environment['PATH']}"
+        clock = movable_clock(b)
+        a.sends("Far clock", 10**6)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        code, page = looked(b, "clock_by_wall")
+        stream, = page["remote"]["hubs"][0]["streams"]
+        by_wall = stream["clock_by_wall"]
+        assert code == 0 and stream["state"] == "well" and 0 < by_wall["bound"] < 0.01, page
+        assert abs(by_wall["offset"] - stream["clock_offset"]) <= by_wall["bound"] + stream["clock_uncertainty"], stream
+        clock.write_text("60")
+        code, page = looked(b, "clock_by_wall")
+        stream, = page["remote"]["hubs"][0]["streams"]
+        assert code == 1 and stream["state"] == "clock" and stream["is_wrong"], page
+        code, page = asked(b, "doctor", "--json")
+        found, = [one for one in page["findings"] if one["code"] == "far-stream"]
+        assert code == 1 and "a wall clock is wrong by more than its time service says" in found["what"], page
+    print("ok: the wall clocks of two sites agree with what was measured through the hub; a wrong one is named")
 
 
 def remembers(site: Site, address: str) -> None:
@@ -88,4 +122,4 @@ def dashboard(site: Site):
 
 
 if __name__ == "__main__":
-    run({"seen": hub_is_seen})
+    run({"seen": hub_is_seen, "wall": wall_clock_is_wrong})

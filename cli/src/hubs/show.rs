@@ -55,15 +55,9 @@ impl Hubs {
                 fix: String::from("schwann hub up    # on the computer of the hub"),
             }));
             let wrong = remote.streams().into_iter().filter(is_wrong);
-            found.extend(wrong.map(|stream| Examined {
-                is_fault: false,
-                what: format!(
-                    "{} of {} does not come through the hub {address}: {}.",
-                    name(&stream),
-                    stream.site,
-                    word(stream.state).1
-                ),
-                fix: String::from("schwann relay out    # at that site; here: schwann relay status"),
+            found.extend(wrong.map(|stream| {
+                let (what, fix) = trouble(&stream, address);
+                Examined { is_fault: false, what, fix: String::from(fix) }
             }));
         }
         let edges = self.edges.iter().filter(|edge| !status::is_edge_well(edge));
@@ -94,11 +88,38 @@ fn name(stream: &RemoteStream) -> String {
     named.unwrap_or_else(|| format!("stream {}", stream.stream))
 }
 
+/// What is wrong with a stream of another site, and the command that helps.
+fn trouble(stream: &RemoteStream, address: &Address) -> (String, &'static str) {
+    let name = format!("{} of {}", name(stream), stream.site);
+    let send = "schwann relay out    # at that site; here: schwann relay status";
+    match stream.state {
+        RemoteState::Contradicted => (
+            format!(
+                "By the wall clocks of both sites, the clock of {name} is not where it was measured: a wall clock is wrong by \
+                 more than its time service says."
+            ),
+            "chronyc tracking    # at both sites; on Windows: w32tm /query /status",
+        ),
+        RemoteState::Unanswered => (
+            format!(
+                "Samples of {name} come through the hub {address}, but their sender does not answer: they may be old."
+            ),
+            send,
+        ),
+        state => (
+            format!("{name} does not come through the hub {address}: {}.", word(state).1.to_lowercase()),
+            send,
+        ),
+    }
+}
+
 fn word(state: RemoteState) -> (Look, &'static str) {
     match state {
+        RemoteState::Contradicted => (Look::Wrong, "CLOCK"),
         RemoteState::Early => (Look::Faint, "early"),
         RemoteState::NoKey => (Look::Wrong, "NO KEY"),
         RemoteState::Silent => (Look::Wrong, "SILENT"),
+        RemoteState::Unanswered => (Look::Wrong, "NO ANSWER"),
         RemoteState::Well => (Look::Good, "well"),
     }
 }
@@ -180,6 +201,7 @@ fn stream_json(stream: &RemoteStream) -> Value {
         "lag": stream.lag,
         "clock_offset": stream.clock.as_ref().map(|clock| clock.offset),
         "clock_uncertainty": stream.clock.as_ref().map(|clock| clock.bound),
+        "clock_by_wall": stream.clock.and_then(|clock| clock.by_wall).map(|(offset, bound)| json!({ "offset": offset, "bound": bound })),
         "receipts": stream.receipts,
     })
 }

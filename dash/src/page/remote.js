@@ -3,7 +3,7 @@
 import { count, plural, rate } from "./format.js";
 import { fillState } from "./health.js";
 
-const STATES = { well: "live", early: "connecting", silent: "silent", "no key": "refused" };
+const STATES = { well: "live", early: "connecting", silent: "silent", clock: "unwell", "no answer": "silent", "no key": "refused" };
 const LINE = `<span class="health"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span class="unseen"></span></span><span class="name"></span><span class="rate"></span>`;
 const list = Object.assign(document.createElement("ul"), { id: "remote", className: "remote" });
 list.setAttribute("aria-label", "Streams of other sites");

@@ -22,6 +22,7 @@ use crate::history::History;
 use crate::journal::Journal;
 use crate::link::Link;
 use crate::samples::{self, Gathering};
+use crate::wall;
 
 /// How edges work.
 #[derive(Clone, Debug)]
@@ -72,6 +73,7 @@ impl Edge {
         ]
         .map(|subject| subject.to_string());
         let link = Link::open(&settings.hub, access, heard.to_vec()).map_err(BeginError::Thread)?;
+        wall::begin();
         let mut edge = Self {
             access: access.clone(),
             settings: settings.clone(),

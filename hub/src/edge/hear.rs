@@ -12,6 +12,7 @@ use schwann_relay::{
 use super::{Edge, lock};
 use crate::access::now_ms;
 use crate::link::{Command, EVENTS_AT_ONCE, Event, Since};
+use crate::wall;
 
 impl Edge {
     /// Takes in what the hub said, but no more of it than samples can wait for.
@@ -185,7 +186,9 @@ impl Edge {
         let (stream_offset, stream_bound) = (estimate.offset, estimate.uncertainty / 2.0);
         let (lab, stream) = (self.access.lab_id(), self.journal.stream());
         let answer = self.access.sealing(|moment| {
-            let answer = ClockAnswer { received, sent: local_clock(), stream_offset, stream_bound };
+            let (wall, wall_bound) = wall::read();
+            let sent = local_clock();
+            let answer = ClockAnswer { received, sent, stream_offset, stream_bound, wall, wall_bound };
             ClockMessage::encode((lab, stream, probe.run), probe.probe, Some(answer), moment.credentials)
         });
         self.link.send(Subject::Clock(lab, stream), answer);

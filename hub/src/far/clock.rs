@@ -8,6 +8,7 @@ use schwann_relay::{ClockMessage, ProbeId, Subject};
 
 use super::{Far, FarRun};
 use crate::refused;
+use crate::wall;
 
 /// How far a stream's clock is from ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,17 @@ pub struct ClockBound {
     pub bound: f64,
     /// When it was measured, in seconds on our clock.
     pub measured: f64,
+    /// The same offset by the wall clocks of both ends, and most seconds by which that may be wrong; nothing if one end has no time
+    /// service that says how wrong its wall clock may be.
+    pub by_wall: Option<(f64, f64)>,
+}
+
+impl ClockBound {
+    /// Whether the wall clocks contradict what was measured through the hub: one of them is wrong by more than is said of it.
+    #[must_use]
+    pub fn is_contradicted(&self) -> bool {
+        self.by_wall.is_some_and(|(offset, bound)| (offset - self.offset).abs() > bound + self.bound)
+    }
 }
 
 /// Probes of one run that wait for an answer, and the newest answers.
@@ -28,9 +40,16 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The answer with the smallest bound, of the last eight.
+    /// The answer with the smallest bound, of the last eight. The way does not matter to the wall clocks: their newest word counts.
     pub(super) fn best(&self) -> Option<ClockBound> {
-        self.answers.iter().min_by(|one, other| one.bound.total_cmp(&other.bound)).copied()
+        let best = self.answers.iter().min_by(|one, other| one.bound.total_cmp(&other.bound))?;
+        let by_wall = self.answers.iter().rev().find_map(|answer| answer.by_wall);
+        Some(ClockBound { by_wall, ..*best })
+    }
+
+    /// Whether a question was answered in the last seconds.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answers.back().is_some_and(|answer| local_clock() - answer.measured < LATELY_S)
     }
 
     fn ask(&mut self, probe: ProbeId, now: f64) {
@@ -86,7 +105,10 @@ impl Far {
         }
         let Some(asked) = run.clock.answered(&parsed.probe) else { return };
         if let Some((offset, bound)) = answer.offset(asked, came) {
-            run.clock.note(ClockBound { offset, bound, measured: came });
+            // Its wall clock when it came, though it was read a little later.
+            let (now, wall_bound) = wall::read();
+            let by_wall = answer.offset_by_wall(came, now - (local_clock() - came), wall_bound);
+            run.clock.note(ClockBound { offset, bound, measured: came, by_wall });
         }
     }
 }
@@ -98,5 +120,7 @@ fn is_asked(run: &FarRun) -> bool {
 /// Eight in 5 s.
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(625);
 const HEARD: Duration = Duration::from_secs(35);
+/// An answer that is older, in seconds, may be an edge's last one: eight questions went since then.
+const LATELY_S: f64 = 5.0;
 /// Probes that wait, and answers that count, at most.
 const KEPT: usize = 8;

@@ -108,6 +108,13 @@ impl FarRun {
         self.clock.best()
     }
 
+    /// Whether its edge has answered a question of ours in the last seconds, so that the run goes on now. A hub may give any
+    /// earlier run again.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.clock.is_answered()
+    }
+
     /// Since when this member knows the run.
     #[must_use]
     pub fn known_since(&self) -> Instant {

@@ -120,7 +120,7 @@ impl Archive {
             at += record::length(&bytes);
             if let ([measured, offset, bound], []) = bytes.as_chunks::<8>() {
                 let [measured, offset, bound] = [*measured, *offset, *bound].map(f64::from_le_bytes);
-                all.push(ClockBound { offset, bound, measured });
+                all.push(ClockBound { offset, bound, measured, by_wall: None });
             }
         }
         Ok(all)

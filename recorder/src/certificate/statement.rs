@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::account::{Gathered, StreamAccount};
 use super::envelope::{IN_TOTO, PREDICATE, hex};
 use crate::status::Phase;
+use crate::time_service::TimeService;
 use crate::verdict::Limits;
 
 /// What is known of a recording at its end.
@@ -61,7 +62,7 @@ impl Facts {
                     "system": std::env::consts::OS,
                     "processor": std::env::consts::ARCH,
                 },
-                "wall_clock": {"begin": self.wall_clock[0], "end": self.wall_clock[1], "ntp": ntp_state()},
+                "wall_clock": wall_clock_json(self.wall_clock),
                 "streams": self.streams.iter().map(stream_json).collect::<Vec<_>>(),
                 "events": self.events,
                 "replaces": self.replaces,
@@ -147,10 +148,12 @@ fn stream_json(account: &StreamAccount) -> Value {
     })
 }
 
-/// Whether a program keeps the system's clock right, as far as can be told without a privilege.
-fn ntp_state() -> &'static str {
-    match std::path::Path::new("/run/systemd/timesync/synchronized").exists() {
-        true => "synchronised",
-        false => "not known",
-    }
+fn wall_clock_json([begin, end]: [u64; 2]) -> Value {
+    let service = TimeService::ask();
+    json!({
+        "begin": begin,
+        "end": end,
+        "ntp": service.map_or("not known", |service| service.name),
+        "bound": service.and_then(|service| service.bound),
+    })
 }

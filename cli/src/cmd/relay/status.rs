@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use schwann::security::Roles;
-use schwann_hub::{Access, Address, Far, FarRun, News, Problem as HubProblem, Wanted, read_statuses};
+use schwann_hub::{
+    Access, Address, ClockBound, Far, FarRun, News, Problem as HubProblem, Wanted, read_statuses,
+};
 use schwann_recorder::{Selector, all_or_any};
 use serde_json::{Value, json};
 
@@ -19,7 +21,7 @@ use crate::terminal::{Destination, Palette};
 /// Show what goes through a hub: streams, sites, backlog, and who has receipted how far.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-LATEST is the newest block that came while this command listened. RECEIPTS names each recorder, and the last block that
+LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
 it has on its disk: that is delivered. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
 
 Exit code 1 if the hub is not reached, or a backlog does not shrink.")]
@@ -102,7 +104,11 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
         let (name, kind) = named(run);
         let receipts: Vec<_> =
             run.receipts().iter().map(|(device, last)| format!("{device} {last}")).collect();
-        let latest = run.newest().map_or_else(|| String::from("silent"), |block| block.to_string());
+        let latest = match run.newest() {
+            None => String::from("silent"),
+            Some(block) if run.goes_on() => block.to_string(),
+            Some(block) => format!("{block}, may be old"),
+        };
         table.push(vec![
             name.into(),
             kind.into(),
@@ -180,9 +186,20 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
         "site": run.device(),
         "began": run.began().0,
         "latest_block": run.newest(),
-        "clock": run.clock().map(|clock| json!({ "offset": clock.offset, "bound": clock.bound })),
+        "sender_answers": run.goes_on(),
+        "clock": run.clock().map(clock_json),
         "receipts": run.receipts(),
         "edge": edge_of(run, edges),
+    })
+}
+
+fn clock_json(clock: ClockBound) -> Value {
+    let by_wall = clock.by_wall.map(|(offset, bound)| json!({ "offset": offset, "bound": bound }));
+    json!({
+        "offset": clock.offset,
+        "bound": clock.bound,
+        "by_wall": by_wall,
+        "is_contradicted": clock.is_contradicted(),
     })
 }
 
