@@ -81,10 +81,9 @@ impl Inbound {
 
     fn block(&mut self, run: &FarRun, place: Place, content: Vec<u8>) {
         let stream = run.stream();
-        if self.channels.get(&stream).is_none_or(|channel| channel.run != run.id()) {
-            if !self.begin(run) {
-                return;
-            }
+        let is_here = self.channels.get(&stream).is_some_and(|channel| channel.run == run.id());
+        if !is_here && !self.begin(run) {
+            return;
         }
         let Some(channel) = self.channels.get_mut(&stream) else { return };
         channel.heard = Instant::now();
