@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from doctor import Lab, PROGRAMS, run
+from doctor_lab import PROGRAMS, Lab, run
 
 ROOT = pathlib.Path(sys.argv[2]).resolve()
 USER = 1234

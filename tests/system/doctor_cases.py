@@ -1,0 +1,11 @@
+"""The register of cases: networks with something wrong, and the finding that explains it."""
+
+CASES = {}
+
+
+def case(code: str | None, *arguments: str, exit_code: int = 1):
+    """A network, and the code of the finding that explains it; None: there is nothing wrong."""
+    def register(function):
+        CASES[function.__name__.replace("_", " ")] = (function, code, arguments, exit_code)
+        return function
+    return register
