@@ -11,17 +11,19 @@ import time
 import pytest
 
 import mse_clients as clients
+import mse_ours
+import mse_torrent
 
 RC4, BOTH, WITH_PRIVATE, UNKNOWN = "2", "3", "3000002", "fffffffe"
-RECORDING = clients.ROOT.parent / "shared" / "data" / "clock_resets.xdf"
-ADDRESS = os.environ.get("MSE_ADDRESS", clients.LOCAL)
+RECORDING = mse_ours.ROOT.parent / "shared" / "data" / "clock_resets.xdf"
+ADDRESS = os.environ.get("MSE_ADDRESS", mse_torrent.LOCAL)
 # Unchokes on a ten-second clock, so its tests are few.
 SLOW = {"transmission"}
 
 
 @pytest.fixture(scope="module")
 def programs():
-    return clients.programs_of_ours()
+    return mse_ours.programs_of_ours()
 
 
 @pytest.fixture
@@ -45,10 +47,10 @@ def data():
 @pytest.mark.parametrize("crypto", [clients.REQUIRED, clients.PREFERRED])
 def test_we_fetch_from_it(programs, started, tmp_path, name, crypto):
     needs(name)
-    tracker = clients.Tracker()
+    tracker = mse_torrent.Tracker()
     started.append(tracker)
-    torrent = clients.Torrent(tmp_path, data(), tracker=tracker.url)
-    tracker.peer = (clients.LOCAL, 9)
+    torrent = mse_torrent.Torrent(tmp_path, data(), tracker=tracker.url)
+    tracker.peer = (mse_torrent.LOCAL, 9)
     seeder = clients.PROGRAMS[name][1](torrent, seed=True, crypto=crypto)
     started.append(seeder)
     # What each selects: Transmission never plaintext unless nothing else is offered (mse §8).
@@ -58,7 +60,7 @@ def test_we_fetch_from_it(programs, started, tmp_path, name, crypto):
     if name in SLOW:
         offers = {WITH_PRIVATE: "rc4", BOTH: both} if required else {BOTH: both}
     for offered, selected in offers.items():
-        result = retry(lambda offered=offered: clients.fetch(programs, torrent, seeder.port, "--methods", offered))
+        result = retry(lambda offered=offered: mse_ours.fetch(programs, torrent, seeder.port, "--methods", offered))
         assert result["method"] == selected, offered
         assert result["attempt"] == "Mse"
 
@@ -86,14 +88,14 @@ def retry(action, times=20):
 def test_it_fetches_from_us(programs, started, tmp_path, name, crypto, options, selected):
     needs(name)
     if name == "transmission":
-        if ADDRESS == clients.LOCAL:
+        if ADDRESS == mse_torrent.LOCAL:
             pytest.skip("Transmission never dials 127.0.0.0/8; checks/56-mse.sh gives it another address")
         if selected == "plaintext":
             pytest.skip("Transmission never offers plaintext inside MSE")
-    tracker = clients.Tracker()
+    tracker = mse_torrent.Tracker()
     started.append(tracker)
-    torrent = clients.Torrent(tmp_path, data(), tracker=tracker.url)
-    server = clients.Server(programs, torrent, *options, address=ADDRESS)
+    torrent = mse_torrent.Torrent(tmp_path, data(), tracker=tracker.url)
+    server = mse_ours.Server(programs, torrent, *options, address=ADDRESS)
     started.append(server)
     tracker.peer = (ADDRESS, server.port)
     started.append(clients.PROGRAMS[name][1](torrent, seed=False, crypto=crypto, address=ADDRESS))
@@ -105,9 +107,9 @@ def test_it_fetches_from_us(programs, started, tmp_path, name, crypto, options, 
 def recording(tmp_path):
     if not RECORDING.exists():
         pytest.skip(f"the recording {RECORDING.name} is not here")
-    tracker = clients.Tracker()
-    tracker.peer = (clients.LOCAL, 9)
-    yield clients.Torrent(tmp_path, RECORDING.read_bytes(), RECORDING.name, tracker=tracker.url)
+    tracker = mse_torrent.Tracker()
+    tracker.peer = (mse_torrent.LOCAL, 9)
+    yield mse_torrent.Torrent(tmp_path, RECORDING.read_bytes(), RECORDING.name, tracker=tracker.url)
     tracker.close()
 
 
@@ -128,12 +130,12 @@ def test_a_plain_client_gets_a_recording_from_it_through_the_command_proxy(progr
     expected |= {"no MSE": "refused", "plaintext": "refused"}
 
     def check():
-        assert clients.check(programs, recording, seeder.port) == (0, expected)
+        assert mse_ours.check(programs, recording, seeder.port) == (0, expected)
 
     retry(check)
     longer = ["--group", "1024", "--seconds", "2"]
-    assert "1,024-bit group" in clients.refusal(programs, recording, seeder.port, *longer)
-    proxy = clients.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
+    assert "1,024-bit group" in mse_ours.refusal(programs, recording, seeder.port, *longer)
+    proxy = mse_ours.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
     leecher = clients.Libtorrent("none", proxy_port=proxy.port)
     started.extend([proxy, leecher])
     assert leecher.leech(recording, seeder.port)
@@ -145,11 +147,11 @@ def test_it_gives_a_recording_to_a_peer_that_requires_rc4_behind_the_command_pro
     """It is told to do without MSE, and the peer is libtorrent with RC4 or nothing."""
     needs(name)
     seeder = clients.PROGRAMS[name][1](recording, seed=True, crypto=clients.PLAIN)
-    proxy = clients.relay(programs, recording, seeder.port)
+    proxy = mse_ours.relay(programs, recording, seeder.port)
     started.extend([seeder, proxy])
 
     def plain():
-        assert clients.fetch(programs, recording, seeder.port, "--policy", "disabled")["attempt"] == "Plain"
+        assert mse_ours.fetch(programs, recording, seeder.port, "--policy", "disabled")["attempt"] == "Plain"
 
     retry(plain)
     leecher = clients.Libtorrent("rc4")

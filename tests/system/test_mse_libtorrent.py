@@ -6,21 +6,23 @@ import socket
 import pytest
 
 import mse_clients as clients
+import mse_ours
+import mse_torrent
 
 pytest.importorskip("libtorrent", reason="the package libtorrent is not installed")
 
-RECORDING = clients.ROOT.parent / "shared" / "data" / "clock_resets.xdf"
+RECORDING = mse_ours.ROOT.parent / "shared" / "data" / "clock_resets.xdf"
 RC4, BOTH, WITH_PRIVATE, UNKNOWN = "2", "3", "3000002", "fffffffe"
 
 
 @pytest.fixture(scope="module")
 def programs():
-    return clients.programs_of_ours()
+    return mse_ours.programs_of_ours()
 
 
 @pytest.fixture
 def torrent(tmp_path):
-    return clients.Torrent(tmp_path, random.Random(1).randbytes(1_000_000))
+    return mse_torrent.Torrent(tmp_path, random.Random(1).randbytes(1_000_000))
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def test_we_fetch_from_it(programs, torrent, started, mode, methods, selected):
     seeder = clients.Libtorrent(mode)
     started.append(seeder)
     seeder.add(torrent, seed=True)
-    result = clients.fetch(programs, torrent, seeder.port, "--methods", methods)
+    result = mse_ours.fetch(programs, torrent, seeder.port, "--methods", methods)
     assert result["method"] == selected
     assert result["attempt"] == "Mse"
 
@@ -57,7 +59,7 @@ def test_we_go_plain_over_a_new_connection_when_it_has_no_mse(programs, torrent,
     seeder = clients.Libtorrent("none")
     started.append(seeder)
     seeder.add(torrent, seed=True)
-    assert clients.fetch(programs, torrent, seeder.port, "--policy", "preferred")["attempt"] == "Plain"
+    assert mse_ours.fetch(programs, torrent, seeder.port, "--policy", "preferred")["attempt"] == "Plain"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_we_go_plain_over_a_new_connection_when_it_has_no_mse(programs, torrent,
     ],
 )
 def test_it_fetches_from_us(programs, torrent, started, mode, options, selected):
-    server = clients.Server(programs, torrent, *options)
+    server = mse_ours.Server(programs, torrent, *options)
     leecher = clients.Libtorrent(mode)
     started.extend([server, leecher])
     assert leecher.leech(torrent, server.port)
@@ -85,10 +87,10 @@ def test_it_knows_no_longer_group_in_either_role_and_we_say_so(programs, torrent
     seeder = clients.Libtorrent("rc4")
     started.append(seeder)
     seeder.add(torrent, seed=True)
-    assert "1,024-bit group" in clients.refusal(programs, torrent, seeder.port, *longer)
-    assert clients.fetch(programs, torrent, seeder.port)["method"] == "rc4"
+    assert "1,024-bit group" in mse_ours.refusal(programs, torrent, seeder.port, *longer)
+    assert mse_ours.fetch(programs, torrent, seeder.port)["method"] == "rc4"
 
-    server = clients.Server(programs, torrent, *longer)
+    server = mse_ours.Server(programs, torrent, *longer)
     leecher = clients.Libtorrent("rc4")
     started.extend([server, leecher])
     leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", server.port))
@@ -100,11 +102,11 @@ def test_neither_role_stalls_for_a_delayed_acknowledgement(programs, torrent, st
     seeder = clients.Libtorrent("rc4")
     started.append(seeder)
     seeder.add(torrent, seed=True)
-    answered = sorted(float(clients.fetch(programs, torrent, seeder.port)["answered_ms"]) for _ in range(9))
+    answered = sorted(float(mse_ours.fetch(programs, torrent, seeder.port)["answered_ms"]) for _ in range(9))
     print("we dial, until its handshake is here, ms:", answered)
     assert answered[4] < 20
 
-    server = clients.Server(programs, torrent)
+    server = mse_ours.Server(programs, torrent)
     started.append(server)
     shaken = []
     for _ in range(5):
@@ -137,16 +139,16 @@ def test_the_command_check_reports_what_it_accepts(programs, torrent, started, m
     seeder = clients.Libtorrent(mode)
     started.append(seeder)
     seeder.add(torrent, seed=True)
-    assert clients.check(programs, torrent, seeder.port) == (0, expected)
+    assert mse_ours.check(programs, torrent, seeder.port) == (0, expected)
 
 
 def test_the_command_check_tells_a_peer_without_mse_from_nobody(programs, torrent, started):
     seeder = clients.Libtorrent("none")
     started.append(seeder)
     seeder.add(torrent, seed=True)
-    code, found = clients.check(programs, torrent, seeder.port)
+    code, found = mse_ours.check(programs, torrent, seeder.port)
     assert (code, found["no MSE"], found["rc4"]) == (1, "plaintext", "refused")
-    code, _ = clients.check(programs, torrent, clients.free_port())
+    code, _ = mse_ours.check(programs, torrent, clients.free_port())
     assert code == 3
 
 
@@ -154,7 +156,7 @@ def test_the_command_check_tells_a_peer_without_mse_from_nobody(programs, torren
 def recording(tmp_path):
     if not RECORDING.exists():
         pytest.skip(f"the recording {RECORDING.name} is not here")
-    return clients.Torrent(tmp_path, RECORDING.read_bytes(), RECORDING.name)
+    return mse_torrent.Torrent(tmp_path, RECORDING.read_bytes(), RECORDING.name)
 
 
 def test_a_plain_client_alone_gets_nothing_from_a_peer_that_requires_rc4(recording, started):
@@ -167,7 +169,7 @@ def test_a_plain_client_alone_gets_nothing_from_a_peer_that_requires_rc4(recordi
 
 def test_a_recording_reaches_a_plain_client_through_the_command_proxy(programs, recording, started):
     seeder = clients.Libtorrent("rc4")
-    proxy = clients.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
+    proxy = mse_ours.Proxy(programs, recording.folder, "--outward", "127.0.0.1:0")
     leecher = clients.Libtorrent("none", proxy_port=proxy.port)
     started.extend([seeder, proxy, leecher])
     seeder.add(recording, seed=True)
@@ -178,7 +180,7 @@ def test_a_recording_reaches_a_plain_client_through_the_command_proxy(programs, 
 @pytest.mark.parametrize("policy", ["preferred", "required"])
 def test_a_peer_that_wants_a_plain_payload_is_reached_unless_rc4_is_required(programs, torrent, started, policy):
     seeder = clients.Libtorrent("plaintext")
-    proxy = clients.Proxy(programs, torrent.folder, "--outward", "127.0.0.1:0", "--policy", policy)
+    proxy = mse_ours.Proxy(programs, torrent.folder, "--outward", "127.0.0.1:0", "--policy", policy)
     leecher = clients.Libtorrent("none", proxy_port=proxy.port)
     started.extend([seeder, proxy, leecher])
     seeder.add(torrent, seed=True)
@@ -197,8 +199,8 @@ def test_a_torrent_is_added_to_a_relay_that_runs(programs, torrent, started):
     listed.write_text("# none yet\n")
     seeder = clients.Libtorrent("none")
     seeder.add(torrent, seed=True)
-    proxy = clients.Proxy(programs, torrent.folder, "--inward", "127.0.0.1:0", "--client", f"127.0.0.1:{seeder.port}",
-                          "--torrents-file", str(listed))
+    proxy = mse_ours.Proxy(programs, torrent.folder, "--inward", "127.0.0.1:0", "--client", f"127.0.0.1:{seeder.port}",
+                           "--torrents-file", str(listed))
     leecher = clients.Libtorrent("rc4")
     started.extend([seeder, proxy, leecher])
     leecher.add(torrent, seed=False).connect_peer(("127.0.0.1", proxy.port))
@@ -209,8 +211,8 @@ def test_a_torrent_is_added_to_a_relay_that_runs(programs, torrent, started):
 
 
 def test_the_attempts_of_one_address_are_as_many_as_the_command_was_told(programs, torrent, started):
-    proxy = clients.Proxy(programs, torrent.folder, "--inward", "127.0.0.1:0", "--client", "127.0.0.1:9", "--torrent",
-                          torrent.info_hash, "--attempts", "2")
+    proxy = mse_ours.Proxy(programs, torrent.folder, "--inward", "127.0.0.1:0", "--client", "127.0.0.1:9", "--torrent",
+                           torrent.info_hash, "--attempts", "2")
     started.append(proxy)
     for _ in range(2):
         with socket.create_connection(("127.0.0.1", proxy.port)) as peer:
@@ -225,7 +227,7 @@ def test_the_attempts_of_one_address_are_as_many_as_the_command_was_told(program
 def test_a_recording_leaves_a_plain_client_through_the_command_proxy(programs, recording, started):
     seeder = clients.Libtorrent("none")
     seeder.add(recording, seed=True)
-    proxy = clients.relay(programs, recording, seeder.port)
+    proxy = mse_ours.relay(programs, recording, seeder.port)
     leecher = clients.Libtorrent("rc4")
     started.extend([seeder, proxy, leecher])
     assert leecher.leech(recording, proxy.port)

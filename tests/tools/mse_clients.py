@@ -5,37 +5,17 @@ Each client is a separate program (libtorrent: a library in this process); nothi
 
 import base64
 import contextlib
-import hashlib
-import http.server
 import json
 import os
 import pathlib
 import shutil
 import socket
 import subprocess
-import threading
 import time
-import typing
 import urllib.error
-import urllib.parse
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PIECE = 64 * 1024
-LOCAL = "127.0.0.1"
-
-
-class Programs(typing.NamedTuple):
-    """What of ours takes part: a small peer for tests, and the program itself."""
-
-    peer: pathlib.Path
-    schwann: pathlib.Path
-
-
-def programs_of_ours():
-    """Where `checks/56-mse.sh` has built them."""
-    built = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
-    return Programs(built / "examples" / "mse_peer", built / "schwann")
+from mse_torrent import LOCAL
 
 
 def free_port():
@@ -51,78 +31,6 @@ def wait_for_port(port, address=LOCAL, seconds=20):
             return
         time.sleep(0.05)
     raise TimeoutError(f"no program listens on port {port}")
-
-
-def bencode(value):
-    if isinstance(value, int):
-        return b"i%de" % value
-    if isinstance(value, bytes):
-        return b"%d:%s" % (len(value), value)
-    if isinstance(value, str):
-        return bencode(value.encode())
-    if isinstance(value, list):
-        return b"l" + b"".join(map(bencode, value)) + b"e"
-    return b"d" + b"".join(bencode(k) + bencode(v) for k, v in sorted(value.items())) + b"e"
-
-
-class Torrent:
-    """A private torrent of one file, with its data."""
-
-    def __init__(self, folder, data, name="recording.xdf", tracker=None):
-        self.folder, self.data, self.name = pathlib.Path(folder), data, name
-        pieces = b"".join(hashlib.sha1(data[at : at + PIECE]).digest() for at in range(0, len(data), PIECE))
-        info = {"length": len(data), "name": name, "piece length": PIECE, "pieces": pieces, "private": 1}
-        self.info_hash = hashlib.sha1(bencode(info)).hexdigest()
-        self.meta = bencode({"info": info, **({"announce": tracker} if tracker else {})})
-        self.seed_folder, self.leech_folder = self.folder / "seed", self.folder / "leech"
-        for path in (self.seed_folder, self.leech_folder):
-            path.mkdir(parents=True)
-        self.file = self.folder / "recording.torrent"
-        self.file.write_bytes(self.meta)
-        self.seed_file = self.seed_folder / name
-        self.seed_file.write_bytes(data)
-
-    def wait_for_leech(self, seconds):
-        """Waits until the leeching client's file equals the seeded one."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if self.leeched():
-                return True
-            time.sleep(0.1)
-        return False
-
-    def leeched(self):
-        path = self.leech_folder / self.name
-        return path.exists() and path.read_bytes() == self.data
-
-
-class Tracker:
-    """Hands out one peer, and keeps the queries."""
-
-    def __init__(self):
-        tracker = self
-        self.peer, self.queries = None, []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                tracker.queries.append(urllib.parse.urlparse(self.path).query)
-                host, port = tracker.peer
-                body = bencode({"interval": 60, "peers": socket.inet_aton(host) + port.to_bytes(2, "big")})
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer((LOCAL, 0), Handler)
-        self.url = f"http://{LOCAL}:{self.server.server_port}/announce"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class Libtorrent:
@@ -311,99 +219,3 @@ PROGRAMS = {
 
 def installed(name):
     return shutil.which(PROGRAMS[name][0]) is not None
-
-
-def fields(line):
-    """Reads a line of `key=value` pairs."""
-    return dict(pair.split("=", 1) for pair in line.split() if "=" in pair)
-
-
-def fetch(programs, torrent, port, *options, address=LOCAL, seconds=60):
-    """Fetches the torrent with our peer; returns what it printed. The data are compared."""
-    out = torrent.folder / "fetched"
-    where = f"{address}:{port}"
-    command = [programs.peer, "fetch", where, torrent.info_hash, len(torrent.data), PIECE, out]
-    done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, timeout=seconds)
-    assert done.returncode == 0, done.stderr
-    assert out.read_bytes() == torrent.data
-    return fields(done.stdout)
-
-
-def refusal(programs, torrent, port, *options, address=LOCAL):
-    """What our peer says when it fails to fetch."""
-    where, out = f"{address}:{port}", torrent.folder / "not-fetched"
-    command = [programs.peer, "fetch", where, torrent.info_hash, len(torrent.data), PIECE, out]
-    done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0, done.stdout
-    return done.stderr
-
-
-class Server:
-    """Our peer, seeding."""
-
-    def __init__(self, programs, torrent, *options, address=LOCAL):
-        where = f"{address}:0"
-        command = [programs.peer, "serve", where, torrent.info_hash, torrent.seed_file, PIECE]
-        self.process = subprocess.Popen([*map(str, command), *options], stdout=subprocess.PIPE, text=True)
-        self.port = int(self.line()["listening"].rsplit(":", 1)[1])
-
-    def line(self):
-        return fields(self.process.stdout.readline())
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-
-def check(programs, torrent, port, address=LOCAL):
-    """Runs `schwann mse check`; returns its exit code and what it found: by probe, the method or "refused"."""
-    command = [programs.schwann, "mse", "check", f"{address}:{port}", torrent.info_hash, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if not done.stdout:
-        return done.returncode, done.stderr
-    report = json.loads(done.stdout)
-    return done.returncode, {found["probe"]: found.get("method", "refused") for found in report["probes"]}
-
-
-class Proxy:
-    """Our sidecar: `schwann mse proxy`."""
-
-    def __init__(self, programs, folder, *options):
-        self.log = pathlib.Path(folder) / "proxy.log"
-        with open(self.log, "wb") as log:
-            command = [programs.schwann, "mse", "proxy", *options]
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        _, address = self.process.stdout.readline().split()
-        self.port = int(address.rsplit(":", 1)[1])
-
-    def logs(self, *words, seconds=20):
-        """Whether it writes a line with all these words in time."""
-        deadline = time.monotonic() + seconds
-        while True:
-            if any(all(word in line for word in words) for line in self.log.read_text().splitlines()):
-                return True
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(0.05)
-
-    def methods(self):
-        """The methods of the connections it has opened, in their order."""
-        opened = [line for line in self.log.read_text().splitlines() if " opened, " in line]
-        return [line.split(" opened, ")[1].split(",")[0] for line in opened]
-
-    def close(self):
-        self.process.terminate()
-        try:
-            assert self.process.wait(10) == 0, self.log.read_text()
-        finally:
-            self.process.kill()
-            self.process.wait()
-            self.process.stdout.close()
-
-
-def relay(programs, torrent, port, address=LOCAL):
-    """Our sidecar in front of a plain client that listens on `port`."""
-    client = f"{address}:{port}"
-    options = ["--inward", f"{LOCAL}:0", "--client", client, "--torrent", torrent.info_hash]
-    return Proxy(programs, torrent.folder, *options)

@@ -20,6 +20,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "tools"))
 import mse_clients as clients  # noqa: E402
+import mse_ours  # noqa: E402
+import mse_torrent  # noqa: E402
 
 MODES = {"plain": "none", "MSE, plaintext": "plaintext", "MSE, rc4": "rc4"}
 
@@ -49,7 +51,7 @@ def leech(torrent, mode, port, pipe):
 
 def transfer(mode, mib):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        torrent = clients.Torrent(folder, random.Random(3).randbytes(mib << 20))
+        torrent = mse_torrent.Torrent(folder, random.Random(3).randbytes(mib << 20))
         (ours, theirs), (ours2, theirs2) = multiprocessing.Pipe(), multiprocessing.Pipe()
         seeder = multiprocessing.Process(target=seed, args=(torrent, mode, theirs), daemon=True)
         seeder.start()
@@ -70,18 +72,18 @@ def we_dial(count):
     """Milliseconds from our connect to libtorrent's handshake."""
     programs = clients.build()
     with tempfile.TemporaryDirectory() as folder:
-        torrent = clients.Torrent(folder, random.Random(4).randbytes(100_000))
+        torrent = mse_torrent.Torrent(folder, random.Random(4).randbytes(100_000))
         seeder = clients.Libtorrent("rc4")
         seeder.add(torrent, seed=True)
-        return [float(clients.fetch(programs, torrent, seeder.port)["answered_ms"]) for _ in range(count)]
+        return [float(mse_ours.fetch(programs, torrent, seeder.port)["answered_ms"]) for _ in range(count)]
 
 
 def it_dials(count):
     """Milliseconds from libtorrent's connection until its step 3 is complete."""
     programs = clients.build()
     with tempfile.TemporaryDirectory() as folder:
-        torrent = clients.Torrent(folder, random.Random(5).randbytes(100_000))
-        server = clients.Server(programs, torrent)
+        torrent = mse_torrent.Torrent(folder, random.Random(5).randbytes(100_000))
+        server = mse_ours.Server(programs, torrent)
         taken = []
         for _ in range(count):
             leecher = clients.Libtorrent("rc4")
