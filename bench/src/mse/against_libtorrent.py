@@ -1,12 +1,11 @@
 """Holds MSE against libtorrent on this machine: the speed of RC4, and no wait of 40 ms in either role.
 
-    python3 bench/src/mse/against_libtorrent.py [MIB] [ROUNDS]        needs the package libtorrent
+    python3 bench/src/mse/against_libtorrent.py [MIB] [ROUNDS]        needs the package libtorrent, and what checks/56-mse.sh builds
 
 libtorrent's RC4 is the difference between its transfers with and without it, between two processes. Ours is what
 `schwann-bench mse cipher` measures, if that is built. Every figure is a median with its spread, every criterion says whether it is met.
 """
 
-import json
 import multiprocessing
 import pathlib
 import random
@@ -70,7 +69,7 @@ def transfer(mode, mib):
 
 def we_dial(count):
     """Milliseconds from our connect to libtorrent's handshake."""
-    programs = clients.build()
+    programs = mse_ours.programs_of_ours()
     with tempfile.TemporaryDirectory() as folder:
         torrent = mse_torrent.Torrent(folder, random.Random(4).randbytes(100_000))
         seeder = clients.Libtorrent("rc4")
@@ -80,7 +79,7 @@ def we_dial(count):
 
 def it_dials(count):
     """Milliseconds from libtorrent's connection until its step 3 is complete."""
-    programs = clients.build()
+    programs = mse_ours.programs_of_ours()
     with tempfile.TemporaryDirectory() as folder:
         torrent = mse_torrent.Torrent(folder, random.Random(5).randbytes(100_000))
         server = mse_ours.Server(programs, torrent)
