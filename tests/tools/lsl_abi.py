@@ -81,6 +81,10 @@ class Functions:
         self.takes("resolver_results", handle, infos, c.c_uint32)
         self.takes("set_config_content", text)
         self.takes("set_config_filename", text)
+        self.declare_pushing_and_pulling()
+
+    def declare_pushing_and_pulling(self):
+        handle, number, out = c.c_void_p, c.c_int32, c.POINTER(c.c_int32)
         for name, suffix in SUFFIX.items():
             data = c.POINTER(c.c_char_p if name == "string" else ELEMENT[name])
             lengths = [c.POINTER(c.c_uint32)] if name == "string" else []
