@@ -16,4 +16,4 @@ build -p schwann --example attacker
 cd tests/system
 # Mostly waits, so they fit beside each other.
 python3 -m pytest -q -n 4 test_attacker_lab.py
-python3 -m pytest -q -rP test_attacker.py test_secrecy.py | grep -Ev '^(-+ Captured|_+ )' 
+python3 -m pytest -q -rP test_attacker.py test_attacker_{ends,clock}.py test_secrecy.py | grep -Ev '^(-+ Captured|_+ )' 

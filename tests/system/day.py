@@ -8,10 +8,10 @@ import struct
 import time
 
 import lsl
+from attacked import start
 from attacker import ports_of
 from conftest import wait_until
 from labs import keys, new_device, new_lab
-from test_attacker import start
 
 NAME, KIND, SOURCE = "canary-name-31c9", "canary-type-88d0", "canary-source-e2f4"
 SUBJECT, TEXT = "canary-subject-77aa", "canary-sample-5f1b"

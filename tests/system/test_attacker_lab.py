@@ -11,11 +11,11 @@ import time
 import pytest
 
 import lsl
+from attacked import start
 from attacker import ALERT, DOWN, UP, Actor, Anew, Tap, cut_at, everything, flip, only, pass_on, ports_of, resident_kib, say
 from attacker import led_astray
 from conftest import OURS, PATHS, wait_until
 from labs import PROGRAM, keys, new_device, new_lab
-from test_attacker import start
 
 FULL = os.environ.get("SCHWANN_ATTACK") == "full"
 pytestmark = [pytest.mark.skipif(not (OURS in PATHS and PROGRAM), reason="SCHWANN_LIBLSL and SCHWANN_PROGRAM are not set"),
