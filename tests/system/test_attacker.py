@@ -1,7 +1,7 @@
 """Records of a sealed stream that an attacker changes, moves, cuts, makes up or plays again.
 
 The short form takes some seconds; SCHWANN_ATTACK=full runs every offset and thousands of random attacks. Run by
-checks/54-attacker.sh. What needs a million records is in session/src/session/tests.rs: there the same code runs without
+checks/54-attacker.sh. What needs a million records is in session/src/session/tests/attacker.rs: there the same code runs without
 processes.
 """
 
