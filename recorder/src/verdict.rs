@@ -4,6 +4,7 @@
 //! after it has looked for long enough. [`findings`] does the same for what a recording holds.
 
 mod base;
+mod finding;
 mod limits;
 mod recorded;
 mod trouble;
@@ -11,8 +12,9 @@ mod trouble;
 use core::fmt;
 
 pub use base::TimeBase;
+pub use finding::Finding;
 pub use limits::{Limits, ProfileError};
-pub use recorded::{Finding, findings, findings_by};
+pub use recorded::{findings, findings_by};
 use schwann::StreamInfo;
 use schwann_xdf::Drift;
 pub use trouble::{Mark, Trouble};
