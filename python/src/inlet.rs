@@ -1,19 +1,22 @@
 //! Inlets.
 
-use core::ops::Deref;
+mod live;
+mod pull;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use numpy::{Element, PyArray1};
+use live::Live;
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use schwann::inlet::{Protection, Recover, StreamEvent, Watch};
 use schwann::security::Explained;
-use schwann::{ChannelFormat, Error, InletOptions, Value};
+use schwann::{ChannelFormat, Error, InletOptions};
 
 use crate::bell::{Bell, Readable};
 use crate::failure::{Kind, closed, exception, of_stream};
 use crate::info::Info;
 use crate::patience::{Patience, in_thread};
-use crate::rows::{Rows, filled, filled_into};
+use crate::rows::Rows;
 
 /// The receiving end of a stream; any thread may use it.
 #[pyclass(frozen, module = "schwann._schwann")]
@@ -267,20 +270,6 @@ impl Inlet {
         self.slot().clone().map(|inlet| Live(Some(inlet))).ok_or_else(|| closed(py))
     }
 
-    fn pull_into_as<T: Element + Send + Value>(
-        &self,
-        values: &Bound<'_, PyAny>,
-        stamps: &Bound<'_, PyAny>,
-        timeout: Option<f64>,
-    ) -> PyResult<usize> {
-        let py = values.py();
-        let patience = Patience::seconds(py, timeout)?;
-        let inlet = self.live(py)?;
-        filled_into::<T>(values, stamps, self.channels, |values, stamps| {
-            self.fill(py, &inlet, patience, values, stamps)
-        })
-    }
-
     /// Waits as `patience` says, until `step` has an outcome or another thread closes the inlet.
     fn wait<T: Send>(
         &self,
@@ -292,86 +281,6 @@ impl Inlet {
             patience.wait(py, |turn| if self.is_closed() { Some(Err(Error::Lost)) } else { step(turn) })?;
         let ended = |error| if self.is_closed() { closed(py) } else { of_stream(py, error) };
         outcome.transpose().map_err(ended)
-    }
-
-    fn pull_as<'py, T: Element + Send + Value>(
-        &self,
-        py: Python<'py>,
-        rows: Option<usize>,
-        timeout: Option<f64>,
-    ) -> PyResult<Rows<'py>> {
-        let patience = Patience::seconds(py, timeout)?;
-        let inlet = self.live(py)?;
-        let rows = self.rows_to_pull(py, &inlet, rows, patience)?;
-        filled::<T>(py, rows, self.channels, |values, stamps| self.fill(py, &inlet, patience, values, stamps))
-    }
-
-    /// Pulls until the arrays are full, or as long as `patience` lasts; returns how many samples that were.
-    fn fill<T: Send + Value>(
-        &self,
-        py: Python<'_>,
-        inlet: &schwann::Inlet,
-        patience: Patience,
-        values: &mut [T],
-        stamps: &mut [f64],
-    ) -> PyResult<usize> {
-        let channels = self.channels;
-        let mut done = 0;
-        self.wait(py, patience, |turn| {
-            match inlet.pull_chunk(&mut values[done * channels..], &mut stamps[done..], turn) {
-                Ok(count) => done += count,
-                Err(error) if done == 0 => return Some(Err(error)),
-                Err(_) => return Some(Ok(())),
-            }
-            (done == stamps.len()).then_some(Ok(()))
-        })?;
-        Ok(done)
-    }
-
-    /// How many samples to make room for: the requested number, or all at hand once there is one.
-    fn rows_to_pull(
-        &self,
-        py: Python<'_>,
-        inlet: &schwann::Inlet,
-        rows: Option<usize>,
-        patience: Patience,
-    ) -> PyResult<usize> {
-        if let Some(rows) = rows {
-            return Ok(rows);
-        }
-        let there_is_one = self.wait(py, patience, |turn| match inlet.wait_for_sample(turn) {
-            Ok(true) => Some(Ok(())),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        })?;
-        Ok(there_is_one.map_or(0, |()| inlet.samples_available()))
-    }
-}
-
-/// An inlet for the length of a call. If it was closed meanwhile, its end waits for its threads. They may call an
-/// alarm and wait for the interpreter, so the interpreter is not held then.
-struct Live(Option<Arc<schwann::Inlet>>);
-
-impl Deref for Live {
-    type Target = schwann::Inlet;
-
-    fn deref(&self) -> &schwann::Inlet {
-        self.0.as_ref().expect("it is given up when it is dropped")
-    }
-}
-
-impl Live {
-    fn share(&self) -> Arc<schwann::Inlet> {
-        Arc::clone(self.0.as_ref().expect("it is given up when it is dropped"))
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        if let Some(inlet) = self.0.take().and_then(Arc::into_inner) {
-            let mut inlet = Some(inlet);
-            let _ = Python::try_attach(|py| py.detach(|| drop(inlet.take())));
-        }
     }
 }
 
