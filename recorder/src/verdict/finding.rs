@@ -149,99 +149,91 @@ impl Finding {
     }
 }
 
-/// One sentence, to be put behind a stream's name.
+/// One sentence, to be put behind a stream's name: what was seen, and what to make of it.
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NoSamples => {
-                out.write_str("has no samples: look at its device and program before the next recording")
+        self.write_what_was_seen(out)?;
+        write!(out, ": {}", self.advice())
+    }
+}
+
+impl Finding {
+    fn write_what_was_seen(self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |count, word| plural(usize::try_from(count).unwrap_or(usize::MAX), word);
+        match self {
+            Self::NoSamples => out.write_str("has no samples"),
+            Self::Stopped { seconds } => {
+                write!(out, "fell silent {} before its sender was last asked", long_time(seconds))
             }
-            Self::Stopped { seconds } => write!(
-                out,
-                "fell silent {} before its sender was last asked: look at its device",
-                long_time(seconds)
-            ),
-            Self::Gaps { count, seconds } => write!(
-                out,
-                "has {} of {} in all: treat each as a break",
-                plural(usize::try_from(count).unwrap_or(usize::MAX), "gap"),
-                long_time(seconds)
-            ),
-            Self::Backward { count } => write!(
-                out,
-                "has stamps that go back, {} times: sort or reject the samples around them",
-                thousands(count)
-            ),
-            Self::Duplicates { count } => write!(
-                out,
-                "has {} with the stamp of the one before: look whether their values are there twice",
-                plural(usize::try_from(count).unwrap_or(usize::MAX), "sample")
-            ),
-            Self::ClockResets { count, at, seconds } => write!(
-                out,
-                "had its clock reset, {}, first at {at:.1} s, by {}: align the samples before and after it apart from \
-                 each other",
-                often(count as u64),
-                jump(seconds)
-            ),
-            Self::ClockStep { count, at, seconds } => write!(
-                out,
-                "has stamps that jump, {}, first at {at:.1} s, by {}, while its computer's clock goes on: cut the \
-                 recording there",
-                often(count as u64),
-                jump(seconds)
-            ),
-            Self::Drift { ppm, plus_minus, clock: SteppedClock::Sender } => write!(
-                out,
-                "has a clock that runs {ppm:+.1} ± {plus_minus:.1} ppm against the recorder's: align its samples by \
-                 their clock offsets"
-            ),
-            Self::Drift { ppm, plus_minus, clock: SteppedClock::Stamps } => write!(
-                out,
-                "has stamps that run {ppm:+.0} ± {plus_minus:.0} ppm against its own computer's clock: clock offsets do \
-                 not correct that; align it by events"
-            ),
-            Self::NoOffsets { seconds } => write!(
-                out,
-                "has no clock offsets in {}: it can be aligned with streams of its own computer only",
-                long_time(seconds)
-            ),
-            Self::OffsetsMissing { seconds, from } => write!(
-                out,
-                "has no clock offsets for {} from {from:.1} s on: what it was aligned by there is a guess",
-                long_time(seconds)
-            ),
-            Self::TimeBase { base, seconds } => {
-                write!(out, "has stamps that are {base}")?;
-                match seconds {
-                    Some(seconds) if seconds < 0.0 => {
-                        write!(out, ", {} behind its own clock", long_time(-seconds))?
-                    }
-                    Some(seconds) => write!(out, ", {} ahead of its own clock", long_time(seconds))?,
-                    None => {}
-                }
-                out.write_str(
-                    ": its program does not stamp with lsl_local_clock(), so clock offsets do not fit; align it by events",
+            Self::Gaps { count, seconds } => {
+                write!(out, "has {} of {} in all", counted(count, "gap"), long_time(seconds))
+            }
+            Self::Backward { count } => write!(out, "has stamps that go back, {} times", thousands(count)),
+            Self::Duplicates { count } => {
+                write!(out, "has {} with the stamp of the one before", counted(count, "sample"))
+            }
+            Self::ClockResets { count, at, seconds } => {
+                let often = often(count as u64);
+                write!(out, "had its clock reset, {often}, first at {at:.1} s, by {}", jump(seconds))
+            }
+            Self::ClockStep { count, at, seconds } => {
+                let (often, jump) = (often(count as u64), jump(seconds));
+                write!(out, "has stamps that jump, {often}, first at {at:.1} s, by {jump}, ")?;
+                out.write_str("while its computer's clock goes on")
+            }
+            Self::Drift { ppm, plus_minus, clock: SteppedClock::Sender } => {
+                write!(out, "has a clock that runs {ppm:+.1} ± {plus_minus:.1} ppm against the recorder's")
+            }
+            Self::Drift { ppm, plus_minus, clock: SteppedClock::Stamps } => {
+                write!(
+                    out,
+                    "has stamps that run {ppm:+.0} ± {plus_minus:.0} ppm against its own computer's clock"
                 )
             }
-            Self::Rate { measured, nominal } => write!(
-                out,
-                "says {nominal} Hz, and its stamps say {measured:.1} Hz: samples were lost, or its program says a wrong rate"
-            ),
-            Self::Jitter { p50, p99 } => write!(
-                out,
-                "has stamps that are spread: half are off by more than {:.1} ms, one in a hundred by more than {:.1} ms: \
-                 let your reader remove the jitter",
-                p50 * 1e3,
-                p99 * 1e3
-            ),
-            Self::Bursts { seconds } => write!(
-                out,
-                "has blocks of {seconds:.1} s with one stamp each: within a block, times follow from the rate alone"
-            ),
-            Self::Twin => out.write_str(
-                "has the name, type and source id of another stream: which device it was cannot be told",
-            ),
+            Self::NoOffsets { seconds } => write!(out, "has no clock offsets in {}", long_time(seconds)),
+            Self::OffsetsMissing { seconds, from } => {
+                write!(out, "has no clock offsets for {} from {from:.1} s on", long_time(seconds))
+            }
+            Self::TimeBase { base, seconds: None } => write!(out, "has stamps that are {base}"),
+            Self::TimeBase { base, seconds: Some(seconds) } => {
+                let side = if seconds < 0.0 { "behind" } else { "ahead of" };
+                write!(out, "has stamps that are {base}, {} {side} its own clock", long_time(seconds.abs()))
+            }
+            Self::Rate { measured, nominal } => {
+                write!(out, "says {nominal} Hz, and its stamps say {measured:.1} Hz")
+            }
+            Self::Jitter { p50, p99 } => {
+                let (half, most) = (p50 * 1e3, p99 * 1e3);
+                write!(out, "has stamps that are spread: half are off by more than {half:.1} ms, ")?;
+                write!(out, "one in a hundred by more than {most:.1} ms")
+            }
+            Self::Bursts { seconds } => write!(out, "has blocks of {seconds:.1} s with one stamp each"),
+            Self::Twin => out.write_str("has the name, type and source id of another stream"),
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Self::NoSamples => "look at its device and program before the next recording",
+            Self::Stopped { .. } => "look at its device",
+            Self::Gaps { .. } => "treat each as a break",
+            Self::Backward { .. } => "sort or reject the samples around them",
+            Self::Duplicates { .. } => "look whether their values are there twice",
+            Self::ClockResets { .. } => "align the samples before and after it apart from each other",
+            Self::ClockStep { .. } => "cut the recording there",
+            Self::Drift { clock: SteppedClock::Sender, .. } => "align its samples by their clock offsets",
+            Self::Drift { clock: SteppedClock::Stamps, .. } => {
+                "clock offsets do not correct that; align it by events"
+            }
+            Self::NoOffsets { .. } => "it can be aligned with streams of its own computer only",
+            Self::OffsetsMissing { .. } => "what it was aligned by there is a guess",
+            Self::TimeBase { .. } => {
+                "its program does not stamp with lsl_local_clock(), so clock offsets do not fit; align it by events"
+            }
+            Self::Rate { .. } => "samples were lost, or its program says a wrong rate",
+            Self::Jitter { .. } => "let your reader remove the jitter",
+            Self::Bursts { .. } => "within a block, times follow from the rate alone",
+            Self::Twin => "which device it was cannot be told",
         }
     }
 }
