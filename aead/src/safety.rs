@@ -2,8 +2,8 @@
 //!
 //! # Unsound
 //!
-//! - **Instructions that the CPU lacks.** Every function with wide instructions is reached through a token, and
-//!   only detection makes one ([`Kernel`](crate::Kernel)'s variants hold one). Inside, functions carry
+//! - **Instructions that the CPU lacks.** Every function with wide instructions needs a token, and only
+//!   detection makes one. [`Kernel`](crate::Kernel)'s variants hold one. Inside, functions carry
 //!   `#[target_feature]`, so that the compiler checks the rest. The check runs the tests on emulated CPUs
 //!   without AVX-512, without AVX2, and on aarch64.
 //! - **Reads or writes outside a buffer.** Loads and stores take slices or references to arrays; their pointers
@@ -23,9 +23,9 @@
 //!
 //! - **Arithmetic that overflows a limb.** The bounds stand beside the code. The model asserts that no operand of
 //!   a 52-bit multiplication is longer. Tests fill keys and texts with ones, because ones carry the most.
-//! - **A kernel that disagrees in a rare case.** Vectors of RFC 8439 and Wycheproof on every kernel, alone and in
-//!   every place of a batch. Random batches against the portable kernel in every test run. `schwann-bench aead
-//!   agree` against AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola.
+//! - **A kernel that disagrees in a rare case.** Vectors of RFC 8439 and Wycheproof run on every kernel, alone
+//!   and in every place of a batch. Every test run holds random batches against the portable kernel.
+//!   `schwann-bench aead agree` against AWS-LC, ring, OpenSSL, libsodium, RustCrypto and graviola.
 //! - **Key stream that repeats.** Lengths that would wrap the block counter are refused before anything is touched.
 //!   [`ChunkedSealer`](crate::ChunkedSealer) counts its nonces and refuses when they end. Elsewhere the caller must
 //!   never repeat a nonce; nothing here can know. Key stream made ahead serves once, and no key and nonce but its

@@ -1,6 +1,6 @@
 //! Hubs that are looked at beside the network: those of the configuration (`relay.hub`), and those that are named.
 //!
-//! A hub that does not answer is trouble, as a stream that does not come is: nothing is known of what lies behind it.
+//! A hub that does not answer is trouble, like a stream that does not come. Nothing is known of what lies behind it.
 
 mod show;
 
@@ -67,7 +67,7 @@ impl Hubs {
         }
     }
 
-    /// Looks at the hubs of the configuration for as long as it takes to judge them: what is wrong, each with what to do.
+    /// Looks at the hubs of the configuration until they can be judged. Returns what is wrong, each with what to do.
     pub(crate) fn examine(context: &Context) -> Vec<Examined> {
         let mut hubs = Self::open(context, &Named::default());
         while !hubs.is_complete() {
@@ -97,7 +97,8 @@ impl Hubs {
         self.opened.elapsed() >= COMPLETE || self.remotes.iter().all(is_known)
     }
 
-    /// How much is wrong: hubs that are not reached, streams of theirs that do not come, and what does not go out.
+    /// How many things are wrong: unreachable hubs, streams of theirs that do not come, and streams that do not go
+    /// out.
     pub(crate) fn troubles(&self) -> usize {
         let of_hub = |remote: &Remote| {
             let wrong = remote.streams().iter().filter(|stream| is_wrong(stream)).count();

@@ -1,4 +1,4 @@
-//! What a page asks to be computed of the stream that it shows, from all samples and not from what is drawn.
+//! What a page asks to be computed of its stream, from all samples and not from those drawn.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

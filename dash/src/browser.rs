@@ -1,7 +1,7 @@
 //! One open page: takes its wishes, sends it the list, the markers and the traces.
 //!
-//! There is no queue to overflow. What is due is made when the connection has room for it; while a slow browser does
-//! not read, this thread alone waits, and the view it did not ask drops its oldest columns.
+//! There is no queue to overflow. An update is made when the connection has room for it. While a slow browser does
+//! not read, only this thread waits, and its view drops its oldest columns.
 
 use core::{
     sync::atomic::{AtomicBool, Ordering},

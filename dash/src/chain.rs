@@ -1,4 +1,4 @@
-//! From the values of a sample to what is drawn of it: montage first, then filters, with the memory of each row.
+//! From the values of a sample to what is drawn: first the montage, then filters with the memory of each row.
 
 use schwann::ChannelFormat;
 use schwann_recorder::Sections;

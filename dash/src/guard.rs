@@ -1,15 +1,15 @@
 //! Who may use the dashboard.
 //!
-//! A page from elsewhere that is open in the same browser must not read a lab's streams: not by a request from its own
-//! origin, and not by a name that it makes point at this computer (DNS rebinding). So the `Host` must be ours, and an
-//! `Origin`, without which no WebSocket is opened, must be the one that goes with it.
+//! A page from elsewhere in the same browser must not read a lab's streams. It could ask from its own origin, or make
+//! a name point at this computer (DNS rebinding). So the `Host` must be ours, and an `Origin` must go with it. No
+//! WebSocket opens without an `Origin`.
 //!
 //! Other users of this computer reach it as well. So every request needs the token: once in the address that is
 //! printed, from then on in a cookie. The browser that this program opens gets a ticket instead, because all users see
 //! the command line of a browser. A ticket serves once, a process of this user alone, and for a short time.
 //!
-//! Where other computers reach it, there is TLS and one token for each role. Then any name may lead here: a browser has
-//! compared it with the certificate, and has a cookie only under the name that its link had.
+//! Where other computers reach it, there is TLS and one token for each role. Then any name may lead here, because the
+//! browser has compared it with the certificate. It has a cookie only under the name that its link had.
 
 use core::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},

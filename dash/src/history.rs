@@ -1,4 +1,4 @@
-//! The last minutes of a stream as they came, to look back at, and so that a view that was just chosen is not empty.
+//! The last minutes of a stream as they came. People look back at them, and a newly chosen view begins with them.
 //!
 //! All streams share one bound of memory. A stream that finds it used up gives away its own oldest samples, and never
 //! those of another one.

@@ -1,7 +1,7 @@
 //! Tells another program that a stream is lost or back: a web-hook.
 //!
-//! One thread looks at the streams and another one posts, so that a slow or dead receiver holds up neither streams nor
-//! pages. What cannot be posted is tried again for some minutes; what is too much meanwhile is counted and not kept.
+//! One thread looks at the streams and another one posts. So a slow or dead receiver holds up neither streams nor
+//! pages. A failed post is tried again for some minutes. If too many wait meanwhile, they are counted and not kept.
 
 use core::time::Duration;
 use std::{

@@ -55,7 +55,7 @@ impl Live {
     }
 }
 
-/// What the end of a conversation means for its connection: a peer that leaves or breaks the protocol is no error of it.
+/// What the end of a conversation means for its connection. A peer that leaves or breaks the protocol is no error of it.
 pub(super) fn ended(outcome: Result<(), Error>) -> io::Result<()> {
     match outcome {
         Err(Error::Io(error)) => Err(error),

@@ -1,7 +1,7 @@
 //! One row of the list: what is known of a stream, across all runs of its sender.
 //!
-//! Nothing here waits for a browser, and no recorder waits for anything here: every inlet has its own connection, and
-//! what is received is kept in bounded memory. While the sender is gone a row holds no inlet, so it holds no socket,
+//! Nothing here waits for a browser, and no recorder waits for anything here. Every inlet has its own connection, and
+//! received samples stay in bounded memory. While the sender is gone a row holds no inlet, so it holds no socket,
 //! port or thread either; the lab's one search finds the sender when it is back.
 
 mod intake;

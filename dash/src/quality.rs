@@ -1,4 +1,5 @@
-//! Whether a channel is worth looking at: flat, at the end of its range, full of mains, or much noisier than others.
+//! Whether a channel is worth looking at. It may be flat, at the end of its range, full of mains, or much noisier
+//! than others.
 
 use schwann::ChannelFormat;
 use serde::Serialize;
@@ -15,7 +16,8 @@ pub(super) struct Quality {
     pub(super) rms: f64,
     /// Part of the samples that stand still at the lowest or highest value.
     pub(super) railing: f64,
-    /// Part of the power up to 100 Hz that is at the frequency of the mains, or what of it the channel can tell.
+    /// Part of the power up to 100 Hz that lies at the frequency of the mains. None if the channel is too
+    /// slow to tell.
     pub(super) line: Option<f64>,
     /// That frequency, in Hz.
     pub(super) mains: Option<f64>,

@@ -61,8 +61,8 @@ pub(super) fn spark_selection() -> Selection {
     }
 }
 
-/// The small picture at `now`, from the columns of [`spark_selection`]: lowest and highest value per column, oldest
-/// first, scaled to 0..=100; -1 where there is none.
+/// The small picture at `now`, from the columns of [`spark_selection`]. It has the lowest and highest value per
+/// column, oldest first, scaled to 0..=100; -1 where there is none.
 pub(super) fn sparkline(columns: &[Column], now: f64) -> Vec<i16> {
     let numbers = columns.iter().flat_map(|column| &column.extremes).filter(|value| value.is_finite());
     let low = numbers.clone().copied().fold(f32::INFINITY, f32::min);

@@ -17,8 +17,8 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// The last values of the rows before `until`, at most of so many seconds, since the last gap, and no more of them
-    /// than a moment's work.
+    /// The last values of the rows before `until`: at most so many seconds, and only since the last gap. There are no
+    /// more than can be computed in a moment.
     pub(super) fn take(monitor: &Monitor, processing: Processing, seconds: f64, until: f64) -> Self {
         let rate = monitor.info().nominal_rate();
         let mut stretch = Self { rate, end: None, rows: vec![Vec::new(); processing.rows.len()] };

@@ -1,7 +1,7 @@
 //! A recording that pages look at as they look at the lab: the same traces, filters, spectra and events.
 //!
-//! Nothing is loaded but what is in sight. A long stretch is drawn from the overview in the index of the recording, so that
-//! ten gigabytes are there at once.
+//! Nothing is loaded but what is in sight. A long stretch is drawn from the overview in the recording's index, so ten
+//! gigabytes appear at once.
 
 mod judged;
 mod page;

@@ -245,9 +245,9 @@ impl Inlet {
         }
     }
 
-    /// Calls `tell` when the program falls behind by more than `max_lag`, or a stream with a rate is silent for
-    /// as long. It calls again when that is over. Skipped samples count as behind, however new the others are.
-    /// The same goes to [`next_event`](Self::next_event).
+    /// Calls `tell` when the program falls behind by more than `max_lag`, or a regular stream is silent for
+    /// that long. It calls again when that is over. Skipped samples count as behind, however new the others
+    /// are. The same goes to [`next_event`](Self::next_event).
     ///
     /// The inlet's own thread looks at least ten times a second, whether the program pulls or not, and calls.
     /// Return soon: it takes in no samples meanwhile. A sample's age is that of its stamp, as for

@@ -1,4 +1,4 @@
-//! An attacker between a search and an outlet of a sealed lab: it replays what it heard, or takes the seal away.
+//! An attacker between a search and an outlet of a sealed lab. It replays what it heard, or takes the seal away.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicUsize, Ordering};

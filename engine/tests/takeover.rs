@@ -1,4 +1,4 @@
-//! A member of the lab takes a stream over by its source id: an inlet says so, and refuses it if the stream is pinned.
+//! A member of the lab takes a stream over by its source id. An inlet says so, and refuses it if the stream is pinned.
 
 use core::time::Duration;
 use std::sync::Arc;

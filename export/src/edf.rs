@@ -1,4 +1,4 @@
-//! EDF+ and BDF+: blocks of one length, with whole numbers of 16 or 24 bits, and events in a channel of their own.
+//! EDF+ and BDF+: blocks of one length with whole numbers of 16 or 24 bits. Events have a channel of their own.
 //!
 //! Whole numbers that fit are exact. Others are scaled between the smallest and the largest of their channel.
 //!

@@ -32,7 +32,7 @@ pub(crate) struct Run {
 impl Grid {
     /// Lays the samples of a stream out.
     ///
-    /// The rate is the nominal one if no sample is half a period off by it, else the one that was measured.
+    /// The rate is the nominal one if no sample is half a period off by it, else the measured one.
     ///
     /// - Errors: [`ExportError::Stamps`], [`ExportError::Gaps`].
     pub(crate) fn of(stream: &Stream) -> Result<Self, ExportError> {

@@ -1,7 +1,7 @@
 //! Neurodata Without Borders 2: an HDF5 file with a time series per stream.
 //!
 //! The library lays a file out before it writes it, with the arrays in memory. So the arrays are zeros that the system never
-//! gives memory to, the file gets a hole in their place, and the samples are written there in a second step.
+//! gives memory to, and the file gets a hole in their place. A second step writes the samples there.
 //!
 //! Source: NWB 2.8, <https://nwb-schema.readthedocs.io>, `NWBFile`, `TimeSeries`, `AnnotationSeries`.
 

@@ -1,6 +1,7 @@
 //! Streams with a rate at another rate, all at the same times of the recorder's clock.
 //!
-//! What is resampled is written as a recording of its own, without a name that stays, and is exported like any other.
+//! Resampled streams are written as a recording of their own, in a file without a lasting name. It is exported like
+//! any other.
 
 mod kernel;
 mod resampler;

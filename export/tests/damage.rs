@@ -1,4 +1,4 @@
-//! What comes of damaged recordings: whole samples or a sentence, in every format, and never a panic or a file left behind.
+//! What comes of damaged recordings: whole samples or a sentence, in every format. No panic, and no file left behind.
 //!
 //! `SCHWANN_DAMAGED=10000` asks for as many files; without it there are some hundreds.
 

@@ -1,5 +1,4 @@
-//! One process of an everyday run: a server, a writer at a device's rate, or a reader that waits and then
-//! gets.
+//! One process of an everyday run: a server, a writer at a device's rate, or a reader that waits first.
 //!
 //! `everyday.py` beside it starts them and compares builds. The first eight bytes of a block are the time of its put.
 //! At its end, a process prints its processor seconds. Then it prints times in nanoseconds, a line for each writer

@@ -1,4 +1,5 @@
-//! Pieces of a lab update from a member that may be malicious: bounded memory, and a whole update is the pieces in order.
+//! Pieces of a lab update from a member that may be malicious. Memory is bounded, and a whole update is the pieces in
+//! order.
 #![no_main]
 
 #[allow(dead_code, reason = "the engine uses all of it")]

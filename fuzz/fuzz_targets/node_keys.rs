@@ -1,4 +1,4 @@
-//! What is pasted into a serial line, and what lies in a key store, is used only if it is whole and genuine.
+//! Text pasted into a serial line, and the content of a key store, is used only if whole and genuine.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

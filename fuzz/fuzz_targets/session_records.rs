@@ -1,5 +1,5 @@
-//! A stranger's bytes in place of records, before and after genuine ones, and a member's that mean anything: nothing is
-//! ever delivered of the former, and nothing but data of the latter.
+//! A stranger's bytes in place of records, before and after genuine ones: nothing of them is delivered. A member's
+//! records with any content: only data of them are delivered.
 #![no_main]
 
 #[path = "../../session/tests/common/mod.rs"]

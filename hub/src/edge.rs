@@ -1,6 +1,6 @@
-//! The edge of one stream: it takes samples in, seals them, keeps them in the journal, and then lets the hub have them.
+//! The edge of one stream. It takes samples in, seals them, keeps them in the journal, and then lets the hub have them.
 //!
-//! All of it happens in one thread, which waits for nothing but samples: neither the hub nor the disk's sync holds it up.
+//! All of it happens in one thread, which waits only for samples. Neither the hub nor the disk's sync holds it up.
 
 mod begin;
 mod hear;

@@ -1,6 +1,6 @@
-//! The far end: it follows every run of the lab that a hub knows, in whatever order things come (relay §4 to §7).
+//! The far end. It follows every run of the lab that a hub knows, in whatever order things come (relay §4 to §7).
 //!
-//! What it cannot open, or what contradicts what it has, is delivered to nothing, and named in the security log.
+//! It delivers nothing that it cannot open or that contradicts what it has. The security log names such things.
 
 mod clock;
 mod newest;

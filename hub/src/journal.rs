@@ -1,10 +1,11 @@
 //! What an edge sealed, on disk before it goes to the hub (relay §8).
 //!
-//! One folder for each relayed stream: its name, and for each run a file of words (announcements and wrapped keys) and segments of
-//! blocks. A record is a length, a checksum and the bytes. All of it is sealed or signed: a stolen disk gives ciphertext.
+//! Each relayed stream has a folder with its name. Each run has a file of words there (announcements and wrapped keys), and
+//! segments of blocks. A record is a length, a checksum and the bytes. All of it is sealed or signed: a stolen disk gives
+//! ciphertext.
 //!
-//! A process that is killed loses nothing that it appended; a machine that loses power loses what was not synced, 200 ms at
-//! most. A torn record at the end of a file is cut off when the journal is opened. Why files of our own:
+//! A killed process loses nothing that it appended. A machine that loses power loses what was not synced, 200 ms at most. A
+//! torn record at the end of a file is cut off when the journal is opened. Why files of our own:
 //! `docs/decisions/edge-journal.md`.
 
 pub(crate) mod record;

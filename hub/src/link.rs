@@ -1,4 +1,4 @@
-//! A connection to a hub, in a thread of its own, as the threads of streams see it: commands go in, events come out.
+//! A connection to a hub, in a thread of its own. Threads of streams put commands in and get events out.
 //!
 //! Each connection begins from nothing: it makes sure that the hub keeps the lab's messages, and subscribes. When it is gone, it is
 //! tried again until the [`Link`] is dropped. Nothing here is trusted: what a message says is for `schwann_relay` to judge.
@@ -61,7 +61,7 @@ pub(crate) enum Event {
     HistoryEnd,
     /// The answer to [`Command::Last`], and when the hub says it came, in seconds since 1970.
     Last(Option<(Vec<u8>, i64)>),
-    /// A message on a subject that was subscribed to, or of the past, and when it came, in seconds on the local clock.
+    /// A message on a subscribed subject, or of the past, and when it came, in seconds on the local clock.
     Message(Vec<u8>, f64),
     /// The hub does not keep the message with this ticket, or did not answer.
     Refused(u64, Problem),

@@ -206,8 +206,8 @@ impl Server {
     }
 }
 
-/// Becomes the server, which ends when the process `parent` does, also if that is killed: a start of [`Server`] calls this
-/// program so, on systems that know it. Returns why there is no server.
+/// Becomes the server, which ends when the process `parent` ends or is killed. A start of [`Server`] calls this program
+/// so, on systems that know it. Returns why there is no server.
 #[must_use]
 pub fn become_tethered(parent: u32, program: &OsStr, arguments: &[OsString]) -> io::Error {
     crate::sys::become_tethered(parent, program, arguments)

@@ -1,7 +1,7 @@
 //! This member's wrapping keys: made every 30 days, kept while the history under them is wanted, then wiped (relay §6.1).
 //!
-//! On disk is a salt for each key. The key follows from it and from the device's key, so a stolen disk gives nothing while the
-//! device's key is under a passphrase. Without its salt the key cannot be made again.
+//! On disk is a salt for each key. The key follows from it and from the device's key. So a stolen disk gives nothing while a
+//! passphrase protects the device's key. Without its salt the key cannot be made again.
 
 use std::fs;
 use std::io::{self, Write as _};

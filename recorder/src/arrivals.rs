@@ -26,7 +26,7 @@ impl Arrivals {
 
     /// How long a pause usually is at most, in seconds.
     ///
-    /// Of the latest pauses the third longest: a stream that comes in blocks has many long pauses, and one that once
+    /// The third longest of the latest pauses. A stream that comes in blocks has many long pauses; one that once
     /// fell silent has one. While few are known, the longest, in favour of the stream.
     pub fn usual_pause(&self) -> f64 {
         let mut pauses = self.pauses;

@@ -1,7 +1,7 @@
 //! The certificate of a recording: what was recorded, by whom, how well, and a hash of every piece of it.
 //!
-//! `FILE.cert.json` lies beside `FILE`: an in-toto statement in a DSSE envelope, signed with the device's key if this
-//! computer is a member of a lab.
+//! `FILE.cert.json` lies beside `FILE`. It is an in-toto statement in a DSSE envelope. A member of a lab signs it
+//! with the device's key.
 //!
 //! Source: certificate §1.
 

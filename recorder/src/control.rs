@@ -1,7 +1,7 @@
 //! One recorder that several hands drive at once: the keyboard, the dashboard, a web page, another program.
 //!
-//! A [`Control`] looks for streams from the moment that it is opened, so a recording has its first sample some milliseconds
-//! after its start. All its copies drive the same recorder, from any thread. Each of them sees what the others did.
+//! A [`Control`] looks for streams once it is open, so a recording has its first sample some milliseconds after its start.
+//! All its copies drive the same recorder, from any thread. Each of them sees what the others did.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -140,8 +140,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Whether something was recorded, every query found a stream, every sample that arrived is in the file, no stream had
-    /// gaps or disconnected, and none was in trouble at the end.
+    /// Whether something was recorded, every query found a stream, and every sample that arrived is in the file. Also, no
+    /// stream had gaps or disconnected, and none was in trouble at the end.
     pub fn is_well(&self) -> bool {
         let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
             // A sender that ended before its recording is in the events of the file, and no fault.

@@ -129,7 +129,7 @@ impl Course {
 
     /// The seconds of a step that belong to the block before it.
     ///
-    /// Some senders stamp all samples of a block alike, when they have it: the step to the next block is then as long
+    /// Some senders stamp all samples of a block alike, when they have it. The step to the next block is then as long
     /// as the block, and nothing is missing.
     fn uncrowd(&mut self, seconds: f64) -> f64 {
         if self.nominal_rate <= 0.0 {

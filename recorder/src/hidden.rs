@@ -230,8 +230,8 @@ impl Sightings {
         }
     }
 
-    /// Whether a refusal is to be told: not if the outlet is named as a plain stream, nor a second time for the other
-    /// version of IP.
+    /// Whether to tell a refusal. It is not told if the outlet is named as a plain stream, nor twice for the two
+    /// versions of IP.
     fn is_told(&self, address: SocketAddr, refusal: Refusal) -> bool {
         let is_plain = refusal == Refusal::PlainPeer && self.plain_ports.contains(&address.port());
         let is_second = address == SocketAddr::from((Ipv6Addr::LOCALHOST, address.port()))

@@ -1,7 +1,7 @@
 //! What recordings are called, one after the other, and in which folder they may be.
 //!
-//! A name may come from a program on the network (see [`remote`](super::remote)). So each part of it is checked, and
-//! the folder that it leads to must lie in the one that a person chose, links included.
+//! A name may come from a program on the network (see [`remote`](super::remote)). So each part of it is checked.
+//! Even through links, the folder that it leads to must lie in the chosen one.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -166,7 +166,7 @@ impl Naming {
     /// - Errors: [`NameError`].
     pub fn next(&mut self, now: SystemTime) -> Result<PathBuf, NameError> {
         let path = self.with_suffix(self.free(now)?);
-        // The folder of a file that a person named is made only if it was there before: it went while one was recorded.
+        // The folder of a named file is made again only if it was there before and went during a recording.
         if self.given > 0 || !matches!(self.pattern, Pattern::File(_)) {
             self.make_folder(folder_of(&path))?;
         }

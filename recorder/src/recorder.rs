@@ -1,8 +1,8 @@
 //! Records live streams: one thread per stream pulls and hands over to the file's own threads. So neither the
 //! disk nor another stream can make a stream wait.
 //!
-//! If a connection is lost or recovers, or the sender's clock changes, the file has a stream of type
-//! `RecorderEvents` that says so.
+//! A stream of type `RecorderEvents` in the file says when a connection is lost or recovers, or a sender's
+//! clock changes.
 
 mod file;
 mod pulling;
@@ -98,7 +98,7 @@ impl Recorder {
         Ok(Self { context, path, sealed_to, current, taps, leaving, turns, waiting: 0 })
     }
 
-    /// Goes on in a new file at `path`, with the same connections: each stream's next sample is in it, and none is lost
+    /// Goes on in a new file at `path`, with the same connections. Each stream's next sample is in it, and none is lost
     /// or written twice. Returns the file before, which the streams leave one after the other.
     ///
     /// - Errors: [`CreateError`]; then the recording goes on in the file it is in.

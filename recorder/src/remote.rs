@@ -3,8 +3,8 @@
 //! Each line gets an answer: `OK`, or `ERROR` with a sentence. LabRecorder ends none of its answers with a line break, and neither
 //! does this; an error ends with one. The specification is docs/record-control.md.
 //!
-//! Only programs of the user who records are heard, unless a person says otherwise: the protocol has no passwords, and a
-//! recording that another user can stop or misplace is not a recording.
+//! It hears only programs of the user who records, unless a person says otherwise. The protocol has no passwords, so any
+//! other user could stop or misplace a recording.
 
 mod command;
 
@@ -178,8 +178,8 @@ fn answer(line: &str, control: &Control) -> String {
 
 fn obey(command: Command, control: &Control) -> Result<(), ControlError> {
     match command {
-        // LabRecorder's start checks all streams, whatever was checked before, and so `select none` has no effect
-        // that lasts: what a person chose on the command line stays.
+        // LabRecorder's start checks all streams, whatever was checked before, so `select none` has no lasting
+        // effect. What a person chose on the command line stays.
         Command::SelectAll | Command::SelectNone | Command::Update => Ok(()),
         Command::Start => control.start().map(drop),
         Command::Stop => control.stop().map(drop),

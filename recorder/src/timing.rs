@@ -149,7 +149,7 @@ impl Pace {
     }
 }
 
-/// How much longer the longest step of these stamps is than the period, or how far back they go if that is further.
+/// How much the longest step of these stamps exceeds the period, or how far they go back, whichever is more.
 fn largest_jump(before: f64, stamps: &[f64], period: f64) -> f64 {
     let mut from = before;
     let jumps = stamps.iter().map(|&stamp| stamp - core::mem::replace(&mut from, stamp) - period);

@@ -1,7 +1,7 @@
 //! Whether a live stream is well: the one place that decides, for every command that shows streams.
 //!
-//! [`judge`] sees measurements alone. It accuses a stream only of what it has seen, and calls a stream well only
-//! after it has looked for long enough. [`findings`] does the same for what a recording holds.
+//! [`judge`] sees measurements alone. It accuses a stream only of what it has seen. It calls a stream well only
+//! after it has looked long enough. [`findings`] does the same for what a recording holds.
 
 mod base;
 mod finding;

@@ -45,8 +45,8 @@ pub struct ClockAnswer {
 }
 
 impl ClockAnswer {
-    /// Seconds to add to the stream's stamps to have them on the member's clock, and most seconds by which that may be wrong,
-    /// for a probe that went at `asked` and whose answer came at `answered`, on the member's clock.
+    /// Seconds to add to the stream's stamps to have them on the member's clock, and the greatest error of that. The probe
+    /// went at `asked` and its answer came at `answered`, on the member's clock.
     ///
     /// Nothing if the numbers contradict each other.
     #[must_use]

@@ -253,7 +253,7 @@ impl Outflow {
             .fold(fresh, |sum, ranges| sum.saturating_add(ranges.count()))
     }
 
-    /// The journal no longer holds these blocks, because they are damaged: they are not due any more, and a request for them is
+    /// The journal no longer holds these blocks, because they are damaged. They are not due any more, and a request for them is
     /// answered with a loss.
     pub fn damaged(&mut self, range: Range) {
         self.unacknowledged.remove(range);

@@ -1,9 +1,9 @@
 //! Plays an outlet knowing only what everybody can learn: `impostor VICTIM_PORT`, prints its own port.
 //!
-//! For every inlet that connects it first asks the real outlet for its certificate and a genuine signature, which any
-//! stranger gets (`docs/threat-model.md`), and then runs the handshake with them, by another Noise library, in three ways
-//! in turn: the certificate with a signature of its own key, with the overheard signature, and with nothing but zeros.
-//! Prints a line per attempt; `accepted` would mean that an inlet went on. `tests/system/test_attacker_ends.py` runs it.
+//! For every inlet that connects, it asks the real outlet for its certificate and a genuine signature. Any stranger gets
+//! these (`docs/threat-model.md`). It then runs the handshake with them by another Noise library. The certificate comes
+//! with three signatures in turn: by a key of its own, the overheard one, and zeros. Prints a line per attempt;
+//! `accepted` would mean that an inlet went on. `tests/system/test_attacker_ends.py` runs it.
 
 use core::net::Ipv4Addr;
 use std::io::{Error, Read, Write};

@@ -1,10 +1,10 @@
 //! Tries to open what was recorded on a wire with stolen files: `thief RECORDINGS KEY_FOLDER...`.
 //!
-//! Takes every run of 32 bytes in every file of the key folders for every secret that it could be. A recording is a
-//! pair of files `N.up` and `N.down`, what inlet and outlet said on a connection, or a file `N.datagram`; a file `N.reply` is an
-//! answer to a search on which every key agreement is tried too, which takes a third of a second. Ends with 0 if no
-//! session, no clock probe and no answer to a search opens, and no search says what was looked for; and says how much was
-//! tried. `tests/system/test_secrecy.py` gives it what it heard on the wire.
+//! Takes every run of 32 bytes in every file of the key folders for every secret that it could be. A recording is a file
+//! `N.datagram`, or a pair of files `N.up` and `N.down`: what inlet and outlet said on a connection. A file `N.reply` is an
+//! answer to a search. Every key agreement is tried on it too, which takes a third of a second. Ends with 0 if nothing opens: no
+//! session, no clock probe, no answer to a search. No search may say what was looked for, either. It prints how much was tried.
+//! `tests/system/test_secrecy.py` gives it what it heard on the wire.
 
 #[path = "../../session/tests/common/thief.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]

@@ -1,5 +1,5 @@
-//! Recordings with index and checksums, damaged at random: each damage is found, and nothing that opens a recording panics, hangs
-//! or takes memory that was not there.
+//! Recordings with index and checksums, damaged at random: each damage is found. Nothing that opens a recording panics, hangs, or
+//! takes memory for what is not there.
 //!
 //! ```text
 //! XDF_DAMAGED_FILES=10000 cargo test -p schwann-xdf --test damaged_recordings

@@ -31,8 +31,7 @@ pub(super) struct Figures {
 pub(super) enum Pace {
     /// As fast as it can.
     Free,
-    /// So many bits a second, by a clock of its own: the transfer may catch up with time lost to a
-    /// cipher.
+    /// So many bits a second, by a clock of its own. The transfer may catch up with time lost to a cipher.
     Paced(u64),
 }
 
@@ -68,7 +67,7 @@ pub(super) fn run(effort: Effort) -> Result<Vec<Reading>, Reason> {
     Ok(outcomes)
 }
 
-/// The time of one pass of the cipher over a GiB, on blocks as long and as freshly written as the
+/// The time of one pass of the cipher over a GiB. Its blocks are as long and as freshly written as the
 /// transfer's.
 ///
 /// They are longer than the first cache. On a block that stays there the cipher alone is faster than it can be in any

@@ -19,8 +19,8 @@ pub(crate) fn check_drift(figures: &Figures) -> Result<(), CheckFailure> {
 }
 
 /// The least-squares line through the medians of twenty stretches of latencies (us), which came `rate` times a
-/// second. Gives its slope, also in standard errors, and its rise from the first stretch to the last in per cent of
-/// the median. A single hold-up, which is no drift, moves no median. Nothing below four stretches.
+/// second. Gives its slope, also in standard errors, and its rise from first stretch to last in per cent of the
+/// median. A single hold-up, which is no drift, moves no median. Nothing below four stretches.
 pub(super) fn steadiness(latencies: &[f64], rate: f64) -> Figures {
     let length = latencies.len().div_ceil(STRETCHES).max(1);
     let y: Vec<f64> = latencies.chunks(length).map(median).collect();

@@ -1,8 +1,8 @@
 //! The FieldTrip buffer in a C program's own process: `include/schwann_fieldtrip.h`, which also documents each
 //! function.
 //!
-//! A crate of its own because it is an artefact of its own, a shared library, and must believe its caller's
-//! pointers. Each block says which promise of the header it rests on. A panic never leaves it.
+//! A crate of its own, because it is a shared library of its own, and must believe its caller's pointers.
+//! Each block says which promise of the header it rests on. A panic never leaves it.
 
 mod pointer;
 mod server;

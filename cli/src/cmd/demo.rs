@@ -5,8 +5,8 @@
 //!   script ── outlets (EEG, markers) ═══ TCP ═══ inlets ── check against the script ── recording
 //! ```
 //!
-//! The two processes share only a network of their own (see [`crate::lab`]), and a pipe by which this one ends
-//! the other.
+//! The two processes share only a network of their own (see [`crate::lab`]) and a pipe. By the pipe, this one
+//! ends the other.
 
 mod check;
 mod script;

@@ -23,8 +23,8 @@ pub(super) enum Echo {
     Swallowed,
 }
 
-/// Sends multicast through the interface with this address and listens for it, at the port of discovery and at the
-/// last one of the service range, where replies come in.
+/// Sends multicast through the interface with this address, and listens for it. It uses the port of discovery, and
+/// the last port of the service range, where replies come in.
 ///
 /// Nothing for IPv6, and if there is no group to try.
 pub(super) fn echo(interface: IpAddr, config: &Config) -> Option<Echo> {

@@ -1,8 +1,8 @@
 //! A synthetic electroencephalogram that looks and measures like a real one.
 //!
 //! Per channel: noise with less power at higher frequencies, mains hum, slow drift, and now and then an
-//! electrode pop. Over the head: an alpha rhythm at the back while the eyes are closed, and blinks at the
-//! front while they are open. All in microvolts.
+//! electrode pop. Over the head: an alpha rhythm at the back while the eyes are closed, blinks at the front
+//! while open. All in microvolts.
 //!
 //! It is made for testing programs and disks, not theories: sources are mixed by distance on a flat head.
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::harness::{Lab, stream};
 use crate::senders::{Habit, Sender, Stamps};
 
-/// Senders with one fault each, and what is to be said of them. A rate that is measured for two seconds is off by some tenths of
-/// a percent, so none of them is near where the shown digits change.
+/// Senders with one fault each, and what is to be said of them. A rate measured for two seconds is off by some tenths of a
+/// percent. None of them is near a change of the shown digits.
 fn faulty() -> Vec<(Habit, &'static str, &'static str)> {
     let habit = Habit::sound;
     vec![
@@ -86,7 +86,7 @@ fn every_fault_that_can_be_made_up_is_named_at_one_look() {
         .collect();
     let mut silent = lab.start(&["fake", "counter:1@100", "--fault", "silence"]);
     silent.wait_for_line("sending");
-    // A step or a gap comes once a second: a look on a busy computer may begin too late to see it.
+    // A step or a gap comes once a second. A look on a busy computer may begin too late to see it.
     let is_named = |(place, (_, code)): (usize, &(&str, &str))| {
         let name = format!("Fake {}", rate(place));
         (0..10).any(|_| {

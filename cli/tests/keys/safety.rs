@@ -109,7 +109,7 @@ fn the_program_that_handles_keys_leaves_no_core_dump() {
     std::fs::create_dir_all(&device.0).expect("a folder");
     device.says(&["new-device", "EEG room", "--unprotected"]);
     let mut waiting = device.command(&["trust"]);
-    // Linux gives the files in /proc of a process that must not be dumped to root, so it takes another user to see it.
+    // In /proc, Linux gives root the files of a process that must not be dumped. So only another user sees it.
     if std::fs::metadata("/proc/self").expect("Linux has it").uid() == 0 {
         for name in ["", "device.key"] {
             std::os::unix::fs::chown(device.0.join(name), Some(NOBODY), None).expect("root may");

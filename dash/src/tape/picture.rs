@@ -18,7 +18,7 @@ use crate::{
 impl Tape {
     /// What is seen of a stream until a moment on the recorder's clock.
     ///
-    /// A stretch of too many samples is drawn from the overview in the index, whose extremes cannot be filtered: then the
+    /// A stretch of too many samples is drawn from the overview in the index. Extremes there cannot be filtered, and the
     /// selection says so. Otherwise the monitor remembers the samples, for analyses.
     ///
     /// - Errors: [`ReadError`].

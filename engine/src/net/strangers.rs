@@ -1,6 +1,6 @@
 //! Notes searches at an outlet that get no answer, and tells the person in front of the outlet.
 //!
-//! A peer with an answered query is no stranger, even if it sent other datagrams: under `prefer` a member
+//! A peer with an answered query is no stranger, even if it sent other datagrams. Under `prefer`, a member
 //! asks in both ways. So a query counts when another follows and none from the same socket was answered
 //! between. liblsl takes a new socket for each. Memory is bounded, and each address is told once for each
 //! reason.

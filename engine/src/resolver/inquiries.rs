@@ -1,9 +1,9 @@
-//! Asks outlets whether a query about metadata is true of their streams, if the answer to a sealed search does not
+//! Asks outlets whether a query about metadata is true of their streams, if answers to a sealed search do not
 //! tell.
 //!
 //! The short description that an outlet sends as a datagram has no metadata. A sealed datagram must not say which
 //! stream is wanted. So such a query goes to the outlet inside a session. A description never changes while its
-//! stream is served: each outlet is asked once, however long the search goes on.
+//! stream is served, so each outlet is asked once in a search.
 //!
 //! Source: secure-session §5.4.
 

@@ -62,7 +62,7 @@ pub fn own_ports(config: &Config) -> Vec<SocketAddr> {
 
 /// The addresses of the known peers, with port 0, as far as their names are looked up by now.
 ///
-/// A name that is new or old is looked up beside the caller, which waits for nothing: a later call has its address.
+/// A new or outdated name is looked up beside the caller, which waits for nothing. A later call has its address.
 pub fn known_peers(config: &Config) -> Vec<SocketAddr> {
     config.lab.known_peers.iter().flat_map(|peer| names::addresses(peer, None)).collect()
 }

@@ -59,7 +59,7 @@ fn bessel(x: f64) -> f64 {
     sum
 }
 
-/// Of the lower of both rates, these parts of its half: up to the first all passes, from the second on nothing does.
+/// Parts of the lower rate's half. Up to the first everything passes; from the second on nothing does.
 pub(super) const PASS: f64 = 0.8;
 pub(super) const STOP: f64 = 1.0;
 const CUTOFF: f64 = (PASS + STOP) / 2.0;

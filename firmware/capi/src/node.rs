@@ -216,8 +216,8 @@ pub unsafe extern "C" fn schwann_node_ended(node: *mut Node, link: usize) {
     }
 }
 
-/// What to do with socket `link`: 0 nothing is connected, 1 keep it, 2 close it after all bytes are sent, 3
-/// reset it.
+/// What to do with socket `link`. 0: nothing is connected. 1: keep it. 2: close it after all bytes are sent.
+/// 3: reset it.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Sealing, and the journal: what was sealed is kept before it is published, and nothing of it is lost in silence (relay §8).
+//! Sealing, and the journal. Sealed blocks are kept before they are published, and none is lost in silence (relay §8).
 
 use std::io;
 

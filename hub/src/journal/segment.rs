@@ -48,7 +48,8 @@ impl Segment {
             offsets.push(offset(bytes)?);
             bytes += length;
         }
-        // A loss of power may keep the length of a file and not its content: what is no block at the end is cut off.
+        // A loss of power may keep the length of a file and not its content. So anything at the end that is no block
+        // is cut off.
         let is_block = |at: u32, number: u64| -> io::Result<bool> {
             let bytes = record::read_at(&file, u64::from(at))?;
             Ok(bytes.is_some_and(|bytes| Block::parse(&bytes).is_ok_and(|block| block.number() == number)))

@@ -1,4 +1,4 @@
-//! The sealed blocks of one run on a recorder's disk, in the order in which they came, and the words that open them.
+//! The sealed blocks of one run on a recorder's disk, in their order of arrival, and the words that open them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

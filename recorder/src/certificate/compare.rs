@@ -56,8 +56,8 @@ pub fn compare<R: Read + Seek>(
     Ok(Standing::Parts { changed: between(&proven, found.bytes), proven })
 }
 
-/// What of an excerpt is of the recording: each of its pieces but the first begins with the checksum of the one before,
-/// which says where that was.
+/// The parts of an excerpt that are of the recording. Each piece but the first begins with the checksum of the piece
+/// before, which says where that was.
 fn excerpt<R: Read + Seek>(source: &mut R, proof: &Proof) -> io::Result<Vec<(u64, u64)>> {
     let mut by_place = HashMap::new();
     let mut at = 0_u64;

@@ -18,8 +18,8 @@ pub enum TimeBase {
 }
 
 impl TimeBase {
-    /// Tells the base of a stamp that should be about `clock`, whose stream's stamps go on by `interval` per sample
-    /// and should by `period`; none if it may be the right one.
+    /// Tells the base of a stamp that should be about `clock`. The stream's stamps go on by `interval` per sample,
+    /// and should by `period`. None if the base may be the right one.
     ///
     /// - Units: seconds; `period` is 0 for an irregular stream. `allowed`: how far a stamp may be away.
     pub(crate) fn of(

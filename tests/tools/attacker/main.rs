@@ -7,7 +7,7 @@
 //!
 //! Every connection is under one attack on one record; the inlet must end with an error and have delivered nothing of
 //! that record or of any after it. Sealed clock probes do not end a session, so each genuine one goes behind dozens of
-//! changed ones, of which none may be answered, or taken for an answer. Prints what was refused, and fails if anything
+//! changed ones. None of those may be answered, or taken for an answer. Prints what was refused, and fails if anything
 //! was not, if one of the processes dies, or if its memory grows.
 //!
 //! ```sh

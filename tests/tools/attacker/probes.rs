@@ -1,7 +1,7 @@
 //! Attacks on sealed clock probes, in both directions.
 //!
-//! Datagrams arrive in the order in which they are sent here, so when the genuine one is answered all changed ones before
-//! it have been looked at; the system's count of those that found no room must be zero.
+//! Datagrams arrive here in the order in which they are sent. So once the genuine one is answered, all changed ones
+//! before it have been looked at. The system's count of those that found no room must be zero.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;

@@ -135,8 +135,8 @@ impl<R: Read + Seek> IndexedRecording<R> {
         placed.map(|placed| placed.map.clone()).unwrap_or_default()
     }
 
-    /// Hands out the samples of a stream that lie in `range` on the recorder's clock, in the order of the file, also those of a
-    /// clock that began anew.
+    /// Hands out the samples of a stream that lie in `range` on the recorder's clock, in the order of the file. Samples of a
+    /// clock that began anew come, too.
     ///
     /// - Units: `range` and the stamps in seconds on the recorder's clock.
     /// - Shape: values are samples × channels, one row per sample.

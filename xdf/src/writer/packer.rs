@@ -27,8 +27,8 @@ impl Packer {
         self.0.flush()
     }
 
-    /// The most bytes of a file that so many plain ones take, with those that wait: what cannot be compressed is stored in
-    /// blocks (RFC 1951 §3.2.4).
+    /// The most bytes of a file that so many plain ones take, with those that wait. Bytes that do not compress are stored
+    /// in blocks (RFC 1951 §3.2.4).
     pub(super) fn bytes_max(&self, plain: u64) -> u64 {
         let blocks = (plain / BLOCK_BYTES_MIN).saturating_add(2);
         plain

@@ -1,6 +1,6 @@
 //! What seals a recording while it is written: whole age chunks leave it, and the rest waits in memory.
 //!
-//! A chunk that stands for nothing fills it up after a while, so that the rest does not wait for long: see xdf §8.
+//! After a while, a chunk without meaning fills it up, so that the rest does not wait for long: see xdf §8.
 
 use core::fmt;
 use core::time::Duration;

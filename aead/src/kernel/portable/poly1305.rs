@@ -89,8 +89,8 @@ fn words(block: &[u8; 16]) -> [u32; 4] {
 
 /// Multiplies `a` and `top` · 2^128 by `r`, modulo 2^130 − 5; `quarters` is 5/4 of `r`, word by word.
 ///
-/// The product of a word of `a` and one of `r`, at 2^128 and above, comes back as 5/4 at the bottom. r has 28 bits
-/// a word and its quarters 29, so four products and `top`'s stay below 2^63.
+/// At 2^128 and above, a product of words of `a` and `r` comes back as 5/4 at the bottom. r has 28 bits a word
+/// and its quarters 29, so four products and `top`'s stay below 2^63.
 #[inline(always)]
 fn multiply(a: [u32; 4], top: u32, r: [u32; 4], quarters: [u32; 4]) -> [u32; 5] {
     let mut h = [0; 5];

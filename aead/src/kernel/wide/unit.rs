@@ -2,8 +2,7 @@
 
 /// Implements [`Unit`] for a token: every method enters a function compiled for its CPU features.
 ///
-/// ChaCha20 works on `usually` many sets of registers if there are more to do, and at most on the first
-/// of `sets`.
+/// ChaCha20 works on `usually` many sets of registers if more are to do, at most on the first of `sets`.
 macro_rules! unit {
     ($token:ty, $field:path, $features:literal, sets: $($sets:literal)*, usually: $usually:literal, shapes: $shapes:expr, wipe: $wipe:path) => {
         impl $crate::kernel::wide::Unit for $crate::kernel::wide::Noted<'_, $token> {

@@ -3,8 +3,8 @@
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU32;
 
-/// A word that the system makes zero in every process with a copy of this one's memory, unknown to the C
-/// library or not. Nothing if it cannot.
+/// A word that the system makes zero in every process that gets a copy of this one's memory. The C library
+/// need not know of that process. Nothing if the system cannot.
 pub(super) fn word_for_this_process() -> Option<&'static AtomicU32> {
     const PROTECTION: c_int = libc::PROT_READ | libc::PROT_WRITE;
     const KIND: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -182,7 +182,7 @@ struct Stream {
     outlet: Outlet,
     channel_count: usize,
     stamps: Vec<f64>,
-    /// When each sample is due, on the clock of the stamps: samples stay in the order of the file, even where a
+    /// When each sample is due, on the clock of the stamps. Samples stay in the order of the file, even where a
     /// stamp goes back.
     dues: Vec<f64>,
     /// Its id in the recording.

@@ -13,8 +13,8 @@ use crate::exit::Problem;
 
 /// A recording that is being read by a thread of its own; at most [`CHUNKS_AHEAD`] chunks are read and not asked for.
 ///
-/// A stream whose samples stand in the file long before those of another that is played at the same time is kept until
-/// it is played. Recorders write in the order of time, so that this is little.
+/// Samples that stand in the file long before those of another stream, due at the same time, wait in memory. Recorders
+/// write in the order of time, so these are few.
 pub(super) struct Tape {
     path: PathBuf,
     chunks: Receiver<io::Result<Chunk>>,

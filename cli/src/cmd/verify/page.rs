@@ -1,7 +1,7 @@
 //! `verify --html`: one page on one recording for a person who reviews it.
 //!
-//! It needs no program but a browser, and no network: no scripts, no fonts, no pictures but those drawn in it. All that
-//! comes from the file is text on it, and as much as a person can read: see the limits below.
+//! It needs no program but a browser, and no network: no scripts, no fonts, no pictures but those drawn in it.
+//! Everything from the file is text on it, and no more than a person can read: see the limits below.
 
 mod draw;
 mod stream;
@@ -185,7 +185,7 @@ fn put_more(out: &mut String, count: usize) {
     }
 }
 
-/// What a file says, as text of a page: nothing in it is markup, steers the reader's eye, or goes on for ever.
+/// What a file says, as text of a page. Nothing in it is markup, steers the reader's eye, or goes on for ever.
 fn text(from_file: &str) -> String {
     let mut out = String::new();
     for character in printable(from_file).chars().take(TEXT_MAX) {

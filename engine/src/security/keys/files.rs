@@ -117,7 +117,7 @@ impl Files {
         &self.folder
     }
 
-    /// Stores what is in force, in a thread of its own: the thread that learnt of it may have samples to
+    /// Stores what is in force, in a thread of its own. The thread that learnt of it may have samples to
     /// deliver.
     pub(super) fn store(&self, standing: &Standing) {
         let folder = self.folder.clone();

@@ -218,8 +218,8 @@ impl Member {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Hands the lab's discovery key, and then those of earlier lists, newest first, to `derive`: what is made of them, each
-    /// member can make, and a member that was away, too.
+    /// Hands the lab's discovery key, and then those of earlier lists, newest first, to `derive`. Each member can make the
+    /// same of them, and so can a member that was away.
     pub fn with_discovery_keys<R>(&self, mut derive: impl FnMut(&[u8; 32]) -> Option<R>) -> Vec<R> {
         let standing = self.standing();
         core::iter::once(standing.discovery())

@@ -1,6 +1,6 @@
 //! Keeps long-term keys out of swap, core dumps and other programs, where the system can.
 //!
-//! It does not cover copies of a key in use on the stack or in registers, session keys, or a hibernating computer.
+//! It does not cover a key in use on the stack or in registers, session keys, or a hibernating computer.
 
 use core::fmt;
 use core::ops::Deref;
