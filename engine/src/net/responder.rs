@@ -191,17 +191,24 @@ impl Responder {
             return self.handle_sealed(index, length, peer);
         }
         if self.openness == Openness::Sealed {
-            // A peer that asks in the clear gets no answer, and cannot fill the log
-            // either.
-            let query = Query::parse(&self.received[..length]);
-            let is_meant = |query: Query<'_>| {
-                query.condition != PLAIN_STREAMS && self.advertisement.matches(query.condition)
-            };
-            if query.is_some_and(is_meant) {
-                self.note_stranger(peer, Reason::Refused(Refusal::PlainPeer));
-            }
-            return;
+            return self.note_plain_query(length, peer);
         }
+        self.handle_plain(index, length, peer, received_at);
+    }
+
+    /// A peer that asks in the clear gets no answer, and cannot fill the log either.
+    fn note_plain_query(&mut self, length: usize, peer: SocketAddr) {
+        let query = Query::parse(&self.received[..length]);
+        let is_meant = |query: Query<'_>| {
+            query.condition != PLAIN_STREAMS && self.advertisement.matches(query.condition)
+        };
+        if query.is_some_and(is_meant) {
+            self.note_stranger(peer, Reason::Refused(Refusal::PlainPeer));
+        }
+    }
+
+    /// Answers a question in the clear: for the time, or for streams.
+    fn handle_plain(&mut self, index: usize, length: usize, peer: SocketAddr, received_at: f64) {
         let datagram = &self.received[..length];
         let address = if index >= self.first_service
             && let Some(request) = timedata::Request::parse(datagram)

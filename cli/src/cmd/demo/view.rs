@@ -203,27 +203,8 @@ impl View {
                 writeln!(out, "  {}: {} NOT RECORDED", stream.info.name(), stream.unrecorded)?;
             }
         }
-        if let Some((reading, protection)) =
-            verdict.streams.first().map(|stream| (stream.reading, stream.protection))
-        {
-            writeln!(
-                out,
-                "  lag from due to received: p50 {}, p99 {}, longest {}; {}; {}; {}",
-                time(reading.lag_p50),
-                time(reading.lag_p99),
-                time(reading.lag_max),
-                rate(&reading),
-                if reading.gap_count == 0 {
-                    "no gaps".into()
-                } else {
-                    format!("{} GAPS", thousands(reading.gap_count))
-                },
-                match protection {
-                    Some(Protection::Sealed) => "sealed",
-                    Some(Protection::Plain) => "not encrypted: no key installed",
-                    None => "not connected at the end",
-                },
-            )?;
+        if let Some(stream) = verdict.streams.first() {
+            writeln!(out, "  {}", lag(stream))?;
         }
         let state = match verdict.recorded {
             Some(counts) if counts == [sent.samples, sent.markers] => "whole, read back".to_owned(),
@@ -233,6 +214,27 @@ impl View {
         writeln!(out, "  recording: {} ({}, {state})", verdict.path.display(), bytes(verdict.file_bytes))?;
         Ok(out)
     }
+}
+
+/// How long samples were on their way, whether any is missing, and how they travelled.
+fn lag(stream: &RecordingStream) -> String {
+    let reading = &stream.reading;
+    let gaps = match reading.gap_count {
+        0 => "no gaps".to_owned(),
+        count => format!("{} GAPS", thousands(count)),
+    };
+    let protection = match stream.protection {
+        Some(Protection::Sealed) => "sealed",
+        Some(Protection::Plain) => "not encrypted: no key installed",
+        None => "not connected at the end",
+    };
+    format!(
+        "lag from due to received: p50 {}, p99 {}, longest {}; {}; {gaps}; {protection}",
+        time(reading.lag_p50),
+        time(reading.lag_p99),
+        time(reading.lag_max),
+        rate(reading),
+    )
 }
 
 fn verdict_json(verdict: &Verdict) -> serde_json::Value {

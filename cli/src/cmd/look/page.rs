@@ -11,45 +11,9 @@ use crate::terminal::{Look, Palette, plural, printable, short_time, thousands};
 
 impl Lab {
     pub(super) fn page(&self, states: &[Judged], palette: Palette, room: Option<usize>) -> String {
-        let (remote, far_troubles) = (self.hubs.rows(), self.hubs.troubles());
-        let count = states.len() + remote.len();
-        let troubled =
-            states.iter().filter(|judged| judged.verdict.trouble().is_some()).count() + far_troubles;
-        let early = states.iter().filter(|judged| judged.verdict == Verdict::Early).count();
-        let verdict = match (count, troubled) {
-            (0, 0) if self.opened.elapsed() < COMPLETE_AT_LAST => {
-                palette.paint(Look::Faint, "looking for streams".to_owned())
-            }
-            (0, 0) => palette.paint(Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
-            (0, _) => palette.paint(Look::Wrong, "NO STREAM, and a hub is NOT WELL".to_owned()),
-            (_, 0) if self.probes.waiting() > 0 => {
-                palette.paint(Look::Wrong, "MORE STREAMS than can be looked at".to_owned())
-            }
-            (all, 0) if early > 0 => {
-                palette.paint(Look::Faint, format!("{}, looking at {early}", plural(all, "stream")))
-            }
-            (1, 0) => palette.paint(Look::Good, "1 stream, well".to_owned()),
-            (all, 0) => palette.paint(Look::Good, format!("{}, all well", plural(all, "stream"))),
-            (all, n) => palette.paint(Look::Wrong, format!("{}, {n} NOT WELL", plural(all, "stream"))),
-        };
-        let hidden = self.hidden.unseen();
-        let unseen = match hidden.len() {
-            0 => String::new(),
-            count => palette.paint(Look::Warning, format!(", {count} NOT SEEN")).to_string(),
-        };
-        let mut out = format!(
-            "{}  {verdict}{unseen}  {}\n",
-            palette.paint(Look::Strong, "schwann"),
-            palette.paint(
-                Look::Faint,
-                format!(
-                    "session {}; encryption {}",
-                    self.config.lab.session_id,
-                    security::summary(&self.config.trust())
-                )
-            ),
-        );
-        if count > 0 || !hidden.is_empty() {
+        let (remote, hidden) = (self.hubs.rows(), self.hidden.unseen());
+        let mut out = self.title(states, remote.len(), hidden.len(), palette);
+        if states.len() + remote.len() + hidden.len() > 0 {
             let mut table = Table::new(&COLUMNS);
             for Judged { state, verdict, .. } in states {
                 table.push(row(state, *verdict));
@@ -59,39 +23,81 @@ impl Lab {
             out.push('\n');
             out.push_str(&table.text(palette, room));
         }
-        for Judged { state, troubles, .. } in states {
-            for why in troubles.iter().filter_map(|trouble| trouble.explained()) {
-                let (name, host) = (state.info.name(), state.info.hostname());
-                out.push_str(&format!("  {} of {} {why}\n", name, host));
+        for remark in self.remarks(states, &hidden) {
+            out.push_str(&format!("  {remark}\n"));
+        }
+        out
+    }
+
+    fn title(&self, states: &[Judged], remote: usize, hidden: usize, palette: Palette) -> String {
+        let unseen = match hidden {
+            0 => String::new(),
+            count => palette.paint(Look::Warning, format!(", {count} NOT SEEN")).to_string(),
+        };
+        let session = format!(
+            "session {}; encryption {}",
+            self.config.lab.session_id,
+            security::summary(&self.config.trust())
+        );
+        let (look, verdict) = self.verdict(states, remote);
+        format!(
+            "{}  {}{unseen}  {}\n",
+            palette.paint(Look::Strong, "schwann"),
+            palette.paint(look, verdict),
+            palette.paint(Look::Faint, session),
+        )
+    }
+
+    /// How many streams there are, and whether they are well.
+    fn verdict(&self, states: &[Judged], remote: usize) -> (Look, String) {
+        let troubled = states.iter().filter(|judged| judged.verdict.trouble().is_some()).count();
+        let early = states.iter().filter(|judged| judged.verdict == Verdict::Early).count();
+        match (states.len() + remote, troubled + self.hubs.troubles()) {
+            (0, 0) if self.opened.elapsed() < COMPLETE_AT_LAST => {
+                (Look::Faint, "looking for streams".to_owned())
             }
+            (0, 0) => (Look::Warning, "NO STREAM; why: schwann doctor".to_owned()),
+            (0, _) => (Look::Wrong, "NO STREAM, and a hub is NOT WELL".to_owned()),
+            (_, 0) if self.probes.waiting() > 0 => {
+                (Look::Wrong, "MORE STREAMS than can be looked at".to_owned())
+            }
+            (all, 0) if early > 0 => (Look::Faint, format!("{}, looking at {early}", plural(all, "stream"))),
+            (1, 0) => (Look::Good, "1 stream, well".to_owned()),
+            (all, 0) => (Look::Good, format!("{}, all well", plural(all, "stream"))),
+            (all, n) => (Look::Wrong, format!("{}, {n} NOT WELL", plural(all, "stream"))),
+        }
+    }
+
+    /// What there is to know or to mend, each in a line.
+    fn remarks(&self, states: &[Judged], hidden: &[Unseen]) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for Judged { state, troubles, .. } in states {
+            let (name, host) = (state.info.name(), state.info.hostname());
+            let whys = troubles.iter().filter_map(|trouble| trouble.explained());
+            remarks.extend(whys.map(|why| format!("{name} of {host} {why}")));
         }
         for (state, refusal) in states.iter().filter_map(|one| Some((&one.state, one.state.refusal?))) {
-            let name = state.info.name();
-            out.push_str(&format!("  {name} of {}: {}\n", state.info.hostname(), Explained(refusal)));
-        }
-        let admitted = states
-            .iter()
-            .filter_map(|one| lab::admitted(&self.config, &one.state.info, one.state.protection));
-        admitted.for_each(|text| out.push_str(&format!("  {}\n", printable(&text))));
-        for unseen in &hidden {
-            out.push_str(&format!("  {}\n", printable(&unseen.to_string())));
+            let (name, host) = (state.info.name(), state.info.hostname());
+            remarks.push(format!("{name} of {host}: {}", Explained(refusal)));
         }
         // A machine of the lab that waits for a new device is found like a stream, and is none.
         let is_stream = |one: &Elsewhere| one.session_id != crate::cmd::keys::wire::SESSION;
-        for stream in self.hidden.elsewhere().into_iter().filter(is_stream) {
-            out.push_str(&format!("  {}\n", printable(&self.how_to_see(&stream))));
-        }
-        self.hubs.lines().iter().for_each(|line| out.push_str(&format!("  {}\n", printable(line))));
+        let elsewhere = self.hidden.elsewhere().into_iter().filter(is_stream);
+        let foreign = states
+            .iter()
+            .filter_map(|one| lab::admitted(&self.config, &one.state.info, one.state.protection))
+            .chain(hidden.iter().map(ToString::to_string))
+            .chain(elsewhere.map(|stream| self.how_to_see(&stream)))
+            .chain(self.hubs.lines());
+        remarks.extend(foreign.map(|text| printable(&text).into_owned()));
         if self.probes.waiting() > 0 {
-            out.push_str(&format!(
-                "  {} more are announced and not looked at: too many do not answer, and may be made up\n",
+            remarks.push(format!(
+                "{} more are announced and not looked at: too many do not answer, and may be made up",
                 self.probes.waiting()
             ));
         }
-        for problem in &self.problems {
-            out.push_str(&format!("  {}\n", printable(problem)));
-        }
-        out
+        remarks.extend(self.problems.iter().map(|problem| printable(problem).into_owned()));
+        remarks
     }
 
     /// Why a stream of another session is not seen, and what to change.

@@ -85,21 +85,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
         );
         add(findings, Weight::Fault, "clock-differs", what, commands::set_clock());
     } else if has(Knock::Open) {
-        let way = facts.interfaces.iter().find(|interface| interface.reaches(ip));
-        let here = allow(facts, way.map(|way| way.name.as_str()), Side::In, "udp");
-        let there = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
-        let (why, fix) = match has_heard_unicast(host) {
-            None => (String::from("its answers do not come through: a firewall blocks UDP"), there),
-            Some(false) => {
-                (format!("no query has come to it: its firewall blocks UDP{}", firewall_of(host)), there)
-            }
-            Some(true) => {
-                let why =
-                    "it has heard the queries, and its answers do not come back: a firewall here blocks UDP";
-                (String::from(why), here)
-            }
-        };
-        add(findings, Weight::Fault, "udp-blocked", format!("{name} has streams, but {why}."), fix);
+        judge_blocked_udp(host, facts, findings);
     } else if has(Knock::Refused) {
         let what = format!(
             "{name} is there, but no program on it sends a stream at the ports that this computer asks."
@@ -128,4 +114,24 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
             format!("on {name}: {}", allow_there(facts, manager_of(host), "tcp")),
         );
     }
+}
+
+/// The host has streams, and no answer of its own comes by UDP.
+fn judge_blocked_udp(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
+    let (name, ip) = (&host.name, host.addresses[0]);
+    let way = facts.interfaces.iter().find(|interface| interface.reaches(ip));
+    let here = allow(facts, way.map(|way| way.name.as_str()), Side::In, "udp");
+    let there = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
+    let (why, fix) = match has_heard_unicast(host) {
+        None => (String::from("its answers do not come through: a firewall blocks UDP"), there),
+        Some(false) => {
+            (format!("no query has come to it: its firewall blocks UDP{}", firewall_of(host)), there)
+        }
+        Some(true) => {
+            let why =
+                "it has heard the queries, and its answers do not come back: a firewall here blocks UDP";
+            (String::from(why), here)
+        }
+    };
+    add(findings, Weight::Fault, "udp-blocked", format!("{name} has streams, but {why}."), fix);
 }

@@ -52,6 +52,22 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
         let what = format!("{name} of {host} speaks protocol {text}, which this program does not know.");
         return add(findings, Weight::Fault, "version", what, "schwann --version    # then get a newer one");
     }
+    judge_data(stream, facts, findings);
+    judge_clock(stream, facts, findings);
+    if let Some(what) = lab::admitted(&facts.config, &stream.info, stream.protection) {
+        let fix = format!(
+            "on {host}: schwann gateway    # seals it; a computer with Schwann joins: schwann keys join"
+        );
+        add(findings, Weight::Warning, "plain-admitted", format!("{}.", printable(&what)), fix);
+    }
+    if let Some(trouble) = stream.trouble {
+        judge_samples(stream, trouble, findings);
+    }
+}
+
+/// Whether its samples can come by TCP.
+fn judge_data(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
+    let (name, host) = (stream.info.name(), stream.info.hostname());
     match stream.data {
         Knock::Open => {}
         Knock::Refused => add(
@@ -71,6 +87,11 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             format!("on {host}: {}", allow_there(facts, Manager::Unknown, "tcp")),
         ),
     }
+}
+
+/// Whether its clock can be asked by UDP, and soon enough.
+fn judge_clock(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
+    let (name, host) = (stream.info.name(), stream.info.hostname());
     match stream.round_trip {
         Some(seconds) if seconds > SLOW_SECONDS => add(
             findings,
@@ -104,15 +125,6 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
             format!("on {host}: {}", allow_there(facts, Manager::Unknown, "udp")),
         ),
         _ => {}
-    }
-    if let Some(what) = lab::admitted(&facts.config, &stream.info, stream.protection) {
-        let fix = format!(
-            "on {host}: schwann gateway    # seals it; a computer with Schwann joins: schwann keys join"
-        );
-        add(findings, Weight::Warning, "plain-admitted", format!("{}.", printable(&what)), fix);
-    }
-    if let Some(trouble) = stream.trouble {
-        judge_samples(stream, trouble, findings);
     }
 }
 
