@@ -11,20 +11,12 @@ use schwann_proto::{
     },
 };
 
+mod random;
+
+use random::Random;
+
 const UID: &str = "a82ad391-5ab0-451f-81f1-086fc1c239d3";
 const RATE: f64 = 250.0;
-
-/// xorshift64: the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit).unwrap()
-    }
-}
 
 /// What both ends know of the stream.
 #[derive(Clone, Copy, Debug)]

@@ -17,23 +17,13 @@ use schwann_proto::{
     },
 };
 
+mod random;
+
+use random::Random;
+
 const ROUNDS: usize = 100_000;
 
-/// xorshift64: the same on every machine.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(limit.max(1)).unwrap()).unwrap()
-    }
-
     /// Damages `seed` in a few places: bytes changed, dropped, doubled, or the end cut off.
     fn damage(&mut self, seed: &[u8]) -> Vec<u8> {
         let mut bytes = seed.to_vec();

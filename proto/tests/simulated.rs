@@ -18,18 +18,9 @@ use schwann_proto::wire::query;
 use schwann_proto::wire::sample::{ByteOrder, Layout, Stamp, StampTracker};
 use schwann_proto::wire::timedata::{Reply, Request};
 
-/// xorshift64: the same on every machine.
-struct Random(u64);
+mod random;
 
-impl Random {
-    /// Evenly from 0 up to 1.
-    fn fraction(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
+use random::Random;
 
 /// A network for datagrams of kind `T`: what is sent arrives later, twice, or never.
 struct Network<T> {
