@@ -3,7 +3,7 @@
 use schwann::{ChannelFormat, Error, Flush, Inlet, Outlet, StreamInfo};
 use schwann_proto::wire::sample::{ByteOrder, Layout, Stamp, StampTracker, Value};
 use schwann_relay::MAX_CONTENT;
-use schwann_xdf::{PushError, StreamWriter};
+use schwann_xdf::{PushError, StreamWriter, patiently};
 
 /// How the samples of a stream lie in its blocks; nothing for a stream without channels or format.
 pub(crate) fn layout(info: &StreamInfo) -> Option<Layout> {
@@ -120,7 +120,7 @@ pub(crate) enum Unwritten {
     Push(PushError),
 }
 
-/// Appends the samples of a block to a recording, and returns their stamps.
+/// Appends the samples of a block to a recording once the disk takes them, and returns their stamps.
 pub(crate) fn record(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritten> {
     match layout.format {
         ChannelFormat::Double64 => record_numbers::<f64>(layout, content, writer),
@@ -148,7 +148,7 @@ fn record_numbers<T: Value + schwann_xdf::Number>(
     if taken.samples != extent.samples || taken.bytes != content.len() {
         return Err(Unwritten::Malformed);
     }
-    writer.push(&stamps, &values).map_err(Unwritten::Push)?;
+    patiently(|| writer.push(&stamps, &values)).map_err(Unwritten::Push)?;
     Ok(stamps)
 }
 
@@ -162,7 +162,7 @@ fn record_texts(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Resul
     if !rest.is_empty() {
         return Err(Unwritten::Malformed);
     }
-    writer.push_text(&stamps, &texts).map_err(Unwritten::Push)?;
+    patiently(|| writer.push_text(&stamps, &texts)).map_err(Unwritten::Push)?;
     Ok(stamps)
 }
 

@@ -1,8 +1,6 @@
 //! From sealed blocks to an XDF file with its certificate.
 
-use core::time::Duration;
 use std::collections::BTreeMap;
-use std::thread;
 
 use schwann_proto::wire::sample::Layout;
 use schwann_recorder::certificate::{Certificate, Facts, StreamAccount, content_name, write_beside};
@@ -113,23 +111,13 @@ impl OpenStream {
     }
 
     fn write_block(&mut self, recording: &Recording, content: &[u8]) -> Result<(), RecordingError> {
-        loop {
-            match samples::record(&self.layout, content, &self.writer) {
-                Ok(stamps) => {
-                    self.account.wrote(&stamps);
-                    return Ok(());
-                }
-                Err(Unwritten::Push(PushError::Backlogged)) => thread::sleep(BACKLOG_PAUSE),
-                Err(Unwritten::Push(PushError::Failed(failure))) => {
-                    return Err(RecordingError::Write(recording.path.clone(), failure));
-                }
-                Err(Unwritten::Push(_) | Unwritten::Malformed) => {
-                    self.malformed_blocks += 1;
-                    return Ok(());
-                }
+        match samples::record(&self.layout, content, &self.writer) {
+            Ok(stamps) => self.account.wrote(&stamps),
+            Err(Unwritten::Push(PushError::Failed(failure))) => {
+                return Err(RecordingError::Write(recording.path.clone(), failure));
             }
+            Err(Unwritten::Push(_) | Unwritten::Malformed) => self.malformed_blocks += 1,
         }
+        Ok(())
     }
 }
-
-const BACKLOG_PAUSE: Duration = Duration::from_millis(20);
