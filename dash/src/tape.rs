@@ -6,7 +6,6 @@
 mod judged;
 mod page;
 mod picture;
-mod stream;
 mod time;
 
 use core::ops::Range;
@@ -16,6 +15,7 @@ use std::{
 };
 
 use schwann::StreamInfo;
+use schwann_recorder::recorded_info;
 use schwann_xdf::{IndexedRecording, Location, ReadError, Source, StreamHeader};
 use serde_json::{Value, json};
 
@@ -53,10 +53,11 @@ struct Track {
 impl Track {
     fn of(header: &StreamHeader, recording: &IndexedRecording<Source>) -> Option<Self> {
         let known = recording.index().streams.iter().find(|known| known.id == header.id)?;
+        let name = if header.name.is_empty() { &format!("stream {}", header.id) } else { &header.name };
         Some(Self {
             id: header.id,
             host: header.hostname.clone(),
-            info: stream::info_of(header)?,
+            info: recorded_info(header, name, header.nominal_rate).ok()?,
             sample_count: known.sample_count,
             span: recording.span(header.id),
             has_one_clock: recording.clock_map(header.id).segment_count() < 2,

@@ -4,11 +4,10 @@ use core::ops::Range;
 use core::time::Duration;
 use std::sync::Arc;
 
+use schwann::Context;
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Context, StreamInfo};
-use schwann_proto::stream::ChannelFormat;
-use schwann_proto::wire::xml::Document;
-use schwann_xdf::{Location, RecordedStream, Recording, StreamHeader, Values};
+use schwann_recorder::recorded_info;
+use schwann_xdf::{Location, RecordedStream, Recording, Values};
 
 use super::tape::Tape;
 use crate::exit::Problem;
@@ -210,7 +209,8 @@ impl Stream {
             Some(name) if alone => name.to_owned(),
             Some(name) => format!("{name} {recorded}"),
         };
-        let info = describe(&stream.header, &name, speed)?;
+        let info = recorded_info(&stream.header, &name, stream.header.nominal_rate * speed)
+            .map_err(|error| Problem::with(&name, error))?;
         let outlet = Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(config))
             .map_err(|error| Problem::with(&name, error))?;
         let mut latest = f64::NEG_INFINITY;
@@ -280,30 +280,6 @@ fn push(outlet: &Outlet, values: &Values, next: Range<usize>, stamps: &[f64]) ->
             outlet.push_string_chunk_stamped(&texts, stamps, Flush::Now)
         }
     }
-}
-
-/// Describes the stream as it was, under its name and with the rate at which it is played.
-fn describe(header: &StreamHeader, name: &str, speed: f64) -> Result<StreamInfo, Problem> {
-    let format = ChannelFormat::from_name(header.format.name()).unwrap_or_default();
-    let channel_count = i32::try_from(header.channel_count).unwrap_or(i32::MAX);
-    let mut info = StreamInfo::new(
-        name,
-        header.content_type.as_str(),
-        channel_count,
-        header.nominal_rate * speed,
-        format,
-        header.source_id.as_str(),
-    )
-    .map_err(|error| Problem::with(name, error))?;
-    let recorded = Document::parse(header.xml.as_bytes()).document;
-    let from = recorded.document_element().and_then(|root| recorded.child(root, "desc"));
-    if let (Some(from), Some(to)) = (from, info.desc()) {
-        for child in recorded.children(from) {
-            let fragment = recorded.copy_of(child);
-            info.document_mut().append_copy(to, &fragment);
-        }
-    }
-    Ok(info)
 }
 
 /// The most samples of one push.
