@@ -55,7 +55,7 @@ impl<'a> Sink<'a> {
         let mut line = String::from("time");
         for label in stream.labels() {
             line.push(',');
-            put_quoted(label, &mut line);
+            put_csv_field(label, &mut line);
         }
         line.push('\n');
         let mut file = outputs.create(&path)?;
@@ -72,7 +72,7 @@ impl<'a> Sink<'a> {
                 self.line.push(',');
                 match values {
                     Values::String(texts) => {
-                        put_quoted(texts.get(at).map_or("", String::as_str), &mut self.line);
+                        put_csv_field(texts.get(at).map_or("", String::as_str), &mut self.line);
                     }
                     numbers => put_text(numbers, at, &mut self.line),
                 }
@@ -94,8 +94,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Appends a text as RFC 4180 has it: in quotes if it holds what separates fields or lines.
-fn put_quoted(text: &str, out: &mut String) {
+/// Appends a text as a field of a CSV file: in quotes if it holds what separates fields or lines. Source: RFC 4180 §2.
+pub fn put_csv_field(text: &str, out: &mut String) {
     if text.contains([',', '"', '\n', '\r']) {
         out.push('"');
         out.push_str(&text.replace('"', "\"\""));
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn fields_that_separate_are_quoted() {
         let mut out = String::new();
-        ["a", "b,c", "say \"x\"", "l\nm"].iter().for_each(|text| put_quoted(text, &mut out));
+        ["a", "b,c", "say \"x\"", "l\nm"].iter().for_each(|text| put_csv_field(text, &mut out));
         assert_eq!(out, "a\"b,c\"\"say \"\"x\"\"\"\"l\nm\"");
     }
 }

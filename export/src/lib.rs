@@ -49,6 +49,7 @@ mod timing;
 use std::path::{Path, PathBuf};
 
 pub use bids::{Entities, bids};
+pub use csv::put_csv_field;
 pub use error::ExportError;
 pub use report::{Left, Report, Resampled, Written};
 

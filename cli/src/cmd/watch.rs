@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schwann::inlet::InletOptions;
 use schwann::resolver::resolve_bypred;
 use schwann::{Context, Error, Inlet, StreamInfo};
+use schwann_export::put_csv_field;
 use schwann_recorder::{Chunk, Item, Selector, any_of};
 
 use crate::exit::{Exit, Outcome, Problem};
@@ -147,7 +148,7 @@ fn titles(info: &StreamInfo) -> String {
     for channel in 0..info.channel_count() as usize {
         out.push(',');
         match labels.get(channel).filter(|label| !label.is_empty()) {
-            Some(label) => put_csv(&mut out, label),
+            Some(label) => put_csv_field(label, &mut out),
             None => out.push_str(&format!("channel {}", channel + 1)),
         }
     }
@@ -162,7 +163,7 @@ fn put_row(out: &mut String, chunk: &Chunk, row: usize, csv: bool) {
         out.push(if csv { ',' } else { ' ' });
         match item {
             Item::Number(number) => write!(out, "{number}").expect("a string takes any text"),
-            Item::Text(text) if csv => put_csv(out, &String::from_utf8_lossy(text)),
+            Item::Text(text) if csv => put_csv_field(&String::from_utf8_lossy(text), out),
             // What a stranger sends must not steer our terminal.
             Item::Text(text) => write!(out, "{}", String::from_utf8_lossy(text).escape_debug())
                 .expect("a string takes any text"),
@@ -171,33 +172,7 @@ fn put_row(out: &mut String, chunk: &Chunk, row: usize, csv: bool) {
     out.push('\n');
 }
 
-/// Appends a field of a CSV file. Source: RFC 4180 §2.
-fn put_csv(out: &mut String, text: &str) {
-    if text.contains([',', '"', '\n', '\r']) {
-        out.push('"');
-        out.push_str(&text.replace('"', "\"\""));
-        out.push('"');
-    } else {
-        out.push_str(text);
-    }
-}
-
 /// For the whole description, in seconds.
 const FULL_INFO_SECONDS: f64 = 5.0;
 /// Longest wait before looking whether to stop, in seconds.
 const WAIT: f64 = 0.1;
-
-#[cfg(test)]
-mod tests {
-    use super::put_csv;
-
-    #[test]
-    fn fields_of_csv_are_quoted_where_they_must_be() {
-        let cases = [("Fp1", "Fp1"), ("a,b", "\"a,b\""), ("say \"go\"", "\"say \"\"go\"\"\"")];
-        for (text, expected) in cases {
-            let mut out = String::new();
-            put_csv(&mut out, text);
-            assert_eq!(out, expected);
-        }
-    }
-}
