@@ -1,37 +1,23 @@
 //! What happens at the edges: streams without channels, and what a lost stream still tells.
 
-use core::time::Duration;
 use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, Recover};
 use schwann::outlet::{Flush, Outlet, OutletOptions};
-use schwann::{Config, Context, Error, StreamInfo, resolver};
+use schwann::{Error, StreamInfo};
 use schwann_proto::stream::ChannelFormat;
 
-mod ports;
+mod streams;
 
-use ports::ports;
-
-/// Long enough for a busy machine; a test that passes never waits for it.
-const LONG: f64 = 20.0;
+use streams::{LONG, connect, context};
 
 /// An outlet, and an inlet that is connected to it.
 fn pair(channels: i32, format: ChannelFormat, extra: &str) -> (Outlet, Inlet) {
-    let base = ports();
-    let text = format!(
-        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=edges{base}\n{extra}",
-        base + 38
-    );
-    let context = Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")));
+    let context = context(extra);
     let info = StreamInfo::new("Test", "EEG", channels, 0.0, format, "edges-test").expect("a description");
     let outlet =
         Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(&context)).expect("an outlet");
-    let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(&context, "name", "Test", 1, timeout).expect("a search");
-    let options = InletOptions { recover: Recover::No, ..InletOptions::default() };
-    let inlet = Inlet::in_context(&found[0], &options, context).expect("an inlet");
-    inlet.open_stream(LONG).expect("a connection");
+    let inlet = connect(&context, &InletOptions { recover: Recover::No, ..InletOptions::default() });
     (outlet, inlet)
 }
 

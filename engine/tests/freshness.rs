@@ -6,25 +6,14 @@ use std::time::Instant;
 
 use schwann::inlet::{Alarm, AlarmKind, Bell, Inlet, InletOptions, Recover, StreamEvent, Watch};
 use schwann::outlet::{Flush, Outlet, OutletOptions, Pace, Report};
-use schwann::{BufferUnit, ChannelFormat, Config, Context, Error, StreamInfo, local_clock, resolver};
+use schwann::{BufferUnit, ChannelFormat, Error, StreamInfo, local_clock};
 
-mod ports;
+mod streams;
 
-use ports::ports;
+use streams::{LONG, connect, context};
 
-/// Long enough for a busy machine; a test that passes never waits for it.
-const LONG: f64 = 20.0;
-
-/// A configuration that no other test shares ports or a session with.
-fn context(extra: &str) -> Arc<Context> {
-    let base = ports();
-    let text = format!(
-        "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=8\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=freshness{base}\n{extra}",
-        base + 38
-    );
-    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
-}
+/// Ports for few streams.
+const FEW_PORTS: &str = "[ports]\nPortRange=8\n";
 
 /// An outlet at this rate, and an inlet that is connected to it.
 fn pair(rate: f64, options: &OutletOptions, recover: Recover) -> (Outlet, Inlet) {
@@ -32,14 +21,10 @@ fn pair(rate: f64, options: &OutletOptions, recover: Recover) -> (Outlet, Inlet)
 }
 
 fn pair_with(rate: f64, options: &OutletOptions, recover: Recover, tuning: &str) -> (Outlet, Inlet) {
-    let context = context(&format!("[tuning]\n{tuning}\n"));
+    let context = context(&format!("{FEW_PORTS}[tuning]\n{tuning}\n"));
     let info = StreamInfo::new("Test", "EEG", 1, rate, ChannelFormat::Int32, "fresh").expect("a description");
     let outlet = Outlet::in_context(&info, options, Arc::clone(&context)).expect("an outlet");
-    let timeout = Duration::from_secs_f64(LONG);
-    let found = resolver::resolve_byprop(&context, "name", "Test", 1, timeout).expect("a search");
-    let options = InletOptions { recover, ..InletOptions::default() };
-    let inlet = Inlet::in_context(&found[0], &options, context).expect("an inlet");
-    inlet.open_stream(LONG).expect("a connection");
+    let inlet = connect(&context, &InletOptions { recover, ..InletOptions::default() });
     (outlet, inlet)
 }
 
@@ -109,7 +94,7 @@ fn silence_of_a_stream_with_a_rate_and_the_loss_of_any_are_told() {
 fn an_outlet_names_the_inlet_that_is_too_slow_and_counts_what_it_lost() {
     let options =
         OutletOptions { buffer_length: 4, buffer_unit: BufferUnit::Samples, ..OutletOptions::default() };
-    let context = context("[tuning]\nLocalSocket=off\n");
+    let context = context(&format!("{FEW_PORTS}[tuning]\nLocalSocket=off\n"));
     let info =
         StreamInfo::new("Test", "EEG", 50_000, 100.0, ChannelFormat::Int32, "slow").expect("a description");
     let outlet = Outlet::in_context(&info, &options, Arc::clone(&context)).expect("an outlet");

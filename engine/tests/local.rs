@@ -11,29 +11,18 @@ use std::sync::Arc;
 
 use schwann::inlet::{Inlet, InletOptions, StreamEvent};
 use schwann::outlet::{Carrier, Delivery, Flush, Outlet, OutletOptions};
-use schwann::{Config, Context, StreamInfo};
+use schwann::{Context, StreamInfo};
 use schwann_proto::stream::{BufferUnit, ChannelFormat};
 use schwann_proto::stream_info::IpVersion;
 
-mod ports;
+mod streams;
 
-use ports::ports;
+use streams::context;
 
 /// Long enough for a busy machine; a test that passes never waits for it.
 const LONG: f64 = 60.0;
 const OFF: &str = "[tuning]\nLocalSocket=off\n";
 const BOTH: [Carrier; 2] = [Carrier::Local, Carrier::Tcp];
-
-/// A configuration with ports and a session that no other test shares.
-fn context(extra: &str) -> Arc<Context> {
-    let base = ports();
-    let text = format!(
-        "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=local{base}\n{extra}",
-        base + 38
-    );
-    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
-}
 
 /// A configuration in which connections go by `carrier`.
 fn config_for(carrier: Carrier) -> Arc<Context> {

@@ -3,27 +3,16 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use schwann::inlet::{Inlet, InletOptions};
+use schwann::inlet::InletOptions;
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann::{ChannelFormat, Config, Context, StreamInfo, local_clock, resolver};
 
-mod ports;
+mod streams;
 
-use ports::ports;
+use streams::{LONG, connect, context};
 
-/// Long enough for a busy machine; a test that passes never waits for it.
-const LONG: f64 = 20.0;
-
-/// A configuration that no other test shares ports or a session with.
-fn context(extra: &str) -> Arc<Context> {
-    let base = ports();
-    let text = format!(
-        "[ports]\nMulticastPort={}\nBasePort={base}\nPortRange=8\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=outlets{base}\n{extra}",
-        base + 38
-    );
-    Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
-}
+/// Ports for few streams.
+const FEW_PORTS: &str = "[ports]\nPortRange=8\n";
 
 fn info(rate: f64, source_id: &str) -> StreamInfo {
     StreamInfo::new("Test", "EEG", 1, rate, ChannelFormat::Int32, source_id).expect("a valid description")
@@ -33,21 +22,12 @@ fn serve(context: &Arc<Context>, info: &StreamInfo, options: &OutletOptions) -> 
     Outlet::in_context(info, options, Arc::clone(context)).expect("an outlet")
 }
 
-fn receive(context: &Arc<Context>) -> Inlet {
-    let found = resolver::resolve_byprop(context, "name", "Test", 1, Duration::from_secs_f64(LONG));
-    let found = found.expect("a search");
-    let inlet =
-        Inlet::in_context(&found[0], &InletOptions::default(), Arc::clone(context)).expect("an inlet");
-    inlet.open_stream(LONG).expect("a connection");
-    inlet
-}
-
 #[test]
 fn an_outlets_chunk_size_is_honoured() {
-    let context = context("");
+    let context = context(FEW_PORTS);
     let options = OutletOptions { chunk_samples: 3, ..OutletOptions::default() };
     let outlet = serve(&context, &info(0.0, "chunks"), &options);
-    let inlet = receive(&context);
+    let inlet = connect(&context, &InletOptions::default());
     for value in 1..=7 {
         outlet.push_sample(&[value], f64::from(value), Flush::Later).expect("a push");
     }
@@ -64,9 +44,9 @@ fn an_outlets_chunk_size_is_honoured() {
 fn a_stamp_goes_out_as_pushed_and_zero_means_now() {
     // What is pushed, and whether the outlet's own clock replaces it although it may say something.
     for (own_clock, name) in [(false, "caller"), (true, "own")] {
-        let context = context(&format!("[tuning]\nForceDefaultTimestamps={own_clock}\n"));
+        let context = context(&format!("{FEW_PORTS}[tuning]\nForceDefaultTimestamps={own_clock}\n"));
         let outlet = serve(&context, &info(0.0, name), &OutletOptions::default());
-        let inlet = receive(&context);
+        let inlet = connect(&context, &InletOptions::default());
         let stamps = [-5.0, -1.0, f64::NAN, 0.0];
         let earliest = local_clock();
         for stamp in stamps {
@@ -91,7 +71,7 @@ fn a_stamp_goes_out_as_pushed_and_zero_means_now() {
 #[test]
 fn a_description_larger_than_a_datagram_is_found_over_tcp() {
     let large = "x".repeat(70_000);
-    let datagrams = context("");
+    let datagrams = context(FEW_PORTS);
     let outlet = serve(&datagrams, &info(0.0, &large), &OutletOptions::default());
     let search = |context: &Arc<Context>| {
         resolver::resolve_byprop(context, "name", "Test", 1, Duration::from_secs(1)).expect("a search")
@@ -111,9 +91,9 @@ fn a_description_larger_than_a_datagram_is_found_over_tcp() {
 
 #[test]
 fn a_restarted_stream_may_have_another_rate() {
-    let context = context("");
+    let context = context(FEW_PORTS);
     let outlet = serve(&context, &info(100.0, "rate"), &OutletOptions::default());
-    let inlet = receive(&context);
+    let inlet = connect(&context, &InletOptions::default());
     let mut stamps = [0.0; 3];
     outlet.push_chunk(&[1, 2, 3], 10.0, Flush::Now).expect("a push");
     assert_eq!(inlet.pull_chunk(&mut [0; 3], &mut stamps, LONG), Ok(3));
@@ -131,9 +111,9 @@ fn a_restarted_stream_may_have_another_rate() {
 fn pushes_of_several_threads_take_turns() {
     const THREADS: i32 = 4;
     const EACH: i32 = 5_000;
-    let context = context("");
+    let context = context(FEW_PORTS);
     let outlet = serve(&context, &info(0.0, "threads"), &OutletOptions::default());
-    let inlet = receive(&context);
+    let inlet = connect(&context, &InletOptions::default());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let outlet = &outlet;

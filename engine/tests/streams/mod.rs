@@ -22,7 +22,7 @@ pub(crate) fn context(extra: &str) -> Arc<Context> {
     let base = ports();
     let text = format!(
         "[ports]\nMulticastPort={}\nBasePort={base}\nIPv6=disable\n[multicast]\nResolveScope=machine\n\
-         [lab]\nSessionID=streaming{base}\n{extra}",
+         [lab]\nSessionID=streams{base}\n{extra}",
         base + 38
     );
     Arc::new(Context::new(Config::parse(&text).expect("a valid configuration")))
