@@ -6,15 +6,14 @@ import hashlib
 import json
 import math
 import platform
-import warnings
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _schwann
+from ._closing import Closing
 from ._errors import ArgumentError
 from ._info import DTYPES, Channel, Format, Metadata, StreamInfo, described
 
@@ -34,12 +33,14 @@ class Receiver(NamedTuple):
     """Samples that it took and that its program will not get."""
 
 
-class Outlet:
+class Outlet(Closing):
     """A stream that others can receive, from the moment it is made until it is closed.
 
     Any thread may push. A push does not wait for receivers. What a receiver does not take in time is kept for it, up to
     `buffer` seconds of samples, oldest dropped first.
     """
+
+    _called = "An outlet"
 
     def __init__(
         self,
@@ -176,20 +177,6 @@ class Outlet:
     def close(self) -> None:
         """Sends what is pending, and ends the stream. More than once does nothing."""
         self._native.close()
-
-    def __enter__(self) -> Outlet:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        native = getattr(self, "_native", None)
-        if native is not None and not native.is_closed:
-            warnings.warn("An outlet was not closed: use `with`, or call close().", ResourceWarning, source=self)
-            native.close()
 
     def __repr__(self) -> str:
         return "<Outlet closed>" if self.closed else f"<Outlet {self.info.name}, {self.consumers} consumers>"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
-from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from . import _schwann
+from ._closing import Closing
 from ._errors import ArgumentError
 from ._outlet import as_text
 
@@ -27,8 +26,10 @@ class RecordedSoFar(NamedTuple):
     """Samples that arrived and are not in the file."""
 
 
-class Recorder:
+class Recorder(Closing):
     """A recording in progress; `record` begins one."""
+
+    _called = "A recording"
 
     def __init__(self, path: str | os.PathLike[str], queries: tuple[str, ...], timeout: float) -> None:
         if not all(isinstance(query, str) for query in queries):
@@ -71,20 +72,6 @@ class Recorder:
         if self.closed:
             return []
         return [RecordedSoFar(*one) for one in self._native.finish()]  # type: ignore[arg-type]
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        native = getattr(self, "_native", None)
-        if native is not None and not native.is_finished:
-            warnings.warn("A recording was not closed: use `with`, or call close().", ResourceWarning, source=self)
-            native.finish()
 
     def __repr__(self) -> str:
         return f"<Recorder {self._path}{', closed' if self.closed else ''}>"

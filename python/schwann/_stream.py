@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
-from types import TracebackType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from . import _schwann
 from ._chunk import Chunk
 from ._chunks import Chunks
+from ._closing import Closing
 from ._errors import ArgumentError
 from ._info import StreamInfo
 from ._plot import plot
@@ -38,11 +37,13 @@ class Alarm(NamedTuple):
     """Samples that this program will not get, since the stream was opened: `Stream.lost`."""
 
 
-class Stream:
+class Stream(Closing):
     """The receiving end of a stream; `StreamInfo.open` makes one.
 
     It keeps what arrives until it is pulled. Any thread may pull; samples go to the first that asks.
     """
+
+    _called = "A stream"
 
     def __init__(
         self,
@@ -200,20 +201,6 @@ class Stream:
     def close(self) -> None:
         """Disconnects, and ends the waits of other threads with ClosedError. More than once does nothing."""
         self._native.close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        native = getattr(self, "_native", None)
-        if native is not None and not native.is_closed:
-            warnings.warn("A stream was not closed: use `with`, or call close().", ResourceWarning, source=self)
-            native.close()
 
     def _repr_html_(self) -> str:
         newest = self._newest
