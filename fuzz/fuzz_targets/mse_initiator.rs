@@ -1,35 +1,12 @@
 //! An MSE initiator against a responder that may say anything, also beyond the ciphers.
 #![no_main]
 
+#[path = "../mse/mod.rs"]
+mod mse;
+
 use libfuzzer_sys::fuzz_target;
-use schwann_mse::{
-    Accept, Draw, Group, Handshake, InfoHash, Initiator, KeyPair, Method, Methods, Offer, Responder, Status,
-};
-
-const TORRENT: InfoHash = InfoHash([7; 20]);
-
-fn draw(exponent: u8, crypto_pad: usize) -> Draw {
-    let key = KeyPair::from_exponent(Group::Mse768, [exponent; 20]);
-    Draw { key, key_pad: vec![9; 40], crypto_pad }
-}
-
-fn give(machine: &mut dyn Handshake, bytes: &[u8], piece: usize) -> Vec<u8> {
-    let mut sent = Vec::new();
-    for piece in bytes.chunks(piece.max(1)) {
-        let mut input = piece;
-        loop {
-            let status = machine.handle_input(&mut input);
-            sent.extend(machine.poll_output().unwrap_or_default());
-            if !matches!(status, Ok(Status::Wait)) {
-                return sent;
-            }
-            if input.is_empty() {
-                break;
-            }
-        }
-    }
-    sent
-}
+use mse::{TORRENT, draw, give};
+use schwann_mse::{Accept, Handshake, Initiator, Method, Methods, Offer, Responder};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&[kind, piece], data)) = data.split_first_chunk() else { return };

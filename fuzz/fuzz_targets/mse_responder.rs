@@ -1,40 +1,17 @@
 //! An MSE responder against an initiator that may say anything, also beyond the ciphers.
 #![no_main]
 
+#[path = "../mse/mod.rs"]
+mod mse;
+
 use libfuzzer_sys::fuzz_target;
-use schwann_mse::{
-    Accept, Draw, Group, Handshake, InfoHash, Initiator, KeyPair, Method, Methods, Offer, Responder, Status,
-};
-
-const TORRENT: InfoHash = InfoHash([7; 20]);
-
-fn draw(exponent: u8) -> Draw {
-    let key = KeyPair::from_exponent(Group::Mse768, [exponent; 20]);
-    Draw { key, key_pad: vec![9; 40], crypto_pad: 0 }
-}
-
-fn give(machine: &mut dyn Handshake, bytes: &[u8], piece: usize) -> Vec<u8> {
-    let mut sent = Vec::new();
-    for piece in bytes.chunks(piece.max(1)) {
-        let mut input = piece;
-        loop {
-            let status = machine.handle_input(&mut input);
-            sent.extend(machine.poll_output().unwrap_or_default());
-            if !matches!(status, Ok(Status::Wait)) {
-                return sent;
-            }
-            if input.is_empty() {
-                break;
-            }
-        }
-    }
-    sent
-}
+use mse::{TORRENT, draw, give};
+use schwann_mse::{Accept, Handshake, Initiator, Method, Methods, Offer, Responder};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&[kind, piece], data)) = data.split_first_chunk() else { return };
     let all = Methods::of(&Method::ALL);
-    let mut responder = Responder::new(TORRENT, Accept::new(all, Method::Rc4), draw(2));
+    let mut responder = Responder::new(TORRENT, Accept::new(all, Method::Rc4), draw(2, 0));
     if kind % 2 == 0 {
         give(&mut responder, data, usize::from(piece));
         return;
@@ -42,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     // A real initiator's key and mark, then the fuzzer's fields under the right keystream: a payload of zeros
     // shows it.
     let offer = Offer::new(Methods::RC4, vec![0; 4_096]);
-    let Ok(mut initiator) = Initiator::new(TORRENT, offer, draw(1)) else { return };
+    let Ok(mut initiator) = Initiator::new(TORRENT, offer, draw(1, 0)) else { return };
     let step1 = initiator.poll_output().unwrap_or_default();
     let step2 = give(&mut responder, &step1, 4_096);
     let mut step3 = give(&mut initiator, &step2, 4_096);
