@@ -33,7 +33,7 @@ pub(crate) struct ResampledCopy {
 }
 
 impl ResampledCopy {
-    /// Resamples what is planned of a recording to `rate` in hertz, with its result in a folder of its own in `folder`.
+    /// Resamples what is planned of a recording to `rate` in hertz. Its result has a folder of its own in `folder`.
     ///
     /// - Errors: [`ExportError`].
     pub(crate) fn make(

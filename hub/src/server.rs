@@ -1,6 +1,6 @@
 //! A hub of one's own: its configuration, its certificate, and the `nats-server` that is installed.
 //!
-//! A hub knows nothing but the public keys with which members of the lab prove themselves, and keeps what they give it.
+//! A hub knows nothing but the public keys by which members of the lab prove themselves. It keeps what they give it.
 
 mod configuration;
 mod running;

@@ -1,7 +1,7 @@
 //! Follows the stamps of one stream: how many came, how fast, and where some are missing.
 //!
-//! Everything that shows a live stream counts gaps by this one rule, and `schwann info` counts those of a
-//! recording by the same.
+//! Whatever shows a live stream counts gaps by this one rule, and `schwann info` counts those of a recording
+//! by the same.
 
 use alloc::collections::VecDeque;
 

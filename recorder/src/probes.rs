@@ -1,4 +1,4 @@
-//! The streams that are looked at: all there are in a lab, and a bounded number of those that are only announced.
+//! The streams that are looked at: all of a lab, and a bounded number of those that are only announced.
 //!
 //! What is only announced waits for its [turn](Turns).
 

@@ -1,4 +1,4 @@
-//! Clock probes: a member asks an edge for its clock, and bounds the error by the way there and back (relay §12).
+//! Clock probes. A member asks an edge for its clock, and bounds the error by the way there and back (relay §12).
 
 use schwann_session::{
     Calendar, Certificate, Credentials, Lab, LabId, RevocationList, Roles, UnixSeconds, bytes::Reader,

@@ -91,7 +91,7 @@ pub(crate) fn attack(stage: &Stage, goal: u64, seed: u64) -> Tally {
     tally
 }
 
-/// An address of its own for each lane: a port that was used can be used again at once only towards another.
+/// An address of its own for each lane. A used port can be used again at once only towards another address.
 fn listener(lane: usize) -> TcpListener {
     TcpListener::bind((Ipv4Addr::new(127, 0, 0, 10 + lane as u8), 0)).expect("a port")
 }

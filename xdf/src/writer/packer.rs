@@ -1,6 +1,6 @@
 //! What compresses a recording while it is written, in the format of gzip (RFC 1952).
 //!
-//! All that is appended leaves it at once, so a process that is killed loses no more than with a plain file.
+//! Everything appended leaves it at once, so a killed process loses no more than with a plain file.
 
 use core::fmt;
 use std::io::{self, Write as _};

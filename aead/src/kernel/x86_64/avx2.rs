@@ -292,7 +292,7 @@ fn shr(a: __m256i, by: u32) -> __m256i {
     _mm256_srl_epi64(a, _mm_set_epi64x(0, i64::from(by)))
 }
 
-/// Rows 0 and 1, 2 and 3 of two blocks become row 0 of both, row 1 of both, and so on.
+/// Rows 0 and 1, 2 and 3 of two blocks become row 0 of both, row 1 of both, and on.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn split_rows([a01, a23, b01, b23]: [__m256i; 4]) -> [__m256i; 4] {
