@@ -158,3 +158,19 @@ const HEAD: usize = 316;
 const MAGIC: Magic = *b"SRA\x01";
 /// A description key seals one description, the same each time.
 const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::{cut, message};
+
+    #[test]
+    fn the_head_of_an_announcement_is_read_whole_or_not_at_all() {
+        let bytes = message("announcement");
+        let (body, _) = signed::split(&bytes, MAGIC).unwrap();
+        let fixed = Fixed::parse(body).unwrap();
+        assert_eq!((fixed.epoch, fixed.began, fixed.before), (0, UnixSeconds(1_767_225_600), Before::NONE));
+        assert_eq!(fixed.scope.stream, StreamId([0x5A; 16]));
+        assert!(cut(body).all(|part| Fixed::parse(part).is_none()));
+    }
+}

@@ -195,3 +195,24 @@ pub const MAX_CONTENT: usize = 1 << 20;
 /// Length of what stands before the ciphertext, in bytes.
 const HEADER: usize = 116;
 const MAGIC: Magic = *b"SRB\x01";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::{cut, message};
+
+    #[test]
+    fn a_block_is_read_whole_or_not_at_all() {
+        for (name, kind, number, first_sample, count) in [
+            ("block 0", BlockKind::Samples, 0, 0, 1),
+            ("block 1", BlockKind::Samples, 1, 1, 2),
+            ("end", BlockKind::End, 2, 3, 0),
+        ] {
+            let bytes = message(name);
+            let place = Block::parse(&bytes).unwrap().place();
+            let read = (place.kind, place.number, place.first_sample, place.count);
+            assert_eq!(read, (kind, number, first_sample, count), "{name}");
+            assert!(cut(&bytes).all(|part| Block::parse(part).is_err()), "{name}");
+        }
+    }
+}

@@ -162,6 +162,7 @@ const MAGIC: Magic = *b"SRC\x01";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::cut;
 
     #[test]
     fn the_offset_is_right_within_its_bound_however_the_way_is_split() {
@@ -202,5 +203,24 @@ mod tests {
         assert_eq!(answer.offset_by_wall(40.5, 1000.5, f64::INFINITY), None);
         let unkept = ClockAnswer { wall_bound: f64::INFINITY, ..answer };
         assert_eq!(unkept.offset_by_wall(40.5, 1000.5, 0.01), None);
+    }
+
+    #[test]
+    fn an_answer_is_read_whole_or_not_at_all() {
+        let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0_f64].map(f64::to_le_bytes).concat();
+        let kind = [1, 0, 0, 0, 0, 0, 0, 0];
+        let head = [0; 240];
+        let body = [&MAGIC[..], &head, &kind, &[7; 16], &times].concat();
+        let (_, _, (_, probe, answer)) = parse_body(&body).unwrap();
+        let expected = ClockAnswer {
+            received: 1.0,
+            sent: 2.0,
+            stream_offset: 3.0,
+            stream_bound: 4.0,
+            wall: 5.0,
+            wall_bound: 6.0,
+        };
+        assert_eq!((probe, answer), ([7; 16], Some(expected)));
+        assert!(cut(&body).all(|part| parse_body(part).is_none()));
     }
 }

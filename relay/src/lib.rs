@@ -45,6 +45,8 @@ mod outflow;
 mod ranges;
 mod run;
 mod signed;
+#[cfg(test)]
+mod vectors;
 mod wrapped;
 
 pub use announcement::{Announcement, Before, MAX_DESCRIPTION};

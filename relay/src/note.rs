@@ -153,3 +153,21 @@ pub const MAX_RANGES: usize = 64;
 const RECEIPT: Magic = *b"SRR\x01";
 const HOLE_REQUEST: Magic = *b"SRH\x01";
 const LOSS: Magic = *b"SRL\x01";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::{cut, message};
+
+    #[test]
+    fn a_note_is_read_whole_or_not_at_all() {
+        for name in ["receipt", "hole request", "loss"] {
+            let bytes = message(name);
+            let (body, _) = bytes.split_last_chunk::<{ signed::SIGNATURE }>().unwrap();
+            let raw = Raw::parse(body).unwrap();
+            assert_eq!(raw.ranges.as_slice(), [Range { first: 0, last: 1 }], "{name}");
+            assert_eq!(raw.made_ms, 1_767_225_600_000);
+            assert!(cut(body).all(|part| Raw::parse(part).is_none()), "{name}");
+        }
+    }
+}

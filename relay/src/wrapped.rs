@@ -176,3 +176,17 @@ const ENCAPSULATED: usize = 1120;
 const ENTRY: usize = 16 + ENCAPSULATED + 32 + 16;
 const INFO: &[u8] = b"schwann/1 relay key";
 const MAGIC: Magic = *b"SRK\x01";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::{cut, message};
+
+    #[test]
+    fn wrapped_keys_are_read_whole_or_not_at_all() {
+        let bytes = message("wrapped keys");
+        let wrapped = Wrapped::parse(&bytes).unwrap();
+        assert_eq!((wrapped.epoch, wrapped.members.len()), (0, 1));
+        assert!(cut(&bytes).all(|part| Wrapped::parse(part).is_err()));
+    }
+}
