@@ -52,7 +52,7 @@ impl<'a> Block<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Refused> {
         let (body, _) = signed::split(bytes, MAGIC)?;
         let (header, sealed) = Header::parse(body).ok_or(Refused::Malformed)?;
-        let proper = sealed == body.len().saturating_sub(HEADER + Tag::LEN)
+        let proper = Some(sealed) == body.len().checked_sub(HEADER + Tag::LEN)
             && sealed <= MAX_CONTENT
             && (header.kind == BlockKind::Samples || (sealed == 0 && header.count == 0));
         if proper { Ok(Self { header, bytes }) } else { Err(Refused::Malformed) }
