@@ -294,6 +294,9 @@ impl Far {
         };
         // What comes before its announcement comes again: it is missing then, and is asked for.
         let Some(run) = self.runs.get_mut(&block.run()) else { return };
+        if self.wanted == Wanted::All && !run.wants(block.number()) {
+            return;
+        }
         match run.take(&block) {
             Ok(Some((place, content))) => {
                 let (run, sealed) = (block.run(), message.to_vec());

@@ -180,7 +180,7 @@ impl Recording {
             if let Some(clock) = far.clock() {
                 archive.keep_clock(clock).map_err(RecordingError::Disk)?;
             }
-            let mark = far.follower().mark();
+            let mark = far.follower().mark().from_block(far.floor());
             archive.sync().map_err(RecordingError::Disk)?;
             let receipts = far.follower_mut().synced(mark);
             self.far.receipt(*run, &receipts);
@@ -190,7 +190,7 @@ impl Recording {
 
     fn keep(&mut self, run: RunId, number: u64, sealed: &[u8]) -> Result<(), RecordingError> {
         if !self.archives.contains_key(&run) {
-            if !self.far.runs().get(&run).is_some_and(|far| self.chooses(far) && is_of_now(far)) {
+            if !self.far.runs().get(&run).is_some_and(|far| self.chooses(far)) {
                 return Ok(());
             }
             let mut archive = Archive::create(&self.folder, run).map_err(RecordingError::Disk)?;
@@ -204,6 +204,10 @@ impl Recording {
         if let Some(far) = self.far.run_mut(run).filter(|far| !far.is_wanted()) {
             // It ran before the recording began: what is sealed from now on belongs to it.
             far.want_from(number);
+        }
+        if self.far.runs().get(&run).is_some_and(|far| number < far.floor()) {
+            // It was opened together with the first one that is wanted.
+            return Ok(());
         }
         let Some(archive) = self.archives.get_mut(&run) else { return Ok(()) };
         archive.keep(number, sealed).map_err(RecordingError::Disk)
@@ -286,11 +290,6 @@ impl Recording {
         }
         Ok((streams, written))
     }
-}
-
-/// Whether a run goes on, or is wanted anyway.
-fn is_of_now(run: &FarRun) -> bool {
-    run.is_wanted() || run.goes_on()
 }
 
 /// The event of the certificate.

@@ -71,6 +71,15 @@ pub struct Report {
 #[must_use = "sync the disk, then pass it to `Follower::synced`"]
 pub struct Mark(Vec<(Range, Hash)>);
 
+impl Mark {
+    /// Without what is below block `floor`, which was opened and not handed to the disk.
+    pub fn from_block(mut self, floor: u64) -> Self {
+        self.0.retain(|(range, _)| range.last >= floor);
+        self.0.iter_mut().for_each(|(range, _)| range.first = range.first.max(floor));
+        self
+    }
+}
+
 impl Follower {
     /// Follows the run that is announced.
     #[must_use]

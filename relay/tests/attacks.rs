@@ -161,3 +161,20 @@ fn a_device_that_signs_two_histories_is_found_out() {
     assert_eq!(follower.take(&Block::parse(&forked).unwrap()), Err(schwann_relay::Refused::Fork));
     assert!(matches!(follower.take(&Block::parse(&ours.blocks[1]).unwrap()), Ok(Taken::New(..))));
 }
+
+/// A recorder that joins a run opens blocks that it does not keep: no receipt may name these.
+#[test]
+fn no_receipt_names_a_block_below_those_that_are_kept() {
+    let ours = messages(1);
+    let mut follower = follower(&ours);
+    for at in [0, 2, 3] {
+        follower.take(&Block::parse(&ours.blocks[at]).unwrap()).unwrap();
+    }
+    let hash = Block::parse(&ours.blocks[3]).unwrap().hash();
+    let mark = follower.mark().from_block(3);
+    assert_eq!(follower.synced(mark), [(Range { first: 3, last: 3 }, hash)]);
+    let mark = follower.mark().from_block(3);
+    assert_eq!(follower.synced(mark), [], "it was said");
+    let mark = follower.mark().from_block(4);
+    assert_eq!(follower.synced(mark), [], "nothing is kept");
+}

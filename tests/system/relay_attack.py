@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, recorded, run, same, wait_for  # noqa: E402
 
 import nats_raw  # noqa: E402
 
@@ -27,6 +27,8 @@ PER_SECOND = 200
 KINDS = ("altered", "cut", "longer", "swapped", "repeated", "foreign", "older")
 # Where a block has its number, and wrapped keys their epoch and the count of their members (relay §4, §6).
 NUMBER, EPOCH, MEMBERS = 64, 52, 64
+# Where a receipt has its range (relay §7).
+RANGE = 256
 
 
 def taken_over(hub: Hub, site: Site):
@@ -200,5 +202,37 @@ def earlier_run_is_not_offered() -> None:
     print("ok: an earlier run that the hub gives again is not offered, and `relay status` says that its sender does not answer")
 
 
+def joined_late() -> None:
+    """A recorder joins a run, and is then given blocks of before: it records from where it joined, and receipts no others."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        _, attacker = taken_over(hub, a)
+        a.sends("Joined", 120 * RATE)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        news = attacker.messages(10**9)
+        early = [one for one in (next(news) for _ in range(100)) if one[0].endswith(".b")][:20]
+        # The calendars of two sites may differ by 5 s: a run that is older began before the recording.
+        time.sleep(8)
+        target = SCRATCH / "joined.xdf"
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        samples, receipts = {}, []
+        for _, payload in news:
+            if payload.startswith(b"SRB"):
+                number, earlier = struct.unpack_from("<QQ", payload, NUMBER)
+                samples[number] = earlier
+            elif payload.startswith(b"SRR"):
+                receipts.append(struct.unpack_from("<Q", payload, RANGE)[0])
+                if len(receipts) == 2:
+                    for one in early:
+                        attacker.publish(*one)
+                if len(receipts) == 12:
+                    break
+        assert recorder.end() == 0, recorder.text()
+        values = [int(value) for value in recorded(target, "Joined")[0][:, 0]]
+        assert values == list(range(values[0], values[-1] + 1)), (values[0], values[-1], len(values))
+        assert samples[min(receipts)] == values[0] > 5 * RATE, (min(receipts), samples[min(receipts)], values[0])
+    print(f"ok: a recorder joined at sample {values[0]}: its receipts begin there, and {len(early)} blocks of before are left out")
+
+
 if __name__ == "__main__":
-    run({"attacked": hub_attacks, "replayed": earlier_run_is_not_offered})
+    run({"attacked": hub_attacks, "replayed": earlier_run_is_not_offered, "joined": joined_late})

@@ -150,6 +150,16 @@ impl FarRun {
         self.floor.is_some()
     }
 
+    /// Whether a recorder takes this block. What it opens and does not keep would be a false receipt later, so a block counts only
+    /// if it is wanted. A hub may give blocks of any earlier run: of a run that is not wanted yet the edge must have answered
+    /// (relay §11.2).
+    pub(super) fn wants(&self, number: u64) -> bool {
+        match self.floor {
+            Some(floor) => number >= floor,
+            None => self.goes_on(),
+        }
+    }
+
     /// The first block that is wanted.
     #[must_use]
     pub fn floor(&self) -> u64 {
