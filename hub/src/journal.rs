@@ -1,8 +1,8 @@
 //! What an edge sealed, on disk before it goes to the hub (relay §8).
 //!
-//! Each relayed stream has a folder with its name. Each run has a file of words there (announcements and wrapped keys), and
-//! segments of blocks. A record is a length, a checksum and the bytes. All of it is sealed or signed: a stolen disk gives
-//! ciphertext.
+//! Each relayed stream has a folder, which holds its name. Each run has a file of words there (announcements and wrapped
+//! keys), and segments of blocks. A record is a length, a checksum and the bytes. All of it is sealed or signed: a stolen
+//! disk gives ciphertext.
 //!
 //! A killed process loses nothing that it appended. A machine that loses power loses what was not synced, 200 ms at most. A
 //! torn record at the end of a file is cut off when the journal is opened. Why files of our own:
