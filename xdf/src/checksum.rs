@@ -170,6 +170,14 @@ impl Checksum {
         put_chunk(out, Tag::Boundary, None, &content);
     }
 
+    /// Reads a whole chunk at `at`; none if it is no checksum of this place.
+    pub(crate) fn parse_chunk(at: u64, chunk: &[u8]) -> Option<Self> {
+        let parsed = Self::parse(at, chunk.get(4..)?)?;
+        let mut whole = Vec::with_capacity(Self::CHUNK_BYTES);
+        parsed.put(&mut whole);
+        (whole == chunk).then_some(parsed)
+    }
+
     /// Reads the content of a chunk at `at`; none if it is no checksum, or one of another place.
     pub(crate) fn parse(at: u64, content: &[u8]) -> Option<Self> {
         let rest = content.strip_prefix(&Self::NAME)?.strip_suffix(&BOUNDARY)?;

@@ -6,16 +6,21 @@
 //!
 //! Source: xdf §7.
 
+mod course;
 mod overview;
+mod passage;
+mod peaks;
 mod placed;
 mod seek;
 
 use std::io::{Read, Seek, SeekFrom};
 
 pub use overview::Overview;
-pub use seek::{IndexedRecording, Peaks};
+pub use passage::{Block, Passage};
+pub use peaks::Peaks;
+pub use seek::IndexedRecording;
 
-use crate::checksum::Checksum;
+use crate::checksum::{Checksum, piece_hash};
 use crate::header::StreamHeader;
 use crate::reader::{Event, ReadError, Reader};
 use crate::values::{Values, on_values};
@@ -122,24 +127,20 @@ impl Index {
         put_chunk(out, Tag::Boundary, None, &content);
     }
 
-    /// Finds the index at the end of a recording; none if it has none, or a damaged one.
+    /// Finds the index at the end of a recording; none if it has none, or one that its checksum contradicts.
     ///
     /// - Errors: from the source.
     pub fn at_end_of<R: Read + Seek>(source: &mut R) -> Result<Option<Self>, ReadError> {
         let len = source.seek(SeekFrom::End(0))?;
-        // The checksum of the last piece follows it.
-        let Some(end) = len.checked_sub(Checksum::CHUNK_BYTES as u64) else { return Ok(None) };
-        let Some(tail_at) = end.checked_sub(TAIL_BYTES) else { return Ok(None) };
-        source.seek(SeekFrom::Start(tail_at))?;
-        let mut tail = [0; TAIL_BYTES as usize];
-        source.read_exact(&mut tail)?;
+        let Some(piece) = last_piece(source, len)? else { return Ok(None) };
+        let tail_at = piece.len().checked_sub(TAIL_BYTES);
+        let Some((before, tail)) = tail_at.and_then(|at| piece.split_at_checked(at)) else { return Ok(None) };
         let Some((bytes, mark)) = tail.split_first_chunk() else { return Ok(None) };
-        let bytes = u64::from_le_bytes(*bytes);
-        let Some(from) = tail_at.checked_sub(bytes).filter(|_| mark == BOUNDARY) else { return Ok(None) };
-        source.seek(SeekFrom::Start(from))?;
-        let mut content = Vec::new();
-        source.take(bytes).read_to_end(&mut content)?;
-        Ok(Self::parse(&content, len))
+        let from = usize::try_from(u64::from_le_bytes(*bytes))
+            .ok()
+            .and_then(|bytes| before.len().checked_sub(bytes));
+        let Some(from) = from.filter(|_| mark == BOUNDARY) else { return Ok(None) };
+        Ok(Self::parse(before.get(from..).unwrap_or_default(), len))
     }
 
     /// Reads what [`Index::put`] wrote of a file of `file_bytes`, without its end.
@@ -160,9 +161,7 @@ impl Index {
                 stream.entries.push(entry);
             }
             stream.overview = Overview::parse(&mut rest)?;
-            let is_within =
-                stream.header_at < file_bytes && stream.entries.iter().all(|entry| entry.at < file_bytes);
-            index.streams.push(is_within.then_some(stream)?);
+            index.streams.push(stream.fits(file_bytes).then_some(stream)?);
         }
         rest.is_empty().then_some(index)
     }
@@ -215,7 +214,38 @@ impl Index {
     }
 }
 
+/// The bytes before the last checksum of a file of `len` bytes, if they are what it says.
+fn last_piece<R: Read + Seek>(source: &mut R, len: u64) -> Result<Option<Vec<u8>>, ReadError> {
+    let Some(end) = len.checked_sub(Checksum::CHUNK_BYTES as u64) else { return Ok(None) };
+    source.seek(SeekFrom::Start(end))?;
+    let mut chunk = Vec::new();
+    source.take(Checksum::CHUNK_BYTES as u64).read_to_end(&mut chunk)?;
+    let Some(checksum) = Checksum::parse_chunk(end, &chunk) else { return Ok(None) };
+    let bytes = end - checksum.from;
+    if bytes > LAST_PIECE_BYTES_MAX {
+        return Ok(None);
+    }
+    source.seek(SeekFrom::Start(checksum.from))?;
+    let mut piece = Vec::new();
+    source.take(bytes).read_to_end(&mut piece)?;
+    Ok((piece_hash(&piece) == checksum.hash).then_some(piece))
+}
+
 impl StreamIndex {
+    /// Whether a file of so many bytes can have these places, in their order.
+    fn fits(&self, file_bytes: u64) -> bool {
+        let is_ascending =
+            self.entries.is_sorted_by(|one, next| one.at < next.at && one.before < next.before);
+        let begins = self.entries.first().map(|first| (first.before, first.stamp.to_bits()));
+        let is_begun = match self.sample_count {
+            0 => begins.is_none(),
+            _ => begins == Some((0, self.first_stamp.to_bits())),
+        };
+        let ends =
+            self.entries.last().is_none_or(|last| last.at < file_bytes && last.before < self.sample_count);
+        is_ascending && is_begun && ends && self.header_at < file_bytes
+    }
+
     /// Takes in more of the chunk that was added last.
     fn extend(&mut self, last_stamp: f64, count: u64) {
         self.last_stamp = last_stamp;
@@ -245,7 +275,9 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 /// Entries of one stream, so that an index stays small beside its recording.
 const ENTRIES_MAX: usize = 16_384;
 /// The end of an index: its length, and the mark of a boundary.
-const TAIL_BYTES: u64 = 8 + BOUNDARY.len() as u64;
+const TAIL_BYTES: usize = 8 + BOUNDARY.len();
+/// No index is longer, with the footers before it.
+const LAST_PIECE_BYTES_MAX: u64 = 1 << 30;
 const PROGRESS_BYTES: u64 = 8 << 20;
 
 #[cfg(test)]

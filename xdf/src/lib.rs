@@ -40,7 +40,7 @@ pub use checksum::{
 pub use clock::{ClockMap, ClockOffset};
 pub use header::{HeaderError, StreamFooter, StreamHeader, root_child_text};
 pub use histogram::Histogram;
-pub use index::{Entry, Index, IndexedRecording, Overview, Peaks, StreamIndex};
+pub use index::{Block, Entry, Index, IndexedRecording, Overview, Passage, Peaks, StreamIndex};
 pub use load::{Clocks, Jitter, RecordedStream, Recording};
 pub use reader::{Damage, DamageKind, Event, ReadError, Reader};
 pub use repair::{Repair, RepairError, repair, repair_into};

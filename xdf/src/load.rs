@@ -72,37 +72,17 @@ impl Recording {
         Self::read(Reader::open(recording)?, clocks, jitter)
     }
 
-    /// Loads everything but the values, which stay on the disk: [`RecordedStream::values`] is empty.
-    ///
-    /// - Errors: as [`Recording::load`].
-    pub fn load_without_values(
-        recording: impl Into<Location>,
-        clocks: Clocks,
-        jitter: Jitter,
-    ) -> Result<Self, ReadError> {
-        Self::collect(Reader::open(recording)?, clocks, jitter, false)
-    }
-
     /// Loads what `reader` reads.
     ///
     /// - Errors: as [`Recording::load`].
     pub fn read<R: Read + Seek>(
-        reader: Reader<R>,
-        clocks: Clocks,
-        jitter: Jitter,
-    ) -> Result<Self, ReadError> {
-        Self::collect(reader, clocks, jitter, true)
-    }
-
-    fn collect<R: Read + Seek>(
         mut reader: Reader<R>,
         clocks: Clocks,
         jitter: Jitter,
-        with_values: bool,
     ) -> Result<Self, ReadError> {
         let mut recording = Self { header_xml: String::new(), streams: Vec::new(), damage: Vec::new() };
         while let Some(event) = reader.next_event()? {
-            recording.take_in(event, with_values);
+            recording.take_in(event);
         }
         for stream in &mut recording.streams {
             stream.settle(clocks, jitter);
@@ -116,7 +96,7 @@ impl Recording {
         self.streams.iter().find(|stream| stream.header.id == id)
     }
 
-    fn take_in(&mut self, event: Event<'_>, with_values: bool) {
+    fn take_in(&mut self, event: Event<'_>) {
         match event {
             Event::Boundary => {}
             Event::ClockOffset { stream, collected, offset } => {
@@ -129,9 +109,7 @@ impl Recording {
             Event::Samples { stream, stamps, values } => {
                 if let Some(stream) = self.stream_mut(stream) {
                     stream.stamps.extend_from_slice(stamps);
-                    if with_values {
-                        stream.values.append(values);
-                    }
+                    stream.values.append(values);
                 }
             }
             Event::StreamFooter { stream, footer } => {

@@ -9,6 +9,7 @@ mod damaged;
 mod event;
 mod frame;
 mod layout;
+mod places;
 mod window;
 
 use std::collections::HashMap;
@@ -36,6 +37,8 @@ pub struct Reader<R> {
     /// What is wrong with the end of what is around the recording, until it is told.
     at_end: Option<Damage>,
     checksums: Vec<Checksum>,
+    /// The one stream whose samples are wanted; all if none.
+    only: Option<u32>,
     /// The XML, footer, stamps and values handed out last.
     text: String,
     footer: StreamFooter,
@@ -101,6 +104,7 @@ impl<R: Read + Seek> Reader<R> {
             pending,
             at_end,
             checksums: Vec::new(),
+            only: None,
             text: String::new(),
             footer: StreamFooter::default(),
             stamps: Vec::new(),
@@ -147,6 +151,7 @@ impl<R: Read + Seek> Reader<R> {
     /// Goes on at the chunk that begins at `at`; streams that have been met stay known.
     pub(crate) fn seek_to(&mut self, at: u64) {
         (self.at, self.decoding, self.pending) = (at, None, None);
+        self.streams.values_mut().for_each(|stream| stream.resume = None);
     }
 
     /// Begins anew.
@@ -188,6 +193,10 @@ impl<R: Read + Seek> Reader<R> {
                 None => self.step_lost(),
             },
             Frame::Torn(head, _) => self.step_torn(head),
+            Frame::Whole(head) if self.is_unwanted(head)? => {
+                self.at = head.end;
+                Ok(Step::Again)
+            }
             Frame::Whole(head) if self.swallows(head)? => self.step_lost(),
             Frame::Whole(head) => match self.chunk(head)? {
                 Some(step) => Ok(step),
@@ -232,7 +241,8 @@ impl<R: Read + Seek> Reader<R> {
                 && let Some(rest) = bytes.get(from..)
                 && let Measure::Sample { stamp, values, end } = layout.measure(rest)
             {
-                stream.last_stamp = stamp.unwrap_or(stream.last_stamp + interval);
+                let deduced = stream.resume.take().unwrap_or(stream.last_stamp + interval);
+                stream.last_stamp = stamp.unwrap_or(deduced);
                 self.stamps.push(stream.last_stamp);
                 append_row(&mut self.values, rest.get(values..end).unwrap_or_default());
                 decoding.left -= 1;
@@ -269,7 +279,11 @@ enum Step {
 #[derive(Debug)]
 struct Stream {
     header: StreamHeader,
+    /// Where the header begins.
+    header_at: u64,
     last_stamp: f64,
+    /// The stamp of the next sample, if it has none of its own: what was passed over would have told it.
+    resume: Option<f64>,
 }
 
 /// Samples that have been found and not yet handed out.

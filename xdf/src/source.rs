@@ -9,8 +9,10 @@ mod sealed;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use flaws::Flaws;
+use packed::Unpacked;
 use sealed::SealedFile;
 
 use crate::reader::{ReadError, Reader};
@@ -21,13 +23,15 @@ use crate::sealing::Identities;
 pub struct Location {
     path: PathBuf,
     identities: Identities,
+    /// What was compressed, once it has been unpacked: all that open this location read it there.
+    unpacked: Arc<Mutex<Option<Unpacked>>>,
 }
 
 impl Location {
     /// A recording that these keys open.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, identities: Identities) -> Self {
-        Self { path: path.into(), identities }
+        Self { path: path.into(), identities, unpacked: Arc::default() }
     }
 
     /// Where it lies.
@@ -52,8 +56,12 @@ impl Location {
         Ok(match wrapping(&mut file)? {
             Wrapping::None => Source(Inner::Plain(file)),
             Wrapping::Gzip => {
-                let (content, flaws) = packed::unpacked(file, &self.path)?;
-                Source(Inner::Packed(content, flaws))
+                let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+                let content = match unpacked.as_ref() {
+                    Some(content) => content.clone(),
+                    None => unpacked.insert(Unpacked::of(file, &self.path)?).clone(),
+                };
+                Source(Inner::Packed(content))
             }
             Wrapping::Age => {
                 Source(Inner::Sealed(Box::new(SealedFile::open(file, self.identities.clone())?)))
@@ -94,8 +102,8 @@ pub struct Source(Inner);
 #[derive(Debug)]
 enum Inner {
     Plain(File),
-    /// What was compressed, in a file without a name.
-    Packed(File, Flaws),
+    /// What was compressed.
+    Packed(Unpacked),
     Sealed(Box<SealedFile>),
 }
 
@@ -104,7 +112,7 @@ impl Source {
     pub(crate) fn flaws(&self) -> Flaws {
         match &self.0 {
             Inner::Plain(_) => Flaws::default(),
-            Inner::Packed(_, flaws) => flaws.clone(),
+            Inner::Packed(unpacked) => unpacked.flaws(),
             Inner::Sealed(sealed) => sealed.flaws(),
         }
     }
@@ -113,7 +121,8 @@ impl Source {
 impl Read for Source {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Inner::Plain(file) | Inner::Packed(file, _) => file.read(bytes),
+            Inner::Plain(file) => file.read(bytes),
+            Inner::Packed(unpacked) => unpacked.read(bytes),
             Inner::Sealed(sealed) => sealed.read(bytes),
         }
     }
@@ -122,10 +131,21 @@ impl Read for Source {
 impl Seek for Source {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.0 {
-            Inner::Plain(file) | Inner::Packed(file, _) => file.seek(to),
+            Inner::Plain(file) => file.seek(to),
+            Inner::Packed(unpacked) => unpacked.seek(to),
             Inner::Sealed(sealed) => sealed.seek(to),
         }
     }
+}
+
+/// Where a seek leads in `len` bytes from the place `at`.
+fn place(to: SeekFrom, at: u64, len: u64) -> io::Result<u64> {
+    let to = match to {
+        SeekFrom::Start(at) => Some(at),
+        SeekFrom::End(by) => len.checked_add_signed(by),
+        SeekFrom::Current(by) => at.checked_add_signed(by),
+    };
+    to.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// What a file begins with; it is at its beginning afterwards.

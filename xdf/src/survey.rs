@@ -306,15 +306,21 @@ impl Tally {
         }
         self.survey.duration =
             Duration::try_from_secs_f64(self.seconds + self.survey.gap_seconds).unwrap_or_default();
-        self.survey.clock = quality(&self.offsets);
+        self.survey.clock = ClockQuality::of(&self.offsets);
         self.survey.timing = self.timing.finish(&self.offsets);
         self.survey.offsets = self.offsets;
         self.survey
     }
 }
 
-fn quality(offsets: &[ClockOffset]) -> ClockQuality {
-    let Some(last) = offsets.last() else { return ClockQuality::default() };
+impl ClockQuality {
+    /// What all measurements of a clock say, in the order of the file.
+    pub(crate) fn of(offsets: &[ClockOffset]) -> Self {
+        offsets.last().map_or_else(Self::default, |last| quality(offsets, last))
+    }
+}
+
+fn quality(offsets: &[ClockOffset], last: &ClockOffset) -> ClockQuality {
     let segments = segments(offsets);
     // A stretch with a single measurement has no drift, and no distance from itself.
     let distinct = |range: &&core::ops::Range<usize>| {

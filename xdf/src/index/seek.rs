@@ -4,13 +4,15 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::io::{Read, Seek};
 
+use super::course::{Course, Found};
 use super::placed::{Clocks, Placed};
 use super::{Index, StreamIndex};
 use crate::clock::ClockMap;
 use crate::header::StreamHeader;
-use crate::reader::{Event, ReadError, Reader};
+use crate::reader::{Damage, Event, ReadError, Reader};
 use crate::source::{Location, Source};
-use crate::values::{Number as _, Values, on_values};
+use crate::survey::ClockQuality;
+use crate::values::Values;
 
 /// A recording whose parts can be read in any order.
 ///
@@ -36,16 +38,8 @@ pub struct IndexedRecording<R> {
     /// How each stream's clock relates to the recorder's, in the order of the index.
     placed: Vec<Placed>,
     datetime: String,
+    damage: Vec<Damage>,
     was_scanned: bool,
-}
-
-/// The least and the greatest values of a stretch of a stream, column by column.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Peaks {
-    /// Channels of the stream.
-    pub channel_count: usize,
-    /// Columns × channels × least and greatest; infinity and its negative where there is no value.
-    pub columns: Vec<[f32; 2]>,
 }
 
 impl IndexedRecording<Source> {
@@ -56,6 +50,17 @@ impl IndexedRecording<Source> {
         let mut source = recording.into().open()?;
         let found = Index::at_end_of(&mut source)?;
         Self::with(found, Reader::of(source)?, progress)
+    }
+
+    /// Opens a recording by its index alone; none if it has no sound one.
+    ///
+    /// - Errors: [`ReadError`].
+    pub fn by_index(recording: impl Into<Location>) -> Result<Option<Self>, ReadError> {
+        let mut source = recording.into().open()?;
+        let found = Index::at_end_of(&mut source)?;
+        let mut reader = Reader::of(source)?;
+        let sound = sound(&mut reader, found)?;
+        Ok(sound.map(|(index, headers, clocks)| Self::of(reader, index, headers, clocks, false)))
     }
 }
 
@@ -73,10 +78,7 @@ impl<R: Read + Seek> IndexedRecording<R> {
         mut reader: Reader<R>,
         progress: impl FnMut(u64, u64),
     ) -> Result<Self, ReadError> {
-        if let Some(index) = found
-            && let Some(headers) = headers_of(&mut reader, &index)?
-        {
-            let clocks = Clocks::at_ends(&mut reader, &index)?;
+        if let Some((index, headers, clocks)) = sound(&mut reader, found)? {
             return Ok(Self::of(reader, index, headers, clocks, false));
         }
         reader.rewind();
@@ -90,11 +92,11 @@ impl<R: Read + Seek> IndexedRecording<R> {
         reader: Reader<R>,
         index: Index,
         headers: Vec<StreamHeader>,
-        clocks: Clocks,
+        mut clocks: Clocks,
         was_scanned: bool,
     ) -> Self {
         let (datetime, placed) = clocks.place(&index);
-        Self { reader, index, headers, placed, datetime, was_scanned }
+        Self { reader, index, headers, placed, datetime, damage: clocks.damage, was_scanned }
     }
 
     /// What is where.
@@ -113,6 +115,24 @@ impl<R: Read + Seek> IndexedRecording<R> {
     #[must_use]
     pub const fn was_scanned(&self) -> bool {
         self.was_scanned
+    }
+
+    /// Where the recording is damaged, as far as it was read when it was opened: one with an index was not read through.
+    #[must_use]
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// Bytes in the file; of one that is compressed or sealed, of what is in it.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.reader.progress().1
+    }
+
+    /// How well a stream's clock is known.
+    #[must_use]
+    pub fn clock_quality(&self, stream: u32) -> ClockQuality {
+        self.known(stream).map(|(_, placed)| placed.quality()).unwrap_or_default()
     }
 
     /// When the recording began, as its header says; empty if it does not.
@@ -147,30 +167,26 @@ impl<R: Read + Seek> IndexedRecording<R> {
         range: Range<f64>,
         mut take: impl FnMut(&[f64], &Values),
     ) -> Result<(), ReadError> {
-        let Some((known, placed)) = self.known(stream) else { return Ok(()) };
+        let Some(place) = self.place_of(stream) else { return Ok(()) };
+        let (Some(known), Some(placed)) = (self.index.streams.get(place), self.placed.get(place)) else {
+            return Ok(());
+        };
         let Some(entries) = placed.entries(&range) else { return Ok(()) };
-        let at = |entry: &usize| known.entries.get(*entry).map_or(0, |entry| entry.at);
-        let (from, last) = (at(entries.start()), at(entries.end()));
-        let mut map = placed.map_from(*entries.start());
-        self.reader.seek_to(from);
-        let mut times = Vec::new();
-        loop {
-            let at = self.reader.progress().0;
-            let Some(event) = self.reader.next_event()? else { return Ok(()) };
-            let Event::Samples { stream: of, stamps, values } = event else { continue };
-            if of != stream {
-                continue;
-            }
-            times.clear();
-            times.extend(stamps.iter().map(|stamp| map.place(*stamp)));
+        let last = known.entries.get(*entries.end()).map_or(0, |entry| entry.at);
+        let reader = &mut self.reader;
+        let mut course = Course::begin(reader, known, placed, *entries.start(), self.was_scanned)?;
+        while let Some(found) = course.step(reader)? {
+            let Found::Samples { at, times, values } = found else { continue };
             if at > last && times.first().is_some_and(|time| *time >= range.end) {
-                return Ok(());
+                break;
             }
-            let (times, values) = within(&times, values, &range);
+            let (times, values) = within(times, &values, &range);
             if !times.is_empty() {
                 take(times, &values);
             }
         }
+        reader.want_only(None);
+        Ok(())
     }
 
     /// Hands out the newest chunks of a stream that lie in `range`, the newest first, until there are so many samples; says
@@ -190,17 +206,20 @@ impl<R: Read + Seek> IndexedRecording<R> {
             .filter_map(|place| {
                 let entry = known.entries.get(place)?;
                 let next = known.entries.get(place + 1).map_or(known.sample_count, |next| next.before);
-                Some((entry.at, next.saturating_sub(entry.before), placed.map_from(place)))
+                Some((*entry, next.saturating_sub(entry.before), placed.map_from(place)))
             })
             .collect();
-        let (mut count, mut between) = (0, 0);
-        for (at, samples, mut map) in parts.into_iter().rev() {
+        let (mut count, mut between, mut are_sound) = (0, 0, true);
+        for (entry, samples, mut map) in parts.into_iter().rev() {
             if count >= most || between > BETWEEN_BYTES_MAX {
                 return Ok(false);
             }
-            self.reader.seek_to(at);
+            if !self.reader.seek_to_entry(stream, &entry, self.was_scanned)? {
+                are_sound = false;
+                continue;
+            }
             let mut left = samples;
-            while left > 0 && between + self.reader.progress().0 - at <= BETWEEN_BYTES_MAX {
+            while left > 0 && between + self.reader.progress().0 - entry.at <= BETWEEN_BYTES_MAX {
                 let Some(event) = self.reader.next_event()? else { break };
                 let Event::Samples { stream: of, stamps, values } = event else { continue };
                 if of == stream {
@@ -211,12 +230,12 @@ impl<R: Read + Seek> IndexedRecording<R> {
                     take(times, &values);
                 }
             }
-            between += self.reader.progress().0 - at;
+            between += self.reader.progress().0 - entry.at;
         }
-        Ok(between <= BETWEEN_BYTES_MAX)
+        Ok(are_sound && between <= BETWEEN_BYTES_MAX)
     }
 
-    fn known(&self, stream: u32) -> Option<(&StreamIndex, &Placed)> {
+    pub(super) fn known(&self, stream: u32) -> Option<(&StreamIndex, &Placed)> {
         let place = self.place_of(stream)?;
         Some((self.index.streams.get(place)?, self.placed.get(place)?))
     }
@@ -238,11 +257,13 @@ impl<R: Read + Seek> IndexedRecording<R> {
     ) -> Result<(), ReadError> {
         let chosen: Vec<&StreamIndex> =
             self.index.streams.iter().filter(|stream| streams.contains(&stream.id)).collect();
-        let Some(from) =
-            chosen.iter().filter_map(|stream| stream.before(range.start)).map(|entry| entry.at).min()
-        else {
-            return Ok(());
-        };
+        let mut from: Option<u64> = None;
+        for stream in &chosen {
+            if let Some(begin) = beginning(&mut self.reader, stream, range.start, self.was_scanned)? {
+                from = Some(from.map_or(begin, |from| from.min(begin)));
+            }
+        }
+        let Some(from) = from else { return Ok(()) };
         self.reader.seek_to(from);
         // A stream is over when it is past the range. Stamps that go back begin anew and keep their
         // place.
@@ -270,57 +291,6 @@ impl<R: Read + Seek> IndexedRecording<R> {
         }
         Ok(())
     }
-
-    /// The least and the greatest values of a stretch of one stream in so many columns.
-    ///
-    /// A long stretch is taken from the index alone, so that a recording of any size is drawn at once.
-    ///
-    /// - Units: `range` is in seconds on the stream's clock.
-    /// - Errors: [`ReadError`].
-    pub fn peaks(&mut self, stream: u32, range: Range<f64>, columns: usize) -> Result<Peaks, ReadError> {
-        let Some(known) = self.index.streams.iter().find(|known| known.id == stream) else {
-            return Ok(Peaks::default());
-        };
-        let channel_count =
-            self.headers.iter().find(|header| header.id == stream).map_or(0, |it| it.channel_count);
-        let mut peaks = Peaks {
-            channel_count,
-            columns: vec![[f32::INFINITY, f32::NEG_INFINITY]; columns * channel_count],
-        };
-        let width = (range.end - range.start) / columns as f64;
-        let overview = &known.overview;
-        if overview.seconds() <= width && !overview.is_empty() {
-            for place in 0..overview.len() {
-                let stamp = overview.from() + (place as f64 + 0.5) * overview.seconds();
-                peaks.widen(&range, width, stamp, overview.column(place).iter().copied());
-            }
-            return Ok(peaks);
-        }
-        self.read(&[stream], range.clone(), |_, stamps, values| {
-            let mut rows = |of: &dyn Fn(usize) -> f32| {
-                for (row, &stamp) in stamps.iter().enumerate() {
-                    let values = (0..channel_count).map(|channel| of(row * channel_count + channel));
-                    peaks.widen(&range, width, stamp, values.map(|value| [value; 2]));
-                }
-            };
-            on_values!(values, numbers values => rows(&|at| values.get(at).map_or(f32::NAN, |value| value.to_f32())));
-        })?;
-        Ok(peaks)
-    }
-}
-
-impl Peaks {
-    fn widen(&mut self, range: &Range<f64>, width: f64, stamp: f64, bounds: impl Iterator<Item = [f32; 2]>) {
-        if !range.contains(&stamp) {
-            return;
-        }
-        let from = ((stamp - range.start) / width) as usize * self.channel_count;
-        for (peak, [least, greatest]) in
-            self.columns.get_mut(from..).unwrap_or_default().iter_mut().zip(bounds)
-        {
-            *peak = [peak[0].min(least), peak[1].max(greatest)];
-        }
-    }
 }
 
 /// The samples of a chunk whose stamps lie in a range.
@@ -337,11 +307,28 @@ fn within<'a>(stamps: &'a [f64], values: &'a Values, range: &Range<f64>) -> (&'a
     (stamps.get(begin..begin + count).unwrap_or_default(), Cow::Owned(part))
 }
 
-/// Reads the headers where an index says that they are; none if it does not fit the file.
-fn headers_of<R: Read + Seek>(
+/// Where to begin to read for samples of a stream from `stamp` on; none if it has no sample.
+fn beginning<R: Read + Seek>(
     reader: &mut Reader<R>,
-    index: &Index,
-) -> Result<Option<Vec<StreamHeader>>, ReadError> {
+    stream: &StreamIndex,
+    stamp: f64,
+    was_read: bool,
+) -> Result<Option<u64>, ReadError> {
+    let Some(wished) = stream.before(stamp) else { return Ok(None) };
+    for entry in stream.entries.iter().rev().skip_while(|entry| entry.at > wished.at) {
+        if reader.seek_to_entry(stream.id, entry, was_read)? {
+            return Ok(Some(entry.at));
+        }
+    }
+    Ok(Some(stream.header_at))
+}
+
+/// What an index of the file and the file's ends say, if they say the same.
+fn sound<R: Read + Seek>(
+    reader: &mut Reader<R>,
+    found: Option<Index>,
+) -> Result<Option<(Index, Vec<StreamHeader>, Clocks)>, ReadError> {
+    let Some(index) = found else { return Ok(None) };
     let mut headers = Vec::new();
     for stream in &index.streams {
         reader.seek_to(stream.header_at);
@@ -350,7 +337,8 @@ fn headers_of<R: Read + Seek>(
             _ => return Ok(None),
         }
     }
-    Ok(Some(headers))
+    let clocks = Clocks::at_ends(reader, &index)?;
+    Ok(clocks.map(|clocks| (index, headers, clocks)))
 }
 
 /// Bytes that are read at most for what lies far apart.

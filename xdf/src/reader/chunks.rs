@@ -104,12 +104,17 @@ impl<R: Read + Seek> Reader<R> {
             let Some((id, xml)) = content.split_first_chunk() else { return Ok(None) };
             let stream = u32::from_le_bytes(*id);
             if tag == Tag::StreamHeader {
+                // Read again after a leap back.
+                if self.streams.get(&stream).is_some_and(|known| known.header_at == head.at) {
+                    self.at = head.end;
+                    return Ok(Some(Step::Again));
+                }
                 // A second header of the same stream can only be a damaged one: the first holds.
                 let Ok(header) = StreamHeader::parse(stream, xml) else { return Ok(None) };
                 if self.streams.contains_key(&stream) {
                     return Ok(None);
                 }
-                self.add_stream(header);
+                self.add_stream(header, head.at);
                 Step::StreamHeader(stream)
             } else {
                 let Some(footer) = StreamFooter::parse(xml) else { return Ok(None) };
@@ -124,9 +129,10 @@ impl<R: Read + Seek> Reader<R> {
         Ok(Some(step))
     }
 
-    pub(super) fn add_stream(&mut self, header: StreamHeader) {
+    /// Takes in the header of a stream, which begins at `header_at`.
+    pub(crate) fn add_stream(&mut self, header: StreamHeader, header_at: u64) {
         let layout = Layout::new(&header);
         self.framer.layouts.insert(header.id, layout);
-        self.streams.insert(header.id, Stream { header, last_stamp: 0.0 });
+        self.streams.insert(header.id, Stream { header, header_at, last_stamp: 0.0, resume: None });
     }
 }

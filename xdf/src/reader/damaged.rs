@@ -45,7 +45,7 @@ impl<R: Read + Seek> Reader<R> {
         let again = self.damage(head.at, head.end, DamageKind::Content);
         let Some(header) = header else { return Ok(again) };
         let id = header.id;
-        self.add_stream(header);
+        self.add_stream(header, head.at);
         Ok(Step::StreamHeader(id))
     }
 

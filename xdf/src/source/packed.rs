@@ -1,18 +1,57 @@
 //! A compressed recording, unpacked into a file without a name: so any part of it can be read, in bounded memory.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek as _, Write as _};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write as _};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::Flaws;
 use crate::reader::{Damage, DamageKind, ReadError};
 
-/// Unpacks a file as far as it goes, and says what is wrong with the rest.
-///
-/// - Errors: the file cannot be read, or no disk has room for what is in it.
-pub(super) fn unpacked(file: File, path: &Path) -> Result<(File, Flaws), ReadError> {
+/// What was compressed, and a place in it. Its copies have places of their own, and share the file.
+#[derive(Clone, Debug)]
+pub(super) struct Unpacked {
+    file: Arc<Mutex<File>>,
+    flaws: Flaws,
+    len: u64,
+    at: u64,
+}
+
+impl Unpacked {
+    /// Unpacks a file as far as it goes, and says what is wrong with the rest.
+    ///
+    /// - Errors: the file cannot be read, or no disk has room for what is in it.
+    pub(super) fn of(file: File, path: &Path) -> Result<Self, ReadError> {
+        let (content, flaws) = unpacked(file, path)?;
+        let len = content.metadata()?.len();
+        Ok(Self { file: Arc::new(Mutex::new(content)), flaws, len, at: 0 })
+    }
+
+    pub(super) fn flaws(&self) -> Flaws {
+        self.flaws.clone()
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(self.at))?;
+        let count = file.read(out)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Unpacked {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = super::place(to, self.at, self.len)?;
+        Ok(self.at)
+    }
+}
+
+fn unpacked(file: File, path: &Path) -> Result<(File, Flaws), ReadError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The folder of the recording most likely has room, and the same readers; it may be write-protected.
     let mut content =
@@ -35,7 +74,6 @@ pub(super) fn unpacked(file: File, path: &Path) -> Result<(File, Flaws), ReadErr
             },
         }
     };
-    content.rewind()?;
     Ok((content, Flaws::new(kind.map(|kind| Damage { at, bytes: 0, kind }))))
 }
 

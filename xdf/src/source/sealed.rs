@@ -112,12 +112,7 @@ impl Read for SealedFile {
 
 impl Seek for SealedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let to = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(by) => self.len.checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-        };
-        self.at = to.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        self.at = super::place(to, self.at, self.len)?;
         Ok(self.at)
     }
 }
