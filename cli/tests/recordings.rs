@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
 use schwann_xdf::{Options, Writer};
@@ -71,6 +71,100 @@ fn info_shows_what_was_recorded() {
     assert_eq!(json["streams"][0]["sample_count"], 500);
     assert_eq!(json["streams"][0]["gap_count"], 1);
     assert_eq!(json["sound"], true);
+}
+
+/// Runs `info --quick --json`.
+fn quick(path: &Path) -> serde_json::Value {
+    let (code, out, errors) = schwann(&["info", "--quick", "--json", path.to_str().unwrap()]);
+    assert_eq!((code, errors.as_str()), (0, ""), "{out}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// The names of an object.
+fn names(object: &serde_json::Value) -> Vec<&String> {
+    object.as_object().unwrap().keys().collect()
+}
+
+#[test]
+fn an_index_answers_what_it_knows_and_says_what_it_does_not() {
+    let scratch = Scratch::new("info-quick");
+    let path = scratch.recording();
+    let (code, out, _) = schwann(&["info", "--quick", path.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    for said in ["500 samples over 6.990 s", "on average 71.3877 Hz", "1 measurements", "Not looked at: gaps"]
+    {
+        assert!(out.contains(said), "{said} is not in: {out}");
+    }
+    assert!(!out.contains("no gaps") && !out.contains("1 gap") && !out.contains("measured"), "{out}");
+    let (_, all, _) = schwann(&["info", "--json", path.to_str().unwrap()]);
+    let (all, index): (serde_json::Value, _) = (serde_json::from_str(&all).unwrap(), quick(&path));
+    assert_eq!((&all["read"], &index["read"]), (&"all".into(), &"index".into()));
+    let streams = (&all["streams"][0], &index["streams"][0]);
+    for (all, index) in [(&all, &index), streams, (&streams.0["clock"], &streams.1["clock"])] {
+        assert_eq!(names(all), names(index));
+        for (name, value) in index.as_object().unwrap() {
+            let is_same = value.is_null() || value.is_object() || value.is_array() || *value == all[name];
+            assert!(is_same || name == "read", "{name}: {value} and {}", all[name]);
+        }
+    }
+    let unknown = ["gap_count", "backward_count", "effective_rate", "findings", "jitter_p50"];
+    assert!(unknown.iter().all(|name| index["streams"][0][name].is_null()) && index["sound"].is_null());
+}
+
+#[test]
+fn without_a_sound_index_the_whole_file_is_read() {
+    let scratch = Scratch::new("info-unsound");
+    let path = scratch.recording();
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(quick(&path)["read"], "index");
+    let mut flipped = whole.clone();
+    let at = flipped.len() - 120;
+    flipped[at] ^= 1;
+    let torn = whole[..whole.len() * 3 / 4].to_vec();
+    for (name, bytes) in [("flipped.xdf", flipped), ("torn.xdf", torn)] {
+        let path = scratch.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(quick(&path)["read"], "all", "{name}");
+    }
+    let (code, _, errors) = schwann(&["export", path.to_str().unwrap(), "--to", "xdfz"]);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(quick(&scratch.0.join("session.xdfz"))["read"], "all");
+}
+
+#[test]
+fn a_large_recording_is_answered_from_its_index_unless_asked_otherwise() {
+    let scratch = Scratch::new("info-large");
+    let path = scratch.0.join("night.xdf");
+    let writer = Writer::create(&path, Options::default()).unwrap();
+    let header = "<?xml version=\"1.0\"?><info><name>Night</name><type>EEG</type><channel_count>1000</channel_count>\
+                  <nominal_srate>100</nominal_srate><channel_format>int16</channel_format></info>";
+    let stream = writer.add_stream(header).unwrap();
+    let values = vec![7_i16; 100_000];
+    for second in 0..330 {
+        let stamps: Vec<_> = (0..100).map(|n| f64::from(second) + f64::from(n) / 100.0).collect();
+        stream.push(&stamps, &values).unwrap();
+    }
+    writer.finish().unwrap();
+    let file = path.to_str().unwrap();
+    let (_, out, _) = schwann(&["info", file]);
+    assert!(
+        out.contains("33,000 samples") && out.contains("Not looked at") && !out.contains("gaps\n"),
+        "{out}"
+    );
+    let (_, out, _) = schwann(&["info", "--full", file]);
+    assert!(out.contains("33,000 samples") && out.contains("no gaps") && !out.contains("looked"), "{out}");
+    let (_, out, _) = schwann(&["info", "--json", file]);
+    assert!(out.contains("\"gap_count\": 0"), "scripts get every name: {out}");
+
+    // The samples are damaged behind its back: it says nothing of them, and reading finds it.
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle..middle + 3_000_000].fill(0x55);
+    fs::write(&path, &bytes).unwrap();
+    let index = quick(&path);
+    assert_eq!((&index["read"], &index["damage_count"]), (&"index".into(), &serde_json::Value::Null));
+    let (_, out, _) = schwann(&["info", "--full", file]);
+    assert!(out.contains("DAMAGED"), "{out}");
 }
 
 #[test]

@@ -190,6 +190,11 @@ fn glitches(values: &[f64], deviations: f64, least: f64) -> Vec<bool> {
 /// The line is fitted to the offsets' distances from a line near them. This changes only the rounding:
 /// clocks differ by days, and their distances by microseconds.
 fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
+    robust_line_in(offsets, SETTLED)
+}
+
+/// The same, until a round moves nothing by more than `settled`.
+fn robust_line_in(offsets: &[ClockOffset], settled: f64) -> Option<Correction> {
     let (first, last) = (offsets.first()?, offsets.last()?);
     let n = offsets.len() as f64;
     let origin = first.collected + offsets.iter().map(|o| o.collected - first.collected).sum::<f64>() / n;
@@ -222,11 +227,17 @@ fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
         let half_1 = (right_1 - b * half_0) / c;
         slope = half_1 / c;
         intercept = (half_0 - b * slope) / a;
+        let mut moved = 0.0_f64;
         for (((x, y), z), u) in xs.iter().zip(&ys).zip(&mut z).zip(&mut u) {
             let distance = intercept + slope * x - y + *u;
             let shrunk = if distance == 0.0 { 1.0 } else { (1.0 - 2.0 / distance.abs()).max(0.0) };
-            *z = 0.5 * distance + 0.5 * shrunk * distance;
-            *u = distance - *z;
+            let nearer = 0.5 * distance + 0.5 * shrunk * distance;
+            moved = moved.max((nearer - *z).abs()).max((distance - nearer - *u).abs());
+            (*z, *u) = (nearer, distance - nearer);
+        }
+        // A night has so many offsets that the other rounds would take longer than opening its recording.
+        if moved < settled {
+            break;
         }
     }
     let at_origin = near.at_origin + intercept * WINSOR;
@@ -235,8 +246,10 @@ fn robust_line(offsets: &[ClockOffset]) -> Option<Correction> {
 
 /// Offsets that lie further than this from the line count as outliers, in seconds. Source: pyxdf.
 const WINSOR: f64 = 0.0001;
-/// Rounds of the fit. Source: pyxdf.
+/// Rounds of the fit at most. Source: pyxdf.
 const ROUNDS: usize = 1_000;
+/// A round that moves nothing by more ends the fit; in [`WINSOR`]. It is 1e-16 s, far below what a stamp can say.
+const SETTLED: f64 = 1e-12;
 
 #[cfg(test)]
 mod tests {
@@ -286,6 +299,19 @@ mod tests {
         offsets[9].offset = -90_000.0;
         assert!(last_is_corrupt(&offsets));
         assert!(!last_is_corrupt(&offsets[..2]));
+    }
+
+    #[test]
+    fn a_fit_that_has_settled_would_not_move_in_all_its_rounds() {
+        let mut noisy = offsets(400, |at| 3.0 + 50e-6 * at + 20e-6 * (at * 12.9898).sin());
+        for at in (0..400).step_by(9) {
+            noisy[at].offset += 0.05 * (at as f64).sin();
+        }
+        let fitted = robust_line(&noisy).expect("a line");
+        let all = robust_line_in(&noisy, -1.0).expect("a line");
+        for at in [1000.0, 2000.0, 3000.0] {
+            assert!((fitted.at(at) - all.at(at)).abs() < 1e-12, "{fitted:?} {all:?}");
+        }
     }
 
     #[test]

@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use schwann::local_clock;
-use schwann_xdf::{Clocks, Jitter, Recording};
+use schwann_xdf::IndexedRecording;
 
 use super::opening::Opening;
+use super::survey::Progress;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
@@ -27,6 +28,8 @@ Examples:
   schwann play session.xdf --from 12:30 --until 13:00   half a minute of it
   schwann play session.xdf --as Rehearsal       under another name
   schwann play session.xdf --wait 2             not before every stream has two receivers
+
+A recording with an index begins at once, at any place: only what is played is read. One without is read through first.
 
 Stamps are those of the recording on the recorder's clock, moved to now. Their distances stay, also between streams.
 Source ids stay as well, so a program finds a stream as it would find the amplifier. A program that waits for the
@@ -62,13 +65,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let file = &arguments.file;
     let location = arguments.opening.location(file)?;
-    let recording =
-        Recording::load_without_values(location.clone(), Clocks::Synchronised, Jitter::AsRecorded)
-            .map_err(|error| Problem::with(file.display(), error))?;
+    let mut progress = Progress::new("reading");
+    let recording = IndexedRecording::open(location.clone(), |done, all| progress.show(done, all));
+    progress.clear();
+    let recording = recording.map_err(|error| Problem::with(file.display(), error))?;
+    recording.damage().iter().for_each(|damage| tape::tell(file, damage));
     let stretch = Stretch { from: arguments.from, until: arguments.until.unwrap_or(f64::INFINITY) };
-    for damage in &recording.damage {
-        eprintln!("schwann: {}: damaged at byte {}: {}", file.display(), damage.at, damage.kind);
-    }
     let mut player = Player::new(
         &location,
         stretch,
@@ -138,32 +140,36 @@ impl View {
     fn text(&self, player: &Player, elapsed: f64, what: &str) -> String {
         let streams: Vec<_> = player.streams().collect();
         let sent: usize = streams.iter().map(|stream| stream.sent).sum();
-        let all: usize = streams.iter().map(|stream| stream.sample_count).sum();
+        let all: Option<u64> = streams.iter().map(|stream| stream.sample_count).sum();
         let receivers: usize = streams.iter().map(|stream| stream.receivers).sum();
         let mut out = format!(
-            "{} {}: {} of {}, {} of {} samples, {}{}\n",
+            "{} {}: {} of {}, {} samples, {}{}\n",
             self.palette.paint(Look::Strong, what),
             plural(streams.len(), "stream"),
             stopwatch(elapsed),
             stopwatch(player.duration().ceil()),
-            thousands(sent as u64),
-            thousands(all as u64),
+            of_all(sent, all),
             plural(receivers, "receiver"),
             if self.round > 1 { format!(", round {}", self.round) } else { String::new() },
         );
         if self.screen.destination() == Destination::Terminal || self.shown.is_none() {
             for stream in streams {
                 out.push_str(&format!(
-                    "  {}: {} of {} samples, {}\n",
+                    "  {}: {} samples, {}\n",
                     printable(&stream.name),
-                    thousands(stream.sent as u64),
-                    thousands(stream.sample_count as u64),
+                    of_all(stream.sent, stream.sample_count),
                     plural(stream.receivers, "receiver")
                 ));
             }
         }
         out
     }
+}
+
+/// How many samples were sent, and of how many if that is known.
+fn of_all(sent: usize, all: Option<u64>) -> String {
+    let sent = thousands(sent as u64);
+    all.map_or_else(|| sent.clone(), |all| format!("{sent} of {}", thousands(all)))
 }
 
 /// Reads a time into a recording, in seconds.

@@ -46,6 +46,7 @@ pub(crate) fn footer_complaint(stream: &StreamSurvey) -> Option<String> {
 /// Returns a survey as JSON. Times are in seconds on each stream's own clock.
 pub(crate) fn json(survey: &Survey, limits: &Limits) -> Value {
     json!({
+        "read": "all",
         "file_bytes": survey.file_bytes,
         "datetime": survey.datetime,
         "sound": survey.is_sound(),

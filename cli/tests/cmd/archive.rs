@@ -63,6 +63,7 @@ fn what_one_machine_seals_the_archive_opens_in_every_command() {
     assert!(code == 3 && out.contains("--identity") && out.contains("keys archive"), "{out}");
     assert!(lab.says("archive", &["verify", "x.xdf.age"]).contains("bit by bit"));
     assert!(lab.says("archive", &["info", "x.xdf.age"]).contains("8 x "));
+    assert!(lab.says("archive", &["info", "--quick", "x.xdf.age"]).contains("From the index"));
     lab.says("archive", &["export", "x.xdf.age", "--to", "csv", "-o", "x.csv"]);
     lab.says("archive", &["play", "x.xdf.age", "--speed", "1000"]);
     lab.says("archive", &["export", "x.xdf.age", "--to", "xdf", "-o", "open.xdf"]);

@@ -82,12 +82,28 @@ fn an_impossible_speed_is_refused() {
 fn a_stretch_is_played_alone_and_an_empty_one_is_refused() {
     let lab = Lab::new("play-stretch");
     write_recording(&lab.path("first.xdf"));
+    play_stretch(&lab);
+}
+
+#[test]
+fn a_recording_whose_index_is_damaged_is_read_through_and_played_as_well() {
+    let lab = Lab::new("play-unindexed");
+    write_recording(&lab.path("first.xdf"));
+    let mut bytes = std::fs::read(lab.path("first.xdf")).unwrap();
+    let at = bytes.len() - 150;
+    bytes[at] ^= 4;
+    std::fs::write(lab.path("first.xdf"), bytes).unwrap();
+    play_stretch(&lab);
+}
+
+/// Plays a fifth of a second, and compares what arrives.
+fn play_stretch(lab: &Lab) {
     let mut player = lab.start(&["play", "first.xdf", "--wait", "--from", "0.15", "--until", "0:0.35"]);
-    let mut recorder = recorder(&lab, &["Amplifier", "Marks"]);
+    let mut recorder = recorder(lab, &["Amplifier", "Marks"]);
     recorder.wait_for(|line| samples(line, "Amplifier") == 100 && samples(line, "Marks") == 1);
     recorder.interrupt();
     assert!(player.process.wait().unwrap().success());
-    let (signal, marks) = (stream(&lab, "Amplifier"), stream(&lab, "Marks"));
+    let (signal, marks) = (stream(lab, "Amplifier"), stream(lab, "Marks"));
     assert_eq!(signal.values, Values::Int16((75..175).collect()));
     assert_eq!(marks.values, Values::String(vec!["end".to_owned()]));
     assert!((marks.stamps[0] - signal.stamps[0] - 0.05).abs() < 1e-9, "the marker keeps its place");

@@ -9,13 +9,16 @@ pub(super) struct Window<R> {
     len: u64,
     /// Where in the file `bytes` begins.
     base: u64,
+    /// The part, and room after it that was used before: fresh room would be filled with zeros each time.
     bytes: Vec<u8>,
+    /// How much of `bytes` is the part.
+    filled: usize,
 }
 
 impl<R: Read + Seek> Window<R> {
     pub(super) fn new(mut source: R) -> io::Result<Self> {
         let len = source.seek(SeekFrom::End(0))?;
-        Ok(Self { source, len, base: 0, bytes: Vec::new() })
+        Ok(Self { source, len, base: 0, bytes: Vec::new(), filled: 0 })
     }
 
     /// Returns the file's length in bytes.
@@ -37,25 +40,44 @@ impl<R: Read + Seek> Window<R> {
 
     fn within(&self, at: u64, want: usize) -> Option<&[u8]> {
         let from = usize::try_from(at.checked_sub(self.base)?).ok()?;
-        let bytes = self.bytes.get(from..)?;
+        let bytes = self.bytes.get(from..self.filled)?;
         if want == 0 { Some(bytes) } else { bytes.get(..want) }
     }
 
     fn load(&mut self, at: u64, want: usize) -> io::Result<()> {
         // Keep what is already there from `at` on.
         let kept = at.checked_sub(self.base).and_then(|from| usize::try_from(from).ok());
-        match kept.filter(|&kept| kept <= self.bytes.len()) {
-            Some(kept) => drop(self.bytes.drain(..kept)),
-            None => self.bytes.clear(),
+        match kept.filter(|&kept| kept <= self.filled) {
+            Some(kept) => {
+                self.bytes.copy_within(kept..self.filled, 0);
+                self.filled -= kept;
+            }
+            None => self.filled = 0,
         }
         self.base = at;
-        self.bytes.shrink_to(2 * want.max(READ_AHEAD));
-        self.source.seek(SeekFrom::Start(at + self.bytes.len() as u64))?;
-        let missing = want.max(READ_AHEAD).saturating_sub(self.bytes.len());
-        (&mut self.source).take(missing as u64).read_to_end(&mut self.bytes)?;
-        if self.bytes.len() < want {
+        let wanted = want.max(READ_AHEAD);
+        if self.bytes.len() > 2 * wanted {
+            self.bytes.truncate(wanted.max(self.filled));
+            self.bytes.shrink_to(2 * wanted);
+        }
+        self.source.seek(SeekFrom::Start(at + self.filled as u64))?;
+        while self.filled < wanted {
+            if self.bytes.len() < wanted {
+                // No more than was found so far, and once that: the length may be a lie.
+                let more = (2 * self.filled).clamp(READ_AHEAD, wanted);
+                self.bytes.resize(more.max(self.bytes.len()), 0);
+            }
+            let room = self.bytes.len().min(wanted);
+            match self.source.read(self.bytes.get_mut(self.filled..room).unwrap_or_default()) {
+                Ok(0) => break,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if self.filled < want {
             // The file became shorter while we read it.
-            self.len = at + self.bytes.len() as u64;
+            self.len = at + self.filled as u64;
         }
         Ok(())
     }

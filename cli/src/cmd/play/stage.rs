@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schwann::Context;
 use schwann::outlet::{Flush, Outlet, OutletOptions};
 use schwann_recorder::recorded_info;
-use schwann_xdf::{Location, RecordedStream, Recording, Values};
+use schwann_xdf::{IndexedRecording, Location, Source, StreamHeader, Values};
 
 use super::tape::Tape;
 use crate::exit::Problem;
@@ -15,12 +15,14 @@ use crate::exit::Problem;
 /// Plays all streams of a recording.
 pub(super) struct Player {
     location: Location,
-    tape: Tape,
+    recording: IndexedRecording<Source>,
+    /// What is played, in seconds on the recorder's clock.
+    within: Range<f64>,
     streams: Vec<Stream>,
     speed: f64,
-    /// Earliest stamp of the recording, in seconds on its clock.
+    /// When the first sample is due, in seconds on the recorder's clock.
     first: f64,
-    /// Latest stamp of the recording, in seconds on its clock.
+    /// When the last one is; before it was played, when it is due at the latest.
     last: f64,
     /// When playing began, in seconds on the local clock.
     began: f64,
@@ -34,8 +36,8 @@ pub(super) struct StreamProgress {
     pub(super) name: String,
     /// Samples sent in this round.
     pub(super) sent: usize,
-    /// Samples of the recording.
-    pub(super) sample_count: usize,
+    /// Samples of the recording; none if a part of it is played, whose samples are counted as they come.
+    pub(super) sample_count: Option<u64>,
     /// Inlets that receive it.
     pub(super) receivers: usize,
 }
@@ -43,55 +45,62 @@ pub(super) struct StreamProgress {
 impl Player {
     /// Makes the streams known on the network.
     ///
-    /// - Source of the values: the file at `location`; `recording` is without them.
+    /// - Source of the samples: the file at `location`, which is that of `recording`.
     pub(super) fn new(
         location: &Location,
         stretch: Stretch,
-        recording: Recording,
+        recording: IndexedRecording<Source>,
         name: Option<&str>,
         speed: f64,
         config: &Arc<Context>,
     ) -> Result<Self, Problem> {
-        if recording.streams.is_empty() {
+        if recording.headers().is_empty() {
             return Err(Problem::Failed("the recording has no streams".to_owned()));
         }
-        let (first, last) = bounds(recording.streams.iter().flat_map(|stream| &stream.stamps));
-        let rates = recording.streams.iter().map(|stream| stream.header.nominal_rate);
-        let pause = rates.filter(|&rate| rate > 0.0).map(f64::recip).fold(PAUSE_MAX, f64::min);
-        let alone = recording.streams.len() == 1;
-        let streams = recording
-            .streams
-            .into_iter()
-            .map(|stream| Stream::new(stream, name, alone, speed, config))
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut streams = streams;
-        let within = first + stretch.from..first + stretch.until;
-        streams.iter_mut().for_each(|stream| stream.keep(&within));
-        let (first, last) = match stretch.is_whole() {
-            true => (first, last),
-            false => bounds(streams.iter().flat_map(|stream| &stream.dues)),
+        let spans = || recording.headers().iter().filter_map(|header| recording.span(header.id));
+        let begin = spans().map(|span| span.start).fold(f64::INFINITY, f64::min);
+        let end = spans().map(|span| span.end).fold(f64::NEG_INFINITY, f64::max);
+        let within = match stretch.is_whole() {
+            true => f64::NEG_INFINITY..f64::INFINITY,
+            false => begin + stretch.from..begin + stretch.until,
         };
-        if first > last {
+        let rates = recording.headers().iter().map(|header| header.nominal_rate);
+        let pause = rates.filter(|&rate| rate > 0.0).map(f64::recip).fold(PAUSE_MAX, f64::min);
+        let tape = |header: &StreamHeader| Tape::open(&recording, location, header.id, &within);
+        let mut tapes = recording.headers().iter().map(tape).collect::<Result<Vec<_>, _>>()?;
+        let mut first = f64::INFINITY;
+        for tape in &mut tapes {
+            first = first.min(tape.due()?);
+        }
+        if first == f64::INFINITY {
             return Err(Problem::with(
                 location.path().display(),
                 "it has no sample between --from and --until",
             ));
         }
-        let tape = tape(location, &streams)?;
-        Ok(Self { location: location.clone(), tape, streams, speed, first, last, began: 0.0, pause })
+        let alone = tapes.len() == 1;
+        let streams = recording.headers().iter().zip(tapes);
+        let streams = streams
+            .map(|(header, tape)| Stream::new(header, tape, name.map(|name| (name, alone)), speed, config))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (location, last) = (location.clone(), end.min(within.end));
+        Ok(Self { location, recording, within, streams, speed, first, last, began: 0.0, pause })
     }
 
     /// Begins at the first sample; `now` in seconds on the local clock.
     pub(super) fn begin(&mut self, now: f64) {
         self.began = now;
         for stream in &mut self.streams {
-            stream.next = 0;
+            stream.sent = 0;
         }
     }
 
     /// Begins the next round as if the recording went on; at `now` if that would be long ago or far ahead.
     pub(super) fn begin_again(&mut self, now: f64) -> Result<(), Problem> {
-        self.tape = tape(&self.location, &self.streams)?;
+        self.last = self.streams.iter().map(|stream| stream.last).fold(f64::NEG_INFINITY, f64::max);
+        for stream in &mut self.streams {
+            stream.tape = Tape::open(&self.recording, &self.location, stream.id, &self.within)?;
+        }
         let next = self.began + self.duration() + self.pause / self.speed;
         self.begin(if (next - now).abs() < LATE { next } else { now });
         Ok(())
@@ -104,9 +113,8 @@ impl Player {
         let until = self.first + (now - self.began) * self.speed;
         let mut next = f64::INFINITY;
         for stream in &mut self.streams {
-            stream
-                .push_until(&mut self.tape, until, |stamp| self.began + (stamp - self.first) / self.speed)?;
-            next = next.min(stream.due());
+            stream.push_until(until, |stamp| self.began + (stamp - self.first) / self.speed)?;
+            next = next.min(stream.tape.due()?);
         }
         Ok(next.is_finite().then(|| self.began + (next - self.first) / self.speed))
     }
@@ -137,10 +145,12 @@ impl Player {
 
     /// Where each stream is.
     pub(super) fn streams(&self) -> impl Iterator<Item = StreamProgress> + '_ {
-        self.streams.iter().map(|stream| StreamProgress {
+        let is_whole = self.within.start == f64::NEG_INFINITY;
+        let counts = self.recording.index().streams.iter().map(|stream| stream.sample_count);
+        self.streams.iter().zip(counts).map(move |(stream, sample_count)| StreamProgress {
             name: stream.name.clone(),
-            sent: stream.next,
-            sample_count: stream.stamps.len(),
+            sent: stream.sent,
+            sample_count: is_whole.then_some(sample_count),
             receivers: stream.outlet.consumer_count(),
         })
     }
@@ -161,103 +171,61 @@ impl Stretch {
     }
 }
 
-/// The smallest and the largest time; infinite and crossed if there is none.
-fn bounds<'a>(times: impl Iterator<Item = &'a f64>) -> (f64, f64) {
-    times.fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), &time| (from.min(time), to.max(time)))
-}
-
-/// Begins to read the values of what is played.
-fn tape(location: &Location, streams: &[Stream]) -> Result<Tape, Problem> {
-    let mut tape = Tape::open(location)?;
-    for stream in streams.iter().filter(|stream| stream.passed_over > 0) {
-        tape.pass_over(stream.id, stream.passed_over * stream.channel_count);
-    }
-    Ok(tape)
-}
-
 /// One stream of the recording.
 struct Stream {
     name: String,
     outlet: Outlet,
     channel_count: usize,
-    stamps: Vec<f64>,
-    /// When each sample is due, on the clock of the stamps. Samples stay in the order of the file, even where a
-    /// stamp goes back.
-    dues: Vec<f64>,
     /// Its id in the recording.
     id: u32,
-    /// The first sample that was not sent yet.
-    next: usize,
-    /// Samples of the recording before the first that is played.
-    passed_over: usize,
+    tape: Tape,
+    /// Samples that were sent in this round.
+    sent: usize,
+    /// When the last of them was due, on the recorder's clock.
+    last: f64,
 }
 
 impl Stream {
+    /// Makes a stream known; `name` is that of the player, and whether it is alone.
     fn new(
-        stream: RecordedStream,
-        name: Option<&str>,
-        alone: bool,
+        header: &StreamHeader,
+        tape: Tape,
+        name: Option<(&str, bool)>,
         speed: f64,
         config: &Arc<Context>,
     ) -> Result<Self, Problem> {
-        let recorded = match stream.header.name.as_str() {
-            "" => format!("stream {}", stream.header.id),
+        let recorded = match header.name.as_str() {
+            "" => format!("stream {}", header.id),
             name => name.to_owned(),
         };
         let name = match name {
             None => recorded,
-            Some(name) if alone => name.to_owned(),
-            Some(name) => format!("{name} {recorded}"),
+            Some((name, true)) => name.to_owned(),
+            Some((name, false)) => format!("{name} {recorded}"),
         };
-        let info = recorded_info(&stream.header, &name, stream.header.nominal_rate * speed)
+        let info = recorded_info(header, &name, header.nominal_rate * speed)
             .map_err(|error| Problem::with(&name, error))?;
         let outlet = Outlet::in_context(&info, &OutletOptions::default(), Arc::clone(config))
             .map_err(|error| Problem::with(&name, error))?;
-        let mut latest = f64::NEG_INFINITY;
-        let dues = stream.stamps.iter().map(|&stamp| {
-            latest = latest.max(stamp);
-            latest
-        });
-        Ok(Self {
-            name,
-            outlet,
-            channel_count: stream.header.channel_count,
-            dues: dues.collect(),
-            stamps: stream.stamps,
-            id: stream.header.id,
-            next: 0,
-            passed_over: 0,
-        })
+        let channel_count = header.channel_count;
+        Ok(Self { name, outlet, channel_count, id: header.id, tape, sent: 0, last: f64::NEG_INFINITY })
     }
 
-    /// Keeps what is due in this stretch, on the clock of the stamps.
-    fn keep(&mut self, within: &Range<f64>) {
-        let from = self.dues.partition_point(|due| *due < within.start);
-        let until = self.dues.partition_point(|due| *due < within.end);
-        self.dues = self.dues.get(from..until).unwrap_or_default().to_vec();
-        self.stamps = self.stamps.get(from..until).unwrap_or_default().to_vec();
-        self.passed_over = from;
-    }
-
-    /// When the next sample is due, on the clock of the stamps; infinity after the last.
-    fn due(&self) -> f64 {
-        self.dues.get(self.next).copied().unwrap_or(f64::INFINITY)
-    }
-
-    fn push_until(&mut self, tape: &mut Tape, until: f64, place: impl Fn(f64) -> f64) -> Result<(), Problem> {
-        let waiting = self.dues.get(self.next..).unwrap_or_default();
-        let count = waiting.partition_point(|&due| due <= until).min(PUSH_MAX);
-        if count == 0 {
-            return Ok(());
+    /// Pushes what is due on the recorder's clock; `place` puts its stamps on the local one.
+    fn push_until(&mut self, until: f64, place: impl Fn(f64) -> f64) -> Result<(), Problem> {
+        let mut left = PUSH_MAX;
+        while left > 0 && self.tape.due()? <= until {
+            let (samples, rows) = self.tape.due_by(until, left);
+            let recorded = samples.stamps.get(rows.clone()).unwrap_or_default();
+            let stamps: Vec<_> = recorded.iter().map(|&stamp| place(stamp)).collect();
+            let next = rows.start * self.channel_count..rows.end * self.channel_count;
+            push(&self.outlet, &samples.values, next, &stamps)
+                .map_err(|error| Problem::with(&self.name, error))?;
+            self.last = samples.dues.get(..rows.end).and_then(<[f64]>::last).copied().unwrap_or(self.last);
+            self.tape.skip(rows.len());
+            self.sent += rows.len();
+            left -= rows.len();
         }
-        let rows = self.next..self.next + count;
-        let stamps: Vec<_> =
-            self.stamps.get(rows.clone()).unwrap_or_default().iter().map(|&stamp| place(stamp)).collect();
-        let value_count = count * self.channel_count;
-        let (values, next) = tape.next(self.id, value_count)?;
-        push(&self.outlet, values, next, &stamps).map_err(|error| Problem::with(&self.name, error))?;
-        tape.skip(self.id, value_count);
-        self.next = rows.end;
         Ok(())
     }
 }

@@ -1,122 +1,151 @@
-//! Reads the values of a recording in the order of its file, a little ahead of what is played.
+//! Reads one stream of a recording in its order, a little ahead of what is played.
 
 use core::ops::Range;
-use std::collections::HashMap;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use schwann_xdf::{Event, Location, Reader, Values};
+use schwann_xdf::{Block, Damage, IndexedRecording, Location, Passage, Source, Values};
 
 use crate::exit::Problem;
 
-/// A recording that is being read by a thread of its own; at most [`CHUNKS_AHEAD`] chunks are read and not asked for.
+/// A stretch of a stream that is being read by a thread of its own; at most [`BLOCKS_AHEAD`] blocks are read and not asked for.
 ///
-/// Samples that stand in the file long before those of another stream, due at the same time, wait in memory. Recorders
-/// write in the order of time, so these are few.
+/// Each stream has its own place in the file, which the index gives. So nothing is read before the stretch, and a stream of
+/// few samples holds up no other.
 pub(super) struct Tape {
     path: PathBuf,
-    chunks: Receiver<io::Result<Chunk>>,
-    /// What was read and is still to be played, by the stream's id.
-    ahead: HashMap<u32, Ahead>,
-    /// How many values of a stream are passed over before the first that is played.
-    passed_over: HashMap<u32, usize>,
-}
-
-/// Values of one stream that were read.
-struct Ahead {
-    values: Values,
-    /// Those before are played. They are removed when they are the most: each time would move all others.
+    pieces: Receiver<Result<Piece, Problem>>,
+    /// What is played now.
+    samples: Samples,
+    /// Samples of it that were played.
     played: usize,
+    /// Where the stretch ends, in seconds on the recorder's clock.
+    until: f64,
+    /// Whether damage is new to the person: an index that was found by reading has told of it.
+    tells_damage: bool,
 }
 
-struct Chunk {
-    stream: u32,
-    values: Values,
+/// Samples that were read.
+pub(super) struct Samples {
+    /// In seconds on the recorder's clock.
+    pub(super) stamps: Vec<f64>,
+    /// When each is due, on the same clock.
+    pub(super) dues: Vec<f64>,
+    pub(super) values: Values,
+}
+
+enum Piece {
+    Damage(Damage),
+    Samples(Samples),
 }
 
 impl Tape {
-    /// Begins to read a recording.
-    pub(super) fn open(location: &Location) -> Result<Self, Problem> {
-        let path = location.path();
-        let reader = location.reader().map_err(|error| Problem::with(path.display(), error))?;
-        let (sender, chunks) = sync_channel(CHUNKS_AHEAD);
-        thread::Builder::new()
-            .name("tape".to_owned())
-            .spawn(move || read(reader, &sender))
-            .map_err(|error| Problem::with("a thread that reads the recording", error))?;
-        Ok(Self { path: path.to_owned(), chunks, ahead: HashMap::new(), passed_over: HashMap::new() })
+    /// Begins to read a stream from the first sample that is due `within` to the last, on the recorder's clock.
+    pub(super) fn open(
+        recording: &IndexedRecording<Source>,
+        location: &Location,
+        stream: u32,
+        within: &Range<f64>,
+    ) -> Result<Self, Problem> {
+        let path = location.path().to_owned();
+        let passage = recording.follow(location, stream, within.start);
+        let passage = passage.map_err(|error| Problem::with(path.display(), error))?;
+        let (sender, pieces) = sync_channel(BLOCKS_AHEAD);
+        if let Some(passage) = passage {
+            let path = path.clone();
+            thread::Builder::new()
+                .name("tape".to_owned())
+                .spawn(move || read(passage, &path, &sender))
+                .map_err(|error| Problem::with("a thread that reads the recording", error))?;
+        }
+        let samples = Samples { stamps: Vec::new(), dues: Vec::new(), values: Values::Int8(Vec::new()) };
+        let tells_damage = !recording.was_scanned();
+        Ok(Self { path, pieces, samples, played: 0, until: within.end, tells_damage })
     }
 
-    /// Passes over so many values of a stream at the beginning, without keeping them.
-    pub(super) fn pass_over(&mut self, stream: u32, count: usize) {
-        self.passed_over.insert(stream, count);
-    }
-
-    /// Returns values of a stream, and where among them its next `count` are.
+    /// When the next sample is due, in seconds on the recorder's clock; infinity after the last.
     ///
-    /// - Errors: the file cannot be read, or ends too early: it has changed since its stamps were read.
-    pub(super) fn next(&mut self, stream: u32, count: usize) -> Result<(&Values, Range<usize>), Problem> {
-        while self.ahead.get(&stream).is_none_or(|ahead| ahead.values.len() < ahead.played + count) {
-            let chunk = self.chunks.recv().unwrap_or_else(|_| Err(io::Error::other(TOO_SHORT)));
-            let mut chunk = chunk.map_err(|error| Problem::with(self.path.display(), error))?;
-            if let Some(left) = self.passed_over.get_mut(&chunk.stream) {
-                let count = chunk.values.len().min(*left);
-                chunk.values.remove_front(count);
-                *left -= count;
+    /// - Errors: the file cannot be read, or ends too early: it has changed since it was opened.
+    pub(super) fn due(&mut self) -> Result<f64, Problem> {
+        loop {
+            if let Some(&due) = self.samples.dues.get(self.played) {
+                return Ok(if due < self.until { due } else { f64::INFINITY });
             }
-            match self.ahead.get_mut(&chunk.stream) {
-                Some(ahead) => ahead.values.append(&chunk.values),
-                None => drop(self.ahead.insert(chunk.stream, Ahead { values: chunk.values, played: 0 })),
+            match self.pieces.recv() {
+                Err(_) => return Ok(f64::INFINITY),
+                Ok(piece) => match piece? {
+                    Piece::Damage(damage) if self.tells_damage => tell(&self.path, &damage),
+                    Piece::Damage(_) => {}
+                    Piece::Samples(samples) => (self.samples, self.played) = (samples, 0),
+                },
             }
         }
-        let ahead = self.ahead.get(&stream);
-        let ahead = ahead.ok_or_else(|| Problem::with(self.path.display(), TOO_SHORT))?;
-        Ok((&ahead.values, ahead.played..ahead.played + count))
     }
 
-    /// Goes past the next `count` values of a stream.
-    pub(super) fn skip(&mut self, stream: u32, count: usize) {
-        let Some(ahead) = self.ahead.get_mut(&stream) else { return };
-        ahead.played += count;
-        if ahead.played > ahead.values.len() / 2 {
-            ahead.values.remove_front(ahead.played);
-            ahead.played = 0;
-        }
+    /// What is read, and which of it is due by `now` in the stretch; at most so many.
+    pub(super) fn due_by(&self, now: f64, most: usize) -> (&Samples, Range<usize>) {
+        let waiting = self.samples.dues.get(self.played..).unwrap_or_default();
+        let count = waiting.partition_point(|&due| due <= now && due < self.until).min(most);
+        (&self.samples, self.played..self.played + count)
+    }
+
+    /// Goes past so many samples.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.played += count;
     }
 }
 
-/// Reads until the end of the file, or until the rest is no longer wanted.
-fn read(mut reader: Reader<impl io::Read + io::Seek>, chunks: &SyncSender<io::Result<Chunk>>) {
+/// Says where a recording is damaged.
+pub(super) fn tell(path: &Path, damage: &Damage) {
+    eprintln!("schwann: {}: damaged at byte {}: {}", path.display(), damage.at, damage.kind);
+}
+
+/// Reads until the end of the stream, or until the rest is no longer wanted.
+fn read(mut passage: Passage<Source>, path: &Path, pieces: &SyncSender<Result<Piece, Problem>>) {
+    let mut is_damaged = false;
     loop {
-        let chunk = match reader.next_event() {
-            Ok(None) => return,
-            Ok(Some(Event::Samples { stream, values, .. })) => Ok(Chunk { stream, values: values.clone() }),
+        let piece = match passage.next_block() {
+            Ok(None) => break,
+            Ok(Some(Block::Damage(damage))) => {
+                is_damaged = true;
+                Ok(Piece::Damage(damage))
+            }
+            Ok(Some(Block::Samples { stamps, dues, values })) => Ok(Piece::Samples(Samples {
+                stamps: stamps.to_vec(),
+                dues: dues.to_vec(),
+                values: values.into_owned(),
+            })),
             Ok(Some(_)) => continue,
-            Err(error) => Err(error),
+            Err(error) => Err(Problem::with(path.display(), error)),
         };
-        let failed = chunk.is_err();
-        if chunks.send(chunk).is_err() || failed {
+        let failed = piece.is_err();
+        if pieces.send(piece).is_err() || failed {
             return;
         }
     }
+    if passage.missing() > 0 && !is_damaged {
+        // If the rest is not wanted, this is not either.
+        let _ = pieces.send(Err(Problem::with(path.display(), TOO_SHORT)));
+    }
 }
 
-const CHUNKS_AHEAD: usize = 16;
+const BLOCKS_AHEAD: usize = 8;
 const TOO_SHORT: &str =
     "the file has become shorter since playing began; play it again when no program writes to it";
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use schwann_xdf::{Options, Writer};
 
     use super::*;
 
-    #[test]
-    fn every_stream_is_read_at_its_own_pace_and_no_further_than_its_end() {
-        let folder = std::env::temp_dir().join(format!("schwann-tape-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+    /// Fifty rounds of two streams, the second with negative values, in a folder of its own.
+    fn recording(test: &str) -> (PathBuf, PathBuf) {
+        let folder = std::env::temp_dir().join(format!("schwann-tape-{}-{test}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
         let path = folder.join("two.xdf");
         let writer = Writer::create(&path, Options::default()).unwrap();
         let streams = ["first", "second"].map(|name| {
@@ -133,21 +162,50 @@ mod tests {
             }
         }
         writer.finish().unwrap();
+        (folder, path)
+    }
 
-        let mut tape = Tape::open(&Location::from(&path)).unwrap();
-        let first_two = |(values, next): (&Values, Range<usize>)| match values {
-            Values::Int16(values) => values[next][..2].to_vec(),
-            other => panic!("{other:?}"),
-        };
-        for round in 0..50 {
-            assert_eq!(first_two(tape.next(2, 2).unwrap()), [-round, 7]);
-            tape.skip(2, 2);
+    /// Plays all that is due by `now`; returns the first value of each sample.
+    fn play(tape: &mut Tape, now: f64) -> Vec<i16> {
+        let mut played = Vec::new();
+        while tape.due().unwrap() <= now {
+            let (samples, rows) = tape.due_by(now, 7);
+            let Values::Int16(values) = &samples.values else { panic!("{:?}", samples.values) };
+            played.extend(rows.clone().map(|row| values[2 * row]));
+            let count = rows.len();
+            tape.skip(count);
         }
-        assert_eq!(first_two(tape.next(1, 100).unwrap()), [0, 7], "kept while the other was played");
-        tape.skip(1, 98);
-        assert_eq!(first_two(tape.next(1, 2).unwrap()), [49, 7]);
-        let Err(problem) = tape.next(1, 3) else { panic!("there is nothing more") };
+        played
+    }
+
+    #[test]
+    fn every_stream_is_read_at_its_own_pace_and_in_its_stretch() {
+        let (folder, path) = recording("pace");
+        let location = Location::from(&path);
+        let recording = IndexedRecording::open(&path, |_, _| {}).unwrap();
+        let mut open = |id, within| Tape::open(&recording, &location, id, &within).unwrap();
+        let mut second = open(2, f64::NEG_INFINITY..f64::INFINITY);
+        assert_eq!(play(&mut second, 100.0), (0..50).map(|n: i16| -n).collect::<Vec<_>>());
+        assert_eq!(second.due().unwrap(), f64::INFINITY);
+        let mut first = open(1, 10.0..20.0);
+        assert_eq!(first.due().unwrap(), 10.0);
+        assert_eq!(play(&mut first, 14.5), [10, 11, 12, 13, 14]);
+        assert_eq!(play(&mut first, 100.0), [15, 16, 17, 18, 19]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_became_shorter_is_told() {
+        let (folder, path) = recording("shorter");
+        let recording = IndexedRecording::open(&path, |_, _| {}).unwrap();
+        let whole = fs::read(&path).unwrap();
+        // Nothing of the samples is left.
+        let first = recording.index().streams[0].entries[0].at as usize;
+        fs::write(&path, &whole[..first]).unwrap();
+        let mut tape =
+            Tape::open(&recording, &Location::from(&path), 1, &(f64::NEG_INFINITY..f64::INFINITY)).unwrap();
+        let problem = tape.due().unwrap_err();
         assert!(matches!(&problem, Problem::Failed(text) if text.contains("shorter")), "{problem:?}");
-        std::fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
