@@ -183,7 +183,7 @@ mod tests {
         let (folder, path) = recording("pace");
         let location = Location::from(&path);
         let recording = IndexedRecording::open(&path, |_, _| {}).unwrap();
-        let mut open = |id, within| Tape::open(&recording, &location, id, &within).unwrap();
+        let open = |id, within| Tape::open(&recording, &location, id, &within).unwrap();
         let mut second = open(2, f64::NEG_INFINITY..f64::INFINITY);
         assert_eq!(play(&mut second, 100.0), (0..50).map(|n: i16| -n).collect::<Vec<_>>());
         assert_eq!(second.due().unwrap(), f64::INFINITY);
