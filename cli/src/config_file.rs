@@ -2,28 +2,50 @@
 //!
 //! Comments and the order of lines stay as they are. A text that the library would not take is never written.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use schwann::config::{Ini, NoteKind, Origin, Outcome, Search};
-use schwann::security::{Admitted, Pins};
+use schwann::security::{Admitted, Pins, Policy};
 
 use crate::exit::Problem;
 
-/// The file in use, else this user's own, which may not exist yet.
+/// The file in use, or the one in its place that has an error; else this user's own, which may not exist yet.
 pub(crate) fn path() -> PathBuf {
-    let search = Search::from_environment();
+    path_of(Search::from_environment())
+}
+
+/// The same for what weakens or names devices: a file in the current folder cannot (secure-session §6.4).
+pub(crate) fn path_of_trust() -> PathBuf {
+    let mut search = Search::from_environment();
+    search.optional.retain(|path| path.is_absolute());
+    path_of(search)
+}
+
+fn path_of(search: Search) -> PathBuf {
     let (_, report) = search.load();
-    let loaded = report.attempts.into_iter().find_map(|attempt| match (attempt.origin, attempt.outcome) {
-        (Origin::File(path), Outcome::Loaded { .. }) => Some(path),
+    let there = report.attempts.into_iter().find_map(|attempt| match (attempt.origin, attempt.outcome) {
+        (Origin::File(path), Outcome::Loaded { .. } | Outcome::Invalid(_)) => Some(path),
         _ => None,
     });
     let named = || search.required.first().cloned();
     // Behind the one in the current folder.
     let own = || search.optional.iter().find(|path| path.is_absolute()).cloned();
-    let path = loaded.or_else(named).or_else(own).unwrap_or_else(|| PathBuf::from("lsl_api.cfg"));
+    let path = there.or_else(named).or_else(own).unwrap_or_else(|| PathBuf::from("lsl_api.cfg"));
     std::path::absolute(&path).unwrap_or(path)
+}
+
+/// Waits until no other command changes the file; others wait until this is dropped. To be held from the reading of a
+/// value to the writing of the next.
+///
+/// The folder is locked, as the file is replaced. Where a folder cannot be locked, the later command wins.
+pub(crate) fn turn(path: &Path) -> Option<File> {
+    let folder = path.parent()?;
+    // What is wrong with the folder shows when the file is written.
+    let _ = fs::create_dir_all(folder);
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok().map(|()| folder)
 }
 
 /// The text of the file; empty if there is none.
@@ -74,6 +96,13 @@ fn check(text: &str, section: &str, key: &str) -> Result<(), String> {
     let read = |key| Ini::parse(text).ok().and_then(|ini| ini.get("security", key).map(str::to_owned));
     let outcome = match (section, key) {
         ("security", "plain") => Admitted::parse(&read(key).unwrap_or_default()).map(drop),
+        // A word that nobody knows would count as `require`.
+        ("security", "policy") => match read(key) {
+            Some(word) if Policy::of_word(&word).is_none() => {
+                Err(format!("{word:?} is none of require, prefer and off"))
+            }
+            _ => Ok(()),
+        },
         ("security", "pin") => Pins::parse(&read(key).unwrap_or_default()).map(drop),
         _ => Ok(()),
     };
@@ -182,11 +211,13 @@ mod tests {
             ("lab", "KnownPeers", "one"),
             ("lab", "SessionID", "x\n[security]\npolicy=off"),
             ("security", "plain", "name='Eyes"),
+            ("security", "policy", "loud"),
             ("security", "pin", "name='EEG' -> amplifier"),
         ] {
             assert!(set(&path, section, key, Some(value)).is_err(), "{section}.{key} = {value}");
             assert!(!path.exists());
         }
+        set(&path, "security", "policy", Some("prefer")).expect("written");
         set(&path, "ports", "BasePort", Some("16600")).expect("written");
         assert_eq!(value(&path, "ports", "BasePort").expect("read").as_deref(), Some("16600"));
         let _ = fs::remove_file(&path);

@@ -4,13 +4,15 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use core::net::Ipv4Addr;
 use std::hash::RandomState;
 use std::net::{TcpListener, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
-use schwann::config::{LoadReport, Origin, Outcome, Search};
+use schwann::config::{LoadReport, Outcome, Search};
 use schwann::inlet::Protection;
 use schwann::load_report;
 use schwann::security::Policy;
 use schwann::{Config, Context, StreamInfo};
+
+use crate::config_file;
 
 /// Returns the configuration of the lab, read from where every LSL program reads it.
 ///
@@ -18,6 +20,12 @@ use schwann::{Config, Context, StreamInfo};
 /// not help. So the library's own log starts only if the configuration asks for it.
 pub(crate) fn config() -> Arc<Context> {
     let (config, report) = config_with_report();
+    static SAID: Once = Once::new();
+    SAID.call_once(|| complain(&report));
+    config
+}
+
+fn complain(report: &LoadReport) {
     for attempt in &report.attempts {
         let what = match &attempt.outcome {
             Outcome::Loaded { .. } => continue,
@@ -25,12 +33,8 @@ pub(crate) fn config() -> Arc<Context> {
             Outcome::Unreadable(kind) => format!("{kind}"),
             _ => String::from("not used"),
         };
-        match &attempt.origin {
-            Origin::File(path) => eprintln!("schwann: {} is not used: {what}", path.display()),
-            _ => eprintln!("schwann: the configuration is not used: {what}"),
-        }
+        eprintln!("schwann: {} is not used: {what}", attempt.origin);
     }
-    config
 }
 
 /// Returns the configuration of the lab, and how it was found; says nothing of what is wrong with it.
@@ -86,14 +90,16 @@ pub(crate) fn hush(config: &Config) {
     }
 }
 
+/// Keeps refusals out of the log of a command whose screen names them, unless the configuration asks for a log.
+pub(crate) fn hush_refusals(config: &Config) {
+    if config.raw("log", "level").is_none() && config.raw("log", "file").is_none() {
+        schwann::security::refusals_are_shown();
+    }
+}
+
 /// Returns the path of the configuration in use, or of the one that would be read if it existed.
 pub(crate) fn config_path() -> String {
-    let (_, report) = Search::from_environment().load();
-    let loaded = report.attempts.iter().find_map(|attempt| match (&attempt.origin, &attempt.outcome) {
-        (Origin::File(path), Outcome::Loaded { .. }) => Some(path),
-        _ => None,
-    });
-    loaded.map_or_else(|| "~/lsl_api/lsl_api.cfg".to_owned(), |path| path.display().to_string())
+    config_file::path().display().to_string()
 }
 
 /// Returns the text of a configuration that no other program shares. It has a session of its own on free

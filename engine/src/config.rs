@@ -230,15 +230,9 @@ impl Config {
         }
     }
 
-    /// Where this configuration was read, for people: with its whole path, as a program's folder is easily forgotten.
+    /// Where this configuration was read, for people.
     pub(crate) fn place(&self) -> String {
-        match &self.origin {
-            None => String::from("the configuration"),
-            Some(Origin::Content) => Origin::Content.to_string(),
-            Some(Origin::File(path)) => {
-                std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
-            }
-        }
+        self.origin.as_ref().map_or_else(|| String::from("the configuration"), Origin::to_string)
     }
 
     /// The texts of a `key`, here and in the configuration beneath a file in the current folder. It serves keys

@@ -116,7 +116,8 @@ fn set(full_key: &str, value: Option<&str>) -> Outcome {
     if value.is_some_and(|value| value.contains(['\n', '\r'])) {
         return Err(Problem::Failed(String::from("a value is one line")));
     }
-    let path = config_file::path();
+    let path = if section == "security" { config_file::path_of_trust() } else { config_file::path() };
+    let _turn = config_file::turn(&path);
     config_file::set(&path, section, key, value)?;
     let what = value.map_or_else(|| String::from("(default)"), str::to_owned);
     writeln!(

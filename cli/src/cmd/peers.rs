@@ -72,6 +72,7 @@ fn named(path: &std::path::Path) -> Result<Vec<String>, Problem> {
 fn add(host: &str) -> Outcome {
     check(host)?;
     let path = config_file::path();
+    let _turn = config_file::turn(&path);
     let mut peers = named(&path)?;
     let mut out = io::stdout().lock();
     if peers.iter().any(|peer| peer == host) {
@@ -99,6 +100,7 @@ fn check(host: &str) -> Result<(), Problem> {
 
 fn remove(host: &str) -> Outcome {
     let path = config_file::path();
+    let _turn = config_file::turn(&path);
     let mut peers = named(&path)?;
     let before = peers.len();
     peers.retain(|peer| peer != host);

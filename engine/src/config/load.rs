@@ -185,7 +185,11 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content => f.write_str("the text set by the program"),
-            Self::File(path) => write!(f, "{}", path.display()),
+            // With its whole path: a program's folder is easily forgotten.
+            Self::File(path) => {
+                let whole = std::path::absolute(path);
+                write!(f, "{}", whole.as_deref().unwrap_or(path).display())
+            }
         }
     }
 }

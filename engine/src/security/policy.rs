@@ -84,7 +84,8 @@ impl Policy {
         }
     }
 
-    fn of_word(word: &str) -> Option<Self> {
+    /// The policy that this word of the configuration names.
+    pub fn of_word(word: &str) -> Option<Self> {
         [Self::Off, Self::Prefer, Self::Require].into_iter().find(|policy| policy.word() == word)
     }
 }

@@ -43,7 +43,8 @@ pub(super) fn pin(chosen: &Selector, yes: bool) -> Outcome {
         if yes || confirm(question)? {
             let new = condition::of(info, &[Field::Name, Field::SourceId])?;
             let new = Pin::parse(&format!("{new} -> {key}")).map_err(Problem::Failed)?;
-            let path = config_file::path();
+            let path = config_file::path_of_trust();
+            let _turn = config_file::turn(&path);
             let others = pins(&path)?;
             let all: Pins = others.iter().filter(|pin| !pin.concerns(info)).cloned().chain([new]).collect();
             write(&path, &all)?;
@@ -60,7 +61,8 @@ pub(super) fn unpin(stream: &str) -> Outcome {
         ['\'', '"'].iter().any(|quote| condition.contains(&format!("{quote}{stream}{quote}")))
             || condition == stream
     };
-    let path = config_file::path();
+    let path = config_file::path_of_trust();
+    let _turn = config_file::turn(&path);
     let before = pins(&path)?;
     let kept: Pins = before.iter().filter(|pin| !names(pin)).cloned().collect();
     let count = before.iter().count() - kept.iter().count();

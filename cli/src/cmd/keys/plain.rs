@@ -88,7 +88,8 @@ fn plain_streams() -> Result<Vec<StreamInfo>, Problem> {
 
 /// Adds a stream to those that may come in the clear: by its name, its source id and its computer.
 fn admit_one(info: &StreamInfo) -> Result<(), Problem> {
-    let path = config_file::path();
+    let path = config_file::path_of_trust();
+    let _turn = config_file::turn(&path);
     let before = config_file::value(&path, "security", "plain")?.unwrap_or_default();
     let before = Admitted::parse(&before).map_err(|error| Problem::with(path.display(), error))?;
     if !before.admits(info) {
