@@ -26,6 +26,7 @@ pub struct Search {
     required: Vec<Selector>,
     /// Streams that are recorded or were, by UID.
     known: Vec<String>,
+    began: Instant,
 }
 
 /// A query that has found no stream.
@@ -70,7 +71,7 @@ impl Search {
     ) -> Result<Self, ResolveError> {
         let resolver = ContinuousResolver::all(context, FORGET_AFTER)?;
         let wanted = joined(wanted, required);
-        Ok(Self { resolver, wanted, required: required.to_vec(), known: Vec::new() })
+        Ok(Self { resolver, wanted, required: required.to_vec(), known: Vec::new(), began: Instant::now() })
     }
 
     /// Waits for every required stream; returns what is there then, or nothing if told to stop before.
@@ -145,6 +146,11 @@ impl Search {
         self.known.retain(|known| !uids.contains(known));
     }
 
+    /// Whether streams that are there have had time to answer: before, no query has found nothing.
+    pub fn has_looked(&self) -> bool {
+        self.began.elapsed() >= FIRST_ANSWERS
+    }
+
     /// The queries that have found nothing, given what is recorded.
     pub fn unmatched(&self, recorded: &[RecordingStream]) -> Vec<Unmatched> {
         if self.wanted.is_empty() {
@@ -202,5 +208,7 @@ impl Unmatched {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Time in which streams that are there have answered.
+const FIRST_ANSWERS: Duration = Duration::from_secs(2);
 /// Names that are listed where a query finds nothing.
 const NAMES_SHOWN: usize = 12;

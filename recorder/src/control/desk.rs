@@ -174,7 +174,7 @@ impl Desk {
 
     pub(super) fn status(&self) -> Status {
         Status {
-            recording: self.running.as_ref().map(|running| running.progress(&self.search)),
+            recording: self.running.as_ref().map(|running| running.so_far(&self.search)),
             found: self.search.found(),
             complete: self.complete.clone(),
             ended: self.ended.clone(),
@@ -297,6 +297,15 @@ impl Running {
                 |stream: &RecordingStream| selector.chooses(&stream.info) && stream.phase == Phase::Recording;
             !streams.iter().any(is_there)
         })
+    }
+
+    /// How it goes while it goes on: what has had no time to answer is not missing yet.
+    fn so_far(&self, search: &Search) -> Progress {
+        let mut progress = self.progress(search);
+        if !search.has_looked() {
+            progress.unmatched.clear();
+        }
+        progress
     }
 
     fn progress(&self, search: &Search) -> Progress {
