@@ -16,7 +16,7 @@ pub(crate) mod policy;
 #[cfg(test)]
 mod tests;
 
-pub use self::journal::{Explained, LastPeer, advice, log_to, refused_from_hub};
+pub use self::journal::{Explained, LastPeer, advice, log_to, refusals_are_shown, refused_from_hub};
 pub use self::keys::error::TrustError;
 pub use self::keys::member::{Member, UpdateError, Watcher};
 pub use self::link::{Assembly, Handshake, Peer, Step};

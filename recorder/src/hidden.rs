@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use schwann::resolver::{
-    Knocked, PLAIN_STREAMS, knock, known_peers, own_ports, peer_ports, resolve, unheard,
+    Knocked, PLAIN_STREAMS, knock, known_peers, own_ports, peer_ports, refused_calls, resolve, unheard,
 };
 use schwann::security::{Explained, Refusal};
 use schwann::security::{Policy, Trust};
@@ -132,7 +132,8 @@ impl Hidden {
             address: silent.address.to_string(),
             reason: unheard(silent.address.ip()),
         });
-        plain.chain(refused).chain(silent).collect()
+        let by_lab = refused_by_lab(&state.refused);
+        plain.chain(refused).chain(silent).chain(by_lab).collect()
     }
 
     /// The streams of other sessions on this computer.
@@ -241,6 +242,23 @@ impl Sightings {
                 .any(|(other, same)| other.ip() == IpAddr::from(Ipv4Addr::LOCALHOST) && *same == refusal);
         !is_plain && !is_second
     }
+}
+
+/// Members of the lab that let this device in no more, one for each reason: all others would say the same.
+fn refused_by_lab(known: &BTreeMap<SocketAddr, Refusal>) -> Vec<Unseen> {
+    let mut calls = refused_calls();
+    // A person knows a computer by its IPv4 address.
+    calls.sort_by_key(|(address, _)| address.is_ipv6());
+    let mut told: Vec<Refusal> = known.values().copied().collect();
+    let mut unseen = Vec::new();
+    for (address, refusal) in calls {
+        if !told.contains(&refusal) {
+            told.push(refusal);
+            let reason = Explained(refusal).to_string();
+            unseen.push(Unseen { name: None, address: address.to_string(), reason });
+        }
+    }
+    unseen
 }
 
 fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {

@@ -188,7 +188,7 @@ def test_a_revoked_device(meet, lab, tmp_path):  # noqa: F811
     keys(lab, "revoke", serial)
     outlet, inlet = meet((lab, {}), (folder, {}))
     for screen in (outlet, inlet):
-        screen.wait_for("the certificate has been revoked", "schwann keys new-device`")
+        screen.wait_for("the certificate has been revoked", "schwann keys join`")
 
 
 def test_the_wrong_role(meet, lab, network, tmp_path):  # noqa: F811

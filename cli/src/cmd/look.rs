@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let again = screen.destination() == Destination::Terminal && !arguments.once && !arguments.json;
     let stop = stop::on_signals()?;
     let config = lab::config();
+    lab::hush_refusals(config.config());
     lab::renew_in_background(&config);
     let mut lab = Lab::open(config, arguments)?;
     let palette = Palette::of(screen.destination());

@@ -103,6 +103,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let arguments = &profile::applied(arguments)?;
     let config = lab::config();
+    lab::hush_refusals(config.config());
     lab::look_after_certificate(&config);
     let stop = stop::on_signals()?;
     #[cfg(feature = "hub")]

@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use schwann_session::Refusal;
+
 use crate::lately::Lately;
 use crate::log;
 use crate::net::handshake::{HandshakeError, exchange_lists};
 use crate::net::lab_call::Answer;
 use crate::net::sockets::version_of;
-use crate::security::{Explained, Member};
+use crate::security::{Member, journal};
 
 /// The calls that one search follows.
 #[derive(Clone)]
@@ -71,16 +73,36 @@ impl Calls {
                     }
                 }
             };
-            match exchange_lists(&self.member, address) {
+            let outcome = exchange_lists(&self.member, address);
+            note_outcome(address, &outcome);
+            match outcome {
                 Ok(()) => {}
-                Err(HandshakeError::Refused(refusal)) => {
-                    log::warning!("no revocation list was exchanged with {address}: {}", Explained(refusal))
-                }
+                Err(HandshakeError::Refused(refusal)) => journal::not_exchanged(address, refusal),
                 Err(error) => log::warning!("no revocation list was exchanged with {address}: {error}"),
             }
         }
     }
 }
+
+/// Outlets of the lab that refused this device when they were last asked for their list, and why.
+///
+/// A device that is out finds no stream and hears of no list: this is how it learns of it.
+pub fn refused_calls() -> Vec<(SocketAddr, Refusal)> {
+    REFUSED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn note_outcome(address: SocketAddr, outcome: &Result<(), HandshakeError>) {
+    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    refused.retain(|(known, _)| *known != address);
+    if let Err(HandshakeError::Refused(refusal)) = outcome
+        && refused.len() < MOST_WAITING
+    {
+        refused.push((address, *refusal));
+    }
+}
+
+/// For the whole process: every search of it is refused alike.
+static REFUSED: Mutex<Vec<(SocketAddr, Refusal)>> = Mutex::new(Vec::new());
 
 fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);

@@ -6,11 +6,16 @@
 //! Source: secure-session §9.
 
 use core::fmt;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use schwann_proto::stream_info::StreamInfo;
 use schwann_session::{LayerError, PeerIdentity, Refusal, Statement, Suite};
 
+use crate::lately::Lately;
 use crate::log;
 use crate::peer_address::PeerAddress;
 
@@ -112,7 +117,9 @@ pub(crate) fn refused(stream: &StreamInfo, peer: PeerAddress, refusal: Refusal, 
         PeerAddress::Unknown => String::new(),
     };
     let who = if side == Side::Inlet { "outlet" } else { "inlet" };
-    log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
+    if is_news(peer, refusal, side) {
+        log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
+    }
 }
 
 /// An outlet is there that a search does not find, because there could be no session with it.
@@ -123,15 +130,45 @@ pub(crate) fn hidden(peer: SocketAddr, refusal: Refusal) {
         kind_of(refusal),
         &[("side", &"inlet"), ("peer", &peer), ("reason", reason)],
     );
-    log::warning!("the outlet at {peer} is not found: {}", Explained(refusal));
+    if is_news(PeerAddress::Address(peer), refusal, Side::Inlet) {
+        log::warning!("the outlet at {peer} is not found: {}", Explained(refusal));
+    }
+}
+
+/// The lab's revocation list was not exchanged with an outlet, because there is no session with it.
+pub(crate) fn not_exchanged(peer: SocketAddr, refusal: Refusal) {
+    if is_news(PeerAddress::Address(peer), refusal, Side::Inlet) {
+        log::warning!("no revocation list was exchanged with {peer}: {}", Explained(refusal));
+    }
 }
 
 /// A search from `peer` gets no answer, because no session with its sender is possible.
 pub(crate) fn unanswered(stream: &StreamInfo, peer: SocketAddr, refusal: Refusal) {
     let peer = PeerAddress::Address(peer);
-    if event(Cause::Stranger, kind_of(refusal), stream, peer, Side::Outlet, &[("reason", &refusal)]) {
+    let is_written =
+        event(Cause::Stranger, kind_of(refusal), stream, peer, Side::Outlet, &[("reason", &refusal)]);
+    if is_written && is_news(peer, refusal, Side::Outlet) {
         log::warning!("{}: a search from {peer} gets no answer: {}", stream.name(), Explained(refusal));
     }
+}
+
+/// From now on the log tells of no refusal: the program's own screen names each.
+pub fn refusals_are_shown() {
+    ARE_SHOWN.store(true, Ordering::Relaxed);
+}
+
+/// Whether people have not been told lately that there is no session with this computer for this reason. Each of its
+/// streams, searches and new attempts comes to the same.
+fn is_news(peer: PeerAddress, refusal: Refusal, side: Side) -> bool {
+    if ARE_SHOWN.load(Ordering::Relaxed) {
+        return false;
+    }
+    let ip = match peer {
+        PeerAddress::Address(address) => Some(address.ip().to_canonical()),
+        PeerAddress::ThisComputer | PeerAddress::Unknown => None,
+    };
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    told.is_new((ip, refusal, side), Instant::now())
 }
 
 /// The event of a refusal.
@@ -226,3 +263,9 @@ fn event(
         [("side", &side), ("stream", &name), ("uid", &uid), ("peer", &peer)];
     file::write(cause, kind, &[&head, more].concat())
 }
+
+static ARE_SHOWN: AtomicBool = AtomicBool::new(false);
+/// Refusals that people were told of, for the whole process.
+static TOLD: Mutex<Lately<(Option<IpAddr>, Refusal, Side)>> = Mutex::new(Lately::new(TELL_AGAIN));
+/// Time after which a reason is told again.
+const TELL_AGAIN: Duration = Duration::from_secs(600);

@@ -10,7 +10,7 @@ pub mod store;
 
 #[cfg(test)]
 pub(super) use self::files::store_update;
-pub use self::files::{install as install_list, replace as replace_list};
+pub use self::files::{alone, install as install_list, read_pair as read_list, replace as replace_list};
 pub use self::permissions::weaknesses;
 pub use self::secrecy::{forbid_dumps, keep_from_swap, keep_stack_from_swap};
 pub(crate) use self::{

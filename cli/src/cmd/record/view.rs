@@ -5,6 +5,7 @@ use std::io::{self, Stdout, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use schwann::security::Explained;
 use schwann_recorder::control::{Ended, Progress};
 use schwann_recorder::{Forecast, Phase, RecordingStream, Trouble, Unmatched, Unseen, Verdict};
 use serde_json::{Value, json};
@@ -238,7 +239,10 @@ impl Scene {
     /// A line for all that is not as it should be.
     fn remarks(&self) -> String {
         let explained = self.streams.iter().zip(&self.verdicts).filter_map(|(stream, verdict)| {
-            let why = verdict.trouble().and_then(Trouble::explained)?;
+            let why = match stream.refusal {
+                Some(refusal) => format!("is refused: {}", Explained(refusal)),
+                None => verdict.trouble().and_then(Trouble::explained)?,
+            };
             Some(format!("{} of {} {why}", stream.info.name(), stream.info.hostname()))
         });
         let unmatched =
@@ -270,9 +274,8 @@ impl Scene {
 }
 
 fn unmatched_row(unmatched: &Unmatched) -> Vec<Cell> {
-    let mut row = vec![Cell::from(unmatched.query.as_str()), Cell::looking(Look::Wrong, "NO MATCH")];
-    row.extend((2..COLUMNS.len()).map(|_| Cell::from("-")));
-    row
+    let row = [Cell::from(unmatched.query.as_str()), Cell::looking(Look::Wrong, "NO MATCH")];
+    row.into_iter().chain((2..COLUMNS.len()).map(|_| Cell::from("-"))).collect()
 }
 
 fn row(stream: &RecordingStream, verdict: Verdict) -> Vec<Cell> {

@@ -45,8 +45,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
              `schwann keys status` on both machines, or its library is older: `schwann --version` tells which one"
         }
         Refusal::Revoked => {
-            "if the device is to come back, it needs a new key: delete its key folder and run `schwann keys new-device` \
-             there"
+            "`schwann keys issued` on the lab's machine tells which device is out; if that is to come back, it needs a new \
+             key: put its key folder away and run `schwann keys join` there"
         }
         Refusal::WrongDevice => {
             "it may be an impostor: `schwann keys issued` on the lab's machine lists the devices; if the stream has moved, \

@@ -144,16 +144,17 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 /// Reads a list and the key that it commits to.
-pub(super) fn read_pair(
-    folder: &Path,
-    lab: &Lab,
-) -> Result<(RevocationList<Vec<u8>>, DiscoverySecret), TrustError> {
+///
+/// - Errors: a file cannot be read, or the two do not belong together.
+pub fn read_pair(folder: &Path, lab: &Lab) -> Result<(RevocationList<Vec<u8>>, DiscoverySecret), TrustError> {
     let path = folder.join(REVOKED);
     let list = RevocationList::parse(read(&path)?, lab);
     let list = list.map_err(|error| TrustError::File(path, error.to_string()))?;
     let path = folder.join(DISCOVERY);
     let key: Option<[u8; 32]> = Zeroizing::new(read(&path)?).as_slice().try_into().ok();
-    match key.map(Zeroizing::new).filter(|key| list.commits_to(key)) {
+    // A program that was killed between the two has left the list before, whose key is among the former ones.
+    let keys = key.map(Zeroizing::new).into_iter().chain(read_former(folder));
+    match keys.into_iter().find(|key| list.commits_to(key)) {
         Some(key) => Ok((list, key)),
         None => {
             let reason = format!(
@@ -178,10 +179,7 @@ pub(super) fn read_former(folder: &Path) -> Vec<DiscoverySecret> {
 pub(in crate::security) fn store_update(folder: &Path, number: u64, update: &[u8]) -> Result<(), TrustError> {
     let Some((list, key)) = update.split_last_chunk() else { return Ok(()) };
     // Every program of this computer learns of it, and each one stores it.
-    let guard = folder.join("lab.lock");
-    let lock = File::options().create(true).truncate(false).write(true).open(&guard);
-    let lock = lock.and_then(|file| file.lock().map(|()| file));
-    let _lock = lock.map_err(|error| TrustError::File(guard, error.to_string()))?;
+    let _alone = alone(folder)?;
     let stored = read(&folder.join(REVOKED))?;
     // Offset 4: the lab; offset 20: the number (secure-session §2.4). Readers of the file check the rest.
     if list.get(4..20).is_none_or(|lab| Some(lab) != installed_lab(folder).as_ref().map(|id| id.0.as_slice()))
@@ -194,6 +192,19 @@ pub(in crate::security) fn store_update(folder: &Path, number: u64, update: &[u8
         return Ok(());
     }
     replace(folder, list, key)
+}
+
+/// Waits until no other program writes into the folder; others wait until the file is dropped.
+///
+/// - Errors: the folder cannot be written.
+pub fn alone(folder: &Path) -> Result<File, TrustError> {
+    let guard = folder.join("lab.lock");
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true);
+    sys::files::make_private(&mut options);
+    let lock = sys::files::create_private_folder(folder).and_then(|()| options.open(&guard));
+    let lock = lock.and_then(|file| file.lock().map(|()| file));
+    lock.map_err(|error| store::unwritable(guard, &error))
 }
 
 /// The lab whose keys are in the folder now.

@@ -208,10 +208,11 @@ pub fn write_key(path: &Path, seed: &[u8], kind: Kind, passphrase: Option<&[u8]>
 ///
 /// - Errors: a file cannot be written.
 pub fn install(folder: &Path, bundle: &Bundle, passphrase: Option<&[u8]>) -> Result<(), TrustError> {
-    write_private(&folder.join(LAB), &bundle.lab.authority().0)?;
     write_private(&folder.join(CERTIFICATE), &bundle.certificate.encode())?;
     files::install(folder, &bundle.lab, &bundle.revoked, &bundle.discovery)?;
-    write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)
+    write_key(&folder.join(DEVICE_KEY), bundle.device.seed().as_slice(), Kind::Device, passphrase)?;
+    // At last: with it, a lab counts as installed.
+    write_private(&folder.join(LAB), &bundle.lab.authority().0)
 }
 
 /// Writes a file that only this user can read, all or nothing.
@@ -234,12 +235,11 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
             let _ = std::fs::remove_file(&fresh);
         })
     };
-    write().map_err(|error| {
-        TrustError::File(
-            path.to_path_buf(),
-            format!("cannot be written: {error}{}", what_helps(error.kind())),
-        )
-    })
+    write().map_err(|error| unwritable(path.to_path_buf(), &error))
+}
+
+pub(super) fn unwritable(path: PathBuf, error: &std::io::Error) -> TrustError {
+    TrustError::File(path, format!("cannot be written: {error}{}", what_helps(error.kind())))
 }
 
 /// What makes a file writable, behind the reason why it is not.
