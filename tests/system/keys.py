@@ -151,6 +151,74 @@ def with_a_wrong_clock_status_names_it():
         judge(("renew",), machine.keys("renew"))
 
 
+def killed_at_each_step(make, words: tuple[str, ...], said: str = ""):
+    """A machine for each file that a command renames or removes: it was killed just before."""
+    library = SCRATCH / "killed.so"
+    if not library.exists():
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests" / "tools" / "killed.c", "-ldl"], check=True)
+    for step in range(1, 40):
+        machine = make(step)
+        machine.more = {"LD_PRELOAD": str(library), "KILLED_AT": str(step)}
+        done = machine.keys(*words, said=said)
+        machine.more = {}
+        if done.returncode != -9:
+            assert done.returncode == 0 and step > 1, (words, step, done)
+            return
+        yield step, machine
+    raise AssertionError(f"{words}: no end")
+
+
+def states(machine: Machine) -> dict[str, str]:
+    """Serial and state of every certificate on record."""
+    rows = [line.split() for line in machine.does("issued").splitlines()[1:-1]]
+    return {row[0]: row[-2] for row in rows}
+
+
+@test
+def a_command_that_was_killed_goes_on_where_it_is_run_again():
+    for step, machine in killed_at_each_step(lambda step: Machine(SCRATCH / f"killed-init{step}"), ("init",)):
+        assert machine.keys("status").returncode == 0, step
+        machine.does("init")
+        assert "in force   require" in machine.does("status"), step
+    for step, machine in killed_at_each_step(lambda step: lab(f"killed-revoke{step}"), ("revoke", "EEG room")):
+        # What is handed out in between belongs together: a device can install it.
+        device = Machine(SCRATCH / f"killed-revoke{step}-other")
+        request = device.does("new-device", "MRI room").split()[-1]
+        device.does("trust", said=machine.does("issue", "--yes", request))
+        assert "in force   require" in machine.does("status"), step
+        machine.does("revoke", "EEG room")
+        assert states(machine)["2"] == "revoked", (step, states(machine))
+    for step, machine in killed_at_each_step(lambda step: lab(f"killed-rotate{step}"), ("rotate",)):
+        machine.does("rotate")
+        left = [serial for serial, state in states(machine).items() if state == "valid"]
+        assert len(left) == 2 and "1" not in left, (step, states(machine))
+    source = lab("killed-recover")
+    sheet = source.does("backup", str(SCRATCH / "killed.backup"))
+    words = " ".join(re.findall(r"^  (?:words)? +((?:[a-z]+ ){3}[a-z]+)$", sheet, re.MULTILINE))
+    recover = ("recover", str(SCRATCH / "killed.backup"))
+    for step, machine in killed_at_each_step(lambda step: Machine(SCRATCH / f"killed-recover{step}"), recover, words):
+        machine.does(*recover, said=words)
+        # The first machine goes on with 3, so this one must not.
+        assert "3" not in states(machine), (step, states(machine))
+
+
+@test
+def commands_at_the_same_time_do_not_undo_each_other():
+    machine = Machine(SCRATCH / "together")
+    environment = {**os.environ, "HOME": str(SCRATCH / "together-home"), "SCHWANN_KEYS": str(machine.folder)}
+    environment.pop("LSLAPICFG", None)
+    hosts = [f"10.0.0.{number}" for number in range(1, 13)]
+    running = [subprocess.Popen([PROGRAM, "peers", "add", host], env=environment, cwd=SCRATCH, stdout=subprocess.DEVNULL) for host in hosts]
+    assert [one.wait(60) for one in running] == [0] * len(hosts)
+    listed = subprocess.run([PROGRAM, "peers"], env=environment, cwd=SCRATCH, capture_output=True, text=True, timeout=60).stdout
+    assert all(f"named       {host}\n" in listed for host in hosts), listed
+    environment = {**os.environ, "SCHWANN_KEYS": str(machine.folder), "SCHWANN_PASSPHRASE": PASSPHRASE, "LSLAPICFG": str(machine.config)}
+    founding = [subprocess.Popen([PROGRAM, "keys", "init"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL) for _ in range(4)]
+    assert sorted(one.wait(60) for one in founding) == [0, 3, 3, 3]
+    assert "in force   require" in machine.does("status")
+
+
 KEYRING = """
 set -euo pipefail
 printf login | gnome-keyring-daemon --unlock --components=secrets > /dev/null

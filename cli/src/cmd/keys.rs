@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use schwann::security::TrustError;
-use schwann::security::keys::keep_from_swap;
-use schwann::security::keys::store::{self, CERTIFICATE, DISCOVERY, LAB, REVOKED};
+use schwann::security::keys::store::{self, CERTIFICATE, LAB, REVOKED};
+use schwann::security::keys::{keep_from_swap, read_list};
 use schwann_recorder::Selector;
 use schwann_session::keystore::Kind;
 use schwann_session::{
@@ -318,9 +318,10 @@ impl Keys {
         RevocationList::parse(bytes, lab).map_err(|_| damaged(&self.path(REVOKED)))
     }
 
-    fn discovery(&self) -> Result<[u8; 32], Problem> {
-        let bytes = store::read(&self.path(DISCOVERY)).map_err(failed)?;
-        bytes.try_into().map_err(|_| damaged(&self.path(DISCOVERY)))
+    /// The discovery key that belongs to the revocation list.
+    fn discovery(&self, lab: &Lab) -> Result<[u8; 32], Problem> {
+        let (_, key) = read_list(&self.folder, lab).map_err(failed)?;
+        Ok(*key)
     }
 
     fn certificate(&self) -> Result<Certificate, Problem> {
@@ -378,6 +379,17 @@ fn statement(
 fn device_name(name: &str) -> Result<DeviceName, Problem> {
     DeviceName::new(name)
         .ok_or_else(|| Problem::Failed(format!("{name:?} is too long or too odd for a device's name")))
+}
+
+/// Refuses to write to a file that is there.
+fn is_new(file: &Path) -> Result<(), Problem> {
+    match file.exists() {
+        true => Err(Problem::with(
+            file.display(),
+            "it exists; existing files are never replaced: name another file",
+        )),
+        false => Ok(()),
+    }
 }
 
 fn device_of(seed: &[u8]) -> Result<DeviceKey, Problem> {

@@ -220,3 +220,32 @@ fn a_certificate_is_renewed_beside_a_recording() {
     assert!(device.says(&["status"]).contains("certificate 3"));
     let _ = std::fs::remove_file(config);
 }
+
+#[test]
+fn a_revoked_key_of_the_authoritys_own_machine_gets_no_second_certificate() {
+    let lab = Machine::new("own-revoked", "lab");
+    lab.says(&["init", "--name", "control room"]);
+    assert!(!lab.says(&["renew"]).contains("Renewed"), "a certificate that is valid for years stays");
+    lab.says(&["revoke", "control room"]);
+    // The lab would be lost with the folder, so nothing may advise to put that away.
+    let complaint = lab.complains(&["renew"], "");
+    assert!(complaint.contains("revoked; `schwann keys rotate`"), "{complaint}");
+    assert!(lab.says(&["rotate"]).contains("control room (certificate 2)"));
+}
+
+#[test]
+fn files_are_never_replaced_and_a_name_that_fits_no_certificate_costs_no_serial() {
+    let lab = Machine::new("precious", "lab");
+    lab.says(&["init"]);
+    let precious = path(&lab, "precious");
+    std::fs::write(&precious, "precious").expect("written");
+    for command in
+        [&["export", &precious][..], &["backup", &precious], &["issue", "node", "--image", &precious]]
+    {
+        assert!(lab.complains(command, "").contains("never replaced"), "{command:?}");
+    }
+    let image = path(&lab, "node.image");
+    assert!(lab.complains(&["issue", &"n".repeat(200), "--image", &image], "").contains("too long"));
+    assert_eq!(std::fs::read_to_string(&precious).expect("read"), "precious");
+    assert!(!lab.says(&["issued"]).contains("not on record"));
+}

@@ -9,7 +9,7 @@ use schwann_session::keystore::Kind;
 use schwann_xdf::{Identities, Recipients};
 use zeroize::Zeroizing;
 
-use super::{Keys, failed};
+use super::{Keys, failed, is_new};
 use crate::exit::{Exit, Outcome, Problem};
 
 impl Keys {
@@ -53,12 +53,7 @@ impl Keys {
 
     /// Writes the secret half to a file that `age` reads.
     pub(super) fn export_archive(&self, file: &Path) -> Outcome {
-        if file.exists() {
-            return Err(Problem::with(
-                file.display(),
-                "it exists; existing files are never replaced: name another file",
-            ));
-        }
+        is_new(file)?;
         let secret = self.archive_secret()?.ok_or_else(|| {
             failed("the secret half of the archive key is not on this machine; run this where schwann keys archive made it")
         })?;

@@ -10,7 +10,7 @@ use schwann_session::{AuthorityKey, DeviceKey, Flags, PublicKey, Roles, SystemEn
 use schwann_session::{envelope, key_slots, provision};
 
 use super::text::{self, Secret};
-use super::{Keys, damaged, failed, statement};
+use super::{Keys, damaged, device_name, failed, is_new, statement};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::printable;
 
@@ -72,6 +72,7 @@ impl Keys {
 
     /// Makes a microcontroller's key and writes an image of its key store.
     pub(super) fn issue_image(&self, name: &str, file: &Path, granted: Granted) -> Outcome {
+        is_new(file)?;
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
         let membership = self.certify(&self.authority()?, device.public(), name, granted, Flags::CLASSIC)?;
         let mut content = Secret::new(vec![0; KEY_STORE_LEN]);
@@ -102,9 +103,11 @@ impl Keys {
         granted: Granted,
         flags: Flags,
     ) -> Result<text::Membership, Problem> {
+        // First of all: a name that no certificate can hold costs no serial.
+        device_name(name)?;
         let _turn = self.turn()?;
         let lab = authority.lab();
-        let (discovery, revoked) = (self.discovery()?, self.revoked(&lab)?);
+        let (discovery, revoked) = (self.discovery(&lab)?, self.revoked(&lab)?);
         let Granted { days, roles, again, .. } = granted;
         if !again {
             self.refuse_revoked(&device)?;
@@ -122,7 +125,8 @@ impl Keys {
             return Ok(());
         }
         Err(Problem::Failed(String::from(
-            "the lab's authority is not on this machine; run this where `schwann keys init` was run",
+            "the lab's authority is not on this machine; run this where `schwann keys init` was run, or `schwann keys \
+             recover` since",
         )))
     }
 

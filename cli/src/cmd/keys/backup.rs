@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use super::authority::SERIAL;
 use super::issued::ISSUED;
 use super::text::Secret;
-use super::{Keys, device_of, failed, now, passphrase, statement, words};
+use super::{Keys, device_of, failed, is_new, now, passphrase, statement, words};
 use crate::exit::{Exit, Outcome, Problem};
 
 /// Words on the sheet.
@@ -88,10 +88,11 @@ pub(super) enum Afterwards {
 impl Keys {
     /// Writes the file, and prints the sheet.
     pub(super) fn backup(&self, file: &Path, afterwards: Afterwards) -> Outcome {
+        is_new(file)?;
         let authority = self.authority()?;
         let (lab, _turn) = (authority.lab(), self.turn()?);
         let backup = Backup {
-            discovery: self.discovery()?.into(),
+            discovery: self.discovery(&lab)?.into(),
             last_serial: self.last_serial()?,
             afterwards,
             issued: self.certificates(&lab)?,
@@ -103,12 +104,6 @@ impl Keys {
         let sealed =
             keystore::seal(Kind::Backup, &content, words.as_bytes(), Cost::default(), &mut SystemEntropy)
                 .map_err(failed)?;
-        if file.exists() {
-            return Err(Problem::with(
-                file.display(),
-                "it exists; existing files are never replaced: name another file",
-            ));
-        }
         store::write_private(file, &sealed).map_err(failed)?;
         sheet(&lab, file, &words)?;
         if afterwards == Afterwards::Remove {
@@ -152,7 +147,10 @@ impl Keys {
         }
         let words = ask()?;
         let content = store::open(file, &sealed, Kind::Backup, words.as_bytes()).map_err(|_| {
-            Problem::with(file.display(), "the words are not those of its sheet, or the file is damaged")
+            Problem::with(
+                file.display(),
+                "the words are not those of its sheet, or the file is damaged; compare them, and run this again",
+            )
         })?;
         let backup =
             Backup::parse(&content).ok_or_else(|| Problem::with(file.display(), "the file is damaged"))?;
@@ -167,13 +165,6 @@ impl Keys {
         let had_authority = self.path(AUTHORITY).exists();
         let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;
         let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
-        store::write_key(
-            &self.path(AUTHORITY),
-            backup.authority.seed().as_slice(),
-            Kind::Authority,
-            passphrase,
-        )
-        .map_err(failed)?;
         let certificates: Vec<u8> = merged.issued.iter().flat_map(Certificate::encode).collect();
         store::write_private(&self.path(ISSUED), &certificates).map_err(failed)?;
         store::write_private(&self.path(SERIAL), merged.last_serial.to_string().as_bytes())
@@ -183,6 +174,14 @@ impl Keys {
             true => replace_list(&self.folder, merged.revoked.as_bytes(), &merged.discovery),
             false => install_list(&self.folder, &lab, &merged.revoked, &merged.discovery),
         }
+        .map_err(failed)?;
+        // At last: a machine that has the authority goes on with the serials that are here.
+        store::write_key(
+            &self.path(AUTHORITY),
+            backup.authority.seed().as_slice(),
+            Kind::Authority,
+            passphrase,
+        )
         .map_err(failed)?;
         let mut out = io::stdout().lock();
         writeln!(out, "This machine can issue and revoke for the lab {}.", lab.authority().fingerprint())?;
@@ -197,10 +196,16 @@ impl Keys {
 
     /// Makes this machine a member, unless it is one that can open its key.
     fn be_member(&self, authority: &AuthorityKey, passphrase: Option<&[u8]>) -> Result<(), Problem> {
-        let is_member =
-            self.path(CERTIFICATE).exists() && store::private(&self.path(DEVICE_KEY), Kind::Device).is_ok();
-        if is_member {
-            return Ok(());
+        let path = self.path(DEVICE_KEY);
+        if let Ok(seed) = store::private(&path, Kind::Device)
+            && self.path(CERTIFICATE).exists()
+        {
+            // It is open now; after the next start the forgotten passphrase would be asked for again.
+            let is_protected = !store::read(&path).map_err(failed)?.starts_with(store::UNPROTECTED);
+            return match passphrase.filter(|_| is_protected) {
+                Some(_) => store::write_key(&path, &seed, Kind::Device, passphrase).map_err(failed),
+                None => Ok(()),
+            };
         }
         let name = match self.certificate() {
             Ok(certificate) => certificate.statement.name.as_str().to_owned(),
@@ -221,7 +226,7 @@ impl Keys {
         let statement = statement(device.public(), name, self.next_serial()?, 3650, Roles::BOTH)?;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;
-        let (discovery, revoked) = (self.discovery()?.into(), self.revoked(&lab)?);
+        let (discovery, revoked) = (self.discovery(&lab)?.into(), self.revoked(&lab)?);
         let bundle = Bundle { certificate, device, discovery, lab, revoked };
         store::install(&self.folder, &bundle, passphrase).map_err(failed)
     }
@@ -234,6 +239,8 @@ impl Keys {
         let authority = self.authority()?;
         let old = self.certificate()?.statement;
         let passphrase = self.new_passphrase("a passphrase for the new key")?;
+        // First of all: if this ends half-way, the old key is out, and the same command goes on.
+        self.revoke_with(&authority, &old.serial.to_string())?;
         {
             let _turn = self.turn()?;
             self.certify_self(
@@ -260,7 +267,6 @@ impl Keys {
             "This machine has a new key, {}.",
             device_of(&fresh)?.public().fingerprint()
         )?;
-        self.revoke_with(&authority, &old.serial.to_string())?;
         self.installed()
     }
 
@@ -294,7 +300,7 @@ impl Keys {
             other.serials().all(|serial| one.contains(serial))
         };
         if own.number() >= backup.revoked.number() && has_all(&own, &backup.revoked) {
-            return Ok((own, self.discovery()?.into(), false));
+            return Ok((own, self.discovery(lab)?.into(), false));
         }
         if backup.revoked.number() > own.number() && has_all(&backup.revoked, &own) {
             let (list, key) = theirs();

@@ -6,6 +6,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::net::TcpStream;
 use std::time::Instant;
 
+use schwann::security::keys::alone;
 use schwann::security::keys::store::{self, DEVICE_KEY};
 use schwann_session::keystore::Kind;
 use schwann_session::pairing::{Joining, MESSAGE_2, MESSAGE_4_HEAD, PairingError, TRIES, Words, refused};
@@ -135,12 +136,14 @@ impl Keys {
             ));
         }
         self.keep_authority(&membership.lab)?;
+        let alone = alone(&self.folder).map_err(failed)?;
         if let Some(passphrase) = &own.fresh {
             let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
             store::write_key(&self.path(DEVICE_KEY), own.key.seed().as_slice(), Kind::Device, passphrase)
                 .map_err(failed)?;
         }
         self.install_membership(&membership)?;
+        drop(alone);
         // Its passphrase was typed a moment ago. Where there is no memory for an open key, the next lines say so.
         let opened = store::unlock(&self.path(DEVICE_KEY), own.key.seed().as_slice()).is_ok();
         let outcome = self.installed();

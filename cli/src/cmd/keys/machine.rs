@@ -5,26 +5,21 @@ use std::path::Path;
 
 use schwann::security::TrustError;
 use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
-use schwann::security::keys::{install_list, weaknesses};
+use schwann::security::keys::{alone, install_list, weaknesses};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{
     AuthorityKey, DeviceKey, Lab, PublicKey, RevocationList, Roles, SystemEntropy, envelope,
 };
 
 use super::text::{self, Membership, Secret};
-use super::{DAY, Keys, device_name, device_of, failed, now, passphrase, statement};
+use super::{DAY, Keys, device_name, device_of, failed, is_new, now, passphrase, statement};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::sys;
 use crate::terminal::printable;
 
 impl Keys {
     pub(super) fn init(&self, name: &str) -> Outcome {
-        if self.path(LAB).exists() {
-            return Err(Problem::with(
-                self.folder.display(),
-                "a lab is installed here already; `schwann keys status` tells which",
-            ));
-        }
+        self.needs_no_lab()?;
         let authority = AuthorityKey::generate(&mut SystemEntropy).map_err(failed)?;
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
         let mut discovery_key = [0; 32];
@@ -34,11 +29,15 @@ impl Keys {
         let lab = authority.lab();
         let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;
         let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
+        let alone = alone(&self.folder).map_err(failed)?;
+        // Another command may have founded one meanwhile.
+        self.needs_no_lab()?;
         store::write_key(&self.path(AUTHORITY), authority.seed().as_slice(), Kind::Authority, passphrase)
             .map_err(failed)?;
         let bundle = Bundle { certificate, device, discovery: discovery_key.into(), lab, revoked };
         self.record(&bundle.certificate)?;
         store::install(&self.folder, &bundle, passphrase).map_err(failed)?;
+        drop(alone);
         let mut out = io::stdout().lock();
         writeln!(out, "The lab is founded, and this machine is its first member.")?;
         writeln!(out, "  lab        {}", bundle.lab.authority().fingerprint())?;
@@ -59,6 +58,16 @@ impl Keys {
         drop(out);
         super::plain::offer()?;
         Ok(Exit::Good)
+    }
+
+    fn needs_no_lab(&self) -> Result<(), Problem> {
+        match self.path(LAB).exists() {
+            true => Err(Problem::with(
+                self.folder.display(),
+                "a lab is installed here already; `schwann keys status` tells which",
+            )),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn status(&self) -> Outcome {
@@ -127,6 +136,11 @@ impl Keys {
         }
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
         let passphrase = self.new_passphrase("a passphrase for this machine's key")?;
+        let _alone = alone(&self.folder).map_err(failed)?;
+        // Another command may have made one meanwhile.
+        if self.path(DEVICE_KEY).exists() {
+            return self.same_device(name.as_str());
+        }
         let seed = device.seed();
         store::write_key(
             &self.path(DEVICE_KEY),
@@ -156,10 +170,13 @@ impl Keys {
     pub(super) fn refuse_own_revoked(&self) -> Result<(), Problem> {
         match (self.lab(), self.certificate()) {
             (Ok(lab), Ok(certificate)) if self.revoked(&lab)?.contains(certificate.statement.serial) => {
-                Err(Problem::with(
-                    self.folder.display(),
-                    "this machine's key has been revoked; delete the folder, and run this again for a new key",
-                ))
+                let next = match self.path(AUTHORITY).exists() {
+                    // The lab is lost with this folder.
+                    true => "`schwann keys rotate` gives it a new one",
+                    false => "put this folder away, and run `schwann keys join` for a new one",
+                };
+                let what = format_args!("this machine's key has been revoked; {next}");
+                Err(Problem::with(self.folder.display(), what))
             }
             _ => Ok(()),
         }
@@ -220,12 +237,13 @@ impl Keys {
     }
 
     pub(super) fn export(&self, file: &Path) -> Outcome {
+        is_new(file)?;
         let seed = self.private(DEVICE_KEY, Kind::Device)?;
         let lab = self.lab()?;
         let bundle = Bundle {
             certificate: self.certificate()?,
             device: device_of(&seed)?,
-            discovery: self.discovery()?.into(),
+            discovery: self.discovery(&lab)?.into(),
             revoked: self.revoked(&lab)?,
             lab,
         };

@@ -33,13 +33,7 @@ impl Keys {
     pub(super) fn renew(&self, at: Option<&str>) -> Outcome {
         let lab = self.lab()?;
         let old = self.certificate()?;
-        let name = old.statement.name.as_str().to_owned();
-        if self.path(AUTHORITY).exists() {
-            let authority = self.authority()?;
-            let _turn = self.turn()?;
-            let certificate = self.prolong(&authority, &old.statement, OWN_DAYS)?;
-            return self.took(&certificate);
-        }
+        let name = printable(old.statement.name.as_str()).into_owned();
         self.refuse_own_revoked()?;
         let left = days_left(&old);
         if left > AHEAD / DAY {
@@ -48,6 +42,12 @@ impl Keys {
                 "The certificate of {name} is valid for {left} more days; it is renewed from 30 on."
             )?;
             return Ok(Exit::Good);
+        }
+        if self.path(AUTHORITY).exists() {
+            let authority = self.authority()?;
+            let _turn = self.turn()?;
+            let certificate = self.prolong(&authority, &old.statement, OWN_DAYS)?;
+            return self.took(&certificate);
         }
         let key = device_of(&self.private(DEVICE_KEY, Kind::Device)?)?;
         let certificate = fetch(&key, &old, &lab, at)?;

@@ -73,7 +73,7 @@ impl Keys {
         {
             None => Ok(()),
             Some(statement) => Err(Problem::Failed(format!(
-                "this key was revoked (certificate {}, {}). If the device was lost or copied, delete its key folder, and \
+                "this key was revoked (certificate {}, {}). If the device was lost or copied, put its key folder away, and \
                  run `schwann keys new-device NAME` there for a new key; if the key is to come back, run `issue` with \
                  --again",
                 statement.serial,

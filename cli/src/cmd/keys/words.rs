@@ -79,7 +79,9 @@ fn meant(typed: &str) -> Result<&'static str, Problem> {
     // Where there is a second one, the letters are too few.
     let only = begins.next().filter(|_| typed.len() >= SHORTEST && begins.next().is_none());
     whole.or(only).ok_or_else(|| {
-        Problem::Failed(format!("{typed:?} is none of the words; compare it with the other screen"))
+        Problem::Failed(format!(
+            "{typed:?} is none of the words; compare it with where they are shown, and run this again"
+        ))
     })
 }
 
