@@ -22,7 +22,7 @@ use crate::terminal::{Destination, Palette, Screen};
 /// How to look at the lab.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Look once, for two seconds at most, and end; 1 if there is no stream or one is not well.
+    /// Look once, and end: after two seconds at most, or five if a stream is too young to judge; 1 if there is no stream or one is not well.
     #[arg(long)]
     once: bool,
     /// Print JSON for scripts, once.
@@ -140,7 +140,8 @@ impl Lab {
             let is_judged = !matches!(verdict, Verdict::Early | Verdict::Waiting);
             state.clock.is_some() && is_judged && state.reach == Reach::Connected
         };
-        elapsed >= COMPLETE_AT_LAST
+        let is_early = states.iter().any(|judged| judged.verdict == Verdict::Early);
+        elapsed >= if is_early { COMPLETE_FOR_EARLY } else { COMPLETE_AT_LAST }
             || (elapsed >= COMPLETE_AT_FIRST
                 && self.hidden.has_looked()
                 && !states.is_empty()
@@ -160,5 +161,7 @@ const PAINT_EVERY: Duration = Duration::from_millis(100);
 /// Streams answer a search within this time, unless the network is very slow.
 const COMPLETE_AT_FIRST: Duration = Duration::from_millis(1200);
 const COMPLETE_AT_LAST: Duration = Duration::from_millis(1900);
+/// A stream that began just now, or a busy computer, takes longer. Too early to tell is no answer.
+const COMPLETE_FOR_EARLY: Duration = Duration::from_millis(4900);
 /// How many unexamined streams are reported one by one.
 const PROBLEMS_MOST: usize = 20;
