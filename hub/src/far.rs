@@ -16,6 +16,7 @@ use schwann_relay::{
 
 pub use self::clock::ClockBound;
 pub use self::run::FarRun;
+pub(crate) use self::run::Origin;
 use crate::access::{Access, now_ms};
 use crate::address::Address;
 use crate::history::History;

@@ -9,9 +9,9 @@ use schwann::security::refused_from_hub;
 use schwann::{Context, Outlet, OutletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
 use schwann_recorder::{Selector, all_or_any};
-use schwann_relay::{BlockKind, Place, Range, RunId, StreamId};
+use schwann_relay::{BlockKind, Place, Range, RunId};
 
-use crate::far::{ClockBound, Far, FarRun, News};
+use crate::far::{ClockBound, Far, FarRun, News, Origin};
 use crate::samples;
 
 /// The outlets of remote streams.
@@ -19,7 +19,7 @@ pub struct Inbound {
     context: Arc<Context>,
     selectors: Vec<Selector>,
     hub: String,
-    channels: BTreeMap<StreamId, Channel>,
+    channels: BTreeMap<Origin, Channel>,
     /// Runs of which it was said that their edge does not answer.
     unanswered: BTreeSet<RunId>,
     remarks: Vec<String>,
@@ -80,19 +80,19 @@ impl Inbound {
     }
 
     fn block(&mut self, run: &FarRun, place: Place, content: Vec<u8>) {
-        let stream = run.stream();
-        let is_here = self.channels.get(&stream).is_some_and(|channel| channel.run == run.id());
+        let origin = run.origin();
+        let is_here = self.channels.get(&origin).is_some_and(|channel| channel.run == run.id());
         if !is_here && !self.begin(run) {
             return;
         }
-        let Some(channel) = self.channels.get_mut(&stream) else { return };
+        let Some(channel) = self.channels.get_mut(&origin) else { return };
         channel.heard = Instant::now();
         if place.kind == BlockKind::End && channel.next.is_none_or(|next| next == place.number) {
-            self.end(stream, "has ended");
+            self.end(origin, "has ended");
             return;
         }
         if let Err(why) = channel.take(place.number, content) {
-            refused_from_hub("block", &stream.to_string(), &why);
+            refused_from_hub("block", &origin.stream.to_string(), &why);
         }
     }
 
@@ -113,7 +113,7 @@ impl Inbound {
                 let bound = clock.bound * 1e3;
                 let here = format!("{name} of {} is here; its clock is known to {bound:.1} ms", run.device());
                 self.remarks.push(here);
-                self.channels.insert(run.stream(), Channel::new(outlet, layout, name, run.id()));
+                self.channels.insert(run.origin(), Channel::new(outlet, layout, name, run.id()));
                 true
             }
             Err(error) => {
@@ -126,7 +126,7 @@ impl Inbound {
     /// Says once of a stream why it is not offered, unless a run of it is.
     fn tell_unanswered(&mut self, run: &FarRun, name: &str) {
         let is_told =
-            run.known_since().elapsed() < ANSWER_PATIENCE || self.channels.contains_key(&run.stream());
+            run.known_since().elapsed() < ANSWER_PATIENCE || self.channels.contains_key(&run.origin());
         if !is_told && self.unanswered.insert(run.id()) {
             self.remarks.push(format!(
                 "{name} of {}: samples come, but its sender does not answer; they may be old, so the stream is not offered. Look \
@@ -136,8 +136,8 @@ impl Inbound {
         }
     }
 
-    fn end(&mut self, stream: StreamId, how: &str) {
-        if let Some(channel) = self.channels.remove(&stream) {
+    fn end(&mut self, origin: Origin, how: &str) {
+        if let Some(channel) = self.channels.remove(&origin) {
             // A consumer has what was pushed once the kernel has it.
             let _ = channel.outlet.flush(Some(FLUSH));
             let left_out = match channel.left_out {
@@ -150,7 +150,7 @@ impl Inbound {
 
     fn look_after(&mut self, far: &Far) {
         let mut ended = Vec::new();
-        for (stream, channel) in &mut self.channels {
+        for (origin, channel) in &mut self.channels {
             let run = far.runs().get(&channel.run);
             let lost = run.map(|run| run.follower().report().lost).unwrap_or_default();
             if let Some(clock) = run.and_then(FarRun::clock) {
@@ -162,10 +162,10 @@ impl Inbound {
             }
             let heard = run.map_or(channel.heard, |run| run.heard().max(channel.heard));
             if heard.elapsed() > SILENCE {
-                ended.push(*stream);
+                ended.push(*origin);
             }
         }
-        ended.into_iter().for_each(|stream| self.end(stream, "is silent, and is taken away"));
+        ended.into_iter().for_each(|origin| self.end(origin, "is silent, and is taken away"));
     }
 }
 

@@ -16,13 +16,13 @@ use std::time::Instant;
 
 use schwann_recorder::certificate::Events;
 use schwann_recorder::{Selector, all_or_any};
-use schwann_relay::{End, Ranges, RunId, StreamId};
+use schwann_relay::{End, Ranges, RunId};
 
 use self::archive::Archive;
 pub use self::error::RecordingError;
 pub use self::write::Written;
 use crate::access::now;
-use crate::far::{Far, FarRun, News, above};
+use crate::far::{Far, FarRun, News, Origin, above};
 
 /// A recording in progress.
 pub struct Recording {
@@ -146,13 +146,13 @@ impl Recording {
     /// Where every stream stands.
     #[must_use]
     pub fn streams(&self) -> Vec<RecordedStream> {
-        let mut streams: BTreeMap<StreamId, RecordedStream> = BTreeMap::new();
+        let mut streams: BTreeMap<Origin, RecordedStream> = BTreeMap::new();
         for run in self.in_order() {
             let Some((far, archive)) = self.far.runs().get(&run).zip(self.archives.get(&run)) else {
                 continue;
             };
             let report = far.follower().report();
-            let entry = streams.entry(far.stream()).or_insert_with(|| RecordedStream {
+            let entry = streams.entry(far.origin()).or_insert_with(|| RecordedStream {
                 name: far.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned()),
                 device: far.device().to_owned(),
                 samples: 0,
@@ -268,10 +268,10 @@ impl Recording {
         Ok(())
     }
 
-    /// The runs, by stream and beginning.
+    /// The runs, by stream, device and beginning.
     fn in_order(&self) -> Vec<RunId> {
         let runs = self.archives.keys().filter_map(|run| self.far.runs().get(run));
-        let mut runs: Vec<_> = runs.map(|far| (far.stream(), far.began(), far.id())).collect();
+        let mut runs: Vec<_> = runs.map(|far| (far.origin(), far.began(), far.id())).collect();
         runs.sort_unstable();
         runs.into_iter().map(|(_, _, run)| run).collect()
     }

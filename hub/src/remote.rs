@@ -11,7 +11,7 @@ use schwann_relay::{BlockKind, Place, RunId, StreamId};
 
 use crate::access::{Access, now};
 use crate::address::Address;
-use crate::far::{ClockBound, Far, FarRun, News, Wanted};
+use crate::far::{ClockBound, Far, FarRun, News, Origin, Wanted};
 use crate::history::History;
 use crate::link::Problem;
 use crate::samples;
@@ -124,9 +124,9 @@ impl Remote {
     /// The newest run of every stream that has not ended, by name and site.
     #[must_use]
     pub fn streams(&self) -> Vec<RemoteStream> {
-        let mut newest: BTreeMap<StreamId, &FarRun> = BTreeMap::new();
+        let mut newest: BTreeMap<Origin, &FarRun> = BTreeMap::new();
         for run in self.far.runs().values() {
-            let known = newest.entry(run.stream()).or_insert(run);
+            let known = newest.entry(run.origin()).or_insert(run);
             if run.began() > known.began() {
                 *known = run;
             }

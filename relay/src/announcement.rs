@@ -60,6 +60,9 @@ impl<'a> Announcement<'a> {
         let calendar = Calendar::Known(fixed.began);
         let certificate = signed::admit(&fixed.certificate, Roles::PUBLISH, lab, calendar, revoked)?;
         signed::verify(body, signature, &certificate.statement.device)?;
+        if !fixed.scope.run.is_of(fixed.scope.stream, &certificate.statement.device) {
+            return Err(Refused::Foreign);
+        }
         let (head, sealed) = body.split_at_checked(HEAD).ok_or(Refused::Malformed)?;
         let Fixed { scope, epoch, began, before, .. } = fixed;
         Ok(Self { certificate, began, before, scope, epoch, head, sealed })
@@ -162,7 +165,26 @@ const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::{Fixture, NOW, Seeded};
     use crate::vectors::{cut, message};
+
+    /// Who hears the foreign announcement first must not refuse the edge's own.
+    #[test]
+    #[cfg_attr(miri, ignore = "signatures take minutes there")]
+    fn no_device_takes_the_name_of_the_run_of_another() {
+        let fixture = Fixture::the();
+        let mut entropy = Seeded::new(1);
+        let (stream, edge) = (StreamId([3; 16]), fixture.edge.certificate().statement.device);
+        let run = RunId::draw(stream, &edge, &mut entropy).unwrap();
+        let (scope, key) =
+            (Scope { lab: fixture.lab_id(), stream, run }, EpochKey::draw(&mut entropy).unwrap());
+        let refused = |credentials| {
+            let message = announce(&scope, (0, &key), NOW, &Before::NONE, b"<info/>", credentials).unwrap();
+            Announcement::parse(&message, &fixture.lab, &fixture.lists[0]).err()
+        };
+        assert_eq!(refused(&fixture.edge), None);
+        assert_eq!(refused(&fixture.other_edge), Some(Refused::Foreign));
+    }
 
     #[test]
     fn the_head_of_an_announcement_is_read_whole_or_not_at_all() {

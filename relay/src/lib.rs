@@ -32,12 +32,19 @@
     )
 )]
 
+// Tests here use the same lab as those of the folder `tests`.
+#[cfg(test)]
+extern crate self as schwann_relay;
+
 mod announcement;
 mod block;
 mod chain;
 mod clock;
 mod follower;
 mod key;
+#[cfg(test)]
+#[path = "../tests/common/lab.rs"]
+mod lab;
 mod member;
 mod names;
 mod note;

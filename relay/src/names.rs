@@ -2,13 +2,15 @@
 
 use core::fmt::{self, Write};
 
-use schwann_session::{Entropy, LabId, NoEntropy};
+use schwann_session::{Entropy, LabId, NoEntropy, PublicKey};
+use sha2::{Digest, Sha256};
 
 /// Names a relayed stream: 16 random bytes, drawn once and kept with its journal.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct StreamId(pub [u8; 16]);
 
-/// Names one run of the edge: 16 random bytes, drawn at each start.
+/// Names one run of the edge: 8 random bytes, drawn at each start, and 8 that belong to the stream and the device. So no other
+/// device can take the name for a run of its own.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct RunId(pub [u8; 16]);
 
@@ -17,7 +19,9 @@ impl StreamId {
     ///
     /// - Errors: [`NoEntropy`].
     pub fn draw(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
-        draw(entropy).map(Self)
+        let mut bytes = [0; 16];
+        entropy.fill(&mut bytes)?;
+        Ok(Self(bytes))
     }
 }
 
@@ -25,11 +29,31 @@ impl RunId {
     /// No run: an announcement says it where there was none before.
     pub const NONE: Self = Self([0; 16]);
 
-    /// Draws a name.
+    /// Draws a name for a run of the stream by the device.
     ///
     /// - Errors: [`NoEntropy`].
-    pub fn draw(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
-        draw(entropy).map(Self)
+    pub fn draw(stream: StreamId, device: &PublicKey, entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
+        let mut drawn = [0; DRAWN];
+        entropy.fill(&mut drawn)?;
+        Ok(Self::bound(drawn, stream, device))
+    }
+
+    /// Whether the device may give this name to a run of the stream.
+    pub(crate) fn is_of(&self, stream: StreamId, device: &PublicKey) -> bool {
+        self.0.first_chunk().is_some_and(|drawn| Self::bound(*drawn, stream, device) == *self)
+    }
+
+    fn bound(drawn: [u8; DRAWN], stream: StreamId, device: &PublicKey) -> Self {
+        let digest: [u8; 32] = Sha256::new()
+            .chain_update(b"schwann/1 relay run name")
+            .chain_update(stream.0)
+            .chain_update(device.0)
+            .chain_update(drawn)
+            .finalize()
+            .into();
+        let mut name = [0; 16];
+        name.iter_mut().zip(drawn.iter().chain(&digest)).for_each(|(to, from)| *to = *from);
+        Self(name)
     }
 }
 
@@ -45,12 +69,6 @@ impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         hexadecimal(f, &self.0)
     }
-}
-
-fn draw(entropy: &mut dyn Entropy) -> Result<[u8; 16], NoEntropy> {
-    let mut bytes = [0; 16];
-    entropy.fill(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Where a message lies on the hub. Its text holds no name of a stream, a person or a place.
@@ -93,6 +111,9 @@ impl fmt::Display for Subject {
     }
 }
 
+/// Random bytes in the name of a run.
+const DRAWN: usize = 8;
+
 fn hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
@@ -100,6 +121,16 @@ fn hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_has_the_name_of_its_device_and_stream() {
+        let (stream, device) = (StreamId([1; 16]), PublicKey([2; 32]));
+        let name = RunId::bound([3; DRAWN], stream, &device);
+        assert_eq!(name.0[..DRAWN], [3; DRAWN]);
+        assert!(name.is_of(stream, &device));
+        assert!(!name.is_of(stream, &PublicKey([4; 32])), "another device");
+        assert!(!name.is_of(StreamId([5; 16]), &device), "another stream");
+    }
 
     #[test]
     fn a_subject_names_lab_and_stream_by_numbers() {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use schwann_session::PublicKey;
+use schwann_session::{DeviceName, PublicKey};
 
 use crate::{
     block::Hash,
@@ -24,9 +24,9 @@ pub struct Outflow {
     asked: Ranges,
     unacknowledged: Ranges,
     connected: bool,
-    /// Recorders whose receipts count; any one, if there is none.
-    required: Vec<PublicKey>,
-    receipts: Vec<(PublicKey, Ranges)>,
+    /// Names of the recorders whose receipts count; any one's do, if there is none.
+    required: Vec<DeviceName>,
+    receipts: Vec<(PublicKey, DeviceName, Ranges)>,
     /// Which blocks were published again in the present interval.
     answered: Ranges,
     interval_ms: u64,
@@ -45,7 +45,7 @@ impl Outflow {
     /// A run of which the journal holds `held`: nothing at its beginning, what was found there for an earlier run.
     /// Receipts of all of `required` make a block delivered; that of any recorder does, if there are none.
     #[must_use]
-    pub fn new(held: Ranges, required: Vec<PublicKey>) -> Self {
+    pub fn new(held: Ranges, required: Vec<DeviceName>) -> Self {
         let appended = held.highest().map_or(0, |highest| highest.saturating_add(1));
         Self {
             held,
@@ -141,16 +141,19 @@ impl Outflow {
         if hash.ok_or(ReceiptFault::Unknown)? != claimed {
             return Err(ReceiptFault::OtherBlocks);
         }
-        let device = note.certificate.statement.device;
-        let ranges = match self.receipts.iter_mut().position(|(key, _)| *key == device) {
+        let (device, name) = (note.certificate.statement.device, note.certificate.statement.name);
+        if !self.required.is_empty() && !self.required.contains(&name) {
+            return Ok(());
+        }
+        let ranges = match self.receipts.iter_mut().position(|(key, ..)| *key == device) {
             Some(at) => self.receipts.get_mut(at),
             None if self.receipts.len() < MAX_RECORDERS => {
-                self.receipts.push((device, Ranges::default()));
+                self.receipts.push((device, name, Ranges::default()));
                 self.receipts.last_mut()
             }
             None => return Err(ReceiptFault::TooManyRecorders),
         };
-        if let Some((_, ranges)) = ranges {
+        if let Some((.., ranges)) = ranges {
             note.ranges.as_slice().iter().for_each(|range| ranges.insert(*range));
         }
         Ok(())
@@ -185,18 +188,13 @@ impl Outflow {
     /// The blocks that count as delivered (relay §7.1).
     #[must_use]
     pub fn delivered(&self) -> Ranges {
-        let of = |device: &PublicKey| {
-            self.receipts
-                .iter()
-                .find(|(key, _)| key == device)
-                .map(|(_, ranges)| ranges.clone())
-                .unwrap_or_default()
+        let of = |wanted: Option<&DeviceName>| -> Ranges {
+            let receipts = self.receipts.iter().filter(|(_, name, _)| wanted.is_none_or(|one| one == name));
+            receipts.flat_map(|(.., ranges)| ranges.as_slice().to_vec()).collect()
         };
-        let Some((first, others)) = self.required.split_first() else {
-            return self.receipts.iter().flat_map(|(_, ranges)| ranges.as_slice().to_vec()).collect();
-        };
-        others.iter().fold(of(first), |all, device| {
-            let receipts = of(device);
+        let Some((first, others)) = self.required.split_first() else { return of(None) };
+        others.iter().fold(of(Some(first)), |all, name| {
+            let receipts = of(Some(name));
             all.as_slice().iter().flat_map(|range| common(&receipts, *range).as_slice().to_vec()).collect()
         })
     }

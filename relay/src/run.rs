@@ -79,8 +79,8 @@ impl Run {
         if description.len() > MAX_DESCRIPTION {
             return Err(SealError::TooLong);
         }
-        let scope = Scope { lab, stream, run: RunId::draw(moment.entropy)? };
         let device = moment.credentials.certificate().statement.device;
+        let scope = Scope { lab, stream, run: RunId::draw(stream, &device, moment.entropy)? };
         let head = root(&scope, &device, &description);
         let mut run = Self {
             scope,

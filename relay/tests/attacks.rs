@@ -7,9 +7,10 @@ mod lab;
 
 use lab::{Fixture, NOW, Seeded};
 use schwann_relay::{
-    Announcement, Before, Block, Follower, Moment, Note, NoteKind, Range, Run, Start, StreamId, Taken,
-    WrappingPublic,
+    Announcement, Before, Block, Follower, Moment, Note, NoteKind, Outflow, Range, Run, Start, StreamId,
+    Taken, WrappingPublic,
 };
+use schwann_session::DeviceName;
 
 /// One of each message, and what is needed to read them.
 struct Messages {
@@ -177,4 +178,22 @@ fn no_receipt_names_a_block_below_those_that_are_kept() {
     assert_eq!(follower.synced(mark), [], "it was said");
     let mark = follower.mark().from_block(4);
     assert_eq!(follower.synced(mark), [], "nothing is kept");
+}
+
+#[test]
+fn where_recorders_are_named_the_receipts_of_others_deliver_nothing() {
+    let ours = messages(1);
+    let fixture = Fixture::the();
+    let receipt = Note::parse(&ours.receipt, &fixture.lab, NOW, &fixture.lists[0]).unwrap();
+    let delivered = |names: &[&str]| {
+        let required = names.iter().map(|name| DeviceName::new(name).unwrap()).collect();
+        let mut outflow = Outflow::new([Range { first: 0, last: 4 }].into_iter().collect(), required);
+        outflow.receipt(&receipt, Some([1; 32])).unwrap();
+        outflow.delivered().as_slice().to_vec()
+    };
+    let all = [Range { first: 0, last: 3 }];
+    assert_eq!(delivered(&[]), all, "any recorder's counts");
+    assert_eq!(delivered(&["device"]), all, "it is named");
+    assert_eq!(delivered(&["archive"]), [], "another is");
+    assert_eq!(delivered(&["device", "archive"]), [], "both are, and one has not said so");
 }

@@ -12,6 +12,7 @@ use schwann::security::keys::store;
 use schwann::security::{Policy, Roles};
 use schwann_hub::{Access, Address, Far, History, Inbound, Outbound, Settings, Wanted, remembered};
 use schwann_recorder::Selector;
+use schwann_session::DeviceName;
 
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::printable;
@@ -62,6 +63,10 @@ struct Out {
     /// How much one stream's journal may take, in GB of 1000 MB; beyond that, the oldest goes.
     #[arg(long, value_name = "GB", default_value_t = 20.0, value_parser = gigabytes)]
     journal_limit: f64,
+    /// A device whose receipt makes samples delivered, by its name in the lab; with several, all of theirs do. What is delivered
+    /// leaves a full journal first [default: any recorder's receipt counts].
+    #[arg(long = "recorder", value_name = "NAME", value_parser = device_name)]
+    recorders: Vec<DeviceName>,
 }
 
 /// Receive streams of other sites and offer them here, sealed for the lab, until Ctrl-C.
@@ -96,6 +101,7 @@ fn run_out(arguments: &Out) -> Outcome {
         block: Duration::from_millis(arguments.block_ms),
         limit_bytes: (arguments.journal_limit * 1e9) as u64,
         history: history(&config)?,
+        recorders: arguments.recorders.clone(),
     };
     let mut outbound = Outbound::new(config, access, settings, &arguments.queries, Arc::clone(&stop));
     say(&[format!("Streams of this network go to {hub}. Ctrl-C ends it.")])?;
@@ -178,6 +184,10 @@ pub(super) fn say(lines: &[String]) -> io::Result<()> {
         writeln!(out, "{}", printable(line))?;
     }
     out.flush()
+}
+
+fn device_name(text: &str) -> Result<DeviceName, &'static str> {
+    DeviceName::new(text).ok_or("a device's name, as `schwann keys issued` lists it: 1 to 48 bytes")
 }
 
 /// Reads a size.

@@ -10,6 +10,7 @@ use std::time::Instant;
 use schwann::{Context, Error, Inlet, InletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
 use schwann_relay::{Before, Block, Outflow, Ranges, Run, SealError, Start, Subject};
+use schwann_session::DeviceName;
 use sha2::{Digest, Sha256};
 
 use super::keep::Unkept;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub limit_bytes: u64,
     /// How much of the past members get.
     pub history: History,
+    /// Devices whose receipts, all together, make a block delivered; any one's does if there is none.
+    pub recorders: Vec<DeviceName>,
 }
 
 impl Edge {
@@ -53,8 +56,9 @@ impl Edge {
         let journal = folder(&settings.folder, access, &full);
         let journal = std::fs::create_dir_all(&journal).and_then(|()| Journal::open(&journal));
         let mut journal = journal.map_err(BeginError::Journal)?;
+        let outflow = |held| Outflow::new(held, settings.recorders.clone());
         let mut outflows: Vec<_> =
-            journal.runs().iter().map(|kept| (kept.run, Outflow::new(kept.held(), Vec::new()))).collect();
+            journal.runs().iter().map(|kept| (kept.run, outflow(kept.held()))).collect();
         let start = Start {
             lab: access.lab_id(),
             stream: journal.stream(),
@@ -63,7 +67,7 @@ impl Edge {
         };
         let run = access.sealing(|moment| Run::begin(start, moment)).map_err(BeginError::Seal)?;
         journal.begin(run.id()).map_err(BeginError::Journal)?;
-        outflows.push((run.id(), Outflow::new(Ranges::default(), Vec::new())));
+        outflows.push((run.id(), outflow(Ranges::default())));
         let (lab, stream) = (access.lab_id(), journal.stream());
         let heard = [
             Subject::Notes(lab, stream),

@@ -14,6 +14,14 @@ use super::clock::{Clock, ClockBound};
 use crate::access::Access;
 use crate::wrapping::WrappingKeys;
 
+/// A stream of one device. Any device that may publish can announce a run of any stream, so only runs of one device are one stream.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Origin {
+    /// What the hub calls the stream.
+    pub(crate) stream: StreamId,
+    device: [u8; 32],
+}
+
 /// One run, with what is known around it.
 pub struct FarRun {
     follower: Follower,
@@ -71,6 +79,11 @@ impl FarRun {
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.follower.names().1
+    }
+
+    /// Whose run of which stream it is.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { stream: self.stream(), device: self.certificate.statement.device.0 }
     }
 
     /// Which run it is.

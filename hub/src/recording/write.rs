@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use schwann_proto::wire::sample::Layout;
 use schwann_recorder::certificate::{Certificate, Facts, StreamAccount, content_name, write_beside};
-use schwann_relay::{Block, BlockKind, RunId, StreamId};
+use schwann_relay::{Block, BlockKind, RunId};
 use schwann_xdf::{Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::account::Account;
 use super::{Recording, RecordingError};
 use crate::access::now;
-use crate::far::FarRun;
+use crate::far::{FarRun, Origin};
 use crate::samples::{self, Unwritten};
 
 /// A file that was written.
@@ -28,21 +28,21 @@ pub(super) fn write(recording: &mut Recording) -> Result<Written, RecordingError
     let path = &recording.path;
     let writer =
         Writer::create(path, options).map_err(|error| RecordingError::Create(path.clone(), error))?;
-    let mut streams: BTreeMap<StreamId, OpenStream> = BTreeMap::new();
+    let mut streams: BTreeMap<Origin, OpenStream> = BTreeMap::new();
     let mut closed = Vec::new();
     for run in recording.in_order() {
         let Some(far) = recording.far.runs().get(&run) else { continue };
         let Some((info, layout)) = far.info().and_then(|info| Some((info, samples::layout(info)?))) else {
             continue;
         };
-        if streams.get(&far.stream()).is_none_or(|open| open.layout != layout) {
+        if streams.get(&far.origin()).is_none_or(|open| open.layout != layout) {
             let xml = String::from_utf8_lossy(far.follower().description().unwrap_or_default()).into_owned();
             let Ok(writer) = writer.add_stream(&xml) else { continue };
             let account = Account::new(info);
             let open = OpenStream { writer, layout, account, malformed_blocks: 0 };
-            closed.extend(streams.insert(far.stream(), open));
+            closed.extend(streams.insert(far.origin(), open));
         }
-        if let Some(stream) = streams.get_mut(&far.stream()) {
+        if let Some(stream) = streams.get_mut(&far.origin()) {
             stream.write_run(recording, run, far)?;
         }
     }

@@ -61,6 +61,8 @@ pub struct Fixture {
     pub edge: Credentials,
     pub recorder: Party,
     pub guest: Party,
+    /// Another device that may publish.
+    pub other_edge: Credentials,
     /// Before and after the guest's revocation.
     pub lists: [RevocationList<Vec<u8>>; 2],
 }
@@ -87,7 +89,8 @@ impl Fixture {
             Party { credentials, wrapping, public }
         };
         let (recorder, guest) = (party(2), party(3));
-        Self { lab: authority.lab(), edge, recorder, guest, lists }
+        let other_edge = certified(&authority, 4, Roles::PUBLISH, &mut entropy);
+        Self { lab: authority.lab(), edge, recorder, guest, other_edge, lists }
     }
 
     pub fn lab_id(&self) -> LabId {
