@@ -3,6 +3,7 @@
 //! It delivers nothing that it cannot open or that contradicts what it has. The security log names such things.
 
 mod clock;
+mod holes;
 mod newest;
 mod run;
 
@@ -11,10 +12,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use schwann_relay::{
-    Announcement, Block, Hash, Note, NoteKind, Place, Range, Ranges, Refused, RunId, StreamId, Subject,
+    Announcement, Block, Hash, Note, NoteKind, Place, Range, Refused, RunId, StreamId, Subject,
 };
 
 pub use self::clock::ClockBound;
+pub(crate) use self::holes::above;
 pub use self::run::FarRun;
 pub(crate) use self::run::Origin;
 use crate::access::{Access, now_ms};
@@ -354,28 +356,6 @@ impl Far {
         }
     }
 
-    /// Asks edges for what is missing, and reads the hub's log again where that does not help.
-    fn ask_for_holes(&mut self) {
-        let mut streams = Vec::new();
-        for run in self.runs.values().filter(|run| run.is_wanted()) {
-            let holes = run.holes();
-            if holes.is_empty() {
-                continue;
-            }
-            streams.push(run.stream());
-            let names = run.follower().names();
-            let request = self.note(NoteKind::HoleRequest, names, holes.as_slice());
-            // Asked again while there are holes.
-            let _ = self.link.publish(Subject::Notes(names.0, names.1), request, None);
-        }
-        if !streams.is_empty() && self.rereads.elapsed() >= REREAD_EVERY {
-            self.rereads = Instant::now();
-            let lab = self.access.lab_id();
-            let subjects = streams.into_iter().map(|stream| Subject::Blocks(lab, stream).to_string());
-            self.link.ask(Command::History(subjects.collect(), Since::Beginning));
-        }
-    }
-
     fn note(
         &self,
         kind: NoteKind,
@@ -386,18 +366,9 @@ impl Far {
     }
 }
 
-/// What of `ranges` is `floor` or above.
-pub(crate) fn above(mut ranges: Ranges, floor: u64) -> Ranges {
-    if let Some(last) = floor.checked_sub(1) {
-        ranges.remove(Range { first: 0, last });
-    }
-    ranges
-}
-
 const MAX_RUNS: usize = 4096;
 const TOO_MANY: &str = "more than 4096 runs are known";
 const MAX_STRAYS: usize = 256;
 /// A key is an hour old at most; as much again for clocks that differ.
 const RECENT_KEYS: u64 = 7200;
 const ASK_EVERY: Duration = Duration::from_secs(1);
-const REREAD_EVERY: Duration = Duration::from_secs(8);
