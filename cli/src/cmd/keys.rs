@@ -10,9 +10,7 @@ use schwann::security::keys::store::{self, CERTIFICATE, LAB, REVOKED};
 use schwann::security::keys::{keep_from_swap, read_list};
 use schwann_recorder::Selector;
 use schwann_session::keystore::Kind;
-use schwann_session::{
-    Certificate, DeviceKey, DeviceName, Flags, Lab, PublicKey, RevocationList, Roles, Statement, UnixSeconds,
-};
+use schwann_session::{Certificate, DeviceKey, DeviceName, Lab, RevocationList, UnixSeconds};
 
 use crate::exit::{Outcome, Problem};
 
@@ -20,6 +18,7 @@ pub(crate) mod archive;
 mod authority;
 mod backup;
 mod condition;
+mod grant;
 mod invite;
 mod issued;
 mod join;
@@ -34,8 +33,8 @@ mod text;
 pub(crate) mod wire;
 mod words;
 
-use authority::Granted;
 use backup::Afterwards;
+use grant::{DAY, Grant, MOST_DAYS, statement};
 use invite::Replaces;
 
 /// Set up, hand out and withdraw the keys with which a lab seals its streams.
@@ -222,34 +221,6 @@ enum Action {
     Forget,
 }
 
-/// What a certificate grants.
-#[derive(clap::Args, Clone, Copy, Debug)]
-struct Grant {
-    /// Days that the certificate is valid.
-    #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=MOST_DAYS))]
-    days: u64,
-    /// The device may only offer streams.
-    #[arg(long, conflicts_with = "subscribe_only")]
-    publish_only: bool,
-    /// The device may only receive streams.
-    #[arg(long)]
-    subscribe_only: bool,
-    /// Certify the device's key although it was revoked.
-    #[arg(long)]
-    again: bool,
-}
-
-impl Grant {
-    fn granted(self, yes: bool) -> Granted {
-        let roles = match (self.publish_only, self.subscribe_only) {
-            (true, _) => Roles::PUBLISH,
-            (_, true) => Roles::SUBSCRIBE,
-            _ => Roles::BOTH,
-        };
-        Granted { days: self.days, roles, again: self.again, yes }
-    }
-}
-
 /// Does what was asked.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Keys and passphrases lie in this program's memory for some seconds.
@@ -350,30 +321,6 @@ impl Keys {
         keep_from_swap(&key);
         Ok(key)
     }
-}
-
-/// Days that a certificate may be valid at most: a century.
-const MOST_DAYS: u64 = 36_500;
-const DAY: u64 = 86_400;
-
-fn statement(
-    device: PublicKey,
-    name: &str,
-    serial: u64,
-    days: u64,
-    roles: Roles,
-) -> Result<Statement, Problem> {
-    Ok(Statement {
-        device,
-        flags: Flags::default(),
-        lab: schwann_session::LabId([0; 16]),
-        name: device_name(name)?,
-        not_after: UnixSeconds(now().0 + days * DAY),
-        // A clock that is a little behind must not refuse a new certificate.
-        not_before: UnixSeconds(now().0 - DAY),
-        roles,
-        serial,
-    })
 }
 
 fn device_name(name: &str) -> Result<DeviceName, Problem> {
