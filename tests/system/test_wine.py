@@ -26,7 +26,7 @@ WINDOWS, ORIGINAL, LINUX = "windows", "windows-original", "linux"
 PAIRS = [(WINDOWS, LINUX), (LINUX, WINDOWS), (WINDOWS, ORIGINAL), (ORIGINAL, WINDOWS), (WINDOWS, WINDOWS),
          (WINDOWS, "linux-original"), ("linux-original", WINDOWS)]
 FAST_PAIRS = PAIRS[:4]
-SECONDS = 60
+SECONDS = 150
 
 
 class Machine:

@@ -4,14 +4,14 @@
  *   counter receive NAME COUNT
  *
  * Every value of a sample is the sample's number, so that nothing is lost or changed unseen. The receiver ends with 0 once it
- * got COUNT samples of one sender, each once and in order; a sender that was started anew begins with 0. Both wait 20 s. */
+ * got COUNT samples of one sender, each once and in order; a sender that was started anew begins with 0. Both wait a minute. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lsl_c.h"
 
-enum { PATIENCE_S = 20, ROUNDS_PER_SECOND = 100, CHANNELS_MAX = 1024, VALUES_MAX = 1 << 20 };
+enum { PATIENCE_S = 60, ROUNDS_PER_SECOND = 100, CHANNELS_MAX = 1024, VALUES_MAX = 1 << 20 };
 /* A float counts exactly up to here; then the count begins again. */
 static const long COUNT_MAX = 1L << 24;
 
