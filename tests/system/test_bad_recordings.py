@@ -45,6 +45,8 @@ def test_the_wall_clock_may_step_while_it_is_recorded(lab, senders):  # noqa: F8
         steps.write_text("0")
         hear(socket, lambda message: samples(message, COUNTER) > 1200)
         assert recorder.post(order="next")[0] == 200
+        # A recording that ends before its streams have brought anything is not well.
+        hear(socket, lambda message: samples(message, COUNTER) > 1500)
         assert recorder.post(order="stop")[0] == 200
         assert recorder.end() == 0
     finally:
