@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use crate::cmd::relay::{default_journal, status};
 
+pub(crate) use show::by_wall_json;
+
 /// Hubs to look at, besides those of the configuration.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Named {

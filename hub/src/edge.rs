@@ -166,9 +166,11 @@ impl Edge {
     /// Seals what the stream had brought when the edge was told to stop.
     fn take_rest(&mut self) {
         let mut left = self.inlet.samples_available();
-        while left > 0 && !self.is_stuck() {
+        let mut is_stuck = self.is_stuck();
+        while left > 0 && !is_stuck {
             if self.gathering.is_full() {
                 self.seal();
+                is_stuck = self.is_stuck();
             }
             match self.gathering.pull(&self.inlet, 0.0) {
                 Ok(true) => {}

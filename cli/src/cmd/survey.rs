@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use schwann_recorder::{Finding, Limits, findings_by};
-use schwann_xdf::{Comparison, Location, StreamSurvey, Survey, compare};
+use schwann_xdf::{Comparison, Location, StreamHeader, StreamSurvey, Survey, compare};
 use serde_json::{Value, json};
 
 use crate::exit::Problem;
@@ -129,16 +129,7 @@ impl Progress {
 }
 
 fn stream_json(stream: &StreamSurvey, found: &[Finding], limits: &Limits) -> Value {
-    let header = &stream.header;
-    json!({
-        "id": header.id,
-        "name": header.name,
-        "type": header.content_type,
-        "source_id": header.source_id,
-        "hostname": header.hostname,
-        "channel_count": header.channel_count,
-        "channel_format": header.format.name(),
-        "nominal_rate": header.nominal_rate,
+    let known = json!({
         "effective_rate": stream.effective_rate,
         "sample_count": stream.sample_count,
         "first_stamp": stream.first_stamp,
@@ -170,7 +161,26 @@ fn stream_json(stream: &StreamSurvey, found: &[Finding], limits: &Limits) -> Val
         "jitter_p50": stream.timing.jitter.quantile(0.5),
         "jitter_p99": stream.timing.jitter.quantile(0.99),
         "footer_sample_count": stream.footer.as_ref().and_then(|footer| footer.sample_count),
-    })
+    });
+    with_header(&stream.header, known)
+}
+
+/// What the header of a stream says, followed by what is known of its samples.
+pub(super) fn with_header(header: &StreamHeader, known: Value) -> Value {
+    let mut all = json!({
+        "id": header.id,
+        "name": header.name,
+        "type": header.content_type,
+        "source_id": header.source_id,
+        "hostname": header.hostname,
+        "channel_count": header.channel_count,
+        "channel_format": header.format.name(),
+        "nominal_rate": header.nominal_rate,
+    });
+    if let (Value::Object(all), Value::Object(known)) = (&mut all, known) {
+        all.extend(known);
+    }
+    all
 }
 
 fn finding_json(found: Finding, limits: &Limits) -> Value {

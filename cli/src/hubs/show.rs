@@ -183,6 +183,11 @@ fn edge(edge: &Value) -> Option<String> {
     status::is_behind(edge).then(|| format!("{name} to the hub: backlog {}", status::backlog(edge)))
 }
 
+/// What the wall clocks of both ends say of the offset; null where a time service gives no bound.
+pub(crate) fn by_wall_json(clock: ClockBound) -> Value {
+    json!(clock.by_wall.map(|(offset, bound)| json!({ "offset": offset, "bound": bound })))
+}
+
 fn stream_json(stream: &RemoteStream) -> Value {
     let info = stream.info.as_ref();
     json!({
@@ -201,7 +206,7 @@ fn stream_json(stream: &RemoteStream) -> Value {
         "lag": stream.lag,
         "clock_offset": stream.clock.as_ref().map(|clock| clock.offset),
         "clock_uncertainty": stream.clock.as_ref().map(|clock| clock.bound),
-        "clock_by_wall": stream.clock.and_then(|clock| clock.by_wall).map(|(offset, bound)| json!({ "offset": offset, "bound": bound })),
+        "clock_by_wall": stream.clock.map(by_wall_json),
         "receipts": stream.receipts,
     })
 }

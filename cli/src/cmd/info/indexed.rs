@@ -10,7 +10,7 @@ use schwann_xdf::{ClockQuality, IndexedRecording, Location, Source, StreamHeader
 use serde_json::{Value, json};
 
 use super::{print_clock, print_header, print_title};
-use crate::cmd::survey::seconds;
+use crate::cmd::survey::{seconds, with_header};
 use crate::exit::Problem;
 use crate::terminal::plural;
 
@@ -85,17 +85,9 @@ pub(super) fn json(recording: &IndexedRecording<Source>) -> Value {
 }
 
 fn stream_json(stream: &Known<'_>) -> Value {
-    let (header, index, clock) = (stream.header, stream.index, &stream.clock);
+    let (index, clock) = (stream.index, &stream.clock);
     let stamp = |stamp: f64| (index.sample_count > 0).then_some(stamp);
-    json!({
-        "id": header.id,
-        "name": header.name,
-        "type": header.content_type,
-        "source_id": header.source_id,
-        "hostname": header.hostname,
-        "channel_count": header.channel_count,
-        "channel_format": header.format.name(),
-        "nominal_rate": header.nominal_rate,
+    let known = json!({
         "effective_rate": null,
         "sample_count": index.sample_count,
         "first_stamp": stamp(index.first_stamp),
@@ -116,5 +108,6 @@ fn stream_json(stream: &Known<'_>) -> Value {
         "jitter_p50": null,
         "jitter_p99": null,
         "footer_sample_count": index.sample_count,
-    })
+    });
+    with_header(stream.header, known)
 }

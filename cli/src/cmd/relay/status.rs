@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{default_journal, failed, history};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::hubs::by_wall_json;
 use crate::lab;
 use crate::table::{Align, Table};
 use crate::terminal::{Destination, Palette};
@@ -194,11 +195,10 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
 }
 
 fn clock_json(clock: ClockBound) -> Value {
-    let by_wall = clock.by_wall.map(|(offset, bound)| json!({ "offset": offset, "bound": bound }));
     json!({
         "offset": clock.offset,
         "bound": clock.bound,
-        "by_wall": by_wall,
+        "by_wall": by_wall_json(clock),
         "is_contradicted": clock.is_contradicted(),
     })
 }
