@@ -4,7 +4,7 @@ It judges nothing but that every sample arrives.
 
 Usage: relay_cost.py PROGRAM LIBRARY [WORD...]
 
-RELAY_SECONDS says how long each measurement lasts, and RELAY_RECEIVERS how many receive in the last one.
+RELAY_SECONDS says how long each measurement lasts, RELAY_CHANNELS how many channels `rate` has, and RELAY_RECEIVERS how many receive in `fan-out`.
 Everything runs on this computer, over loopback. The machine's load is beside each figure.
 """
 
@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools")
 from relay_sites import PATIENCE, SCRATCH, Hub, Program, lab, run, wait_for  # noqa: E402
 
 SECONDS = float(os.environ.get("RELAY_SECONDS", "30"))
+CHANNELS = int(os.environ.get("RELAY_CHANNELS", "384"))
 RECEIVERS = int(os.environ.get("RELAY_RECEIVERS", "200"))
 SEND = r"""
 import sys, time, numpy, pylsl
@@ -46,8 +47,10 @@ offset, ages, end = inlet.time_correction(20), [], time.monotonic() + seconds
 time.sleep(0.5)
 inlet.flush()
 while time.monotonic() < end:
-    _, stamps = inlet.pull_chunk(0.2, max_samples=rate)
-    if stamps:
+    # A chunk that may wait does so until it is full: it would age the samples that have come.
+    _, first = inlet.pull_sample(0.2)
+    if first is not None:
+        stamps = [first, *inlet.pull_chunk(0.0, max_samples=rate)[1]]
         ages.append(pylsl.local_clock() - numpy.array(stamps) - offset)
 ages = numpy.concatenate(ages)
 print(json.dumps({"count": len(ages), "p50": float(numpy.quantile(ages, 0.5)) * 1e3, "p99": float(numpy.quantile(ages, 0.99)) * 1e3}))
@@ -89,9 +92,9 @@ def age() -> None:
 
 def rate() -> None:
     with lab() as (authority, a, b, _):
-        hub, target = Hub(authority, limit_gb=8), SCRATCH / "rate.xdf"
+        hub, target = Hub(authority, limit_gb=8 + int(SECONDS / 30)), SCRATCH / "rate.xdf"
         recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
-        sender = a.runs(sys.executable, "-c", SEND, "384", "30000", "int16", str(SECONDS)).until("ready")
+        sender = a.runs(sys.executable, "-c", SEND, str(CHANNELS), "30000", "int16", str(SECONDS)).until("ready")
         outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
         begun, before = time.monotonic(), [processor(one) for one in (outward, recorder)]
         sender.until("sent", PATIENCE + 4 * SECONDS)
@@ -108,7 +111,7 @@ def rate() -> None:
         assert outward.end() == 0, outward.text()
         recorder.end()
         assert f"{wanted:,} samples" in recorder.text() and "are missing" not in recorder.text(), recorder.text()
-        print(f"rate, 384 ch x 30 kHz int16 for {SECONDS:.0f} s: sent in {sent:.1f} s, {behind:.1f} s behind then, all at the hub after "
+        print(f"rate, {CHANNELS} ch x 30 kHz int16 for {SECONDS:.0f} s: sent in {sent:.1f} s, {behind:.1f} s behind then, all at the hub after "
               f"{settled:.1f} s; no loss; {took[0]:.2f} core and {room[0]:.0f} MB at the edge, {took[1]:.2f} core and {room[1]:.0f} MB at the "
               f"recorder; {load()}", flush=True)
 
