@@ -18,6 +18,7 @@ use core::{fmt, ops::Range};
 use crate::{
     Calendar, Lab, LabId, PublicKey, Refusal, RevocationList, UnixSeconds,
     bytes::{Reader, concat},
+    revocation::KEY_ENTRY,
 };
 
 /// A statement about a device and the authority's signature under it.
@@ -103,7 +104,7 @@ pub struct Statement {
     pub not_before: UnixSeconds,
     /// What the device may be.
     pub roles: Roles,
-    /// Number within the lab, never given twice; revocation names it.
+    /// Number within the lab, below 2⁶³ and never given twice; revocation names it.
     pub serial: u64,
 }
 
@@ -128,7 +129,7 @@ impl Statement {
         Some(Self {
             roles,
             flags,
-            serial: reader.long()?,
+            serial: reader.long().filter(|serial| serial & KEY_ENTRY == 0)?,
             not_before: UnixSeconds(reader.long()?),
             not_after: UnixSeconds(reader.long()?),
             lab: LabId(reader.array()?),
@@ -159,7 +160,7 @@ impl Statement {
         calendar: Calendar,
         revoked: &RevocationList<B>,
     ) -> Result<(), Refusal> {
-        if revoked.contains(self.serial) {
+        if revoked.puts_out(self) {
             return Err(Refusal::Revoked);
         }
         if calendar.is_before(self.not_before) {
@@ -223,8 +224,16 @@ pub struct Flags(u8);
 impl Flags {
     /// It may do without the post-quantum exchange, because it is too small for it.
     pub const CLASSIC: Self = Self(1);
+    /// It was issued although its key had been put out: only its own serial puts it out again.
+    pub const COME_BACK: Self = Self(2);
     /// Nothing.
     pub const NONE: Self = Self(0);
+
+    /// These flags and `more`.
+    #[must_use]
+    pub const fn with(self, more: Self) -> Self {
+        Self(self.0 | more.0)
+    }
 
     /// Tells whether the device may use the classic suite.
     #[must_use]
@@ -232,8 +241,14 @@ impl Flags {
         self.0 & Self::CLASSIC.0 != 0
     }
 
+    /// Tells whether the authority let the key come back with this certificate.
+    #[must_use]
+    pub fn come_back(self) -> bool {
+        self.0 & Self::COME_BACK.0 != 0
+    }
+
     fn from_bits(bits: u8) -> Option<Self> {
-        matches!(bits, 0..=1).then_some(Self(bits))
+        matches!(bits, 0..=3).then_some(Self(bits))
     }
 }
 

@@ -99,6 +99,6 @@ pub use identity::{AuthorityKey, Credentials, CredentialsError, DeviceKey, Lab, 
 pub use layer::{LayerError, Opened, Plain, Truncated};
 pub use record::{MAX_RECORD, RECORD_HEAD, RECORD_OVERHEAD};
 pub use refusal::Refusal;
-pub use revocation::{MAX_SERIALS, RevocationError, RevocationList};
+pub use revocation::{MAX_ENTRIES, RevocationError, RevocationList};
 pub use session::{RekeyLimits, Secure};
 pub use time::{Calendar, UnixSeconds};

@@ -1,11 +1,13 @@
-//! Which devices are out: serials, numbered and signed by the authority.
+//! Which devices are out: serials and keys, numbered and signed by the authority.
 //!
 //! ```text
 //!   0  magic "SCR" | version 1      36  discovery key's commitment (32)
 //!   4  lab id (16)                  68  count n (LE 32)
-//!  20  number (LE 64)               72  n serials (LE 64 each), strictly rising
+//!  20  number (LE 64)               72  n entries (LE 64 each), strictly rising
 //!  28  issued (LE 64, seconds)      72 + 8n  signature (64)
 //! ```
+//!
+//! An entry is the serial of a certificate, or stands for a key ([`PublicKey::revocation_entry`]).
 //!
 //! A member takes a list only if its number is higher than that of its present list. So an old list
 //! cannot come back. The list also commits to its discovery key. That key changes with each revocation,
@@ -17,7 +19,7 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::{Lab, LabId, UnixSeconds, bytes::Reader};
+use crate::{Lab, LabId, PublicKey, Statement, UnixSeconds, bytes::Reader};
 
 /// A list whose signature has been checked, in memory of the kind `B`.
 ///
@@ -39,17 +41,24 @@ impl<B: AsRef<[u8]>> RevocationList<B> {
         Ok(Self { bytes, number, issued, commitment })
     }
 
-    /// Tells whether the device with `serial` is out.
+    /// Tells whether a certificate is out: it is listed itself, or its key is.
     #[must_use]
-    pub fn contains(&self, serial: u64) -> bool {
-        let (serials, _) = serials(self.bytes.as_ref()).unwrap_or_default();
-        serials.binary_search_by_key(&serial, |bytes| u64::from_le_bytes(*bytes)).is_ok()
+    pub fn puts_out(&self, statement: &Statement) -> bool {
+        let by_key = || !statement.flags.come_back() && self.contains(statement.device.revocation_entry());
+        self.contains(statement.serial) || by_key()
     }
 
-    /// The serials of the devices that are out, rising.
-    pub fn serials(&self) -> impl Iterator<Item = u64> {
-        let (serials, _) = serials(self.bytes.as_ref()).unwrap_or_default();
-        serials.iter().map(|bytes| u64::from_le_bytes(*bytes))
+    /// Tells whether this serial, or this entry of a key, is listed.
+    #[must_use]
+    pub fn contains(&self, entry: u64) -> bool {
+        let (entries, _) = entries(self.bytes.as_ref()).unwrap_or_default();
+        entries.binary_search_by_key(&entry, |bytes| u64::from_le_bytes(*bytes)).is_ok()
+    }
+
+    /// What is listed, rising: first the serials, then the keys.
+    pub fn entries(&self) -> impl Iterator<Item = u64> {
+        let (entries, _) = entries(self.bytes.as_ref()).unwrap_or_default();
+        entries.iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
     /// The list's number; higher is newer.
@@ -93,19 +102,19 @@ impl RevocationList<alloc::vec::Vec<u8>> {
     /// Makes and signs a list: `number` must exceed that of every earlier one, `discovery_key` is the lab's
     /// new discovery key.
     ///
-    /// - Errors: [`RevocationError::TooLong`] above [`MAX_SERIALS`].
+    /// - Errors: [`RevocationError::TooLong`] above [`MAX_ENTRIES`].
     pub fn sign(
         authority: &crate::AuthorityKey,
         number: u64,
         issued: UnixSeconds,
         discovery_key: &[u8; 32],
-        serials: &[u64],
+        entries: &[u64],
     ) -> Result<Self, RevocationError> {
         let lab = authority.lab();
-        let mut serials = serials.to_vec();
-        serials.sort_unstable();
-        serials.dedup();
-        let count = u32::try_from(serials.len()).ok().filter(|count| *count <= MAX_SERIALS);
+        let mut entries = entries.to_vec();
+        entries.sort_unstable();
+        entries.dedup();
+        let count = u32::try_from(entries.len()).ok().filter(|count| *count <= MAX_ENTRIES);
         let count = count.ok_or(RevocationError::TooLong)?;
 
         let mut bytes = alloc::vec::Vec::new();
@@ -115,7 +124,7 @@ impl RevocationList<alloc::vec::Vec<u8>> {
         bytes.extend_from_slice(&issued.0.to_le_bytes());
         bytes.extend_from_slice(&commitment(discovery_key));
         bytes.extend_from_slice(&count.to_le_bytes());
-        bytes.extend(serials.iter().flat_map(|serial| serial.to_le_bytes()));
+        bytes.extend(entries.iter().flat_map(|entry| entry.to_le_bytes()));
         bytes.extend_from_slice(&[0; 64]);
         authority.sign_list(&mut bytes).ok_or(RevocationError::Malformed)?;
         Self::parse(bytes, &lab)
@@ -130,7 +139,7 @@ pub enum RevocationError {
     Forged,
     /// The bytes are no revocation list of this version.
     Malformed,
-    /// More than [`MAX_SERIALS`] serials.
+    /// More than [`MAX_ENTRIES`] entries.
     TooLong,
     /// It is another lab's.
     WrongLab,
@@ -141,7 +150,7 @@ impl fmt::Display for RevocationError {
         f.write_str(match self {
             Self::Forged => "the authority did not sign this revocation list",
             Self::Malformed => "not a revocation list of version 1",
-            Self::TooLong => "a revocation list holds at most 65,536 serials",
+            Self::TooLong => "a revocation list holds at most 65,536 entries",
             Self::WrongLab => "the revocation list is another lab's",
         })
     }
@@ -149,8 +158,24 @@ impl fmt::Display for RevocationError {
 
 impl core::error::Error for RevocationError {}
 
-/// Most serials on one list; a lab that revokes more starts anew.
-pub const MAX_SERIALS: u32 = 65_536;
+/// Most entries on one list; a lab that revokes more starts anew.
+pub const MAX_ENTRIES: u32 = 65_536;
+
+impl PublicKey {
+    /// What stands for this key on a list: it puts out every certificate of the key, also one that its reader never saw.
+    ///
+    /// - Source: secure-session §2.4. No serial has the highest bit, so none is mistaken for it.
+    #[must_use]
+    pub fn revocation_entry(&self) -> u64 {
+        let digest: [u8; 32] =
+            Sha256::new().chain_update(b"schwann/1 revoked key").chain_update(self.0).finalize().into();
+        let first = digest.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+        first | KEY_ENTRY
+    }
+}
+
+/// The bit that tells the entry of a key from a serial.
+pub(crate) const KEY_ENTRY: u64 = 1 << 63;
 
 /// What the authority signs in place of the list itself: its hash under a domain.
 pub(crate) fn digest(body: &[u8]) -> [u8; 32] {
@@ -168,8 +193,8 @@ fn verify(bytes: &[u8], lab: &Lab) -> Result<(u64, UnixSeconds, [u8; 32]), Revoc
     if header.lab != lab.id() {
         return Err(RevocationError::WrongLab);
     }
-    let (serials, rest) = serials(bytes).ok_or(RevocationError::Malformed)?;
-    let rising = serials.windows(2).all(|pair| match pair {
+    let (entries, rest) = entries(bytes).ok_or(RevocationError::Malformed)?;
+    let rising = entries.windows(2).all(|pair| match pair {
         [first, second] => u64::from_le_bytes(*first) < u64::from_le_bytes(*second),
         _ => true,
     });
@@ -203,15 +228,15 @@ fn header(bytes: &[u8]) -> Option<Header> {
     })
 }
 
-/// The serials of a list, and what follows the signature (nothing, in a proper one).
-fn serials(bytes: &[u8]) -> Option<(&[[u8; 8]], &[u8])> {
+/// The entries of a list, and what follows the signature (nothing, in a proper one).
+fn entries(bytes: &[u8]) -> Option<(&[[u8; 8]], &[u8])> {
     let mut reader = Reader::new(bytes);
     reader.slice(68)?;
-    let count = reader.word().filter(|count| *count <= MAX_SERIALS)?;
+    let count = reader.word().filter(|count| *count <= MAX_ENTRIES)?;
     let length = usize::try_from(count).ok()?.checked_mul(8)?;
-    let (serials, _) = reader.slice(length)?.as_chunks();
+    let (entries, _) = reader.slice(length)?.as_chunks();
     reader.slice(64)?;
-    Some((serials, reader.rest()))
+    Some((entries, reader.rest()))
 }
 
 const MAGIC: &[u8; 4] = b"SCR\x01";

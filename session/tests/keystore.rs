@@ -5,7 +5,7 @@ mod common;
 
 use common::{DISCOVERY_KEY, NOW, Seeded, authority, certify};
 use schwann_session::{
-    DeviceKey, RevocationError, RevocationList,
+    Certificate, DeviceKey, Flags, PublicKey, RevocationError, RevocationList,
     keystore::{self, Bundle, Cost, KeyStoreError, Kind},
 };
 use zeroize::Zeroizing;
@@ -58,6 +58,30 @@ fn a_bundle_carries_a_membership_whose_parts_belong_together() {
     assert!(Bundle::parse(&foreign_key.encode()).is_err());
     let foreign_discovery = Bundle { discovery: Zeroizing::new([1; 32]), ..self::bundle() };
     assert!(Bundle::parse(&foreign_discovery.encode()).is_err());
+}
+
+#[test]
+fn a_key_on_the_list_puts_out_every_certificate_of_it() {
+    // Python: int.from_bytes(sha256(b"schwann/1 revoked key" + bytes([7] * 32)).digest()[:8], "little") | 1 << 63
+    assert_eq!(PublicKey([7; 32]).revocation_entry(), 0xA379_AB33_FBBA_4D46);
+
+    let (gone, other) = (DeviceKey::from_seed(&[8; 32]), DeviceKey::from_seed(&[9; 32]));
+    let entry = gone.public().revocation_entry();
+    let list = RevocationList::sign(&authority(), 4, NOW, &DISCOVERY_KEY, &[entry, 3]).unwrap();
+    assert_eq!(list.entries().collect::<Vec<_>>(), [3, entry]);
+    let puts_out = |device, serial, flags| {
+        list.puts_out(&certify(&authority(), device, serial, |it| it.flags = flags).statement)
+    };
+    assert!([1, 3, 2_000_000].into_iter().all(|serial| puts_out(&gone, serial, Flags::CLASSIC)));
+    assert!(puts_out(&other, 3, Flags::NONE) && !puts_out(&other, 4, Flags::NONE));
+    // One that came back is out only by its own serial.
+    assert!(
+        puts_out(&gone, 3, Flags::COME_BACK) && !puts_out(&gone, 4, Flags::COME_BACK.with(Flags::CLASSIC))
+    );
+
+    // No certificate can pass for the entry of a key, nor be taken for one.
+    let serial = certify(&authority(), &other, entry, |_| {});
+    assert!(Certificate::parse(&serial.encode()).is_err());
 }
 
 #[test]

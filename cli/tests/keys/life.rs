@@ -2,16 +2,6 @@
 
 use super::*;
 
-/// The words of a recovery sheet.
-fn words_of(sheet: &str) -> String {
-    let from = sheet.find("  words").expect("words");
-    let lines = sheet[from..].lines().take(3);
-    lines
-        .flat_map(|line| line.split_whitespace().filter(|word| *word != "words"))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 #[test]
 fn a_forgotten_passphrase_is_no_dead_end() {
     let (lab, device, new) =

@@ -88,6 +88,16 @@ fn next_argument(said: &str, command: &str) -> String {
     line.split_whitespace().last().expect("an argument").to_owned()
 }
 
+/// The words of a recovery sheet.
+fn words_of(sheet: &str) -> String {
+    let from = sheet.find("  words").expect("words");
+    let lines = sheet[from..].lines().take(3);
+    lines
+        .flat_map(|line| line.split_whitespace().filter(|word| *word != "words"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 fn copy(from: &Machine, to: &Machine, name: &str) {
     std::fs::copy(from.0.join(name), to.0.join(name)).expect("a copy");
 }

@@ -52,7 +52,11 @@ fn the_labs_machine_lists_what_it_has_issued_and_what_is_revoked() {
     // A lab that was founded before there was a list.
     std::fs::remove_file(lab.0.join("authority.issued")).expect("it is there");
     assert!(row("2", &listed()).contains("not on record") && row("2", &listed()).contains("revoked"));
-    lab.says(&["issue", &request]);
+    assert!(
+        lab.complains(&["issue", &request], "").contains("this key was revoked."),
+        "the list has its key"
+    );
+    lab.says(&["issue", "--again", &request]);
     assert!(row("4", &listed()).contains("EEG room"));
 }
 
@@ -122,4 +126,50 @@ fn certificates_that_are_issued_at_once_have_serials_of_their_own() {
         let rows = listed.lines().filter(|line| line.split_whitespace().next() == Some(&serial.to_string()));
         assert_eq!(rows.count(), 1, "{serial} in {listed}");
     }
+}
+
+#[test]
+fn what_one_machine_put_out_no_other_one_lets_in() {
+    let (one, two) = (Machine::new("both", "one"), Machine::new("both", "two"));
+    let (lost, stolen) = (Machine::new("both", "lost"), Machine::new("both", "stolen"));
+    one.says(&["init"]);
+    let [request, another] = [(&lost, "lost"), (&stolen, "stolen")]
+        .map(|(device, name)| next_argument(&device.says(&["new-device", name]), "keys issue"));
+    let file = path(&one, "one.backup");
+    two.says_to(&["recover", &file], &words_of(&one.says(&["backup", &file])));
+
+    // The other machine certifies the same key, and puts another one out, before it hears of anything.
+    one.says(&["issue", &request]);
+    let issued = two.says(&["issue", &request]);
+    two.says(&["issue", &another]);
+    two.says(&["revoke", "stolen"]);
+    two.says(&["issue", "--again", &another]);
+    assert!(two.says(&["revoke", "stolen"]).contains("list 3"));
+    one.says(&["revoke", "lost"]);
+    hand_list(&one, &lost);
+    let trusted = lost.keys_with(&["trust"], &issued);
+    assert!(String::from_utf8_lossy(&trusted.stdout).contains("revoked"), "{trusted:?}");
+
+    // Its list is newer, and knows nothing of what was put out here: that is said, and mended.
+    hand_list(&two, &one);
+    let status = one.keys_with(&["status"], "");
+    let said = String::from_utf8_lossy(&status.stdout);
+    assert_eq!(status.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("lets in again what was put out here") && said.contains("schwann keys revoke 2"),
+        "{said}"
+    );
+    assert!(one.complains(&["issue", &request], "").contains("this key was revoked (certificate 2, lost)"));
+    assert!(one.says(&["revoke", "2"]).contains("list 4"));
+    assert!(one.says(&["status"]).contains("revoked    list 4"));
+    hand_list(&one, &two);
+    assert!(two.complains(&["issue", &request], "").contains("this key was revoked"));
+    let rows = two.says(&["issued"]);
+    assert_eq!(rows.lines().filter(|row| row.contains("revoked")).count(), 3, "{rows}");
+}
+
+/// Gives the newest revocation list of one machine to another.
+fn hand_list(from: &Machine, to: &Machine) {
+    copy(from, to, "lab.revoked");
+    copy(from, to, "lab.discovery");
 }

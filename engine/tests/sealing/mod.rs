@@ -52,8 +52,8 @@ impl Lab {
     }
 
     /// Revokes a device; returns what members hand on to each other.
-    pub(crate) fn revoke(&mut self, serial: u64) -> Vec<u8> {
-        self.revoked.push(serial);
+    pub(crate) fn revoke(&mut self, entry: u64) -> Vec<u8> {
+        self.revoked.push(entry);
         self.number += 1;
         self.discovery[0] = self.discovery[0].wrapping_add(1);
         [self.list().as_bytes(), &self.discovery].concat()

@@ -109,9 +109,11 @@ impl Keys {
         let lab = authority.lab();
         let (discovery, revoked) = (self.discovery(&lab)?, self.revoked(&lab)?);
         let Granted { days, roles, again, .. } = granted;
-        if !again {
-            self.refuse_revoked(&device)?;
-        }
+        let flags = match self.withdrawn(&device)? {
+            None => flags,
+            Some(_) if again => flags.with(Flags::COME_BACK),
+            Some(why) => return Err(Problem::Failed(why)),
+        };
         let mut statement = statement(device, name, self.next_serial()?, days, roles)?;
         statement.flags = flags;
         let certificate = authority.certify(statement);

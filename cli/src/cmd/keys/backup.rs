@@ -9,16 +9,17 @@ use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
+use schwann::security::keys::install_list;
 use schwann::security::keys::store::{self, AUTHORITY, CERTIFICATE, DEVICE_KEY, LAB};
-use schwann::security::keys::{install_list, replace_list};
 use schwann_session::keystore::{self, Bundle, Cost, Kind};
 use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, RevocationList, Roles, SystemEntropy};
 use zeroize::Zeroizing;
 
 use super::authority::SERIAL;
 use super::issued::ISSUED;
+use super::revoke::{SIGNED, signed_list};
 use super::text::Secret;
-use super::{Keys, device_of, failed, is_new, now, passphrase, statement, words};
+use super::{Keys, device_of, failed, is_new, passphrase, statement, words};
 use crate::exit::{Exit, Outcome, Problem};
 
 /// Words on the sheet.
@@ -113,7 +114,7 @@ impl Keys {
     }
 
     fn give_up_authority(&self, file: &Path) -> Result<(), Problem> {
-        for name in [AUTHORITY, ISSUED, SERIAL] {
+        for name in [AUTHORITY, ISSUED, SERIAL, SIGNED] {
             let path = self.path(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -171,10 +172,9 @@ impl Keys {
             .map_err(failed)?;
         store::write_private(&self.path(LAB), &lab.authority().0).map_err(failed)?;
         match merged.fresh_list {
-            true => replace_list(&self.folder, merged.revoked.as_bytes(), &merged.discovery),
-            false => install_list(&self.folder, &lab, &merged.revoked, &merged.discovery),
+            true => self.put_in_force(&merged.revoked, &merged.discovery)?,
+            false => install_list(&self.folder, &lab, &merged.revoked, &merged.discovery).map_err(failed)?,
         }
-        .map_err(failed)?;
         // At last: a machine that has the authority goes on with the serials that are here.
         store::write_key(
             &self.path(AUTHORITY),
@@ -296,8 +296,9 @@ impl Keys {
             let (list, key) = theirs();
             return Ok((list, key, false));
         };
+        let forgotten = self.forgotten(lab, &own)?;
         let has_all = |one: &RevocationList<Vec<u8>>, other: &RevocationList<Vec<u8>>| {
-            other.serials().all(|serial| one.contains(serial))
+            other.entries().chain(forgotten.iter().copied()).all(|entry| one.contains(entry))
         };
         if own.number() >= backup.revoked.number() && has_all(&own, &backup.revoked) {
             return Ok((own, self.discovery(lab)?.into(), false));
@@ -306,14 +307,9 @@ impl Keys {
             let (list, key) = theirs();
             return Ok((list, key, false));
         }
-        let mut serials: Vec<u64> = own.serials().chain(backup.revoked.serials()).collect();
-        serials.sort_unstable();
-        serials.dedup();
         let number = own.number().max(backup.revoked.number()) + 1;
-        let mut discovery = Zeroizing::new([0; 32]);
-        getrandom::fill(discovery.as_mut_slice()).map_err(failed)?;
-        let list =
-            RevocationList::sign(&backup.authority, number, now(), &discovery, &serials).map_err(failed)?;
+        let entries = own.entries().chain(backup.revoked.entries()).chain(forgotten.iter().copied());
+        let (list, discovery) = signed_list(&backup.authority, number, entries)?;
         Ok((list, discovery, true))
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn may(roles: Roles) -> &'static str {
 fn row(certificate: &Certificate, revoked: &RevocationList<Vec<u8>>) -> String {
     let statement = &certificate.statement;
     let may = may(statement.roles);
-    let state = if revoked.contains(statement.serial) {
+    let state = if revoked.puts_out(statement) {
         "revoked"
     } else if statement.not_after < now() {
         "expired"

@@ -58,7 +58,7 @@ impl Keys {
         if membership.lab.id() != lab.id() {
             return Err(failed("that invitation is another lab's; nothing was installed"));
         }
-        if membership.revoked.contains(old.serial) {
+        if membership.revoked.puts_out(&old) {
             eprintln!("This machine's old key, certificate {}, is withdrawn.", old.serial);
         } else {
             eprintln!(

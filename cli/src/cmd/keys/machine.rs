@@ -72,7 +72,8 @@ impl Keys {
 
     pub(super) fn status(&self) -> Outcome {
         self.show()?;
-        let weaknesses = weaknesses(&self.folder);
+        let mut weaknesses = weaknesses(&self.folder);
+        weaknesses.extend(self.forgotten_by_list()?);
         let mut out = io::stdout().lock();
         for weakness in &weaknesses {
             writeln!(out, "unsafe     {weakness}")?;
@@ -169,7 +170,7 @@ impl Keys {
     /// Refuses to go on with a key that is out.
     pub(super) fn refuse_own_revoked(&self) -> Result<(), Problem> {
         match (self.lab(), self.certificate()) {
-            (Ok(lab), Ok(certificate)) if self.revoked(&lab)?.contains(certificate.statement.serial) => {
+            (Ok(lab), Ok(certificate)) if self.revoked(&lab)?.puts_out(&certificate.statement) => {
                 let next = match self.path(AUTHORITY).exists() {
                     // The lab is lost with this folder.
                     true => "`schwann keys rotate` gives it a new one",

@@ -73,10 +73,7 @@ impl Keys {
         let revoked = self.revoked(&lab)?;
         let same = |one: &Certificate| {
             let it = &one.statement;
-            it.device == old.device
-                && it.roles == old.roles
-                && it.not_after > fresh
-                && !revoked.contains(it.serial)
+            it.device == old.device && it.roles == old.roles && it.not_after > fresh && !revoked.puts_out(it)
         };
         if let Some(certificate) = known.into_iter().find(same) {
             return Ok(certificate);

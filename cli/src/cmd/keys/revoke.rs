@@ -1,12 +1,17 @@
-//! Putting a device out: every certificate of its key goes, or it would come back with another one.
+//! Putting a device out: its key goes with every certificate of it, or it would come back with another one.
+//!
+//! Another machine may have the authority, too, and may have signed certificates and lists that are not known here. So the
+//! list names the key besides the serials, and what was put out here is put out again where a list from there lacks it.
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use schwann::security::keys::replace_list;
-use schwann::security::keys::store::{DISCOVERY, REVOKED};
+use schwann::security::keys::store::{self, DISCOVERY, REVOKED};
 use schwann_session::{AuthorityKey, Certificate, Lab, PublicKey, RevocationList};
+use zeroize::Zeroizing;
 
-use super::{Keys, failed, now};
+use super::{Keys, damaged, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
 
 impl Keys {
@@ -20,27 +25,28 @@ impl Keys {
         let lab = authority.lab();
         let (issued, old) = (self.certificates(&lab)?, self.revoked(&lab)?);
         let chosen = chosen(device, &issued, &old, self.last_serial()?)?;
-        let fresh: Vec<u64> = chosen.iter().copied().filter(|serial| !old.contains(*serial)).collect();
+        let mut fresh: Vec<u64> = chosen.entries().filter(|entry| !old.contains(*entry)).collect();
+        fresh.extend(self.forgotten(&lab, &old)?);
         let mut out = io::stdout().lock();
         if fresh.is_empty() {
-            writeln!(out, "{} revoked already; list {} is in force.", certificates(&chosen), old.number())?;
+            let what = certificates(&chosen.serials);
+            writeln!(out, "{what} revoked already; list {} is in force.", old.number())?;
             return Ok(Exit::Good);
         }
-        let mut serials = old.serials().collect::<Vec<_>>();
-        serials.extend(&fresh);
-        // A device that is out must not find the lab's streams any more.
-        let mut discovery = [0; 32];
-        getrandom::fill(&mut discovery).map_err(failed)?;
-        let list =
-            RevocationList::sign(authority, old.number() + 1, now(), &discovery, &serials).map_err(failed)?;
-        replace_list(&self.folder, list.as_bytes(), &discovery).map_err(failed)?;
+        let (list, discovery) =
+            signed_list(authority, old.number() + 1, old.entries().chain(fresh.iter().copied()))?;
+        self.put_in_force(&list, &discovery)?;
+        let mut told = chosen.serials;
+        if told.iter().any(|serial| fresh.contains(serial)) {
+            told.retain(|serial| fresh.contains(serial));
+        }
         writeln!(
             out,
             "{} revoked by list {}; running programs of this machine refuse the device within 10 s.\n\
              Other machines learn it when they next stream from or to one that knows. To be sure of one:\n  \
              schwann keys status    there; it shows the number of its list. Copying {REVOKED} and {DISCOVERY} there \
              works, too.",
-            certificates(&fresh),
+            certificates(&told),
             list.number()
         )?;
         Ok(Exit::Good)
@@ -51,8 +57,12 @@ impl Keys {
     /// - Errors: no device is called so, or it is out already.
     pub(super) fn living(&self, lab: &Lab, device: &str) -> Result<Vec<u64>, Problem> {
         let (issued, revoked) = (self.certificates(lab)?, self.revoked(lab)?);
-        let mut serials = chosen(device, &issued, &revoked, self.last_serial()?)?;
-        serials.retain(|serial| !revoked.contains(*serial));
+        let mut serials = chosen(device, &issued, &revoked, self.last_serial()?)?.serials;
+        let is_out = |serial: &u64| match issued.iter().find(|one| one.statement.serial == *serial) {
+            Some(certificate) => revoked.puts_out(&certificate.statement),
+            None => revoked.contains(*serial),
+        };
+        serials.retain(|serial| !is_out(serial));
         if serials.is_empty() {
             return Err(Problem::Failed(format!(
                 "{device:?} is out already, so there is no key to replace; `schwann keys invite` brings it back with a new one"
@@ -61,35 +71,113 @@ impl Keys {
         Ok(serials)
     }
 
-    /// Refuses to certify a key of which a certificate was revoked.
-    pub(super) fn refuse_revoked(&self, key: &PublicKey) -> Result<(), Problem> {
+    /// Why a key is not certified, if it or a certificate of it was revoked.
+    pub(super) fn withdrawn(&self, key: &PublicKey) -> Result<Option<String>, Problem> {
         let lab = self.lab()?;
-        let revoked = self.revoked(&lab)?;
-        let issued = self.certificates(&lab)?;
-        let out = issued.iter().map(|certificate| &certificate.statement);
-        match out
-            .filter(|statement| statement.device == *key)
-            .find(|statement| revoked.contains(statement.serial))
-        {
-            None => Ok(()),
-            Some(statement) => Err(Problem::Failed(format!(
-                "this key was revoked (certificate {}, {}). If the device was lost or copied, put its key folder away, and \
-                 run `schwann keys new-device NAME` there for a new key; if the key is to come back, run `issue` with \
-                 --again",
-                statement.serial,
-                statement.name.as_str()
-            ))),
+        let (issued, revoked) = (self.certificates(&lab)?, self.revoked(&lab)?);
+        let forgotten = self.forgotten(&lab, &revoked)?;
+        let is_out = |entry: u64| revoked.contains(entry) || forgotten.contains(&entry);
+        let of_key = issued.iter().map(|certificate| &certificate.statement).filter(|it| it.device == *key);
+        let known = of_key.into_iter().find(|it| is_out(it.serial));
+        if known.is_none() && !is_out(key.revocation_entry()) {
+            return Ok(None);
         }
+        let which = known
+            .map_or_else(String::new, |it| format!(" (certificate {}, {})", it.serial, it.name.as_str()));
+        Ok(Some(format!(
+            "this key was revoked{which}. If the device was lost or copied, put its key folder away, and run `schwann keys \
+             new-device NAME` there for a new key; if the key is to come back, run `issue` with --again"
+        )))
+    }
+
+    /// What this machine has put out, and a list from another machine with the authority lets in again.
+    pub(super) fn forgotten(
+        &self,
+        lab: &Lab,
+        in_force: &RevocationList<Vec<u8>>,
+    ) -> Result<Vec<u64>, Problem> {
+        let path = self.signed_here();
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = store::read(&path).map_err(failed)?;
+        let own = RevocationList::parse(bytes, lab).map_err(|_| damaged(&path))?;
+        Ok(own.entries().filter(|entry| !in_force.contains(*entry)).collect())
+    }
+
+    /// The same for people, with the next command; nothing on a machine without the authority.
+    pub(super) fn forgotten_by_list(&self) -> Result<Option<String>, Problem> {
+        if !self.signed_here().exists() {
+            return Ok(None);
+        }
+        let lab = self.lab()?;
+        let in_force = self.revoked(&lab)?;
+        let forgotten = self.forgotten(&lab, &in_force)?;
+        Ok(forgotten.first().map(|first| {
+            let device = match first.cast_signed() {
+                serial @ 0.. => serial.to_string(),
+                _ => String::from("NAME"),
+            };
+            format!(
+                "list {} comes from another machine with the authority, and lets in again what was put out here; put it \
+                 out once more: schwann keys revoke {device}",
+                in_force.number()
+            )
+        }))
+    }
+
+    /// Stores a list that was signed here, and puts it into force.
+    pub(super) fn put_in_force(
+        &self,
+        list: &RevocationList<Vec<u8>>,
+        discovery: &[u8; 32],
+    ) -> Result<(), Problem> {
+        // First of all: if this ends half-way, `schwann keys status` says that the list in force lacks something.
+        store::write_private(&self.signed_here(), list.as_bytes()).map_err(failed)?;
+        replace_list(&self.folder, list.as_bytes(), discovery).map_err(failed)
+    }
+
+    fn signed_here(&self) -> PathBuf {
+        self.path(SIGNED)
     }
 }
 
-/// The serials to be revoked: those of every certificate with the key of the device that is meant.
+/// The list that this machine signed last, beside the authority's key.
+pub(super) const SIGNED: &str = "authority.revoked";
+
+/// A list of these entries, and its discovery key. That is new: a device that is out must not find the lab's streams any more.
+pub(super) fn signed_list(
+    authority: &AuthorityKey,
+    number: u64,
+    entries: impl Iterator<Item = u64>,
+) -> Result<(RevocationList<Vec<u8>>, Zeroizing<[u8; 32]>), Problem> {
+    let mut discovery = Zeroizing::new([0; 32]);
+    getrandom::fill(discovery.as_mut_slice()).map_err(failed)?;
+    let entries: Vec<u64> = entries.collect();
+    let list = RevocationList::sign(authority, number, now(), &discovery, &entries).map_err(failed)?;
+    Ok((list, discovery))
+}
+
+/// What is to be revoked together.
+struct Chosen {
+    serials: Vec<u64>,
+    /// Of a certificate from before there was a record, the key is not known.
+    key: Option<PublicKey>,
+}
+
+impl Chosen {
+    fn entries(&self) -> impl Iterator<Item = u64> {
+        self.serials.iter().copied().chain(self.key.as_ref().map(PublicKey::revocation_entry))
+    }
+}
+
+/// The key of the device that is meant, and the serials of every certificate with it.
 fn chosen(
     device: &str,
     issued: &[Certificate],
     revoked: &RevocationList<Vec<u8>>,
     last: u64,
-) -> Result<Vec<u64>, Problem> {
+) -> Result<Chosen, Problem> {
     let key = match device.parse::<u64>() {
         Ok(serial) if !(1..=last).contains(&serial) && !is_on_record(serial, issued) => {
             return Err(Problem::Failed(format!(
@@ -99,13 +187,13 @@ fn chosen(
         }
         Ok(serial) => match issued.iter().find(|certificate| certificate.statement.serial == serial) {
             Some(certificate) => certificate.statement.device,
-            // Issued before there was a record: its key is not known.
-            None => return Ok(vec![serial]),
+            None => return Ok(Chosen { serials: vec![serial], key: None }),
         },
         Err(_) => key_of(device, issued, revoked)?,
     };
     let with_key = issued.iter().filter(|certificate| certificate.statement.device == key);
-    Ok(with_key.map(|certificate| certificate.statement.serial).collect())
+    let serials = with_key.map(|certificate| certificate.statement.serial).collect();
+    Ok(Chosen { serials, key: Some(key) })
 }
 
 fn is_on_record(serial: u64, issued: &[Certificate]) -> bool {
@@ -123,7 +211,7 @@ fn key_of(
         .map(|certificate| &certificate.statement)
         .filter(|it| it.name.as_str() == name)
         .collect();
-    let living: Vec<_> = named.iter().copied().filter(|it| !revoked.contains(it.serial)).collect();
+    let living: Vec<_> = named.iter().copied().filter(|it| !revoked.puts_out(it)).collect();
     let meant = if living.is_empty() { named } else { living };
     match meant.first() {
         None => {

@@ -10,7 +10,7 @@ use core::time::Duration;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use schwann_session::{
-    ClassicSuite, Context, Credentials, Lab, RekeyLimits, RevocationError, RevocationList, Roles,
+    ClassicSuite, Context, Credentials, Lab, RekeyLimits, RevocationError, RevocationList, Roles, Statement,
     SystemEntropy,
 };
 use zeroize::Zeroizing;
@@ -95,8 +95,8 @@ impl Standing {
     }
 
     /// Whether the device with this certificate is out.
-    pub(crate) fn is_revoked(&self, serial: u64) -> bool {
-        self.revoked.contains(serial)
+    pub(crate) fn puts_out(&self, statement: &Statement) -> bool {
+        self.revoked.puts_out(statement)
     }
 
     /// The key that streams are found with.
@@ -320,6 +320,7 @@ impl Member {
             if revoked.number() <= present.number() {
                 return false;
             }
+            warn_of_return(&present.revoked, &revoked);
             let former = core::iter::once(&*present.discovery).chain(present.former());
             let former = former.take(FORMER_KEYS).cloned().collect();
             *present = Arc::new(Standing::new(revoked, discovery, former));
@@ -334,6 +335,18 @@ impl Member {
         let mut present = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         present.extend(watchers.into_iter().filter(|watcher| watcher.strong_count() > 0));
         true
+    }
+}
+
+/// Says that a newer list lacks what the present one puts out: two machines with the authority did not know of each other's lists.
+fn warn_of_return(present: &RevocationList<Vec<u8>>, newer: &RevocationList<Vec<u8>>) {
+    let count = present.entries().filter(|entry| !newer.contains(*entry)).count();
+    if count > 0 {
+        log::warning!(
+            "revocation list {} lets in again what list {} had put out ({count} of its entries); on the lab's machine: schwann keys status",
+            newer.number(),
+            present.number()
+        );
     }
 }
 

@@ -37,7 +37,7 @@ impl Peer {
     /// Why it would not be let in any more: its certificate has been revoked, or has expired, since it was.
     pub fn dismissal(&self) -> Option<Refusal> {
         let statement = &self.identity.statement;
-        if self.member.standing().is_revoked(statement.serial) {
+        if self.member.standing().puts_out(statement) {
             return Some(Refusal::Revoked);
         }
         (wall_clock() > statement.not_after).then_some(Refusal::Expired)

@@ -2,7 +2,7 @@
 //!
 //! Source: secure-session §4.6.
 
-use schwann_session::MAX_SERIALS;
+use schwann_session::MAX_ENTRIES;
 use schwann_session::control::Piece;
 use zeroize::Zeroizing;
 
@@ -48,7 +48,7 @@ impl Assembly {
 }
 
 /// Longest update: a full revocation list (secure-session §2.4) and the discovery key.
-const MAX_UPDATE: u32 = 72 + 8 * MAX_SERIALS + 64 + 32;
+const MAX_UPDATE: u32 = 72 + 8 * MAX_ENTRIES + 64 + 32;
 
 #[cfg(test)]
 mod tests {
