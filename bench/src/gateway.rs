@@ -98,9 +98,7 @@ const CONDITIONS: [Condition; 6] = [
 
 /// A step for each condition.
 pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
-    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join("schwann")));
-    let program = beside.filter(|path| path.is_file()).ok_or_else(|| Missing(NO_PROGRAM.to_owned()))?;
-    let programs = [program, asked.ours()?, asked.opponent()?];
+    let programs = [program()?, asked.ours()?, asked.opponent()?];
     let quick = asked.effort.depth == Depth::Quick;
     let (restarts, seconds) = if quick { (3, 1.0) } else { (asked.effort.count(16, 6), 2.5) };
     let step = |condition: Condition| {
@@ -122,6 +120,12 @@ pub(crate) fn steps(asked: &Asked) -> Result<Vec<Step>, Missing> {
         })
     };
     Ok(CONDITIONS.into_iter().map(step).collect())
+}
+
+/// The program `schwann` beside this one.
+pub(crate) fn program() -> Result<PathBuf, Missing> {
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join("schwann")));
+    beside.filter(|path| path.is_file()).ok_or_else(|| Missing(NO_PROGRAM.to_owned()))
 }
 
 fn setting(condition: Condition, [program, ours, original]: &[PathBuf; 3], line: Option<&Line>) -> Setting {

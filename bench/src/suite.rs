@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Cell, latency, network, throughput};
 use crate::step::Step;
-use crate::{aead, fieldtrip, gateway, libraries, mcu, mse, python, sealed, sensitivity};
+use crate::{aead, fieldtrip, gateway, libraries, mcu, mse, scripts, sealed, sensitivity};
 
 /// A named set of measurements.
 pub(crate) struct Suite {
@@ -215,7 +215,14 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "python",
         about: "the Python package beside pylsl, mne-lsl and pyxdf: pulls, filters, an event loop, reading recordings",
-        kind: Kind::Steps(python::steps, 6.0),
+        kind: Kind::Steps(scripts::python, 6.0),
+        weight: 1.0,
+    },
+    Suite {
+        name: "recording",
+        about: "recordings beside LabRecorder and pyxdf: cost and loss at 23 MB/s, command to first sample, reading, \
+                opening, exporting; in full with files of 10 GB",
+        kind: Kind::Steps(scripts::recording, 15.0),
         weight: 1.0,
     },
     Suite {

