@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::authority::SERIAL;
 use super::issued::ISSUED;
-use super::revoke::{SIGNED, signed_list};
+use super::revoke::{ListAndKey, SIGNED, signed_list};
 use super::text::Secret;
 use super::{Keys, device_of, failed, is_new, passphrase, statement, words};
 use crate::exit::{Exit, Outcome, Problem};
@@ -285,36 +285,31 @@ impl Keys {
             (false, Afterwards::Remove) => backup.last_serial,
             (false, Afterwards::Keep) => lane()?,
         };
-        let (revoked, discovery, fresh_list) = self.joined_lists(backup, &lab)?;
+        let ((revoked, discovery), fresh_list) = self.joined_lists(backup, &lab)?;
         Ok(Merged { issued, last_serial, revoked, discovery, fresh_list })
     }
 
     /// The newer list; or, if each has what the other lacks, a new one with both.
-    fn joined_lists(&self, backup: &Backup, lab: &Lab) -> Result<ListAndKey, Problem> {
+    ///
+    /// The flag says that it is new.
+    fn joined_lists(&self, backup: &Backup, lab: &Lab) -> Result<(ListAndKey, bool), Problem> {
         let theirs = || (backup.revoked.clone(), backup.discovery.clone());
-        let Ok(own) = self.revoked(lab) else {
-            let (list, key) = theirs();
-            return Ok((list, key, false));
-        };
+        let Ok(own) = self.revoked(lab) else { return Ok((theirs(), false)) };
         let forgotten = self.forgotten(lab, &own)?;
         let has_all = |one: &RevocationList<Vec<u8>>, other: &RevocationList<Vec<u8>>| {
             other.entries().chain(forgotten.iter().copied()).all(|entry| one.contains(entry))
         };
         if own.number() >= backup.revoked.number() && has_all(&own, &backup.revoked) {
-            return Ok((own, self.discovery(lab)?.into(), false));
+            return Ok(((own, self.discovery(lab)?.into()), false));
         }
         if backup.revoked.number() > own.number() && has_all(&backup.revoked, &own) {
-            let (list, key) = theirs();
-            return Ok((list, key, false));
+            return Ok((theirs(), false));
         }
         let number = own.number().max(backup.revoked.number()) + 1;
         let entries = own.entries().chain(backup.revoked.entries()).chain(forgotten.iter().copied());
-        let (list, discovery) = signed_list(&backup.authority, number, entries)?;
-        Ok((list, discovery, true))
+        Ok((signed_list(&backup.authority, number, entries)?, true))
     }
 }
-
-type ListAndKey = (RevocationList<Vec<u8>>, Zeroizing<[u8; 32]>, bool);
 
 struct Merged {
     issued: Vec<Certificate>,

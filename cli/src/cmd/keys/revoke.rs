@@ -145,12 +145,15 @@ impl Keys {
 /// The list that this machine signed last, beside the authority's key.
 pub(super) const SIGNED: &str = "authority.revoked";
 
+/// A list, and the discovery key that it commits to.
+pub(super) type ListAndKey = (RevocationList<Vec<u8>>, Zeroizing<[u8; 32]>);
+
 /// A list of these entries, and its discovery key. That is new: a device that is out must not find the lab's streams any more.
 pub(super) fn signed_list(
     authority: &AuthorityKey,
     number: u64,
     entries: impl Iterator<Item = u64>,
-) -> Result<(RevocationList<Vec<u8>>, Zeroizing<[u8; 32]>), Problem> {
+) -> Result<ListAndKey, Problem> {
     let mut discovery = Zeroizing::new([0; 32]);
     getrandom::fill(discovery.as_mut_slice()).map_err(failed)?;
     let entries: Vec<u64> = entries.collect();
