@@ -102,6 +102,10 @@ impl Keys {
         }
         let bytes = store::read(&path).map_err(failed)?;
         let own = RevocationList::parse(bytes, lab).map_err(|_| damaged(&path))?;
+        // A revocation that was cut short before its list came into force was never promised.
+        if own.number() > in_force.number() {
+            return Ok(Vec::new());
+        }
         Ok(own.entries().filter(|entry| !in_force.contains(*entry)).collect())
     }
 
@@ -132,7 +136,7 @@ impl Keys {
         list: &RevocationList<Vec<u8>>,
         discovery: &[u8; 32],
     ) -> Result<(), Problem> {
-        // First of all: if this ends half-way, `schwann keys status` says that the list in force lacks something.
+        // First of all: no list is in force here that this machine would not know for its own.
         store::write_private(&self.signed_here(), list.as_bytes()).map_err(failed)?;
         replace_list(&self.folder, list.as_bytes(), discovery).map_err(failed)
     }
