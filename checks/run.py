@@ -29,9 +29,9 @@ QUICK = ("00-build", "format", "lints", "layers", "pitfalls", "citations", "self
 SKIPPED = 77
 # What a private network has: loopback and one interface like Ethernet, with multicast on both.
 NETWORK = """ip link set lo up && ip link set lo multicast on
+# An address that is usable a second later, at either end, is a change of the network, at which a browser drops what it loads.
+{ echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad; } 2> /dev/null
 ip link add eth0 type veth peer name eth0-far && ip addr add 10.77.0.1/24 dev eth0
-# An address that is usable a second later is a change of the network, at which a browser drops what it loads.
-{ echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_dad; } 2> /dev/null
 ip link set eth0 up && ip link set eth0-far up && ip route add default dev eth0
 exec "$@" """
 
