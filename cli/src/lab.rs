@@ -44,6 +44,7 @@ pub(crate) fn config_with_report() -> (Arc<Context>, LoadReport) {
     if config.raw("log", "level").is_some() || config.raw("log", "file").is_some() {
         return (Arc::clone(Context::get()), load_report().clone());
     }
+    schwann::start_security_log(&config);
     (Arc::new(Context::new(config)), report)
 }
 

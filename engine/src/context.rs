@@ -150,6 +150,11 @@ fn start_logs(config: &Config) {
     if let Some(path) = &config.log.file {
         log::use_file(path, policy::open_log(path, log::Readers::Umask, config));
     }
+    start_security_log(config);
+}
+
+/// Begins to keep the security log, if the configuration or the environment names one.
+pub fn start_security_log(config: &Config) {
     if let Some(path) = environment::variable("SCHWANN_SECURITY_LOG") {
         return journal::log_to(path.as_ref());
     }

@@ -56,7 +56,9 @@ mod time;
 
 pub use crate::{
     config::Config,
-    context::{AlreadyLoaded, Context, load_report, set_config_content, set_config_filename},
+    context::{
+        AlreadyLoaded, Context, load_report, set_config_content, set_config_filename, start_security_log,
+    },
     door::{Door, Transport},
     time::local_clock,
 };

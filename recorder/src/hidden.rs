@@ -42,6 +42,8 @@ struct Sightings {
     elsewhere: BTreeMap<String, Elsewhere>,
     /// UIDs of streams that were found.
     found: BTreeSet<String>,
+    /// Source ids and names of streams that were found: a gateway brings in another's stream under both.
+    brought_in: BTreeSet<[String; 2]>,
     /// Data ports of streams that were found: there is nothing to ask.
     known: BTreeSet<u16>,
     round: u32,
@@ -105,13 +107,18 @@ impl Hidden {
         let mut state = self.shared.lock();
         state.silent.remove(&uid);
         state.known.extend(data_ports(info));
+        state.brought_in.extend(identity(info));
         state.found.insert(uid);
     }
 
     /// The streams that are there and not seen, and why.
     pub fn unseen(&self) -> Vec<Unseen> {
         let state = self.shared.lock();
-        let plain = state.plain.iter().filter(|info| !state.found.contains(&*info.uid().to_string_lossy()));
+        let is_found = |info: &&StreamInfo| {
+            state.found.contains(&*info.uid().to_string_lossy())
+                || identity(info).is_some_and(|identity| state.brought_in.contains(&identity))
+        };
+        let plain = state.plain.iter().filter(|info| !is_found(info));
         let plain = plain.map(|info| {
             let name = info.name().to_string_lossy();
             let endpoint = info.endpoint(IpVersion::V4);
@@ -259,6 +266,12 @@ fn refused_by_lab(known: &BTreeMap<SocketAddr, Refusal>) -> Vec<Unseen> {
         }
     }
     unseen
+}
+
+/// Source id and name; nothing without a source id.
+fn identity(info: &StreamInfo) -> Option<[String; 2]> {
+    let source_id = info.source_id().to_string();
+    (!source_id.is_empty()).then(|| [source_id, info.name().to_string()])
 }
 
 fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {

@@ -94,7 +94,7 @@ class Lab:
         def keys(folder, *words, said=None):
             return subprocess.run([PROGRAMS / "schwann", "keys", *words], env={**os.environ, "SCHWANN_KEYS": str(folder)}, check=True,
                                   input=said, capture_output=True, text=True).stdout
-        request = keys(device, "new-device", "device", "--unprotected").split()[-1]
+        request = keys(device, "new-device", device.name, "--unprotected").split()[-1]
         keys(device, "trust", said=keys(self.more["SCHWANN_KEYS"], "issue", "--yes", "--days", str(days), request))
         return {"SCHWANN_KEYS": str(device)}
 

@@ -295,6 +295,16 @@ impl Keys {
         Ok(*key)
     }
 
+    /// Refuses what makes no sense on a machine of no lab.
+    fn needs_lab(&self) -> Result<(), Problem> {
+        match self.path(LAB).exists() {
+            true => Ok(()),
+            false => Err(failed(
+                "this machine is in no lab; `schwann keys join` joins one, `schwann keys init` founds one",
+            )),
+        }
+    }
+
     fn certificate(&self) -> Result<Certificate, Problem> {
         let bytes = store::read(&self.path(CERTIFICATE)).map_err(failed)?;
         let bytes = bytes.as_slice().try_into().map_err(|_| damaged(&self.path(CERTIFICATE)))?;
@@ -304,6 +314,9 @@ impl Keys {
     /// A private key, asking for its passphrase where there is a terminal to ask at.
     fn private(&self, name: &str, kind: Kind) -> Result<text::Secret, Problem> {
         let path = self.path(name);
+        if !path.exists() {
+            self.needs_lab()?;
+        }
         let key = match store::private(&path, kind) {
             Err(TrustError::Locked(locked)) => {
                 if let Some(key) = self.private_remembered(name, kind) {

@@ -92,9 +92,19 @@ fn add(host: &str) -> Outcome {
 /// What cannot be an entry of the list is refused.
 fn check(host: &str) -> Result<(), Problem> {
     let is_odd = |letter: char| letter.is_whitespace() || letter.is_control() || "{},;=".contains(letter);
-    match host.is_empty() || host.contains(is_odd) {
-        true => Err(Problem::Failed(format!("{host:?} is no name or address of a computer"))),
-        false => Ok(()),
+    if host.is_empty() || host.contains(is_odd) {
+        return Err(Problem::Failed(format!("{host:?} is no name or address of a computer")));
+    }
+    // An address of IPv6 has more than one colon, and no port without brackets.
+    match host.rsplit_once(':') {
+        Some((name, port)) if (!name.contains(':') || name.ends_with(']')) && port.parse::<u16>().is_ok() => {
+            let name = name.trim_matches(['[', ']']);
+            Err(Problem::Failed(format!(
+                "every search asks all ports of LSL; leave the port out: schwann peers add {}",
+                printable(name)
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

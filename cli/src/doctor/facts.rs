@@ -24,7 +24,7 @@ use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 
 pub(super) use self::host::Host;
-use self::host::knock_at;
+use self::host::{knock_at, streams_behind};
 use super::{
     firewall::{self, Manager, Network, Rule, Zone},
     nft::Ruleset,
@@ -117,7 +117,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let host = host.map(|name| Host::look_up(name, &config));
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
-    let (multicast, all, knocks, unknown_peers, hubs) = thread::scope(|scope| {
+    let (mut multicast, mut all, knocks, unknown_peers, hubs) = thread::scope(|scope| {
         let hubs = scope.spawn(|| Hubs::examine(&config));
         let multicast = scope.spawn(|| search(multicast_only(&config)));
         let all = scope.spawn(|| search(with_peers(&config, &addresses)));
@@ -131,6 +131,10 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         let (knocks, unknown) = (knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default());
         (join(multicast), join(all), knocks, unknown, hubs.join().unwrap_or_default())
     });
+    // A busy computer answers late: what is missing is looked for once more before anybody is blamed for it.
+    let there = all.len() + streams_behind(&knocks).filter(|info| !is_in(&all, info)).count();
+    search_again(with_peers(&config, &addresses), &mut all, there.max(1));
+    search_again(multicast_only(&config), &mut multicast, all.len());
     // Asked now, so that a view says whether the queries of the searches have come.
     let host = host.map(|host| host.with_knocks(knocks, &config));
     all_seen(&hidden, &multicast, &all);
@@ -229,6 +233,7 @@ fn multicast_only(context: &Context) -> Context {
     context.reconfigured(|config| {
         config.lab.known_peers.clear();
         config.lab.resolve_over_tcp = false;
+        config.lab.ask_met_members = false;
     })
 }
 
@@ -238,14 +243,30 @@ fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
 
 /// Searches streams of all sessions.
 fn search(context: Context) -> Vec<StreamInfo> {
-    // An invitation to a lab is found like a stream, and is none.
-    let query = format!("session_id!='{}'", crate::cmd::keys::wire::SESSION);
-    resolver::resolve(&Arc::new(context), &query, 0, SEARCH_TIME).unwrap_or_default()
+    resolver::resolve(&Arc::new(context), &every_stream(), 0, SEARCH_TIME).unwrap_or_default()
+}
+
+/// Searches until there are as many as there should be, or for a while.
+fn search_again(context: Context, found: &mut Vec<StreamInfo>, should_be: usize) {
+    if found.len() < should_be {
+        let more = resolver::resolve(&Arc::new(context), &every_stream(), should_be, LATE_TIME);
+        let more = more.unwrap_or_default().into_iter().filter(|info| !is_in(found, info));
+        let more: Vec<_> = more.collect();
+        found.extend(more);
+    }
+}
+
+/// An invitation to a lab is found like a stream, and is none.
+fn every_stream() -> String {
+    format!("session_id!='{}'", crate::cmd::keys::wire::SESSION)
+}
+
+fn is_in(list: &[StreamInfo], info: &StreamInfo) -> bool {
+    list.iter().any(|other| other.uid() == info.uid())
 }
 
 /// Tries to reach every stream; also says how many were too many.
 fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Context>) -> (Vec<Stream>, usize) {
-    let is_in = |list: &[StreamInfo], info: &StreamInfo| list.iter().any(|other| other.uid() == info.uid());
     let more = all.iter().filter(|info| !is_in(&multicast, info)).cloned().collect::<Vec<_>>();
     let mut found: Vec<_> = multicast.iter().cloned().chain(more).collect();
     let unvisited = found.len().saturating_sub(MAX_STREAMS);
@@ -356,3 +377,5 @@ const MAX_STREAMS: usize = 1024;
 const MEASURE_TIME: Duration = Duration::from_secs(3);
 const HIDDEN_TIME: Duration = Duration::from_secs(5);
 const SEARCH_TIME: Duration = Duration::from_millis(1500);
+/// What answers later than this is not merely busy.
+const LATE_TIME: Duration = Duration::from_secs(4);

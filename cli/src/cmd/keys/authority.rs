@@ -107,6 +107,7 @@ impl Keys {
         device_name(name)?;
         let _turn = self.turn()?;
         let lab = authority.lab();
+        self.refuse_taken_name(&lab, &device, name)?;
         let (discovery, revoked) = (self.discovery(&lab)?, self.revoked(&lab)?);
         let Granted { days, roles, again, .. } = granted;
         let flags = match self.withdrawn(&device)? {
@@ -126,6 +127,7 @@ impl Keys {
         if self.path(AUTHORITY).exists() {
             return Ok(());
         }
+        self.needs_lab()?;
         Err(Problem::Failed(String::from(
             "the lab's authority is not on this machine; run this where `schwann keys init` was run, or `schwann keys \
              recover` since",

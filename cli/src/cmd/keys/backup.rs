@@ -236,6 +236,11 @@ impl Keys {
         if !self.path(AUTHORITY).exists() {
             return self.rotate_member(at);
         }
+        if at.is_some() {
+            return Err(failed(
+                "this machine has the lab's authority and needs no other for a new key; leave out --at",
+            ));
+        }
         let authority = self.authority()?;
         let old = self.certificate()?.statement;
         let passphrase = self.new_passphrase("a passphrase for the new key")?;

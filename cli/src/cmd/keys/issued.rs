@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use schwann::log::Utc;
-use schwann_session::{Certificate, Lab, RevocationList, Roles};
+use schwann_session::{Certificate, Lab, PublicKey, RevocationList, Roles};
 
 use super::{Keys, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
@@ -52,6 +52,21 @@ impl Keys {
         }
         writeln!(out, "`schwann keys revoke SERIAL`, or with the device's name, puts the device out.")?;
         Ok(Exit::Good)
+    }
+
+    /// Refuses a name that another member has: people could not tell the two apart.
+    pub(super) fn refuse_taken_name(&self, lab: &Lab, device: &PublicKey, name: &str) -> Result<(), Problem> {
+        let (certificates, revoked) = (self.certificates(lab)?, self.revoked(lab)?);
+        let other = certificates.iter().map(|certificate| &certificate.statement).find(|it| {
+            it.name.as_str() == name && it.device != *device && it.not_after >= now() && !revoked.puts_out(it)
+        });
+        other.map_or(Ok(()), |other| {
+            Err(Problem::Failed(format!(
+                "another device is called {name:?}, with certificate {0}; give this one another name, or, if that one is gone, put \
+                 it out first: schwann keys revoke {0}",
+                other.serial
+            )))
+        })
     }
 
     /// Puts a certificate on record; it must not be handed out before.

@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::net::TcpStream;
 use std::time::Instant;
@@ -21,6 +22,8 @@ use crate::doctor::mend::quoted;
 use crate::exit::{Outcome, Problem};
 use crate::terminal::printable;
 
+/// What a membership takes on the disk at least, in bytes, with the sizes of blocks.
+const MEMBERSHIP_ROOM: usize = 32 << 10;
 /// Time for a connection.
 const REACH: Duration = Duration::from_secs(3);
 /// Time that the lab's machine may take to certify.
@@ -39,6 +42,7 @@ impl Keys {
     pub(super) fn join(&self, name: Option<&str>, at: Option<&str>) -> Outcome {
         let name = name.map_or_else(host_name, str::to_owned);
         let own = self.own(device_name(&name)?)?;
+        self.try_to_store()?;
         let membership = self.paired(&own, at)?;
         self.joined(membership, &own)
     }
@@ -67,6 +71,15 @@ impl Keys {
             );
         }
         self.joined(membership, &own)
+    }
+
+    /// Refuses to begin where a membership could not be stored: the invitation would be used up for nothing.
+    fn try_to_store(&self) -> Result<(), Problem> {
+        let _alone = alone(&self.folder).map_err(failed)?;
+        let path = self.path("join.try");
+        let tried = store::write_private(&path, &[0; MEMBERSHIP_ROOM]);
+        let _ = fs::remove_file(&path);
+        tried.map_err(failed)
     }
 
     /// Asks for the words, until they fit an invitation.
@@ -112,17 +125,23 @@ impl Keys {
     ) -> Result<Result<Membership, PairingError>, Problem> {
         let places = wire::find(PAIRING, at)?;
         if places.is_empty() {
-            return Err(Problem::Failed(String::from(
-                "no invitation was found; run `schwann keys invite` on the lab's machine, and if it runs, use the line \
-                 `--at` that it shows",
-            )));
+            return Err(Problem::Failed(match at {
+                Some(at) => format!(
+                    "no invitation answers at {at}: is that computer on, does `schwann keys invite` run there, and do TCP 16572 to \
+                     16603 pass its firewall?"
+                ),
+                None => String::from(
+                    "no invitation was found; run `schwann keys invite` on the lab's machine, and if it runs, use the line \
+                     `--at` that it shows",
+                ),
+            }));
         }
         let mut last = None;
         for place in places {
             match converse(place, words, own) {
                 Ok(Ok(membership)) => return Ok(Ok(membership)),
                 Ok(Err(error)) => last = Some(Ok(Err(error))),
-                Err(error) if last.is_none() => last = Some(Err(Problem::with(place, error))),
+                Err(error) if last.is_none() => last = Some(Err(unreached(place, &error))),
                 Err(_) => {}
             }
         }
@@ -219,6 +238,16 @@ fn ask() -> Result<Zeroizing<String>, Problem> {
         )));
     }
     Ok(line)
+}
+
+fn unreached(place: SocketAddr, error: &io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Problem::with(
+            place,
+            "no invitation waits there any more; run `schwann keys invite` on the lab's machine, and type the new words",
+        ),
+        _ => Problem::with(place, error),
+    }
 }
 
 fn ended(error: PairingError) -> Problem {

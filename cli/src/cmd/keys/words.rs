@@ -80,7 +80,7 @@ fn meant(typed: &str) -> Result<&'static str, Problem> {
     let only = begins.next().filter(|_| typed.len() >= SHORTEST && begins.next().is_none());
     whole.or(only).ok_or_else(|| {
         Problem::Failed(format!(
-            "{typed:?} is none of the words; compare it with where they are shown, and run this again"
+            "{typed:?} is none of the words; compare it with where they are shown, and type them again"
         ))
     })
 }

@@ -8,9 +8,10 @@ use std::thread;
 
 use schwann::resolver::{self, Knocked, Viewed};
 use schwann::security::Refusal;
-use schwann::{Config, Context};
+use schwann::{Config, Context, StreamInfo};
 
 use super::round_trip;
+use crate::cmd::keys::wire::SESSION;
 use crate::doctor::ports::{Knock, knock};
 
 /// The computer that was asked about.
@@ -90,6 +91,15 @@ pub(super) struct At {
     address: SocketAddr,
     knock: Knock,
     behind: Knocked,
+}
+
+/// The streams that let this computer in.
+pub(super) fn streams_behind(knocks: &[At]) -> impl Iterator<Item = &StreamInfo> {
+    let infos = knocks.iter().filter_map(|at| match &at.behind {
+        Knocked::Stream(info) => Some(info),
+        _ => None,
+    });
+    infos.filter(|info| info.session_id().to_string() != SESSION)
 }
 
 /// The ports at which there are streams.
