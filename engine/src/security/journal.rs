@@ -117,7 +117,9 @@ pub(crate) fn refused(stream: &StreamInfo, peer: PeerAddress, refusal: Refusal, 
         PeerAddress::Unknown => String::new(),
     };
     let who = if side == Side::Inlet { "outlet" } else { "inlet" };
-    if is_news(peer, refusal, side) {
+    // The look at the pins has told of that, and of the device.
+    let is_told = refusal == Refusal::WrongDevice && side == Side::Inlet;
+    if !is_told && is_news(peer, refusal, side) {
         log::warning!("{}: no session with the {who}{at}: {}", stream.name(), Explained(refusal));
     }
 }

@@ -237,7 +237,7 @@ impl Trouble {
                  or its program says a wrong rate"
             ),
             Self::Gaps { count, missing } => format!(
-                "has {} with about {} missing samples: they were lost before they were sent",
+                "has {} with about {} missing samples: they were lost before they were sent, or its program paused",
                 plural(usize::try_from(count).unwrap_or(usize::MAX), "gap"),
                 thousands(missing)
             ),
@@ -253,9 +253,14 @@ impl Trouble {
                 away(seconds)
             ),
             Self::ClockStep { count, seconds, after } => format!(
-                "has a clock that jumped {}, by {seconds:+.1} s after {after:.0} s: its program must stamp with \
-                 lsl_local_clock(), which no change of the date moves",
-                often(count)
+                "has stamps that jumped {}, by {seconds:+.1} s after {after:.0} s: {}",
+                often(count),
+                match seconds > 0.0 {
+                    true =>
+                        "its program paused, or stamps by a clock that was set; no change of the date moves lsl_local_clock()",
+                    false =>
+                        "its program must stamp with lsl_local_clock(), which no change of the date moves",
+                }
             ),
             Self::Drift { ppm, plus_minus } => format!(
                 "has stamps that run {ppm:+.0} ± {plus_minus:.0} ppm against this computer's clock: its program counts \

@@ -9,6 +9,7 @@ use super::Stream;
 use crate::log;
 use crate::net::handshake::HandshakeError;
 use crate::net::link::Link;
+use crate::security::journal::advice;
 
 /// UIDs of outlets that the stream may not come from; a search passes them over.
 #[derive(Default)]
@@ -31,8 +32,9 @@ impl Stream {
             let serial =
                 peer.map_or_else(String::new, |peer| format!(" (certificate {})", peer.statement.serial));
             log::warning!(
-                "{} is pinned to another device than {who}{serial}, and not received from it",
-                info.name()
+                "{} is pinned to another device than {who}{serial}, and not received from it; {}",
+                info.name(),
+                advice(Refusal::WrongDevice)
             );
             // A member that makes outlets without end does not fill the memory.
             if shunned.len() == SHUNNED_MOST {
