@@ -96,7 +96,7 @@ pub(super) struct At {
 /// The streams that let this computer in.
 pub(super) fn streams_behind(knocks: &[At]) -> impl Iterator<Item = &StreamInfo> {
     let infos = knocks.iter().filter_map(|at| match &at.behind {
-        Knocked::Stream(info) => Some(info),
+        Knocked::Stream(info) => Some(&**info),
         _ => None,
     });
     infos.filter(|info| info.session_id().to_string() != SESSION)
