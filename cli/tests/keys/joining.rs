@@ -159,8 +159,8 @@ fn another_devices_certificate_is_not_installed() {
     let (lab, one) = (Machine::new("mixed", "lab"), Machine::new("mixed", "one"));
     let other = Machine::new("mixed", "other");
     lab.says(&["init"]);
-    let issued = [&one, &other].map(|device| {
-        let request = next_argument(&device.says(&["new-device", "a device"]), "keys issue");
+    let issued = [(&one, "a device"), (&other, "another device")].map(|(device, name)| {
+        let request = next_argument(&device.says(&["new-device", name]), "keys issue");
         lab.says(&["issue", &request])
     });
     assert!(one.complains(&["trust"], &issued[1]).contains("another key"));
@@ -176,7 +176,7 @@ fn another_devices_certificate_is_not_installed() {
 fn a_machine_that_keeps_a_labs_authority_joins_no_other_lab() {
     let (one, other) = (Machine::new("two-labs", "one"), Machine::new("two-labs", "other"));
     one.says(&["init", "--unprotected"]);
-    other.says(&["init", "--unprotected"]);
+    other.says(&["init", "--unprotected", "--name", "other machine"]);
     let bundle = path(&other, "lab.bundle");
     other.says(&["export", &bundle]);
     assert!(one.complains(&["import", &bundle], "").contains("authority of another lab"));
