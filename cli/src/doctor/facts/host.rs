@@ -99,7 +99,7 @@ pub(super) fn streams_behind(knocks: &[At]) -> impl Iterator<Item = &StreamInfo>
         Knocked::Stream(info) => Some(&**info),
         _ => None,
     });
-    infos.filter(|info| info.session_id().to_string() != SESSION)
+    infos.filter(|info| *info.session_id() != *SESSION)
 }
 
 /// The ports at which there are streams.
