@@ -75,10 +75,12 @@ impl Keys {
 
     /// Refuses to begin where a membership could not be stored: the invitation would be used up for nothing.
     fn try_to_store(&self) -> Result<(), Problem> {
-        let _alone = alone(&self.folder).map_err(failed)?;
+        let missing: Vec<_> = self.folder.ancestors().take_while(|folder| !folder.exists()).collect();
         let path = self.path("join.try");
         let tried = store::write_private(&path, &[0; MEMBERSHIP_ROOM]);
+        // Whoever then types wrong words leaves nothing behind.
         let _ = fs::remove_file(&path);
+        missing.into_iter().for_each(|folder| _ = fs::remove_dir(folder));
         tried.map_err(failed)
     }
 
