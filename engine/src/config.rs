@@ -133,8 +133,6 @@ pub struct Lab {
     pub session_id: String,
     /// Whether streams are searched over TCP as well.
     pub resolve_over_tcp: bool,
-    /// Whether a search asks members of the lab where they were met; no option, for tools that ask in one way alone.
-    pub ask_met_members: bool,
 }
 
 /// Section `[tuning]`.

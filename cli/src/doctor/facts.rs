@@ -233,7 +233,6 @@ fn multicast_only(context: &Context) -> Context {
     context.reconfigured(|config| {
         config.lab.known_peers.clear();
         config.lab.resolve_over_tcp = false;
-        config.lab.ask_met_members = false;
     })
 }
 

@@ -100,7 +100,6 @@ impl Lab {
             known_peers: reader.set("lab.KnownPeers", &[]),
             session_id: reader.text("lab.SessionID", "default"),
             resolve_over_tcp: reader.switch("lab.ResolveOverTCP", false)?,
-            ask_met_members: true,
         })
     }
 }

@@ -115,9 +115,7 @@ impl Channels {
 
     /// Asks members where they were met, sealed and in no other way (secure-session §5.6).
     pub(super) fn ask_met(&self) {
-        let Some(member) = self.questions.member().filter(|_| self.config.lab.ask_met_members) else {
-            return;
-        };
+        let Some(member) = self.questions.member() else { return };
         for ip in member.met() {
             let host = SocketAddr::new(ip, 0);
             self.ask_range_for(host, is_sealed);

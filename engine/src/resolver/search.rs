@@ -60,8 +60,7 @@ impl Search {
         duration: resolver::Duration,
     ) -> io::Result<Self> {
         let silence = Silence::new(&context, &trust, condition, local_clock());
-        let has_met =
-            context.lab.ask_met_members && trust.member().is_some_and(|member| !member.met().is_empty());
+        let has_met = trust.member().is_some_and(|member| !member.met().is_empty());
         let questions = Questions::new(trust, condition);
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
