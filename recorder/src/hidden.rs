@@ -16,6 +16,7 @@ use schwann::{Config, Context, StreamInfo};
 use schwann_proto::stream_info::IpVersion;
 
 use super::stop::Stop;
+use super::verdict::is_same_source;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
 pub struct Hidden {
@@ -40,10 +41,8 @@ struct Sightings {
     plain_ports: BTreeSet<u16>,
     /// Streams of other sessions, by UID.
     elsewhere: BTreeMap<String, Elsewhere>,
-    /// UIDs of streams that were found.
-    found: BTreeSet<String>,
-    /// Source ids and names of streams that were found: a gateway brings in another's stream under both.
-    brought_in: BTreeSet<[String; 2]>,
+    /// Streams that were found, by UID.
+    found: BTreeMap<String, StreamInfo>,
     /// Data ports of streams that were found: there is nothing to ask.
     known: BTreeSet<u16>,
     round: u32,
@@ -107,18 +106,13 @@ impl Hidden {
         let mut state = self.shared.lock();
         state.silent.remove(&uid);
         state.known.extend(data_ports(info));
-        state.brought_in.extend(identity(info));
-        state.found.insert(uid);
+        state.found.entry(uid).or_insert_with(|| info.clone());
     }
 
     /// The streams that are there and not seen, and why.
     pub fn unseen(&self) -> Vec<Unseen> {
         let state = self.shared.lock();
-        let is_found = |info: &&StreamInfo| {
-            state.found.contains(&*info.uid().to_string_lossy())
-                || identity(info).is_some_and(|identity| state.brought_in.contains(&identity))
-        };
-        let plain = state.plain.iter().filter(|info| !is_found(info));
+        let plain = state.plain.iter().filter(|info| !state.has_found(info));
         let plain = plain.map(|info| {
             let name = info.name().to_string_lossy();
             let endpoint = info.endpoint(IpVersion::V4);
@@ -220,13 +214,20 @@ impl Watch {
                 };
                 state.elsewhere.insert(uid, elsewhere);
             }
-        } else if !state.found.contains(&uid) && state.silent.len() < MOST {
+        } else if !state.found.contains_key(&uid) && state.silent.len() < MOST {
             state.note_silent(uid, &info, address);
         }
     }
 }
 
 impl Sightings {
+    /// Whether a stream was found, or comes in by a gateway of its own computer.
+    fn has_found(&self, info: &StreamInfo) -> bool {
+        let is_brought_in =
+            |found: &StreamInfo| is_same_source(info, found) && info.hostname() == found.hostname();
+        self.found.contains_key(&*info.uid().to_string_lossy()) || self.found.values().any(is_brought_in)
+    }
+
     /// An outlet has an address for each version of IP, and counts once in a round.
     fn note_silent(&mut self, uid: String, info: &StreamInfo, address: SocketAddr) {
         let round = self.round;
@@ -266,12 +267,6 @@ fn refused_by_lab(known: &BTreeMap<SocketAddr, Refusal>) -> Vec<Unseen> {
         }
     }
     unseen
-}
-
-/// Source id and name; nothing without a source id.
-fn identity(info: &StreamInfo) -> Option<[String; 2]> {
-    let source_id = info.source_id().to_string();
-    (!source_id.is_empty()).then(|| [source_id, info.name().to_string()])
 }
 
 fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {
@@ -314,3 +309,26 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Streams that are told of at most.
 const MOST: usize = 64;
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schwann_proto::stream_info::OutletIdentity;
+
+    #[test]
+    fn a_stream_that_a_gateway_brings_in_is_not_unseen() {
+        let stream = |source_id, hostname: &str, uid: u8| {
+            let format = schwann::ChannelFormat::Float32;
+            let info = StreamInfo::new("Old", "EEG", 8, 500.0, format, source_id).expect("valid");
+            let hostname = hostname.as_bytes();
+            info.for_outlet(&OutletIdentity { session_id: b"", random: [uid; 16], created_at: 0.0, hostname })
+        };
+        let (sealed, mut state) = (stream("amplifier", "here", 1), Sightings::default());
+        assert!(!state.has_found(&stream("amplifier", "here", 2)));
+        state.found.insert(sealed.uid().to_string(), sealed);
+        assert!(state.has_found(&stream("amplifier", "here", 2)), "it comes in sealed");
+        // Whoever claims the same from another computer is no stream that came in.
+        assert!(!state.has_found(&stream("amplifier", "elsewhere", 3)));
+        assert!(!state.has_found(&stream("", "here", 4)));
+    }
+}
