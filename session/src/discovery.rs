@@ -138,7 +138,7 @@ impl DiscoveryKey {
         let mut reader = Reader::new(body.get(..length).unwrap_or_default());
         let sent = reader.long().ok_or(DiscoveryError::Forged)?;
         let public = reader.array().ok_or(DiscoveryError::Forged)?;
-        if !calendar.into().may_be(UnixSeconds(sent), TIME_TOLERANCE) {
+        if !calendar.into().may_be(UnixSeconds(sent), TIME_TOLERANCE.into()) {
             return Err(DiscoveryError::WrongTime);
         }
         let start = QUERY_HEAD + TIME_LEN + PUBLIC_LEN;
@@ -306,7 +306,7 @@ const PUBLIC_LEN: usize = 32;
 const ONLY_NONCE: Nonce = Nonce([0; 12]);
 const LABEL: &[u8] = b"schwann/1 reply";
 /// How far a query's time may be from the local clock, in seconds.
-const TIME_TOLERANCE: u64 = 30;
+pub const TIME_TOLERANCE: u32 = 30;
 const QUERY: [u8; 4] = [0xD5, b'S', b'Q', 2];
 const REPLY: [u8; 4] = [0xD5, b'S', b'R', 2];
 

@@ -1,6 +1,7 @@
 //! What a program on the other computer tells of itself, held against this computer.
 
 use schwann::resolver::{HostView, Viewed};
+use schwann_session::discovery::TIME_TOLERANCE;
 
 use super::add;
 use crate::doctor::{
@@ -55,7 +56,7 @@ pub(super) fn judge_view(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
 
 /// Whether the other computer has told its calendar, and sealed searches do not fail by that.
 pub(super) fn has_our_time(host: &Host) -> bool {
-    matches!(&host.view, Viewed::Told(view) if view.clock_ahead.abs() + view.clock_uncertainty < SEALED_SECONDS)
+    matches!(&host.view, Viewed::Told(view) if view.clock_ahead.abs() + view.clock_uncertainty < TIME_TOLERANCE.into())
 }
 
 /// Whether a query that this computer has sent to the other one now, by multicast, has come.
@@ -139,8 +140,6 @@ fn now() -> u64 {
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Differences of calendars that nothing minds.
 const CLOCK_SECONDS: f64 = 2.0;
-/// From here on, sealed searches fail (secure-session §5.4).
-const SEALED_SECONDS: f64 = 30.0;
 /// As everywhere: `schwann_session::renewal::AHEAD`.
 const WARN_DAYS: u64 = 30;
 /// The searches of this run are not older.
