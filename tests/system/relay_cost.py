@@ -4,7 +4,8 @@ It judges nothing but that every sample arrives.
 
 Usage: relay_cost.py PROGRAM LIBRARY [WORD...]
 
-RELAY_SECONDS says how long each measurement lasts, RELAY_CHANNELS how many channels `rate` has, and RELAY_RECEIVERS how many receive in `fan-out`.
+RELAY_SECONDS says how long each measurement lasts, RELAY_CHANNELS how many channels `rate` has, and RELAY_RECEIVERS how many
+receive in `fan-out`.
 Everything runs on this computer, over loopback. The machine's load is beside each figure.
 """
 

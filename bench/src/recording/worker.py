@@ -45,7 +45,7 @@ def turns(rivals: list[str], count: int) -> Iterator[str]:
 
 @contextlib.contextmanager
 def sending(stream: str) -> Iterator[None]:
-    """A sender of its own for each measurement, so that none begins with what another left behind."""
+    """A sender that all rivals record in turn."""
     sender = subprocess.Popen([PROGRAM, "fake", stream], stdout=subprocess.DEVNULL)
     try:
         # It is found, so a recorder that starts now finds it as fast as it can.
@@ -178,7 +178,8 @@ def made(gigabytes: float) -> pathlib.Path:
 
 
 def measured(command: list[str]) -> tuple[float, float]:
-    """Seconds that a command takes, and its memory in MB. Pages of files that it maps count."""
+    """Seconds that a command takes, and its memory in MB at most: pages of files that it maps count, and never less than this
+    interpreter has, from which it is forked."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -133,10 +133,10 @@ impl Round {
 /// name.
 pub fn unheard(ip: IpAddr) -> String {
     format!(
-        "lets this computer in, but does not answer its search: one of the two is too busy, or a firewall swallows datagrams \
-         (`schwann doctor {ip}`), or their clocks differ by more than 30 s \
-         (`date -u` on both, `sudo timedatectl set-ntp true` where it is wrong), or it is a microcontroller without a calendar whose image is older than this program \
-         (build and flash it anew)"
+        "lets this computer in, but does not answer its search: one of the two is too busy, or a firewall swallows \
+         datagrams (`schwann doctor {ip}`), or their clocks differ by more than 30 s (`date -u` on both, `sudo \
+         timedatectl set-ntp true` where it is wrong), or it is a microcontroller without a calendar whose image is older \
+         than this program (build and flash it anew)"
     )
 }
 

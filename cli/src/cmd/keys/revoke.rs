@@ -1,10 +1,9 @@
 //! Putting a device out: its key goes with every certificate of it, or it would come back with another one.
 //!
-//! Another machine may have the authority, too, and may have signed certificates and lists that are not known here. So the
-//! list names the key besides the serials, and what was put out here is put out again where a list from there lacks it.
+//! Another machine may have the authority, too. It may have signed certificates and lists that are not known here. So a list
+//! names the key besides the serials. What was put out here is put out again where a list from there lacks it.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 use schwann::security::keys::replace_list;
 use schwann::security::keys::store::{self, DISCOVERY, REVOKED};
@@ -77,8 +76,9 @@ impl Keys {
         let (issued, revoked) = (self.certificates(&lab)?, self.revoked(&lab)?);
         let forgotten = self.forgotten(&lab, &revoked)?;
         let is_out = |entry: u64| revoked.contains(entry) || forgotten.contains(&entry);
-        let of_key = issued.iter().map(|certificate| &certificate.statement).filter(|it| it.device == *key);
-        let known = of_key.into_iter().find(|it| is_out(it.serial));
+        let mut of_key =
+            issued.iter().map(|certificate| &certificate.statement).filter(|it| it.device == *key);
+        let known = of_key.find(|it| is_out(it.serial));
         if known.is_none() && !is_out(key.revocation_entry()) {
             return Ok(None);
         }
@@ -96,7 +96,7 @@ impl Keys {
         lab: &Lab,
         in_force: &RevocationList<Vec<u8>>,
     ) -> Result<Vec<u64>, Problem> {
-        let path = self.signed_here();
+        let path = self.path(SIGNED);
         if !path.exists() {
             return Ok(Vec::new());
         }
@@ -111,7 +111,7 @@ impl Keys {
 
     /// The same for people, with the next command; nothing on a machine without the authority.
     pub(super) fn forgotten_by_list(&self) -> Result<Option<String>, Problem> {
-        if !self.signed_here().exists() {
+        if !self.path(SIGNED).exists() {
             return Ok(None);
         }
         let lab = self.lab()?;
@@ -136,13 +136,9 @@ impl Keys {
         list: &RevocationList<Vec<u8>>,
         discovery: &[u8; 32],
     ) -> Result<(), Problem> {
-        // First of all: no list is in force here that this machine would not know for its own.
-        store::write_private(&self.signed_here(), list.as_bytes()).map_err(failed)?;
+        // The record comes first: no list of this machine's is ever in force without it.
+        store::write_private(&self.path(SIGNED), list.as_bytes()).map_err(failed)?;
         replace_list(&self.folder, list.as_bytes(), discovery).map_err(failed)
-    }
-
-    fn signed_here(&self) -> PathBuf {
-        self.path(SIGNED)
     }
 }
 

@@ -42,7 +42,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
         }
         Refusal::RefusedByPeer => {
             "the peer's screen or security log says why; most often it belongs to another lab, or this device was revoked: \
-             compare the lines lab and revoked of `schwann keys status` on both machines, or its library is older: `schwann --version` tells which one"
+             compare the lines lab and revoked of `schwann keys status` on both machines, or its library is older: \
+             `schwann --version` tells which one"
         }
         Refusal::Revoked => {
             "`schwann keys issued` on the lab's machine tells which device is out; if that is to come back, it needs a new \
@@ -53,8 +54,8 @@ pub fn advice(refusal: Refusal) -> &'static str {
              `schwann keys pin STREAM` pins it to the device that sends it now"
         }
         Refusal::WrongLab => {
-            "compare the line lab of `schwann keys status` on both machines; if both have the same, one of the devices was revoked, \
-             or has not heard of it: compare the line revoked; `schwann keys import` joins the other's lab"
+            "compare the line lab of `schwann keys status` on both machines; if both have the same, one of the devices was \
+             revoked, or has not heard of it: compare the line revoked; `schwann keys import` joins the other's lab"
         }
         Refusal::WrongRole => {
             "issue its certificate anew, without --publish-only and --subscribe-only: `schwann keys issue`, with what \

@@ -338,12 +338,15 @@ impl Member {
     }
 }
 
-/// Says that a newer list lacks what the present one puts out: two machines with the authority did not know of each other's lists.
+/// Says that a newer list lacks what the present one puts out.
+///
+/// Two machines with the authority have then signed lists without knowing of each other's.
 fn warn_of_return(present: &RevocationList<Vec<u8>>, newer: &RevocationList<Vec<u8>>) {
     let count = present.entries().filter(|entry| !newer.contains(*entry)).count();
     if count > 0 {
         log::warning!(
-            "revocation list {} lets in again what list {} had put out ({count} of its entries); on the lab's machine: schwann keys status",
+            "revocation list {} lets in again what list {} had put out ({count} of its entries); on the lab's machine: \
+             schwann keys status",
             newer.number(),
             present.number()
         );
