@@ -5,8 +5,8 @@
 //! disk gives ciphertext.
 //!
 //! A killed process loses nothing that it appended. A machine that loses power loses what was not synced, 200 ms at most. A
-//! torn record at the end of a file is cut off when the journal is opened. Why files of our own:
-//! `docs/decisions/edge-journal.md`.
+//! torn record at the end of a file is cut off when the journal is opened. A damaged one is stepped over: what is behind it
+//! stays. Why files of our own: `docs/decisions/edge-journal.md`.
 
 pub(crate) mod record;
 mod segment;
@@ -79,6 +79,12 @@ impl Journal {
     #[must_use]
     pub(crate) fn runs(&self) -> &[Kept] {
         &self.runs
+    }
+
+    /// How many blocks were found damaged when it was opened.
+    #[must_use]
+    pub(crate) fn damaged(&self) -> u64 {
+        self.runs.iter().flat_map(|kept| &kept.segments).map(|segment| segment.damaged().count()).sum()
     }
 
     /// Bytes of blocks on disk.
@@ -174,7 +180,7 @@ impl Kept {
     /// The blocks that are here.
     #[must_use]
     pub(crate) fn held(&self) -> Ranges {
-        self.segments.iter().filter_map(Segment::range).collect()
+        self.segments.iter().flat_map(|segment| segment.held().as_slice().to_vec()).collect()
     }
 }
 
@@ -195,8 +201,10 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
         let Some(kept) = runs.last_mut() else { continue };
         let path = folder.join(name);
         if name.ends_with(".words") {
-            kept.words = record::read_all(&path)?;
-        } else if let Some(segment) = Segment::open(&path)? {
+            kept.words = record::read_all(&path, record::WORD)?;
+        } else if let Some(segment) =
+            parse_first(name).map(|first| Segment::open(&path, first)).transpose()?.flatten()
+        {
             kept.segments.push(segment);
         }
     }
@@ -226,6 +234,11 @@ fn parse_stem(name: &str) -> Option<(u32, RunId)> {
     Some((number.parse().ok()?, RunId(run)))
 }
 
+/// The number of a file's first block, which its name says.
+fn parse_first(name: &str) -> Option<u64> {
+    u64::from_str_radix(name.strip_suffix(".blocks")?.rsplit_once('-')?.1, 16).ok()
+}
+
 fn no_run() -> io::Error {
     io::Error::other("no run has begun")
 }
@@ -233,4 +246,4 @@ fn no_run() -> io::Error {
 const IN_USE: &str = "another program relays this stream already; end it first";
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -189,28 +189,35 @@ impl Recording {
     }
 
     fn keep(&mut self, run: RunId, number: u64, sealed: &[u8]) -> Result<(), RecordingError> {
-        if !self.archives.contains_key(&run) {
-            if !self.far.runs().get(&run).is_some_and(|far| self.chooses(far)) {
-                return Ok(());
-            }
-            let mut archive = Archive::create(&self.folder, run).map_err(RecordingError::Disk)?;
-            for word in self.words.remove(&run).unwrap_or_default() {
-                archive.keep_word(&word).map_err(RecordingError::Disk)?;
-            }
-            self.archives.insert(run, archive);
-            let come = self.far.runs().get(&run).map_or_else(String::new, came);
-            self.happened.note(&come);
+        let Some(far) = self.far.runs().get(&run) else { return Ok(()) };
+        if !self.archives.contains_key(&run) && !self.chooses(far) {
+            return Ok(());
         }
-        if let Some(far) = self.far.run_mut(run).filter(|far| !far.is_wanted()) {
-            // It ran before the recording began: what is sealed from now on belongs to it.
-            far.want_from(number);
-        }
-        if self.far.runs().get(&run).is_some_and(|far| number < far.floor()) {
+        // What is not wanted yet ran before the recording began: what is sealed from now on belongs to it.
+        let floor = if far.is_wanted() { far.floor() } else { number };
+        if number < floor {
             // It was opened together with the first one that is wanted.
             return Ok(());
         }
+        let come = came(far);
+        if let Some(far) = self.far.run_mut(run) {
+            far.want_from(floor);
+        }
+        if !self.archives.contains_key(&run) {
+            self.begin_run(run, floor)?;
+            self.happened.note(&come);
+        }
         let Some(archive) = self.archives.get_mut(&run) else { return Ok(()) };
         archive.keep(number, sealed).map_err(RecordingError::Disk)
+    }
+
+    fn begin_run(&mut self, run: RunId, floor: u64) -> Result<(), RecordingError> {
+        let mut archive = Archive::create(&self.folder, run, floor).map_err(RecordingError::Disk)?;
+        for word in self.words.remove(&run).unwrap_or_default() {
+            archive.keep_word(&word).map_err(RecordingError::Disk)?;
+        }
+        self.archives.insert(run, archive);
+        Ok(())
     }
 
     fn keep_word(&mut self, run: RunId, word: Vec<u8>) -> Result<(), RecordingError> {
@@ -228,9 +235,11 @@ impl Recording {
 
     /// A stream's description can be read: a run that began after the recording did belongs to it from its first block on.
     fn described(&mut self, run: RunId) {
-        let began = self.began.saturating_sub(CLOCK_SLACK_S);
+        if self.archives.contains_key(&run) {
+            return self.resume(run);
+        }
         let Some(far) = self.far.runs().get(&run) else { return };
-        if self.chooses(far) && !far.is_wanted() && far.began().0 >= began {
+        if self.chooses(far) && !far.is_wanted() && self.is_later(far) {
             let stream = far.stream();
             if let Some(far) = self.far.run_mut(run) {
                 far.want_from(0);
@@ -243,29 +252,51 @@ impl Recording {
         far.info().is_some_and(|info| all_or_any(&self.selectors, info))
     }
 
+    /// Whether a run began after the recording did.
+    fn is_later(&self, far: &FarRun) -> bool {
+        far.began().0 >= self.began.saturating_sub(CLOCK_SLACK_S)
+    }
+
     /// Goes on with what is on the disk.
     fn restore(&mut self) -> Result<(), RecordingError> {
+        let folder = self.folder.display().to_string();
+        let mut damaged = 0;
         for mut archive in archive::read_all(&self.folder).map_err(RecordingError::Disk)? {
             let run = archive.run();
-            let (words, places) = archive.take_restored();
-            for word in words {
+            for word in core::mem::take(&mut archive.restored().words) {
                 self.far.restore_word(&word);
             }
-            let Some(far) = self.far.run_mut(run) else {
-                self.remarks.push(String::from(
-                    "blocks of a run are here whose keys are not; they stay where they are",
-                ));
-                continue;
-            };
-            if let Some(description) = far.follower().description().map(<[u8]>::to_vec) {
-                far.want_from(places.iter().map(|place| place.number).min().unwrap_or_default());
-                far.follower_mut().restore(description, places);
-                let stream = far.stream();
-                self.far.reread(stream);
-            }
+            damaged += archive.restored().damaged;
             self.archives.insert(run, archive);
+            if !self.far.runs().get(&run).is_some_and(|far| far.follower().description().is_some()) {
+                self.tell(format!(
+                    "{folder} has blocks of a run whose keys are not here; they stay there until these come"
+                ));
+            }
+            self.resume(run);
+        }
+        if damaged > 0 {
+            self.tell(format!(
+                "{damaged} places of {folder} are damaged on this disk; the blocks that were there are asked for again"
+            ));
         }
         Ok(())
+    }
+
+    /// Goes on with a run of which the disk has blocks, once its description can be read.
+    fn resume(&mut self, run: RunId) {
+        let is_later = self.far.runs().get(&run).is_some_and(|far| self.is_later(far));
+        let Some((archive, far)) = self.archives.get_mut(&run).zip(self.far.run_mut(run)) else { return };
+        let Some(description) = far.follower().description().map(<[u8]>::to_vec) else { return };
+        let places = core::mem::take(&mut archive.restored().places);
+        if far.is_wanted() {
+            return;
+        }
+        let lowest = places.iter().map(|place| place.number).min().unwrap_or_default();
+        far.want_from(archive.floor().unwrap_or(if is_later { 0 } else { lowest }));
+        far.follower_mut().restore(description, places);
+        let stream = far.stream();
+        self.far.reread(stream);
     }
 
     /// The runs, by stream, device and beginning.

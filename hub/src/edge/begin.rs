@@ -98,6 +98,7 @@ impl Edge {
             unkept: VecDeque::<Unkept>::new(),
             times: Times::now(),
         };
+        super::lock(&edge.status).damaged(edge.journal.damaged());
         edge.keep_epoch();
         if edge.unkept.is_empty() {
             Ok(edge)

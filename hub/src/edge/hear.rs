@@ -98,7 +98,7 @@ impl Edge {
                 let run = *run;
                 let Some(block) = self.journal.block(run, number) else {
                     outflow.damaged(Range::one(number));
-                    self.tell(format!("block {number} is damaged on this disk, and is lost"));
+                    lock(&self.status).damaged(1);
                     continue;
                 };
                 self.next_ticket += 1;

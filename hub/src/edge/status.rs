@@ -37,6 +37,8 @@ pub struct EdgeStatus {
     pub acknowledged_blocks: u64,
     /// Blocks that the journal let go without a receipt.
     pub lost_blocks: u64,
+    /// Blocks that the journal's disk gives back damaged.
+    pub damaged_blocks: u64,
     /// Bytes of the journal on disk.
     pub journal_bytes: u64,
     /// Samples that came while nothing could be sealed.
@@ -67,6 +69,7 @@ impl EdgeStatus {
             waiting_blocks: 0,
             acknowledged_blocks: 0,
             lost_blocks: 0,
+            damaged_blocks: 0,
             journal_bytes: 0,
             dropped_samples: 0,
             unkept_samples: 0,
@@ -143,6 +146,7 @@ impl EdgeStatus {
             "waiting_seconds": self.waiting_seconds(),
             "catch_up_seconds": self.catch_up_seconds(),
             "lost_blocks": self.lost_blocks,
+            "damaged_blocks": self.damaged_blocks,
             "journal_bytes": self.journal_bytes,
             "dropped_samples": self.dropped_samples,
             "receipts": self.receipts,
@@ -152,6 +156,17 @@ impl EdgeStatus {
     pub(super) fn tell(&mut self, what: String) {
         if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
             self.remarks.push(what);
+        }
+    }
+
+    /// The journal's disk gives so many more blocks back damaged.
+    pub(super) fn damaged(&mut self, count: u64) {
+        self.damaged_blocks = self.damaged_blocks.saturating_add(count);
+        if count > 0 {
+            self.tell(format!(
+                "{} blocks are damaged on the journal's disk; only what the hub or a recorder has of them is left; replace that disk",
+                self.damaged_blocks
+            ));
         }
     }
 

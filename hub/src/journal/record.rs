@@ -36,23 +36,20 @@ pub(crate) fn read_at(mut file: &File, offset: u64) -> io::Result<Option<Vec<u8>
         return Ok(None);
     }
     let (length, sum) = split_head(head);
-    if length > LONGEST {
+    // No message is empty: zeros, as a loss of power leaves them, are no records.
+    if length == 0 || length > LONGEST {
         return Ok(None);
     }
     let mut bytes = vec![0; length as usize];
     Ok((filled(file.read_exact(&mut bytes))? && crc32fast::hash(&bytes) == sum).then_some(bytes))
 }
 
-/// The length of the record at `offset`, with its head, if the file has all of it.
-pub(super) fn length_at(mut file: &File, offset: u64, end: u64) -> io::Result<Option<u64>> {
+/// The first `N` bytes of the record at `offset`, and how long its head says that they are; nothing if the file has less.
+pub(super) fn begin_at<const N: usize>(mut file: &File, offset: u64) -> io::Result<Option<(u32, [u8; N])>> {
     file.seek(SeekFrom::Start(offset))?;
-    let mut head = [0; HEAD];
-    if !filled(file.read_exact(&mut head))? {
-        return Ok(None);
-    }
-    let (length, _) = split_head(head);
-    let whole = HEAD as u64 + u64::from(length);
-    Ok((length <= LONGEST && offset.checked_add(whole).is_some_and(|behind| behind <= end)).then_some(whole))
+    let (mut head, mut begin) = ([0; HEAD], [0; N]);
+    let is_there = filled(file.read_exact(&mut head))? && filled(file.read_exact(&mut begin))?;
+    Ok(is_there.then(|| (split_head(head).0, begin)))
 }
 
 /// How long a record of these bytes is in the file.
@@ -60,15 +57,72 @@ pub(crate) fn length(bytes: &[u8]) -> u64 {
     (HEAD + bytes.len()) as u64
 }
 
-/// All records of a file, up to the first that is torn or damaged.
-pub(crate) fn read_all(path: &Path) -> io::Result<Vec<Vec<u8>>> {
-    let file = File::open(path)?;
-    let (mut records, mut offset) = (Vec::new(), 0);
-    while let Some(bytes) = read_at(&file, offset)? {
-        offset += length(&bytes);
-        records.push(bytes);
-    }
+/// All records of a file whose bytes begin with `begins`, but those that are damaged.
+pub(crate) fn read_all(path: &Path, begins: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    let mut records = Vec::new();
+    scan(&File::open(path)?, begins, |_, bytes| records.push(bytes))?;
     Ok(records)
+}
+
+/// What [`scan`] found.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Scanned {
+    /// Where the last whole record ends. What is behind it is torn.
+    pub(crate) end: u64,
+    /// Places before that which are damaged. What of a record is left there was stepped over.
+    pub(crate) damaged: u64,
+}
+
+/// Goes through all whole records whose bytes begin with `begins`. `each` gets their places and bytes.
+pub(crate) fn scan(file: &File, begins: &[u8], mut each: impl FnMut(u64, Vec<u8>)) -> io::Result<Scanned> {
+    let mut scanned = Scanned::default();
+    while let Some((offset, bytes)) = next(file, scanned.end, begins)? {
+        scanned.damaged += u64::from(offset > scanned.end);
+        scanned.end = offset + length(&bytes);
+        each(offset, bytes);
+    }
+    Ok(scanned)
+}
+
+/// As [`scan`], and cuts the torn end off, so that what is appended can be read again. No whole record is cut.
+pub(crate) fn restore(file: &File, begins: &[u8], each: impl FnMut(u64, Vec<u8>)) -> io::Result<Scanned> {
+    let scanned = scan(file, begins, each)?;
+    if file.metadata()?.len() > scanned.end {
+        file.set_len(scanned.end)?;
+    }
+    Ok(scanned)
+}
+
+/// The first whole record at `from` or behind it whose bytes begin with `begins`, and where it is.
+///
+/// A damaged length says nothing of where the next record is. So every place is looked at.
+pub(super) fn next(file: &File, from: u64, begins: &[u8]) -> io::Result<Option<(u64, Vec<u8>)>> {
+    if let Some(bytes) = read_at(file, from)?.filter(|bytes| bytes.starts_with(begins)) {
+        return Ok(Some((from, bytes)));
+    }
+    let mut at = from;
+    loop {
+        let window = window_at(file, at)?;
+        for (offset, head) in (at..).zip(window.windows(HEAD + begins.len())) {
+            if head.get(HEAD..) == Some(begins)
+                && let Some(bytes) = read_at(file, offset)?
+            {
+                return Ok(Some((offset, bytes)));
+            }
+        }
+        if (window.len() as u64) < WINDOW {
+            return Ok(None);
+        }
+        // The last places need bytes of the next window.
+        at += WINDOW - (HEAD + begins.len()) as u64 + 1;
+    }
+}
+
+fn window_at(mut file: &File, offset: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut window = Vec::new();
+    file.take(WINDOW).read_to_end(&mut window)?;
+    Ok(window)
 }
 
 fn split_head(head: [u8; HEAD]) -> (u32, u32) {
@@ -85,6 +139,15 @@ fn filled(read: io::Result<()>) -> io::Result<bool> {
     }
 }
 
-const HEAD: usize = 8;
+/// What announcements and wrapped keys begin with.
+pub(crate) const WORD: &[u8] = b"SR";
+/// What blocks begin with (relay §4).
+pub(crate) const BLOCK: &[u8] = b"SRB\x01";
+/// Length and checksum.
+pub(super) const HEAD: usize = 8;
+/// Bytes that are searched at once.
+const WINDOW: u64 = 64 << 10;
 /// Longest record, in bytes: above every message of the relay.
 const LONGEST: u32 = 2 << 20;
+/// The same, with its head.
+pub(super) const LONGEST_RECORD: u64 = LONGEST as u64 + HEAD as u64;

@@ -11,10 +11,10 @@ use schwann_session::{
 use super::Journal;
 
 /// A folder of a test, which goes with it.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("schwann-journal-{}-{number}", std::process::id()));
@@ -23,7 +23,7 @@ impl Folder {
     }
 
     /// The file of blocks.
-    fn blocks(&self) -> PathBuf {
+    pub(crate) fn blocks(&self) -> PathBuf {
         let mut entries =
             fs::read_dir(&self.0).expect("it is there").map(|entry| entry.expect("readable").path());
         entries.find(|path| path.extension().is_some_and(|end| end == "blocks")).expect("a file of blocks")
@@ -37,7 +37,7 @@ impl Drop for Folder {
 }
 
 /// A run of `count` blocks.
-fn blocks(count: usize) -> (RunId, Vec<Vec<u8>>) {
+pub(crate) fn blocks(count: usize) -> (RunId, Vec<Vec<u8>>) {
     let authority = AuthorityKey::from_seed(&[7; 32]);
     let key = DeviceKey::generate(&mut SystemEntropy).expect("a generator");
     let certificate = authority.certify(Statement {
@@ -73,7 +73,7 @@ fn filled(folder: &Path, count: usize) -> (RunId, Vec<Vec<u8>>) {
     let (run, blocks) = blocks(count);
     let mut journal = Journal::open(folder).expect("it opens");
     journal.begin(run).expect("room");
-    journal.keep_word(b"a word".to_vec()).expect("room");
+    journal.keep_word(b"SRA word".to_vec()).expect("room");
     for (number, block) in blocks.iter().enumerate() {
         journal.append(number as u64, block).expect("room");
     }
@@ -86,7 +86,7 @@ fn what_was_appended_is_there_after_a_restart() {
     let (run, blocks) = filled(&folder.0, 5);
     let journal = Journal::open(&folder.0).expect("it opens again");
     let kept = &journal.runs()[0];
-    assert_eq!((kept.run, &kept.words[..]), (run, &[b"a word".to_vec()][..]));
+    assert_eq!((kept.run, &kept.words[..]), (run, &[b"SRA word".to_vec()][..]));
     assert_eq!(kept.held().as_slice(), [Range { first: 0, last: 4 }]);
     for (number, block) in blocks.iter().enumerate() {
         assert_eq!(journal.block(run, number as u64).as_ref(), Some(block));
@@ -167,4 +167,97 @@ fn what_is_forgotten_frees_its_file_once_a_run_is_over() {
     journal.forget(old, Range { first: 2, last: 2 });
     assert!(journal.bytes() < before);
     assert!(journal.block(old, 2).is_none() && journal.block(new, 0).is_some());
+}
+
+/// Whatever bit of a block's record flips, the blocks before and behind it stay; the damaged one is counted once its head shows it.
+#[test]
+fn a_flipped_bit_takes_no_other_block() {
+    for damaged in [0, 1] {
+        let folder = Folder::new();
+        let (run, blocks) = filled(&folder.0, 3);
+        let path = folder.blocks();
+        let whole = fs::read(&path).expect("readable");
+        let record = whole.len() / 3;
+        for bit in (0..1000).chain((1000..8 * record).step_by(11)) {
+            let mut bytes = whole.clone();
+            bytes[damaged * record + bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bytes).expect("room");
+            let journal = Journal::open(&folder.0).expect("it opens");
+            for (number, block) in blocks.iter().enumerate() {
+                let kept = journal.block(run, number as u64);
+                assert_eq!(kept.as_ref(), (number != damaged).then_some(block), "bit {bit} of {damaged}");
+            }
+            let is_seen = !journal.runs()[0].held().contains(damaged as u64);
+            assert_eq!(journal.damaged(), u64::from(is_seen), "bit {bit}");
+            assert!(bit >= 32 || is_seen, "a length was damaged, and bit {bit} of it is not seen");
+            drop(journal);
+            assert_eq!(fs::metadata(&path).expect("there").len(), whole.len() as u64, "nothing is cut");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_word_takes_no_other_word() {
+    let folder = Folder::new();
+    let words = [b"SRA one".to_vec(), b"SRK two".to_vec(), b"SRA three".to_vec()];
+    let path = folder.0.join("some.words");
+    let mut file = super::record::create(&path).expect("room");
+    for word in &words {
+        super::record::append(&mut file, word).expect("room");
+    }
+    let whole = fs::read(&path).expect("readable");
+    for byte in 0..words[0].len() + 8 {
+        let mut bytes = whole.clone();
+        bytes[byte] ^= 0x80;
+        fs::write(&path, bytes).expect("room");
+        assert_eq!(super::record::read_all(&path, b"SR").expect("readable"), words[1..], "{byte}");
+    }
+}
+
+#[test]
+fn damaged_blocks_do_not_keep_a_file_for_ever() {
+    let folder = Folder::new();
+    let (run, _) = filled(&folder.0, 3);
+    let path = folder.blocks();
+    let mut bytes = fs::read(&path).expect("readable");
+    bytes[0] ^= 1;
+    fs::write(&path, bytes).expect("room");
+    let mut journal = Journal::open(&folder.0).expect("it opens");
+    assert_eq!(journal.runs()[0].held().as_slice(), [Range { first: 1, last: 2 }]);
+    journal.forget(run, Range { first: 1, last: 2 });
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_of_which_nothing_can_be_read_is_told_and_stays() {
+    let folder = Folder::new();
+    let _run = filled(&folder.0, 3);
+    fs::write(folder.blocks(), vec![0x55; 3 << 20]).expect("room");
+    let journal = Journal::open(&folder.0).expect("it opens");
+    assert_eq!((journal.damaged(), journal.bytes()), (1, 3 << 20));
+    assert!(journal.runs()[0].held().is_empty());
+    assert_eq!(fs::metadata(folder.blocks()).expect("there").len(), 3 << 20);
+}
+
+/// A record longer than what is searched at once, damaged in its length.
+#[test]
+fn the_next_record_is_found_however_far_it_is() {
+    let folder = Folder::new();
+    let path = folder.0.join("some.words");
+    let mut file = super::record::create(&path).expect("room");
+    for length in [65_536 - 20, 65_536 - 12, 200_000, 10] {
+        let long = [b"SR".to_vec(), vec![7; length]].concat();
+        super::record::append(&mut file, &long).expect("room");
+        super::record::append(&mut file, b"SR short").expect("room");
+    }
+    let mut bytes = fs::read(&path).expect("readable");
+    let mut at = 0;
+    for length in [65_536 - 20, 65_536 - 12, 200_000, 10] {
+        bytes[at] ^= 0x55;
+        at += 10 + length + 16;
+    }
+    assert_eq!(at, bytes.len());
+    fs::write(&path, bytes).expect("room");
+    let found = super::record::read_all(&path, b"SR").expect("readable");
+    assert_eq!(found, vec![b"SR short".to_vec(); 4]);
 }

@@ -1,6 +1,6 @@
 //! The sealed blocks of one run on a recorder's disk, in their order of arrival, and the words that open them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -13,13 +13,14 @@ use crate::journal::record;
 
 pub(super) struct Archive {
     run: RunId,
+    /// The first block that is wanted; nothing if the disk does not say it.
+    floor: Option<u64>,
     blocks: File,
     words: File,
     clocks: File,
     /// When the clock that was kept last was measured.
     clock_measured: f64,
-    /// The words and places that were on the disk.
-    restored: (Vec<Vec<u8>>, Vec<Place>),
+    restored: Restored,
     /// Where each block begins.
     offsets: BTreeMap<u64, u64>,
     bytes: u64,
@@ -27,57 +28,71 @@ pub(super) struct Archive {
     unsynced: bool,
 }
 
+/// What was on the disk.
+#[derive(Default)]
+pub(super) struct Restored {
+    /// Announcements and wrapped keys.
+    pub(super) words: Vec<Vec<u8>>,
+    /// The places of the blocks.
+    pub(super) places: Vec<Place>,
+    /// Places of the files that are damaged: a block there counts as missing.
+    pub(super) damaged: u64,
+}
+
 impl Archive {
-    pub(super) fn create(folder: &Path, run: RunId) -> io::Result<Self> {
-        Ok(Self {
+    /// Begins with a run of which blocks from `floor` on are wanted.
+    pub(super) fn create(folder: &Path, run: RunId, floor: u64) -> io::Result<Self> {
+        // Without it, a recorder that goes on would not know of a hole below its lowest block.
+        store::write_private(&folder.join(format!("{run}.{FLOOR}")), &floor.to_le_bytes())
+            .map_err(io::Error::other)?;
+        let create = |end: &str| record::create(&folder.join(format!("{run}.{end}")));
+        Ok(Self::of(run, Some(floor), [create("blocks")?, create("words")?, create("clocks")?]))
+    }
+
+    fn of(run: RunId, floor: Option<u64>, [blocks, words, clocks]: [File; 3]) -> Self {
+        Self {
             run,
-            blocks: record::create(&folder.join(format!("{run}.blocks")))?,
-            words: record::create(&folder.join(format!("{run}.words")))?,
-            clocks: record::create(&folder.join(format!("{run}.clocks")))?,
+            floor,
+            blocks,
+            words,
+            clocks,
             clock_measured: 0.0,
-            restored: Default::default(),
+            restored: Restored::default(),
             offsets: BTreeMap::new(),
             bytes: 0,
             samples: 0,
             unsynced: false,
-        })
+        }
     }
 
-    fn open(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
-        let Ok(run) = u128::from_str_radix(stem, 16) else { return Ok(None) };
-        let open = |end: &str| {
-            let path = folder.join(format!("{stem}.{end}"));
-            if path.exists() {
-                File::options().read(true).append(true).open(path)
-            } else {
-                record::create(&path)
-            }
+    fn open(folder: &Path, run: RunId) -> io::Result<Self> {
+        let path = |end: &str| folder.join(format!("{run}.{end}"));
+        let open = |end: &str| match File::options().read(true).append(true).open(path(end)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => record::create(&path(end)),
+            opened => opened,
         };
-        let words = record::read_all(&folder.join(format!("{stem}.words")))?;
-        let mut archive = Self {
-            run: RunId(run.to_be_bytes()),
-            blocks: open("blocks")?,
-            words: open("words")?,
-            clocks: open("clocks")?,
-            clock_measured: 0.0,
-            restored: (words, Vec::new()),
-            offsets: BTreeMap::new(),
-            bytes: 0,
-            samples: 0,
-            unsynced: true,
-        };
-        while let Some(bytes) = record::read_at(&archive.blocks, archive.bytes)? {
-            if let Ok(block) = Block::parse(&bytes) {
-                let place = block.place();
-                if archive.note(place.number, u64::from(place.count), archive.bytes) {
-                    archive.restored.1.push(place);
-                }
-            }
-            archive.bytes += record::length(&bytes);
-        }
-        // A torn end is cut off: it was never receipted.
-        archive.blocks.set_len(archive.bytes)?;
-        Ok(Some(archive))
+        let floor =
+            fs::read(path(FLOOR)).ok().and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+        let mut archive = Self::of(run, floor, [open("blocks")?, open("words")?, open("clocks")?]);
+        archive.read()?;
+        Ok(archive)
+    }
+
+    /// Reads what the files have. A torn end is cut off: it was never receipted.
+    fn read(&mut self) -> io::Result<()> {
+        let (mut words, mut found) = (Vec::new(), Vec::new());
+        let of_words = record::restore(&self.words, record::WORD, |_, word| words.push(word))?;
+        let of_clocks = record::restore(&self.clocks, b"", |_, _| {})?;
+        let of_blocks = record::restore(&self.blocks, record::BLOCK, |at, bytes| {
+            found.extend(Block::parse(&bytes).ok().map(|block| (at, block.place())));
+        })?;
+        found.retain(|(at, place)| self.note(place.number, u64::from(place.count), *at));
+        self.bytes = of_blocks.end;
+        self.unsynced = true;
+        let damaged = [of_words, of_clocks, of_blocks].iter().map(|scanned| scanned.damaged).sum();
+        let places = found.into_iter().map(|(_, place)| place).collect();
+        self.restored = Restored { words, places, damaged };
+        Ok(())
     }
 
     pub(super) fn run(&self) -> RunId {
@@ -92,9 +107,14 @@ impl Archive {
         self.offsets.len() as u64
     }
 
-    /// The words that were on the disk, and the places of its blocks.
-    pub(super) fn take_restored(&mut self) -> (Vec<Vec<u8>>, Vec<Place>) {
-        core::mem::take(&mut self.restored)
+    /// The first block that is wanted; nothing if the disk does not say it.
+    pub(super) fn floor(&self) -> Option<u64> {
+        self.floor
+    }
+
+    /// What was on the disk, for the one who goes on with it.
+    pub(super) fn restored(&mut self) -> &mut Restored {
+        &mut self.restored
     }
 
     pub(super) fn keep_word(&mut self, word: &[u8]) -> io::Result<()> {
@@ -115,14 +135,13 @@ impl Archive {
 
     /// All measurements.
     pub(super) fn clocks(&self) -> io::Result<Vec<ClockBound>> {
-        let (mut all, mut at) = (Vec::new(), 0);
-        while let Some(bytes) = record::read_at(&self.clocks, at)? {
-            at += record::length(&bytes);
+        let mut all = Vec::new();
+        record::scan(&self.clocks, b"", |_, bytes| {
             if let ([measured, offset, bound], []) = bytes.as_chunks::<8>() {
                 let [measured, offset, bound] = [*measured, *offset, *bound].map(f64::from_le_bytes);
                 all.push(ClockBound { offset, bound, measured, by_wall: None });
             }
-        }
+        })?;
         Ok(all)
     }
 
@@ -168,17 +187,19 @@ impl Archive {
 
 /// Seconds between two measurements that are kept, as LabRecorder has it.
 const CLOCK_EVERY: f64 = 5.0;
+/// The end of the name of the file that says which block is the first that is wanted.
+const FLOOR: &str = "floor";
 
 /// All archives of a folder.
 pub(super) fn read_all(folder: &Path) -> io::Result<Vec<Archive>> {
-    let mut archives = Vec::new();
+    let mut runs = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        if let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".words")) {
-            archives.extend(Archive::open(folder, stem)?);
-        }
+        let path = entry?.path();
+        let is_of_run = path.extension().is_some_and(|end| end == "words" || end == "blocks");
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_of_run);
+        runs.extend(stem.and_then(|stem| u128::from_str_radix(stem, 16).ok()));
     }
-    Ok(archives)
+    runs.into_iter().map(|run| Archive::open(folder, RunId(run.to_be_bytes()))).collect()
 }
 
 /// When the recording began first, in seconds since 1970; notes it if it begins now.
@@ -189,3 +210,6 @@ pub(super) fn begin(path: &Path, now: u64) -> io::Result<u64> {
     store::write_private(path, &now.to_le_bytes()).map_err(io::Error::other)?;
     Ok(now)
 }
+
+#[cfg(test)]
+mod tests;

@@ -159,12 +159,17 @@ pub(crate) fn is_edge_well(edge: &Value) -> bool {
     edge["is_running"] == true
         && edge["hub"] == "connected"
         && edge["refusal"].is_null()
+        && damaged(edge) == 0
         && !(edge["catch_up_seconds"].is_null() && is_behind(edge))
 }
 
 /// Whether an edge has more to hand over than is always on its way.
 pub(crate) fn is_behind(edge: &Value) -> bool {
     edge["waiting_seconds"].as_f64().unwrap_or_default() > CALM_BACKLOG_S
+}
+
+fn damaged(edge: &Value) -> u64 {
+    edge["damaged_blocks"].as_u64().unwrap_or_default()
 }
 
 /// What is wrong with an edge of this computer.
@@ -176,7 +181,13 @@ pub(crate) fn edge_trouble(edge: &Value) -> String {
         );
     }
     let why = edge["refusal"].as_str().or(edge["hub"].as_str().filter(|hub| *hub != "connected"));
-    why.map_or_else(|| format!("backlog {}", backlog(edge)), str::to_owned)
+    why.map_or_else(
+        || match damaged(edge) {
+            0 => format!("backlog {}", backlog(edge)),
+            count => format!("{count} blocks are damaged on the journal's disk; replace that disk"),
+        },
+        str::to_owned,
+    )
 }
 
 fn to_json(run: &FarRun, edges: &[Value]) -> Value {
