@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc
 libraries
 build -p schwann-cli --bin schwann
-tests=(relay relay_attack relay_faults)
+tests=(relay relay_attack relay_faults relay_records)
 if [ -e /dev/net/tun ]; then tests+=(relay_line); else echo "without tunnel devices, bad lines are left out"; fi
 if command -v chromium > /dev/null; then tests+=(relay_seen); else echo "without chromium, the dashboard is left out"; fi
 # Each has ports and sessions of its own; a disk that fills is mounted where no other program sees it.

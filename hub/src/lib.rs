@@ -45,8 +45,8 @@ pub use history::{History, UnknownHistory};
 pub use inbound::Inbound;
 pub use link::{Link, Problem};
 pub use outbound::Outbound;
-pub use recording::{RecordedStream, Recording, RecordingError, Written};
+pub use recording::{Finished, RecordedRun, RecordedStream, Recording, RecordingError, RunEnd, Unwritten};
 pub use remembered::{RememberedError, remembered};
 pub use remote::{Remote, RemoteState, RemoteStream};
-/// What is said of blocks: which there are, and how a run ends.
-pub use schwann_relay::{End, Range, Ranges};
+/// What is said of blocks: which there are.
+pub use schwann_relay::{Range, Ranges};

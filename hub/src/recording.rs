@@ -6,23 +6,27 @@
 mod account;
 mod archive;
 mod error;
+mod finish;
+mod report;
 mod write;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use schwann_recorder::certificate::Events;
 use schwann_recorder::{Selector, all_or_any};
-use schwann_relay::{End, Ranges, RunId};
+use schwann_relay::RunId;
 
 use self::archive::Archive;
 pub use self::error::RecordingError;
-pub use self::write::Written;
+pub use self::finish::Finished;
+pub use self::report::{RecordedRun, RecordedStream, RunEnd};
+pub use self::write::Unwritten;
 use crate::access::now;
-use crate::far::{Far, FarRun, News, Origin, above};
+use crate::far::{Far, FarRun, News};
+use crate::link::Problem;
 
 /// A recording in progress.
 pub struct Recording {
@@ -36,30 +40,13 @@ pub struct Recording {
     /// Words of runs of which no block is kept yet.
     words: BTreeMap<RunId, Vec<Vec<u8>>>,
     synced: Instant,
+    /// Since when the hub is reached, or why it is not.
+    hub: Result<Instant, Problem>,
     remarks: Vec<String>,
     /// For the certificate.
     happened: Events,
     told: Option<String>,
     is_resumed: bool,
-}
-
-/// Where one stream of a recording stands.
-#[derive(Clone, Debug)]
-pub struct RecordedStream {
-    /// Its name.
-    pub name: String,
-    /// The device that sends it.
-    pub device: String,
-    /// Samples that are here.
-    pub samples: u64,
-    /// Blocks that are here.
-    pub blocks: u64,
-    /// Blocks that are missing.
-    pub missing: Ranges,
-    /// Those of the missing that its edge no longer has.
-    pub lost: Ranges,
-    /// How its last run ended, as far as is known.
-    pub end: End,
 }
 
 impl Recording {
@@ -82,6 +69,7 @@ impl Recording {
             archives: BTreeMap::new(),
             words: BTreeMap::new(),
             synced: Instant::now(),
+            hub: Err(Problem::Silent(String::from("it has not answered yet"))),
             remarks: Vec::new(),
             happened: Events::default(),
             told: None,
@@ -111,8 +99,14 @@ impl Recording {
                 News::Block { run, place, sealed, .. } => self.keep(run, place.number, &sealed)?,
                 News::Described(run) => self.described(run),
                 News::Word(run, word) => self.keep_word(run, word)?,
-                News::Connected => self.tell(String::from("the hub is reached")),
-                News::Disconnected(problem) => self.tell(problem.to_string()),
+                News::Connected => {
+                    self.hub = Ok(Instant::now());
+                    self.tell(String::from("the hub is reached"));
+                }
+                News::Disconnected(problem) => {
+                    self.tell(problem.to_string());
+                    self.hub = Err(problem);
+                }
                 News::Newest { .. } => {}
             }
         }
@@ -137,40 +131,16 @@ impl Recording {
         core::mem::take(&mut self.remarks)
     }
 
+    /// Why the hub is not reached; nothing while it is.
+    #[must_use]
+    pub fn problem(&self) -> Option<&Problem> {
+        self.hub.as_ref().err()
+    }
+
     /// Whether blocks are missing that may still come.
     #[must_use]
     pub fn has_holes(&self) -> bool {
         self.far.runs().values().any(|run| run.is_wanted() && !run.holes().is_empty())
-    }
-
-    /// Where every stream stands.
-    #[must_use]
-    pub fn streams(&self) -> Vec<RecordedStream> {
-        let mut streams: BTreeMap<Origin, RecordedStream> = BTreeMap::new();
-        for run in self.in_order() {
-            let Some((far, archive)) = self.far.runs().get(&run).zip(self.archives.get(&run)) else {
-                continue;
-            };
-            let report = far.follower().report();
-            let entry = streams.entry(far.origin()).or_insert_with(|| RecordedStream {
-                name: far.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned()),
-                device: far.device().to_owned(),
-                samples: 0,
-                blocks: 0,
-                missing: Ranges::default(),
-                lost: Ranges::default(),
-                end: End::Open,
-            });
-            entry.samples += archive.samples();
-            entry.blocks += archive.blocks();
-            for (into, from) in
-                [(&mut entry.missing, report.missing.clone()), (&mut entry.lost, report.lost.clone())]
-            {
-                above(from, far.floor()).as_slice().iter().for_each(|range| into.insert(*range));
-            }
-            entry.end = report.end;
-        }
-        streams.into_values().collect()
     }
 
     /// Syncs what was kept, and says so to the edges.
@@ -298,35 +268,11 @@ impl Recording {
         let stream = far.stream();
         self.far.reread(stream);
     }
-
-    /// The runs, by stream, device and beginning.
-    fn in_order(&self) -> Vec<RunId> {
-        let runs = self.archives.keys().filter_map(|run| self.far.runs().get(run));
-        let mut runs: Vec<_> = runs.map(|far| (far.origin(), far.began(), far.id())).collect();
-        runs.sort_unstable();
-        runs.into_iter().map(|(_, _, run)| run).collect()
-    }
-
-    /// Writes the file, and lets the folder go.
-    ///
-    /// - Errors: [`RecordingError`]; the folder stays, and the same command tries again.
-    pub fn finish(mut self) -> Result<(Vec<RecordedStream>, Option<Written>), RecordingError> {
-        self.sync()?;
-        let streams = self.streams();
-        let has_samples = streams.iter().any(|stream| stream.samples > 0);
-        let written = if has_samples { Some(write::write(&mut self)?) } else { None };
-        if written.is_some() || streams.is_empty() {
-            // The file has it all. A folder that stays is told at the next start.
-            let _ = fs::remove_dir_all(&self.folder);
-        }
-        Ok((streams, written))
-    }
 }
 
 /// The event of the certificate.
 fn came(run: &FarRun) -> String {
-    let name = run.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned());
-    format!("came: {name} of {}", run.device())
+    format!("came: {} of {}", report::name(run), run.device())
 }
 
 const BEGAN: &str = "began";

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use schwann::security::keys::store;
-use schwann_relay::{Block, Place, RunId};
+use schwann_relay::{Block, Place, Range, Ranges, RunId};
 
 use crate::far::ClockBound;
 use crate::journal::record;
@@ -21,10 +21,12 @@ pub(super) struct Archive {
     /// When the clock that was kept last was measured.
     clock_measured: f64,
     restored: Restored,
-    /// Where each block begins.
-    offsets: BTreeMap<u64, u64>,
+    /// Where each block begins, and its count of samples.
+    offsets: BTreeMap<u64, (u64, u64)>,
     bytes: u64,
     samples: u64,
+    /// Blocks that the disk gave back damaged.
+    damaged: Ranges,
     unsynced: bool,
 }
 
@@ -61,6 +63,7 @@ impl Archive {
             offsets: BTreeMap::new(),
             bytes: 0,
             samples: 0,
+            damaged: Ranges::default(),
             unsynced: false,
         }
     }
@@ -105,6 +108,19 @@ impl Archive {
 
     pub(super) fn blocks(&self) -> u64 {
         self.offsets.len() as u64
+    }
+
+    /// Blocks that the disk gave back damaged: they are missing.
+    pub(super) fn damaged(&self) -> &Ranges {
+        &self.damaged
+    }
+
+    /// A block cannot be read any more.
+    pub(super) fn lose(&mut self, number: u64) {
+        if let Some((_, samples)) = self.offsets.remove(&number) {
+            self.samples -= samples;
+            self.damaged.insert(Range::one(number));
+        }
     }
 
     /// The first block that is wanted; nothing if the disk does not say it.
@@ -159,7 +175,7 @@ impl Archive {
 
     /// Notes where a block is; says whether it is new.
     fn note(&mut self, number: u64, samples: u64, at: u64) -> bool {
-        let is_new = self.offsets.insert(number, at).is_none();
+        let is_new = self.offsets.insert(number, (at, samples)).is_none();
         self.samples += if is_new { samples } else { 0 };
         is_new
     }
@@ -179,7 +195,7 @@ impl Archive {
 
     pub(super) fn block(&self, number: u64) -> io::Result<Option<Vec<u8>>> {
         match self.offsets.get(&number) {
-            Some(at) => record::read_at(&self.blocks, *at),
+            Some((at, _)) => record::read_at(&self.blocks, *at),
             None => Ok(None),
         }
     }

@@ -8,57 +8,130 @@ use schwann_relay::{Block, BlockKind, RunId};
 use schwann_xdf::{Options, PushError, Readers, StreamWriter, Summary, Writer};
 
 use super::account::Account;
+use super::archive::Archive;
 use super::{Recording, RecordingError};
 use crate::access::now;
 use crate::far::{FarRun, Origin};
-use crate::samples::{self, Unwritten};
+use crate::samples::{self, Unwritten as Unwritable};
 
-/// A file that was written.
-pub struct Written {
-    /// What is in it.
-    pub summary: Summary,
-    /// Samples that were sealed and are no samples of their stream, which only a faulty edge makes.
-    pub malformed_blocks: u64,
+/// What became of the blocks that are kept.
+pub(super) struct Written {
+    /// What is in the file; nothing if there is none.
+    pub(super) summary: Option<Summary>,
+    pub(super) unwritten: Unwritten,
+}
+
+/// How many kept blocks are not in the file, and why.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwritten {
+    /// Their keys are not here.
+    pub unopened: u64,
+    /// The file takes no stream with their description.
+    pub refused: u64,
+    /// They hold no samples of their stream, which only a faulty edge makes.
+    pub malformed: u64,
+    /// The disk gives them back damaged.
+    pub damaged: u64,
+}
+
+impl Unwritten {
+    /// All of them.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.unopened + self.refused + self.malformed + self.damaged
+    }
 }
 
 /// Writes all blocks, run by run and in order, and the certificate beside the file.
 pub(super) fn write(recording: &mut Recording) -> Result<Written, RecordingError> {
     let mut options = Options::default();
     options.readers = Readers::Owner;
-    let path = &recording.path;
+    let path = recording.path.clone();
     let writer =
-        Writer::create(path, options).map_err(|error| RecordingError::Create(path.clone(), error))?;
-    let mut streams: BTreeMap<Origin, OpenStream> = BTreeMap::new();
-    let mut closed = Vec::new();
+        Writer::create(&path, options).map_err(|error| RecordingError::Create(path.clone(), error))?;
+    let mut pages = Pages { unwritten: recording.unopened(), ..Pages::default() };
     for run in recording.in_order() {
-        let Some(far) = recording.far.runs().get(&run) else { continue };
-        let Some((info, layout)) = far.info().and_then(|info| Some((info, samples::layout(info)?))) else {
-            continue;
-        };
-        if streams.get(&far.origin()).is_none_or(|open| open.layout != layout) {
-            let xml = String::from_utf8_lossy(far.follower().description().unwrap_or_default()).into_owned();
-            let Ok(writer) = writer.add_stream(&xml) else { continue };
-            let account = Account::new(info);
-            let open = OpenStream { writer, layout, account, malformed_blocks: 0 };
-            closed.extend(streams.insert(far.origin(), open));
-        }
-        if let Some(stream) = streams.get_mut(&far.origin()) {
-            stream.write_run(recording, run, far)?;
+        if let Some((far, archive)) = recording.far.runs().get(&run).zip(recording.archives.get(&run)) {
+            pages.write_run(&writer, recording, far, archive)?;
         }
     }
+    let Pages { streams, mut closed, unwritten, damaged } = pages;
     closed.extend(streams.into_values());
-    let malformed_blocks = closed.iter().map(|stream| stream.malformed_blocks).sum();
     // Their writers must be gone before the file is complete.
     let accounts = closed.into_iter().map(|stream| stream.account.finish()).collect();
-    let summary = writer.finish().map_err(|failure| RecordingError::Write(path.clone(), failure))?;
+    let summary = writer.finish().map_err(|failure| RecordingError::Write(path, failure))?;
+    for (run, number) in damaged {
+        recording.archives.get_mut(&run).into_iter().for_each(|archive| archive.lose(number));
+    }
     certify(recording, &summary, accounts);
-    Ok(Written { summary, malformed_blocks })
+    Ok(Written { summary: Some(summary), unwritten })
+}
+
+/// The streams of a file, while they are written.
+#[derive(Default)]
+struct Pages {
+    streams: BTreeMap<Origin, OpenStream>,
+    /// Those that were followed by one of another layout.
+    closed: Vec<OpenStream>,
+    unwritten: Unwritten,
+    /// Blocks that the disk gives back damaged.
+    damaged: Vec<(RunId, u64)>,
+}
+
+impl Pages {
+    fn write_run(
+        &mut self,
+        writer: &Writer,
+        recording: &Recording,
+        far: &FarRun,
+        archive: &Archive,
+    ) -> Result<(), RecordingError> {
+        let Some(description) = far.follower().description() else {
+            // It counts as unopened already.
+            return Ok(());
+        };
+        if !self.add_stream(writer, far, description) {
+            self.unwritten.refused += archive.blocks();
+            return Ok(());
+        }
+        let Some(stream) = self.streams.get_mut(&far.origin()) else { return Ok(()) };
+        stream.begin_run(archive, far)?;
+        for number in archive.numbers() {
+            let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else {
+                self.damaged.push((far.id(), number));
+                self.unwritten.damaged += 1;
+                continue;
+            };
+            match opened(far, &bytes) {
+                Opened::Samples(content) => {
+                    self.unwritten.malformed += stream.write_block(recording, &content)?;
+                }
+                Opened::End => {}
+                Opened::NoKey => self.unwritten.unopened += 1,
+                Opened::Malformed => self.unwritten.malformed += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the file has, or takes, a stream for this run.
+    fn add_stream(&mut self, writer: &Writer, far: &FarRun, description: &[u8]) -> bool {
+        let Some((info, layout)) = far.info().and_then(|info| Some((info, samples::layout(info)?))) else {
+            return false;
+        };
+        if self.streams.get(&far.origin()).is_none_or(|open| open.layout != layout) {
+            let Ok(writer) = writer.add_stream(&String::from_utf8_lossy(description)) else { return false };
+            let open = OpenStream { writer, layout, account: Account::new(info) };
+            self.closed.extend(self.streams.insert(far.origin(), open));
+        }
+        true
+    }
 }
 
 /// Writes the certificate, with what is missing among its events.
 fn certify(recording: &mut Recording, summary: &Summary, streams: Vec<StreamAccount>) {
     for stream in recording.streams() {
-        for range in stream.missing.as_slice() {
+        for range in stream.runs.iter().flat_map(|run| run.missing.as_slice()) {
             let (first, last) = (range.first, range.last);
             recording.happened.note(&format!("missing: blocks {first} to {last} of {}", stream.name));
         }
@@ -83,41 +156,46 @@ struct OpenStream {
     writer: StreamWriter,
     layout: Layout,
     account: Account,
-    malformed_blocks: u64,
 }
 
 impl OpenStream {
-    fn write_run(&mut self, recording: &Recording, run: RunId, far: &FarRun) -> Result<(), RecordingError> {
-        let Some(archive) = recording.archives.get(&run) else { return Ok(()) };
+    fn begin_run(&mut self, archive: &Archive, far: &FarRun) -> Result<(), RecordingError> {
         self.account.begin(far);
         for clock in archive.clocks().map_err(RecordingError::Disk)? {
             // On the sender's clock, like the stamps it is to be applied to. A file that takes no more says so below.
             let _ = self.writer.clock_offset(clock.measured - clock.offset, clock.offset);
             self.account.measured(&clock);
         }
-        for number in archive.numbers() {
-            let Some(bytes) = archive.block(number).map_err(RecordingError::Disk)? else { continue };
-            let content = Block::parse(&bytes).and_then(|block| {
-                let content = far.follower().reopen(&block)?;
-                Ok((block.place().kind == BlockKind::Samples).then_some(content))
-            });
-            match content {
-                Ok(None) => {}
-                Ok(Some(content)) => self.write_block(recording, &content)?,
-                Err(_) => self.malformed_blocks += 1,
-            }
-        }
         Ok(())
     }
 
-    fn write_block(&mut self, recording: &Recording, content: &[u8]) -> Result<(), RecordingError> {
+    /// Writes the samples of a block; returns 1 if they are none of this stream.
+    fn write_block(&mut self, recording: &Recording, content: &[u8]) -> Result<u64, RecordingError> {
         match samples::record(&self.layout, content, &self.writer) {
             Ok(stamps) => self.account.wrote(&stamps),
-            Err(Unwritten::Push(PushError::Failed(failure))) => {
+            Err(Unwritable::Push(PushError::Failed(failure))) => {
                 return Err(RecordingError::Write(recording.path.clone(), failure));
             }
-            Err(Unwritten::Push(_) | Unwritten::Malformed) => self.malformed_blocks += 1,
+            Err(Unwritable::Push(_) | Unwritable::Malformed) => return Ok(1),
         }
-        Ok(())
+        Ok(0)
+    }
+}
+
+/// What is in a block of the disk.
+enum Opened {
+    Samples(Vec<u8>),
+    End,
+    NoKey,
+    Malformed,
+}
+
+fn opened(far: &FarRun, bytes: &[u8]) -> Opened {
+    let content = Block::parse(bytes).and_then(|block| Ok((block, far.follower().look_at(&block)?)));
+    match content {
+        Ok((_, None)) => Opened::NoKey,
+        Ok((block, Some(content))) if block.place().kind == BlockKind::Samples => Opened::Samples(content),
+        Ok(_) => Opened::End,
+        Err(_) => Opened::Malformed,
     }
 }

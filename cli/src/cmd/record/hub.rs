@@ -1,5 +1,8 @@
 //! `schwann record --hub`: streams of other sites.
 
+mod json;
+mod said;
+
 use core::time::Duration;
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -7,9 +10,8 @@ use std::time::{Instant, SystemTime};
 
 use schwann::Context;
 use schwann::security::Roles;
-use schwann_hub::{Access, Address, Far, RecordedStream, Recording, Wanted};
+use schwann_hub::{Access, Address, Far, Recording, Wanted};
 use schwann_recorder::Stop;
-use schwann_recorder::words::thousands;
 
 use super::Arguments;
 use crate::cmd::relay::{failed, history, say};
@@ -18,6 +20,7 @@ use crate::stop;
 
 /// Records from a hub.
 pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context>, stop: &Stop) -> Outcome {
+    refuse_what_it_cannot(arguments)?;
     let access = Access::of(config, Roles::SUBSCRIBE).map_err(failed)?;
     let mut naming = arguments.name.naming();
     if super::sealed_to(arguments, config, naming.is_sealed())?.is_some() {
@@ -31,102 +34,63 @@ pub(super) fn run(arguments: &Arguments, address: &Address, config: &Arc<Context
     if !arguments.json {
         say(&[format!("The recording {} {how}. Ctrl-C ends it.", path.display())])?;
     }
+    attend(arguments, &mut recording, stop)?;
+    let remarks = recording.take_remarks();
+    let finished = recording.finish().map_err(failed)?;
+    if arguments.json {
+        writeln!(io::stdout().lock(), "{}", json::finished(&finished, &remarks))?;
+    } else {
+        say(&remarks)?;
+        say(&said::finished(&finished))?;
+    }
+    Ok(if finished.is_well() { Exit::Good } else { Exit::Found })
+}
+
+/// Only a profile can say these: the command line refuses them beside `--hub`.
+fn refuse_what_it_cannot(arguments: &Arguments) -> Result<(), Problem> {
+    let word = match (arguments.require.is_empty(), arguments.split) {
+        (false, _) => "require",
+        (true, Some(_)) => "split",
+        (true, None) => return Ok(()),
+    };
+    let profile = arguments.profile.as_ref().map_or_else(String::new, |path| path.display().to_string());
+    Err(Problem::Failed(format!(
+        "{profile}: {word} in [record] does not go with --hub; take it out, or run `schwann relay in --hub URL`, and record \
+         what it brings without --hub"
+    )))
+}
+
+/// Records until the end, and then waits a little for what is missing.
+fn attend(arguments: &Arguments, recording: &mut Recording, stop: &Stop) -> Result<(), Problem> {
     let begun = Instant::now();
     let end = arguments.seconds.map(stop::seconds_or_forever);
     let mut told = Instant::now();
     while !stop.is_raised() && end.is_none_or(|end| begun.elapsed() < end) {
         recording.turn(HEAR).map_err(failed)?;
-        tell(arguments, &mut recording, &mut told)?;
+        tell(arguments, recording, &mut told)?;
     }
     let ending = Instant::now();
-    while recording.has_holes() && ending.elapsed() < PATIENCE {
+    while (recording.has_holes() || recording.is_unsure()) && ending.elapsed() < PATIENCE {
         recording.turn(HEAR).map_err(failed)?;
     }
-    let (streams, written) = recording.finish().map_err(failed)?;
-    let malformed = written.map(|written| written.malformed_blocks);
-    let is_well = !streams.is_empty() && streams.iter().all(is_well) && malformed.unwrap_or_default() == 0;
-    conclude(arguments, &streams, malformed)?;
-    Ok(if is_well { Exit::Good } else { Exit::Found })
+    Ok(())
 }
 
 fn tell(arguments: &Arguments, recording: &mut Recording, told: &mut Instant) -> io::Result<()> {
-    let remarks = recording.take_remarks();
-    if arguments.json {
-        if told.elapsed() >= TELL_EVERY {
-            *told = Instant::now();
-            writeln!(io::stdout().lock(), "{}", to_json(&recording.streams(), None))?;
-        }
-        return Ok(());
+    if !arguments.json {
+        return say(&recording.take_remarks());
     }
-    say(&remarks)
-}
-
-fn is_well(stream: &RecordedStream) -> bool {
-    stream.missing.is_empty() && stream.end != schwann_hub::End::CutOff
-}
-
-fn conclude(arguments: &Arguments, streams: &[RecordedStream], malformed: Option<u64>) -> io::Result<()> {
-    if arguments.json {
-        return writeln!(io::stdout().lock(), "{}", to_json(streams, malformed));
+    if told.elapsed() >= TELL_EVERY {
+        *told = Instant::now();
+        let remarks = recording.take_remarks();
+        writeln!(io::stdout().lock(), "{}", json::running(recording, &remarks))?;
     }
-    let mut lines: Vec<String> = streams.iter().map(said).collect();
-    if streams.is_empty() {
-        lines.push(String::from("nothing came; `schwann relay status` shows what there is"));
-    }
-    if let Some(count) = malformed.filter(|count| *count > 0) {
-        lines.push(format!("{count} blocks hold no samples of their stream, and are not in the file"));
-    }
-    say(&lines)
-}
-
-/// A stream in one line, with exactly what is missing.
-fn said(stream: &RecordedStream) -> String {
-    let ranges = |ranges: &schwann_hub::Ranges| {
-        let all: Vec<_> =
-            ranges.as_slice().iter().map(|range| format!("{} to {}", range.first, range.last)).collect();
-        all.join(", ")
-    };
-    let mut line = format!("{} of {}: {} samples", stream.name, stream.device, thousands(stream.samples));
-    if !stream.missing.is_empty() {
-        line = format!("{line}; blocks {} are missing", ranges(&stream.missing));
-    }
-    if !stream.lost.is_empty() {
-        line = format!("{line}; of these the sender no longer has {}", ranges(&stream.lost));
-    }
-    match stream.end {
-        schwann_hub::End::Complete => format!("{line}; complete to its end"),
-        schwann_hub::End::CutOff => {
-            format!("{line}; its sender was cut off, 200 ms before that may be missing")
-        }
-        schwann_hub::End::Open => line,
-    }
-}
-
-fn to_json(streams: &[RecordedStream], malformed: Option<u64>) -> serde_json::Value {
-    let ranges = |ranges: &schwann_hub::Ranges| -> Vec<[u64; 2]> {
-        ranges.as_slice().iter().map(|range| [range.first, range.last]).collect()
-    };
-    let streams: Vec<_> = streams
-        .iter()
-        .map(|stream| {
-            serde_json::json!({
-                "name": stream.name,
-                "site": stream.device,
-                "samples": stream.samples,
-                "blocks": stream.blocks,
-                "missing": ranges(&stream.missing),
-                "lost": ranges(&stream.lost),
-                "end": format!("{:?}", stream.end).to_lowercase(),
-                "is_well": is_well(stream),
-            })
-        })
-        .collect();
-    serde_json::json!({ "streams": streams, "malformed_blocks": malformed, "is_over": malformed.is_some() })
+    Ok(())
 }
 
 const SEALED: &str = "this recording shall be sealed at rest, which --hub cannot do; run `schwann relay in --hub URL`, and \
                       record what it brings with `schwann record --seal`";
 const HEAR: Duration = Duration::from_millis(50);
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// How long what is missing may still come at the end.
+/// How long what is missing, or a sender's first answer, may still come at the end.
 const PATIENCE: Duration = Duration::from_secs(10);

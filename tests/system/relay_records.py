@@ -1,0 +1,232 @@
+"""Recordings that lack something say so, exit with 1, and delete nothing that is not in the file.
+
+Usage: relay_records.py PROGRAM LIBRARY [WORD...]
+"""
+
+import json
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, movable_clock, recorded, run, same, wait_for  # noqa: E402
+
+# It sets where they find the program.
+import labs  # noqa: E402
+
+
+def records(site: Site, hub: Hub, target: pathlib.Path, *words: str):
+    return site.schwann("record", "--hub", hub.url, "-o", str(target), *(words or ("EEG",))).until("the hub is reached")
+
+
+def blocks(target: pathlib.Path) -> list[pathlib.Path]:
+    return list(target.with_name(f"{target.name}.blocks").glob("*.blocks"))
+
+
+def keeps(target: pathlib.Path, bytes_at_least: int) -> None:
+    """The recorder's disk has so much of a stream."""
+    wait_for(lambda: any(path.stat().st_size >= bytes_at_least for path in blocks(target)), "no block comes")
+
+
+def without_keys() -> None:
+    """The keys of what is kept are gone: it is neither written nor deleted."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "locked.xdf"
+        recorder = records(b, hub, target)
+        sender = a.sends("Locked", 5 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        keeps(target, 20_000)
+        recorder.kill()
+        sender.until("sent")
+        assert outward.end() == 0, outward.text()
+        hub.down()
+        for salt in (b.keys / "relay").glob("*.salt"):
+            salt.unlink()
+        kept = {path.name: path.read_bytes() for path in blocks(target)}
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("whose keys are not here")
+        assert recorder.end() == 1, recorder.text()
+        assert "cannot be opened, because their keys are not here" in recorder.text(), recorder.text()
+        assert str(blocks(target)[0].parent) in recorder.text().splitlines()[-2], recorder.text()
+        assert "the hub was not reached at the end" in recorder.text().splitlines()[-1], recorder.text()
+        assert not target.exists() and kept == {path.name: path.read_bytes() for path in blocks(target)}
+    print("ok: blocks whose keys are not here stay where they are, and are told")
+
+
+def damaged_disk() -> None:
+    """A bit of a kept block flips before the file is written, and another one while no recorder runs."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "damaged.xdf"
+        recorder = records(b, hub, target)
+        sender = a.sends("Damaged", 6 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        keeps(target, 20_000)
+        recorder.kill()
+        file, = blocks(target)
+        flip(file, 0)
+        recorder = records(b, hub, target)
+        assert "1 places of" in recorder.text() and "asked for again" in recorder.text(), recorder.text()
+        sender.until("sent")
+        assert outward.end() == 0, outward.text()
+        time.sleep(1)
+        # It is in no block's length: the recorder does not look at what it has kept.
+        flip(file, 2000)
+        assert recorder.end() == 1, recorder.text()
+        lines = recorder.text().splitlines()
+        assert re.search(r"blocks (\d+) to \1 are missing", recorder.text()), lines
+        assert "1 blocks are damaged on this disk, and count as missing; they are not in the file" in lines, lines
+        assert file.exists() and target.exists() and f"rename {target}" in lines[-1], lines
+        # As the last line says. The hub has the block, and gives it again.
+        target.rename(target.with_name("lacks-one.xdf"))
+        recorder = records(b, hub, target)
+        wait_for(lambda: recorder_is_whole(recorder, file), "the block does not come again")
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Damaged", range(6 * RATE))
+        assert not file.exists()
+    print("ok: a damaged block of the recorder's disk counts as missing, is told, and comes again")
+
+
+def recorder_is_whole(recorder, file: pathlib.Path) -> bool:
+    """What was asked for again is appended."""
+    recorder.size = getattr(recorder, "size", file.stat().st_size)
+    return file.stat().st_size > recorder.size
+
+
+def flip(file: pathlib.Path, at: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[at] ^= 4
+    with file.open("r+b") as whole:
+        whole.seek(at)
+        whole.write(content[at:at + 1])
+
+
+def hole_below_the_lowest() -> None:
+    """A recorder that wanted block 0 and lost it with its disk's first blocks does not call the rest complete."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "lowest.xdf"
+        recorder = records(b, hub, target)
+        sender = a.sends("Lowest", 5 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        keeps(target, 20_000)
+        recorder.kill()
+        file, = blocks(target)
+        whole = file.read_bytes()
+        # The first two records go, as if the newest blocks had come first.
+        second = 8 + int.from_bytes(whole[:4], "little")
+        third = second + 8 + int.from_bytes(whole[second:second + 4], "little")
+        file.write_bytes(whole[third:])
+        recorder = records(b, hub, target)
+        sender.until("sent")
+        assert outward.end() == 0, outward.text()
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Lowest", range(5 * RATE))
+    print("ok: a recorder that goes on asks for what is missing below its lowest block")
+
+
+def hub_is_lost() -> None:
+    """The hub is gone until the end: exit code 1, and the last line says what is not known; so does JSON."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        targets = [SCRATCH / "lost-words.xdf", SCRATCH / "lost-json.xdf"]
+        words = records(b, hub, targets[0])
+        script = b.schwann("record", "--hub", hub.url, "-o", str(targets[1]), "--json", "EEG").until('"hub":"connected"')
+        a.sends("Lost", 60 * RATE)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        for target in targets:
+            keeps(target, 10_000)
+        hub.kill()
+        words.until("broke")
+        script.until("broke")
+        assert words.end() == 1 and script.end() == 1, (words.text(), script.text())
+        lines = words.text().splitlines()
+        assert "its end is not known, because its sender does not answer" in lines[-2], lines
+        assert "the hub was not reached at the end" in lines[-1], lines
+        page = json.loads(script.text().splitlines()[-1])
+        assert page["hub"] != "connected" and not page["is_well"] and page["is_over"], page
+        assert page["streams"][0]["runs"][0]["end"] == "unknown", page
+        remarks = [remark for line in script.text().splitlines() for remark in json.loads(line)["remarks"]]
+        assert "the hub is reached" in remarks and any("broke" in remark for remark in remarks), remarks
+    print("ok: a hub that is lost until the end is told in words and in JSON, and the exit code is 1")
+
+
+def queries_and_profiles() -> None:
+    """A query without a stream gives exit code 1; what a profile asks for and --hub cannot do is refused."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "query.xdf"
+        a.sends("Query", 60 * RATE)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        recorder = records(b, hub, target, "EEG", "Markers")
+        keeps(target, 10_000)
+        assert recorder.end() == 1, recorder.text()
+        assert "no stream matches Markers" in recorder.text() and "no stream matches EEG" not in recorder.text(), recorder.text()
+        recorder = records(b, hub, SCRATCH / "runs-on.xdf")
+        keeps(SCRATCH / "runs-on.xdf", 10_000)
+        assert recorder.end() == 0, recorder.text()
+        for word, value in (("require", '["EEG"]'), ("split", "5")):
+            profile = SCRATCH / f"{word}.toml"
+            profile.write_text(f"[record]\n{word} = {value}\n")
+            refused = b.schwann("record", "--hub", hub.url, "--profile", str(profile), "-o", str(SCRATCH / "refused.xdf"))
+            assert refused.process.wait(PATIENCE) == 3, refused.text()
+            assert f"{word} in [record] does not go with --hub" in refused.text() and "relay in" in refused.text(), refused.text()
+    print("ok: a query that finds no stream is told; a profile that --hub cannot follow is refused")
+
+
+def run_of_which_nothing_is_left() -> None:
+    """All blocks of a run are lost at the hub and at its edge: the recording says so, beside the whole run behind it."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "nothing.xdf"
+        recorder = records(b, hub, target)
+        recorder.kill()
+        sender = a.sends("Nothing", 30 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        journal = a.keys / "relay" / "out"
+        wait_for(lambda: sum(path.stat().st_size for path in journal.glob("*/*.blocks")) > 20_000, "nothing is sealed")
+        outward.kill()
+        for path in journal.glob("*/*.blocks"):
+            # The newest block says how far the run came.
+            content = path.read_bytes()
+            at = last = 0
+            while at < len(content):
+                last, at = at, at + 8 + int.from_bytes(content[at:at + 4], "little")
+            path.write_bytes(bytes(last) + content[last:])
+        hub.down()
+        for path in (hub.folder / "store").glob("jetstream/*/streams/*_blocks/msgs/*"):
+            path.unlink()
+        hub.up()
+        recorder = records(b, hub, target)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed").until("damaged")
+        time.sleep(4)
+        assert a.edge_status()["damaged_blocks"] > 0
+        assert outward.end() == 0, outward.text()
+        time.sleep(1)
+        assert recorder.end() == 1, recorder.text()
+        line, = [line for line in recorder.text().splitlines() if line.startswith("Nothing of ")]
+        assert re.search(r"run 1 of 2: blocks 0 to \d+ are missing; of these the sender no longer has 0 to \d+; its sender was cut off", line), line
+        assert "run 2 of 2: complete to its end" in line, line
+        assert sender.process.poll() is None
+    print("ok: a run of which nearly nothing is left is told with its own numbers, also before a whole one")
+
+
+def looks_wipe_nothing() -> None:
+    """`schwann` keeps wrapping keys that `history=all` needs, though they are long past."""
+    with lab("history=all") as (authority, _, b, _):
+        hub, clocks = Hub(authority), [movable_clock(site) for site in (authority, b)]
+        hub.down()
+        hub.up()
+        first = records(b, hub, SCRATCH / "keys.xdf")
+        first.kill()
+        salts = set((b.keys / "relay").glob("*.salt"))
+        assert len(salts) == 1, salts
+        for clock in clocks:
+            clock.write_text(str(80 * 86_400))
+        look = b.schwann("--once", "--hub", hub.url)
+        look.process.wait(PATIENCE)
+        after = set((b.keys / "relay").glob("*.salt"))
+        assert salts < after, (salts, after, look.text())
+    print("ok: a look at a hub wipes no wrapping key")
+
+
+if __name__ == "__main__":
+    run({"locked": without_keys, "damaged": damaged_disk, "lowest": hole_below_the_lowest, "hub-lost": hub_is_lost,
+         "queries": queries_and_profiles, "nothing": run_of_which_nothing_is_left, "looks": looks_wipe_nothing})
