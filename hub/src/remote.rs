@@ -87,7 +87,8 @@ impl Remote {
     ///
     /// - Errors: the key folder cannot be used, or the system gives no thread.
     pub fn open(address: &Address, access: &Access) -> std::io::Result<Self> {
-        let far = Far::open(address, access, History::None, Wanted::Newest)?;
+        // A look wipes no wrapping key: whether a recorder still needs it, the recorder's configuration says.
+        let far = Far::open(address, access, History::All, Wanted::Newest)?;
         let problem = Some(Problem::Silent(String::from("it has not answered yet")));
         Ok(Self { address: address.clone(), far, problem, seen: BTreeMap::new() })
     }
