@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use schwann::{StreamInfo, local_clock};
-use schwann_relay::{BlockKind, Place, RunId, StreamId};
+use schwann_relay::{BlockKind, Place, Ranges, RunId, StreamId};
 
 use crate::access::{Access, now};
 use crate::address::Address;
@@ -61,8 +61,8 @@ pub struct RemoteStream {
     pub lag: Option<f64>,
     /// How far its clock is from ours.
     pub clock: Option<ClockBound>,
-    /// By recorder: the highest block that it has on disk.
-    pub receipts: BTreeMap<String, u64>,
+    /// By recorder: the blocks that it has on disk.
+    pub receipts: BTreeMap<String, Ranges>,
 }
 
 /// How a stream of another site is.

@@ -87,7 +87,7 @@ def hub_is_seen() -> None:
         assert code == 0 and one["problem"] is None and page["streams"] == [], page
         assert (stream["name"], stream["site"], stream["state"]) == ("Far away", "site-a", "well"), stream
         assert stream["rate"] and abs(stream["rate"] - 200) < 20 and stream["clock_uncertainty"] > 0, stream
-        assert stream["receipts"].get("site-b", 0) > 0, stream
+        assert stream["receipts"]["site-b"][0][1] > 0, stream
         with dashboard(b) as browser:
             browser.wait("document.querySelector('#remote')?.innerText.includes('Far away of site-a')", "the stream of the other site")
             browser.wait("document.querySelector('#remote .far .health.live') !== null", "it is well")

@@ -1,6 +1,8 @@
 //! What goes through hubs, for people and for scripts.
 
-use schwann_hub::{Address, ClockBound, Remote, RemoteState, RemoteStream};
+use std::collections::BTreeMap;
+
+use schwann_hub::{Address, ClockBound, Range, Ranges, Remote, RemoteState, RemoteStream};
 use serde_json::{Value, json};
 
 use super::{Examined, Hubs, is_wrong};
@@ -162,12 +164,12 @@ fn row(stream: &RemoteStream, hub: &str) -> Vec<Cell> {
 /// Who has how much of a stream on disk.
 fn receipts(stream: &RemoteStream) -> Option<String> {
     let name = name(stream);
-    let newest = stream.newest?;
-    let one = |(device, last): (&String, &u64)| match newest.saturating_sub(*last) {
+    let all = Range { first: 0, last: stream.newest? };
+    let one = |(device, here): (&String, &Ranges)| match here.missing(all).count() {
         0 => format!("{device} has all of it on disk"),
-        behind => format!(
+        missing => format!(
             "{device} has all but {} on disk",
-            plural(usize::try_from(behind).unwrap_or(usize::MAX), "block")
+            plural(usize::try_from(missing).unwrap_or(usize::MAX), "block")
         ),
     };
     let said: Vec<_> = stream.receipts.iter().map(one).collect();
@@ -186,6 +188,14 @@ fn edge(edge: &Value) -> Option<String> {
 /// What the wall clocks of both ends say of the offset; null where a time service gives no bound.
 pub(crate) fn by_wall_json(clock: ClockBound) -> Value {
     json!(clock.by_wall.map(|(offset, bound)| json!({ "offset": offset, "bound": bound })))
+}
+
+/// By device: first and last block of each part that it has on disk.
+pub(crate) fn receipts_json(receipts: &BTreeMap<String, Ranges>) -> Value {
+    let pairs = |ranges: &Ranges| -> Vec<[u64; 2]> {
+        ranges.as_slice().iter().map(|range| [range.first, range.last]).collect()
+    };
+    receipts.iter().map(|(device, ranges)| (device.clone(), json!(pairs(ranges)))).collect()
 }
 
 fn stream_json(stream: &RemoteStream) -> Value {
@@ -207,6 +217,6 @@ fn stream_json(stream: &RemoteStream) -> Value {
         "clock_offset": stream.clock.as_ref().map(|clock| clock.offset),
         "clock_uncertainty": stream.clock.as_ref().map(|clock| clock.bound),
         "clock_by_wall": stream.clock.map(by_wall_json),
-        "receipts": stream.receipts,
+        "receipts": receipts_json(&stream.receipts),
     })
 }

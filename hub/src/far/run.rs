@@ -40,7 +40,7 @@ pub struct FarRun {
     floor: Option<u64>,
     /// The highest block that came.
     newest: Option<u64>,
-    receipts: BTreeMap<String, u64>,
+    receipts: BTreeMap<String, Ranges>,
     pub(super) clock: Clock,
     known_since: Instant,
 }
@@ -140,9 +140,9 @@ impl FarRun {
         self.newest
     }
 
-    /// By device: the highest block that it has on disk.
+    /// By device: the blocks that it has on disk.
     #[must_use]
-    pub fn receipts(&self) -> &BTreeMap<String, u64> {
+    pub fn receipts(&self) -> &BTreeMap<String, Ranges> {
         &self.receipts
     }
 
@@ -300,10 +300,14 @@ impl FarRun {
             NoteKind::Loss => self.follower.loss(note),
             NoteKind::HoleRequest => Ok(()),
             NoteKind::Receipt(_) => {
-                if let Some(highest) = note.ranges.highest() {
-                    let device = note.certificate.statement.name.as_str().to_owned();
-                    let known = self.receipts.entry(device).or_insert(highest);
-                    *known = highest.max(*known);
+                let device = note.certificate.statement.name.as_str().to_owned();
+                let known = self.receipts.entry(device).or_default();
+                note.ranges.as_slice().iter().for_each(|range| known.insert(*range));
+                // Of too many parts the oldest is forgotten: who has all has one.
+                if let Some(oldest) =
+                    known.as_slice().first().copied().filter(|_| known.as_slice().len() > MAX_RECEIPTED)
+                {
+                    known.remove(oldest);
                 }
                 Ok(())
             }
@@ -316,5 +320,7 @@ pub(super) type Glimpse = (Place, Option<Vec<u8>>);
 
 /// Bytes of blocks of one run that wait for their key at most.
 const WAITING_BYTES: usize = 32 << 20;
+/// Parts of one device's receipts that are kept.
+const MAX_RECEIPTED: usize = 256;
 /// Announcements that are kept: an epoch is an hour long.
 const MAX_ANNOUNCEMENTS: usize = 200;

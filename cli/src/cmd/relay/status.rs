@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use schwann::security::Roles;
 use schwann_hub::{
-    Access, Address, ClockBound, Far, FarRun, News, Problem as HubProblem, Wanted, read_statuses,
+    Access, Address, ClockBound, Far, FarRun, News, Problem as HubProblem, Range, Ranges, Wanted,
+    read_statuses,
 };
 use schwann_recorder::{Selector, all_or_any};
 use serde_json::{Value, json};
 
 use super::{default_journal, failed, history};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::hubs::by_wall_json;
+use crate::hubs::{by_wall_json, receipts_json};
 use crate::lab;
 use crate::table::{Align, Table};
 use crate::terminal::{Destination, Palette};
@@ -23,7 +24,7 @@ use crate::terminal::{Destination, Palette};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
-it has on its disk: that is delivered. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
+it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
 
 Exit code 1 if the hub is not reached, or a backlog does not shrink.")]
 pub(super) struct Status {
@@ -103,8 +104,7 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
     let mut table = Table::new(&columns);
     for run in runs {
         let (name, kind) = named(run);
-        let receipts: Vec<_> =
-            run.receipts().iter().map(|(device, last)| format!("{device} {last}")).collect();
+        let receipts: Vec<_> = run.receipts().iter().filter_map(receipted).collect();
         let latest = match run.newest() {
             None => String::from("silent"),
             Some(block) if run.goes_on() => block.to_string(),
@@ -136,6 +136,15 @@ fn named(run: &FarRun) -> (String, String) {
             (info.name().to_string_lossy().into_owned(), info.stream_type().to_string_lossy().into_owned())
         },
     )
+}
+
+/// The last block that a device has on disk, and how many before it are not known to be there.
+fn receipted((device, here): (&String, &Ranges)) -> Option<String> {
+    let last = here.highest()?;
+    Some(match here.missing(Range { first: 0, last }).count() {
+        0 => format!("{device} {last}"),
+        missing => format!("{device} {last} without {missing}"),
+    })
 }
 
 fn edge_of<'a>(run: &FarRun, edges: &'a [Value]) -> Option<&'a Value> {
@@ -200,7 +209,7 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
         "latest_block": run.newest(),
         "sender_answers": run.goes_on(),
         "clock": run.clock().map(clock_json),
-        "receipts": run.receipts(),
+        "receipts": receipts_json(run.receipts()),
         "edge": edge_of(run, edges),
     })
 }
