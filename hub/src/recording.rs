@@ -238,7 +238,7 @@ impl Recording {
             }
             damaged += archive.restored().damaged;
             self.archives.insert(run, archive);
-            if !self.far.runs().get(&run).is_some_and(|far| far.follower().description().is_some()) {
+            if self.far.runs().get(&run).is_none_or(|far| far.follower().description().is_none()) {
                 self.tell(format!(
                     "{folder} has blocks of a run whose keys are not here; they stay there until these come"
                 ));
