@@ -164,16 +164,18 @@ fn row(stream: &RemoteStream, hub: &str) -> Vec<Cell> {
 /// Who has how much of a stream on disk.
 fn receipts(stream: &RemoteStream) -> Option<String> {
     let name = name(stream);
-    let all = Range { first: 0, last: stream.newest? };
-    let one = |(device, here): (&String, &Ranges)| match here.missing(all).count() {
-        0 => format!("{device} has all of it on disk"),
-        missing => format!(
-            "{device} has all but {} on disk",
-            plural(usize::try_from(missing).unwrap_or(usize::MAX), "block")
-        ),
-    };
+    let newest = stream.newest?;
+    let one = |(device, here): (&String, &Ranges)| format!("{device} has {} on disk", share(here, newest));
     let said: Vec<_> = stream.receipts.iter().map(one).collect();
     (!said.is_empty()).then(|| format!("{name} of {}: {}", stream.site, said.join(", ")))
+}
+
+/// How much of blocks 0 to `newest` is among these.
+fn share(here: &Ranges, newest: u64) -> String {
+    match here.missing(Range { first: 0, last: newest }).count() {
+        0 => String::from("all of it"),
+        missing => format!("all but {}", plural(usize::try_from(missing).unwrap_or(usize::MAX), "block")),
+    }
 }
 
 /// What is to say of an edge of this computer; nothing if the hub has all of it.
@@ -219,4 +221,24 @@ fn stream_json(stream: &RemoteStream) -> Value {
         "clock_by_wall": stream.clock.map(by_wall_json),
         "receipts": receipts_json(&stream.receipts),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use schwann_hub::{Range, Ranges};
+
+    use super::share;
+
+    #[test]
+    fn who_has_the_newest_block_alone_does_not_have_all() {
+        let share = |parts: &[(u64, u64)]| {
+            let ranges = parts.iter().map(|(first, last)| Range { first: *first, last: *last });
+            share(&ranges.collect::<Ranges>(), 9)
+        };
+        assert_eq!(share(&[(0, 9)]), "all of it");
+        assert_eq!(share(&[(0, 12)]), "all of it");
+        assert_eq!(share(&[(0, 3), (5, 9)]), "all but 1 block");
+        assert_eq!(share(&[(7, 9)]), "all but 7 blocks");
+        assert_eq!(share(&[(0, 7)]), "all but 2 blocks");
+    }
 }
