@@ -208,6 +208,33 @@ def run_of_which_nothing_is_left() -> None:
     print("ok: a run of which nearly nothing is left is told with its own numbers, also before a whole one")
 
 
+def stream_without_key() -> None:
+    """An edge does not serve this member: its stream is not passed over in silence."""
+    with lab() as (authority, a, b, c):
+        hub = Hub(authority)
+        labs.keys(authority.keys, "revoke", "site-c")
+        targets = {site: SCRATCH / f"{site.keys.name}-key.xdf" for site in (b, c)}
+        # A friend brings the list to the edge, which serves site-c no more.
+        hub.down()
+        hub.up()
+        recorders = {site: site.schwann("record", "--hub", hub.url, "-o", str(target)).until("the hub is reached")
+                     for site, target in targets.items()}
+        sender = a.sends("Key", 60 * RATE)
+        first = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        wait_for(lambda: (a.keys / "relay" / "revoked").exists(), "the edge does not learn of the revocation")
+        keeps(targets[b], 10_000)
+        assert first.end() == 0, first.text()
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed").until("the hub is reached")
+        wait_for(lambda: len(blocks(targets[b])) == 2, "the other member gets no key")
+        # As long as a key may take.
+        time.sleep(5)
+        assert recorders[b].end() == 0, recorders[b].text()
+        assert recorders[c].end() == 1, recorders[c].text()
+        assert "what site-a sends is not all recorded, because a key did not come" in recorders[c].text(), recorders[c].text()
+        assert sender.process.poll() is None
+    print("ok: a stream whose key does not come is told, and the exit code is 1")
+
+
 def looks_wipe_nothing() -> None:
     """`schwann` keeps wrapping keys that `history=all` needs, though they are long past."""
     with lab("history=all") as (authority, _, b, _):
@@ -229,4 +256,5 @@ def looks_wipe_nothing() -> None:
 
 if __name__ == "__main__":
     run({"locked": without_keys, "damaged": damaged_disk, "lowest": hole_below_the_lowest, "hub-lost": hub_is_lost,
-         "queries": queries_and_profiles, "nothing": run_of_which_nothing_is_left, "looks": looks_wipe_nothing})
+         "queries": queries_and_profiles, "nothing": run_of_which_nothing_is_left, "key": stream_without_key,
+         "looks": looks_wipe_nothing})

@@ -14,7 +14,7 @@ pub(super) fn finished(finished: &Finished) -> Vec<String> {
     lines.extend(finished.unmatched.iter().map(unmatched));
     lines.extend(finished.unreadable.iter().map(|site| {
         format!(
-            "a stream of {site} is not recorded, because its key did not come; compare `schwann keys status` at both sites"
+            "what {site} sends is not all recorded, because a key did not come; compare `schwann keys status` at both sites"
         )
     }));
     lines.extend(unwritten(finished));
