@@ -7,6 +7,7 @@ them in front of the captured ones.
 import hashlib
 import json
 import pathlib
+import zlib
 
 FORMATS = ["float32", "double64", "string", "int32", "int16", "int8", "int64"]
 VECTORS = pathlib.Path("proto/tests/vectors")
@@ -153,5 +154,20 @@ PART = KEYS[:32].hex().encode()
 save("node_keys", b"schwann 0000 " + PART + b" 00000000\nschwann end 0020 00000000\n")
 
 # What goes through a hub: each message of the vectors.
-for text in json.loads(pathlib.Path("docs/spec/vectors/relay.json").read_text()).values():
-    save("relay_messages", bytes.fromhex(text))
+MESSAGES = {name: bytes.fromhex(text) for name, text in json.loads(pathlib.Path("docs/spec/vectors/relay.json").read_text()).items()}
+for message in MESSAGES.values():
+    save("relay_messages", message)
+
+
+def record(message: bytes) -> bytes:
+    return len(message).to_bytes(4, "little") + zlib.crc32(message).to_bytes(4, "little") + message
+
+
+# Files of a journal: whole, torn, and with a bit flipped in a length, a head and a content.
+RUN = b"".join(record(MESSAGES[name]) for name in ("block 0", "block 1", "end"))
+save("hub_journal", RUN)
+save("hub_journal", RUN[:-5])
+save("hub_journal", RUN + bytes(16))
+for place in (0, 8 + 64, 8 + 130, 214, 214 + 8 + 112):
+    save("hub_journal", RUN[:place] + bytes([RUN[place] ^ 4]) + RUN[place + 1:])
+save("hub_journal", record(MESSAGES["announcement"]) + record(MESSAGES["wrapped keys"]))
