@@ -55,17 +55,30 @@ impl Location {
         let mut file = File::open(&self.path)?;
         Ok(match wrapping(&mut file)? {
             Wrapping::None => Source(Inner::Plain(file)),
-            Wrapping::Gzip => {
-                let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-                let content = match unpacked.as_ref() {
-                    Some(content) => content.clone(),
-                    None => unpacked.insert(Unpacked::of(file, &self.path)?).clone(),
-                };
-                Source(Inner::Packed(content))
-            }
+            Wrapping::Gzip => Source(Inner::Packed(self.unpacked_once(file, |_, _| {})?)),
             Wrapping::Age => {
                 Source(Inner::Sealed(Box::new(SealedFile::open(file, self.identities.clone())?)))
             }
+        })
+    }
+
+    /// Unpacks it if it is compressed, so that opening it takes no more time. `progress` is told how many bytes of the
+    /// file are unpacked, and how many it has.
+    ///
+    /// - Errors: the file cannot be read, or no disk has room for what is in it.
+    pub fn unpack(&self, progress: impl FnMut(u64, u64)) -> Result<(), ReadError> {
+        let mut file = File::open(&self.path)?;
+        if wrapping(&mut file)? == Wrapping::Gzip {
+            self.unpacked_once(file, progress)?;
+        }
+        Ok(())
+    }
+
+    fn unpacked_once(&self, file: File, progress: impl FnMut(u64, u64)) -> Result<Unpacked, ReadError> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(match unpacked.as_ref() {
+            Some(content) => content.clone(),
+            None => unpacked.insert(Unpacked::of(file, &self.path, progress)?).clone(),
         })
     }
 

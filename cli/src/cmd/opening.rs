@@ -9,6 +9,7 @@ use schwann_xdf::{Identities, Location, Wrapping};
 use zeroize::Zeroizing;
 
 use super::keys::archive;
+use super::survey::Progress;
 use crate::exit::Problem;
 
 /// What opens a sealed recording.
@@ -31,9 +32,16 @@ impl Opening {
     /// The recording at `path`. Keys are read, and a passphrase asked for, only if it is sealed.
     pub(crate) fn location(&self, path: &Path) -> Result<Location, Problem> {
         let location = Location::from(path);
-        // What cannot be read is said by what reads it.
-        if !location.wrapping().is_ok_and(|wrapping| wrapping == Wrapping::Age) {
-            return Ok(location);
+        match location.wrapping() {
+            Ok(Wrapping::Age) => {}
+            Ok(Wrapping::Gzip) => {
+                let mut progress = Progress::new("unpacking");
+                let done = location.unpack(|done, all| progress.show(done, all));
+                progress.clear();
+                return done.map(|()| location).map_err(|error| Problem::with(path.display(), error));
+            }
+            // What cannot be read is said by what reads it.
+            _ => return Ok(location),
         }
         if self.read.get().is_none() {
             let identities = self.identities()?.ok_or_else(|| Problem::with(path.display(), NO_KEY))?;

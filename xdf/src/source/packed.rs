@@ -23,8 +23,8 @@ impl Unpacked {
     /// Unpacks a file as far as it goes, and says what is wrong with the rest.
     ///
     /// - Errors: the file cannot be read, or no disk has room for what is in it.
-    pub(super) fn of(file: File, path: &Path) -> Result<Self, ReadError> {
-        let (content, flaws) = unpacked(file, path)?;
+    pub(super) fn of(file: File, path: &Path, progress: impl FnMut(u64, u64)) -> Result<Self, ReadError> {
+        let (content, flaws) = unpacked(file, path, progress)?;
         let len = content.metadata()?.len();
         Ok(Self { file: Arc::new(Mutex::new(content)), flaws, len, at: 0 })
     }
@@ -51,7 +51,8 @@ impl Seek for Unpacked {
     }
 }
 
-fn unpacked(file: File, path: &Path) -> Result<(File, Flaws), ReadError> {
+fn unpacked(file: File, path: &Path, mut progress: impl FnMut(u64, u64)) -> Result<(File, Flaws), ReadError> {
+    let packed_bytes = file.metadata()?.len();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The folder of the recording most likely has room, and the same readers; it may be write-protected.
     let mut content =
@@ -65,6 +66,7 @@ fn unpacked(file: File, path: &Path) -> Result<(File, Flaws), ReadError> {
             Ok(count) => {
                 content.write_all(buffer.get(..count).unwrap_or_default()).map_err(ReadError::Unpack)?;
                 at += count as u64;
+                progress(packed.get_mut().stream_position()?, packed_bytes);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => match error.kind() {

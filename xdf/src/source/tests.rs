@@ -207,6 +207,12 @@ fn a_compressed_recording_reads_like_the_plain_one_and_damage_is_told() {
     assert_eq!(location.wrapping().unwrap(), Wrapping::Gzip);
     assert_eq!(Survey::of(&packed, |_, _| {}).unwrap(), Survey::of(&plain, |_, _| {}).unwrap());
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 2, "what was unpacked has no name");
+    let (mut told, mut untold) = (Vec::new(), 0);
+    location.unpack(|done, all| told.push((done, all))).unwrap();
+    location.unpack(|_, _| untold += 1).unwrap();
+    // The last content comes before the checksum and the length, which are 8 bytes.
+    assert!(told.is_sorted() && told.last().is_some_and(|(done, all)| done + 8 >= *all), "{told:?}");
+    assert_eq!(untold, 0, "a recording is unpacked once");
 
     for len in [bytes.len() / 3, bytes.len() / 2, bytes.len() - 4] {
         fs::write(&packed, &bytes[..len]).unwrap();
