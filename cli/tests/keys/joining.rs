@@ -187,3 +187,25 @@ fn a_machine_that_keeps_a_labs_authority_joins_no_other_lab() {
     // Its own certificate it may renew.
     assert!(one.says_to(&["trust"], &one.says(&["issue", &request])).contains("(certificate 2)"));
 }
+
+#[test]
+fn a_machine_of_no_lab_is_told_that_its_archive_key_is_its_own() {
+    let (alone, lab) = (Machine::new("archive", "alone"), Machine::new("archive", "lab"));
+    lab.says(&["init", "--unprotected"]);
+    assert!(!lab.says(&["archive"]).contains("in no lab"));
+    assert!(alone.says(&["archive"]).contains("in no lab"));
+    assert!(alone.says(&["archive"]).contains("in no lab"));
+}
+
+#[test]
+fn a_lost_public_half_of_the_archive_key_is_made_from_the_secret_one() {
+    let lab = Machine::new("archive-again", "lab");
+    lab.says(&["init"]);
+    let made = lab.says(&["archive"]);
+    let secret = std::fs::read(lab.0.join("archive.key")).expect("a key");
+    for lose in [|path: &str| std::fs::remove_file(path), |path: &str| std::fs::write(path, "")] {
+        lose(&path(&lab, "archive.public")).expect("it is lost");
+        assert_eq!(lab.says(&["archive"]), made);
+        assert_eq!(std::fs::read(lab.0.join("archive.key")).expect("a key"), secret);
+    }
+}

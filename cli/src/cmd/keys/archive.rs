@@ -18,6 +18,12 @@ impl Keys {
         if let Some(key) = archive_key().map_err(failed)? {
             return self.show_archive(&key);
         }
+        if let Some(secret) = self.archive_secret()? {
+            // Recordings are sealed to this key: a new one in its place would lock them for ever.
+            let key = Identities::parse(&secret).map_err(failed)?.recipients();
+            self.install_public(&key)?;
+            return self.show_archive(&key);
+        }
         if self.path(LAB).exists() && !self.path(AUTHORITY).exists() {
             return Err(failed(
                 "this machine has no archive key yet: run schwann keys archive on the lab's machine, and here what it prints",
@@ -78,6 +84,12 @@ impl Keys {
         let has_secret = self.path(ARCHIVE_KEY).exists();
         let secret = if has_secret { "on this machine, which opens recordings" } else { "elsewhere" };
         writeln!(out, "secret half  {secret}")?;
+        if has_secret && !self.path(LAB).exists() {
+            writeln!(
+                out,
+                "This machine is in no lab, so the key is its own. Computers of a lab share one key: the lab's machine makes it."
+            )?;
+        }
         writeln!(out, "schwann record --seal seals to it. On each other machine that records:")?;
         writeln!(out, "  schwann keys archive --install {key}")?;
         if has_secret {
