@@ -14,6 +14,7 @@ use schwann::{Context, StreamInfo, resolver};
 use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::Stop;
 
+use crate::doctor::mend::quoted;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::printable;
 use crate::{lab, stop};
@@ -66,10 +67,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         from: Arc::clone(from),
         to: Arc::clone(to),
         hosts,
+        from_host: arguments.from.clone(),
         query: arguments.query.clone(),
         crossings: BTreeMap::new(),
         left_alone: Vec::new(),
         is_outward: arguments.out,
+        has_told_waiting: false,
     };
     writeln!(io::stdout().lock(), "{} Ctrl-C ends it.", gateway.what())?;
     while !stop.is_raised() {
@@ -85,12 +88,16 @@ struct Gateway {
     to: Arc<Context>,
     /// The addresses of the one computer whose streams are taken; of this one if none is named.
     hosts: Option<Vec<IpAddr>>,
+    /// That computer, as it was named.
+    from_host: Option<String>,
     query: Option<String>,
     /// By UID of the original.
     crossings: BTreeMap<String, Crossing>,
-    /// UIDs of streams that are not brought over.
+    /// UIDs of streams that are not brought over, also if the other form ends: that is how two gateways, one inward and
+    /// one outward, make no loop.
     left_alone: Vec<String>,
     is_outward: bool,
+    has_told_waiting: bool,
 }
 
 impl Gateway {
@@ -107,34 +114,59 @@ impl Gateway {
     /// Looks for streams on both sides, and begins with those that are on one alone.
     fn look(&mut self, stop: &Arc<Stop>) -> Result<(), Problem> {
         self.part_from_ended()?;
-        let there = thread::scope(|scope| {
+        let (here, other) = thread::scope(|scope| {
             let other = scope.spawn(|| resolver::resolve_session(&self.to, 0, LOOK));
             let here = match &self.query {
                 Some(query) => resolver::resolve_bypred(&self.from, query, 0, LOOK),
                 None => resolver::resolve_session(&self.from, 0, LOOK),
             };
-            (here, other.join().unwrap_or(Ok(Vec::new())))
+            (here, other.join())
         });
-        let here = there.0.map_err(|error| Problem::with("search", error))?;
-        let other = there.1.map_err(|error| Problem::with("search", error))?;
+        let mut here = here.map_err(|error| Problem::with("search", error))?;
+        // A thread that panicked has said so; without its answer a twin would go unseen.
+        let Ok(other) = other else { return Ok(()) };
+        let other = other.map_err(|error| Problem::with("search", error))?;
+        here.retain(|info| self.is_from_there(info));
         for info in &here {
-            let uid = info.uid().to_string();
-            if !self.is_from_there(info)
-                || self.crossings.contains_key(&uid)
-                || self.left_alone.contains(&uid)
-            {
-                continue;
-            }
-            if other.iter().any(|twin| is_twin(info, twin)) && !self.crosses(info) {
-                self.say(&format!("{} exists in both forms already, and is left alone.", title(info)))?;
-                self.left_alone.push(uid);
-                continue;
-            }
-            if !self.crosses(info) {
-                self.begin(info, uid, stop)?;
-            }
+            self.consider(info, &other, stop)?;
         }
-        Ok(())
+        if here.is_empty() { Ok(self.tell_waiting()?) } else { Ok(()) }
+    }
+
+    /// Begins with a stream unless it is there in both forms already.
+    fn consider(&mut self, info: &StreamInfo, other: &[StreamInfo], stop: &Arc<Stop>) -> Result<(), Problem> {
+        let uid = info.uid().to_string();
+        if self.crossings.contains_key(&uid) || self.left_alone.contains(&uid) || self.crosses(info) {
+            return Ok(());
+        }
+        if !other.iter().any(|twin| is_twin(info, twin)) {
+            return self.begin(info, uid, stop);
+        }
+        self.left_alone.push(uid);
+        Ok(say(&format!(
+            "{} exists in both forms already, and is left alone until this gateway is started again.",
+            title(info)
+        ))?)
+    }
+
+    /// Says once that nothing is there to be brought over: a computer that is down must not look like a working gateway.
+    fn tell_waiting(&mut self) -> io::Result<()> {
+        if self.has_told_waiting || !self.crossings.is_empty() {
+            return Ok(());
+        }
+        self.has_told_waiting = true;
+        let streams = self.query.as_ref().map_or_else(String::new, |query| format!(" that matches {query}"));
+        let place = match (&self.from_host, self.is_outward) {
+            (Some(host), _) => {
+                return say(&format!(
+                    "No plain stream{streams} answers at {host} yet. If one is sent there: schwann doctor {}. The gateway keeps looking.",
+                    quoted(host)
+                ));
+            }
+            (None, true) => "No sealed stream",
+            (None, false) => "No plain stream of this computer",
+        };
+        say(&format!("{place}{streams} was found yet. The gateway keeps looking."))
     }
 
     /// Whether this stream, or the one before its restart, is being brought over.
@@ -146,7 +178,7 @@ impl Gateway {
     fn begin(&mut self, info: &StreamInfo, uid: String, stop: &Arc<Stop>) -> Result<(), Problem> {
         let name = title(info);
         if !self.is_outward && !is_sealed(&self.to, info) {
-            self.say(&format!(
+            say(&format!(
                 "{name} may travel in the clear by this computer's configuration, and is left alone."
             ))?;
             self.left_alone.push(uid);
@@ -157,9 +189,9 @@ impl Gateway {
         let is_near = self.hosts.is_none() && !self.is_outward;
         let spawned = thread::Builder::new()
             .name("crossing".to_owned())
-            .spawn(move || bridge::carry(&info, from, to, is_near, &stop))
+            .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stop))
             .map_err(|error| Problem::with("a thread for a stream", error))?;
-        self.say(&format!("{name}: begins"))?;
+        say(&format!("{name}: begins"))?;
         self.crossings.insert(uid, Crossing { name, thread: spawned });
         Ok(())
     }
@@ -178,7 +210,7 @@ impl Gateway {
                 Ok(Err(why)) => why,
                 Err(_) => String::from("broke off"),
             };
-            self.say(&format!("{}: {why}", crossing.name))?;
+            say(&format!("{}: {why}", crossing.name))?;
         }
         Ok(())
     }
@@ -188,12 +220,6 @@ impl Gateway {
             // What went wrong at the end concerns no one any more.
             let _ = crossing.thread.join();
         }
-    }
-
-    fn say(&self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}", printable(text))?;
-        out.flush()
     }
 
     /// Whether a plain stream comes from where plain streams are taken from: nobody else may bring one in.
@@ -208,6 +234,12 @@ impl Gateway {
             Some(hosts) => ips.all(|ip| hosts.contains(&ip)),
         }
     }
+}
+
+fn say(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", printable(text))?;
+    out.flush()
 }
 
 fn title(info: &StreamInfo) -> String {
@@ -235,6 +267,7 @@ fn sealed() -> Result<Arc<Context>, Problem> {
         )));
     }
     trust.check().map_err(|error| Problem::Failed(error.to_string()))?;
+    lab::look_after_certificate(&context);
     Ok(context)
 }
 
@@ -252,7 +285,12 @@ fn plain(sealed: &Context, hosts: &[IpAddr]) -> Arc<Context> {
 
 fn addresses(host: &str) -> Result<Vec<IpAddr>, Problem> {
     let found = (host, 0).to_socket_addrs();
-    let found = found.map_err(|_| Problem::Failed(format!("no computer called {host:?} was found")))?;
+    let found = found.map_err(|_| {
+        Problem::Failed(format!(
+            "no computer called {host:?} was found; give its address, or run: schwann doctor {}",
+            quoted(host)
+        ))
+    })?;
     Ok(found.map(|address| address.ip()).collect())
 }
 

@@ -3,8 +3,9 @@
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
-use schwann::inlet::InletOptions;
+use schwann::inlet::{InletOptions, StreamEvent};
 use schwann::{Context, Error, Flush, Inlet, Outlet, OutletOptions, StreamInfo};
 use schwann_recorder::Stop;
 
@@ -12,9 +13,9 @@ use schwann_recorder::Stop;
 ///
 /// - Errors: why the stream cannot be carried, for the person.
 pub(super) fn carry(
+    title: &str,
     info: &StreamInfo,
-    from: Arc<Context>,
-    to: Arc<Context>,
+    (from, to): (Arc<Context>, Arc<Context>),
     is_near: bool,
     stop: &Stop,
 ) -> Result<(), String> {
@@ -28,11 +29,16 @@ pub(super) fn carry(
     outlet.set_clock_shift(shift.unwrap_or_default());
     let done = Stop::default();
     thread::scope(|scope| {
-        if shift.is_some() {
-            scope.spawn(|| follow_clock(&inlet, &outlet, &done));
-        }
+        scope.spawn(|| watch_over(title, &inlet, shift.map(|_| &outlet), &done));
         let carried = carry_samples(&inlet, &outlet, stop);
         done.raise();
+        let dropped = inlet.dropped_samples();
+        if dropped > 0 {
+            tell(
+                title,
+                &format!("{dropped} samples were not brought over, because this computer was too slow"),
+            );
+        }
         match carried {
             Ok(()) | Err(Error::Lost) => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -47,11 +53,62 @@ fn clock_shift(inlet: &Inlet) -> Result<f64, String> {
     Ok(-estimate.offset)
 }
 
-fn follow_clock(inlet: &Inlet, outlet: &Outlet, done: &Stop) {
-    while !done.wait(CLOCK_EVERY) {
-        if let Ok(shift) = clock_shift(inlet) {
-            outlet.set_clock_shift(shift);
+/// Tells what becomes of the connection, and has the shift of the clock of `outlet` follow the sender's.
+fn watch_over(title: &str, inlet: &Inlet, outlet: Option<&Outlet>, done: &Stop) {
+    let mut clock = Clock { asked: Instant::now(), measured: None, is_told: false };
+    while !done.wait(LOOK_EVERY) {
+        while let Some(event) = inlet.next_event(0.0) {
+            if let Some(what) = told(event) {
+                tell(title, what);
+            }
         }
+        if let Some(outlet) = outlet.filter(|_| clock.asked.elapsed() >= CLOCK_EVERY) {
+            clock.follow(title, inlet, outlet);
+        }
+    }
+}
+
+/// What an event means for what is brought over; nothing if it is none of it.
+fn told(event: StreamEvent) -> Option<&'static str> {
+    Some(match event {
+        StreamEvent::Recovering => "its connection is lost; nothing is brought over until it is back",
+        StreamEvent::Connected => "its samples come",
+        StreamEvent::ClockReset => "its clock was set, or its device was started again",
+        StreamEvent::OtherDevice => "another device sends it now",
+        StreamEvent::Refused => "its sender refuses this computer; why: schwann keys status",
+        _ => return None,
+    })
+}
+
+fn tell(title: &str, what: &str) {
+    // Nobody reads any more: the stream goes on.
+    let _ = super::say(&format!("{title}: {what}"));
+}
+
+/// What is known of the sender's clock.
+struct Clock {
+    asked: Instant,
+    /// The latest measurement by its time on the sender's clock, and since when it is known.
+    measured: Option<(f64, Instant)>,
+    is_told: bool,
+}
+
+impl Clock {
+    fn follow(&mut self, title: &str, inlet: &Inlet, outlet: &Outlet) {
+        self.asked = Instant::now();
+        if let Ok(estimate) = inlet.clock_offset(PATIENCE) {
+            outlet.set_clock_shift(-estimate.offset);
+            if self.measured.is_none_or(|(time, _)| time != estimate.remote_time) {
+                self.measured = Some((estimate.remote_time, Instant::now()));
+            }
+        }
+        let is_old = self.measured.is_none_or(|(_, since)| since.elapsed() > CLOCK_OLD);
+        if is_old && !self.is_told {
+            tell(title, "its clock does not answer; its last known offset is used: schwann doctor");
+        } else if self.is_told && !is_old {
+            tell(title, "its clock answers again");
+        }
+        self.is_told = is_old;
     }
 }
 
@@ -86,4 +143,7 @@ fn carry_samples(inlet: &Inlet, outlet: &Outlet, stop: &Stop) -> Result<(), Erro
 const PATIENCE: f64 = 10.0;
 /// Seconds after which it is looked whether the program shall end.
 const WAIT: f64 = 0.2;
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 const CLOCK_EVERY: Duration = Duration::from_secs(5);
+/// The clock is measured every few seconds; an older measurement tells that its answers do not come.
+const CLOCK_OLD: Duration = Duration::from_secs(30);
