@@ -30,6 +30,15 @@ pub(crate) enum Problem {
     NobodyReads,
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(what) => out.write_str(what),
+            Self::NobodyReads => out.write_str("nobody reads the output"),
+        }
+    }
+}
+
 impl Problem {
     /// Says that `error` happened to `subject`, a file or a stream.
     pub(crate) fn with(subject: impl fmt::Display, error: impl fmt::Display) -> Self {

@@ -6,7 +6,7 @@ use std::hash::RandomState;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Once};
 
-use schwann::config::{LoadReport, Outcome, Search};
+use schwann::config::{LoadReport, NoteKind, Outcome, Search};
 use schwann::inlet::Protection;
 use schwann::load_report;
 use schwann::security::Policy;
@@ -28,7 +28,11 @@ pub(crate) fn config() -> Arc<Context> {
 fn complain(report: &LoadReport) {
     for attempt in &report.attempts {
         let what = match &attempt.outcome {
-            Outcome::Loaded { .. } => continue,
+            Outcome::Loaded { notes } => {
+                let emptied = notes.iter().filter(|note| note.kind == NoteKind::WithoutBraces);
+                emptied.for_each(|note| eprintln!("schwann: {}: {note}", attempt.origin));
+                continue;
+            }
             Outcome::Invalid(invalid) => format!("{invalid}"),
             Outcome::Unreadable(kind) => format!("{kind}"),
             _ => String::from("not used"),
@@ -48,7 +52,7 @@ pub(crate) fn config_with_report() -> (Arc<Context>, LoadReport) {
     (Arc::new(Context::new(config)), report)
 }
 
-/// Says that this device's certificate expires soon, and renews it in the background where the authority is reached.
+/// Renews this device's certificate in the background where the authority is reached; says so, and when it expires soon.
 pub(crate) fn look_after_certificate(context: &Context) {
     let Ok(trust) = context.trust() else { return };
     if let Some(days) = schwann::security::expires_in_days(&trust) {
@@ -56,15 +60,13 @@ pub(crate) fn look_after_certificate(context: &Context) {
             "schwann: this device's certificate expires in {days} days; it is renewed if `schwann keys renew --serve` runs on \
              the lab's machine"
         );
-        crate::cmd::keys::renew::in_background();
     }
+    crate::cmd::keys::renew::in_background(true);
 }
 
 /// The same without a word, where the screen says it.
-pub(crate) fn renew_in_background(context: &Context) {
-    if context.trust().is_ok_and(|trust| schwann::security::expires_in_days(&trust).is_some()) {
-        crate::cmd::keys::renew::in_background();
-    }
+pub(crate) fn renew_in_background() {
+    crate::cmd::keys::renew::in_background(false);
 }
 
 /// Says that a stream comes in the clear although this computer wants sealed ones; nothing if it does not.

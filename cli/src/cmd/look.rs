@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let stop = stop::on_signals()?;
     let config = lab::config();
     lab::hush_refusals(config.config());
-    lab::renew_in_background(&config);
+    lab::renew_in_background();
     let mut lab = Lab::open(config, arguments)?;
     let palette = Palette::of(screen.destination());
     loop {
@@ -58,7 +58,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             }
             let is_calm = states.iter().all(|judged| judged.verdict.is_calm());
             let is_there = !states.is_empty() || !lab.hubs.rows().is_empty();
-            let well = is_there && is_calm && lab.probes.waiting() == 0 && lab.hubs.troubles() == 0;
+            let all_seen = lab.probes.waiting() == 0 && lab.hidden.unseen().is_empty();
+            let well = is_there && is_calm && all_seen && lab.hubs.troubles() == 0;
             return Ok(if well { Exit::Good } else { Exit::Found });
         }
         if stop.wait(PAINT_EVERY) && again {

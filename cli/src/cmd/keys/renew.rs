@@ -96,34 +96,39 @@ impl Keys {
             io::stdout().lock(),
             "Certificates are renewed from 30 days before they expire. Ctrl-C ends it."
         )?;
+        let mut told = String::new();
         while !stop.is_raised() {
-            match listener.accept() {
-                Ok((link, from)) => match self.serve_one(link, &authority, days) {
-                    Ok(Some(certificate)) => {
-                        let statement = certificate.statement;
-                        let name = printable(statement.name.as_str()).into_owned();
-                        let mut out = io::stdout().lock();
-                        writeln!(out, "{name} at {from} has certificate {} now", statement.serial)?;
-                        out.flush()?;
-                    }
-                    Ok(None) => {}
-                    Err(problem) => return Err(problem),
-                },
-                Err(_) => {
-                    stop.wait(LOOK_EVERY);
+            let Ok((link, from)) = listener.accept() else {
+                stop.wait(LOOK_EVERY);
+                continue;
+            };
+            let what = match self.serve_one(link, &authority, days)? {
+                Some(Ok(certificate)) => {
+                    let statement = certificate.statement;
+                    let name = printable(statement.name.as_str()).into_owned();
+                    format!("{name} at {from} has certificate {} now", statement.serial)
                 }
+                Some(Err(declined)) => format!("{} got no certificate: {}", from.ip(), why_of(declined)),
+                None => continue,
+            };
+            // Whoever asks again and again fills no screen.
+            if what != told {
+                let mut out = io::stdout().lock();
+                writeln!(out, "{what}")?;
+                out.flush()?;
+                told = what;
             }
         }
         Ok(Exit::Good)
     }
 
-    /// Answers one request; a peer that sends anything else gets a reason.
+    /// Answers one request; a peer that sends anything else gets a reason. Nothing if the peer went away.
     fn serve_one(
         &self,
         mut link: TcpStream,
         authority: &AuthorityKey,
         days: u64,
-    ) -> Result<Option<Certificate>, Problem> {
+    ) -> Result<Option<Result<Certificate, Declined>>, Problem> {
         // A listener that does not wait hands that on to its connections on some systems.
         let _ = link.set_nonblocking(false);
         let _ = link.set_write_timeout(Some(SHORT));
@@ -133,7 +138,7 @@ impl Keys {
             Ok(statement) => statement,
             Err(declined) => {
                 let _ = link.write_all(&[declined.byte()]);
-                return Ok(None);
+                return Ok(Some(Err(declined)));
             }
         };
         let certificate = {
@@ -143,7 +148,7 @@ impl Keys {
         let answer = renewal::grant(&certificate, &mut SystemEntropy);
         let answer = answer.ok_or_else(|| failed("the system gives no random bytes"))?;
         let sent = link.write_all(&[0]).and_then(|()| link.write_all(&answer));
-        Ok(sent.is_ok().then_some(certificate))
+        Ok(sent.is_ok().then_some(Ok(certificate)))
     }
 }
 
@@ -177,10 +182,31 @@ fn fetch(key: &DeviceKey, old: &Certificate, lab: &Lab, at: Option<&str>) -> Res
                 None => last = Problem::with(place, "it answers with a certificate for another device"),
             },
             Ok(Err(declined)) => last = Problem::with(place, why(declined)),
-            Err(error) => last = Problem::with(place, error),
+            Err(error) => {
+                last = Problem::with(
+                    place,
+                    format_args!(
+                        "{error}; does its firewall let this computer in? There: sudo schwann doctor"
+                    ),
+                );
+            }
         }
     }
     Err(last)
+}
+
+/// The same for the person at the lab's machine.
+fn why_of(declined: Declined) -> &'static str {
+    match declined {
+        Declined::Certificate => {
+            "its certificate has expired, is revoked, or is another lab's: schwann keys issued"
+        }
+        Declined::Early => {
+            "its certificate is valid for more than 30 days; if not by its clock, compare `date -u`"
+        }
+        Declined::Time => "its clock differs by more than five minutes; compare `date -u`",
+        _ => "it asked for another lab",
+    }
 }
 
 fn why(declined: Declined) -> &'static str {
@@ -200,19 +226,34 @@ fn days_left(certificate: &Certificate) -> u64 {
     certificate.statement.not_after.0.saturating_sub(now().0) / DAY
 }
 
-/// Renews by itself, in the background, for as long as the program runs and the certificate needs it.
+/// Renews by itself, in the background, for as long as the program runs: it may begin long before the certificate needs it.
 ///
-/// What does not work says nothing: the program's screen tells how long the certificate is valid.
-pub(crate) fn in_background() {
+/// - `tells`: whether a renewal, or why there is none, goes to the standard error stream. A painted screen tells how long
+///   the certificate is valid, and has no room for lines.
+pub(crate) fn in_background(tells: bool) {
     let folder = store::folder();
-    if !is_due(&folder) {
+    if !folder.join(CERTIFICATE).exists() {
         return;
     }
     // Without a thread the person renews.
     let _ = thread::Builder::new().name("renewal".to_owned()).spawn(move || {
         let keys = Keys { folder, unprotected: false };
-        while is_due(&keys.folder) {
-            let _ = keys.renew_quietly();
+        let mut told = String::new();
+        loop {
+            if let Some(days) = days_if_due(&keys.folder) {
+                let what = match keys.renew_quietly() {
+                    Ok(()) => String::from("this device's certificate was renewed"),
+                    Err(problem) => {
+                        format!(
+                            "this device's certificate expires in {days} days, and was not renewed: {problem}"
+                        )
+                    }
+                };
+                if tells && what != told {
+                    eprintln!("schwann: {what}");
+                    told = what;
+                }
+            }
             thread::sleep(TRY_EVERY);
         }
     });
@@ -227,15 +268,15 @@ impl Keys {
     }
 }
 
-/// Whether the certificate in the folder is valid, and not for long.
-fn is_due(folder: &Path) -> bool {
+/// Days for which the certificate in the folder is valid; nothing if that is long, or if it has expired.
+fn days_if_due(folder: &Path) -> Option<u64> {
     let bytes = std::fs::File::open(folder.join(CERTIFICATE)).and_then(|file| {
         let mut bytes = Vec::new();
         file.take(Certificate::LEN as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
     });
     let certificate = bytes.ok().and_then(|bytes| Certificate::parse(bytes.as_slice().try_into().ok()?).ok());
     let left = |one: Certificate| one.statement.not_after.0.checked_sub(now().0);
-    certificate.and_then(left).is_some_and(|left| left <= AHEAD)
+    certificate.and_then(left).filter(|left| *left <= AHEAD).map(|left| left / DAY)
 }
 
 /// Days of a certificate for the authority's own machine.
