@@ -139,7 +139,7 @@ fn an_end_that_cannot_seal_says_so_at_once() {
         (Roles::SUBSCRIBE, member(|s| s.not_after = UnixSeconds(1)), "has expired", "`schwann keys issue`"),
         (Roles::PUBLISH, Some(lab.member(1, |s| s.not_before = far)), "not valid yet", "timedatectl"),
         (Roles::SUBSCRIBE, Some(lab.member(1, |s| s.not_before = far)), "not valid yet", "timedatectl"),
-        (Roles::SUBSCRIBE, None, "no key", "`schwann keys import`"),
+        (Roles::SUBSCRIBE, None, "no key", "`schwann keys join`"),
     ] {
         let context = context(&network(), Policy::Require, end);
         let failed = match role {

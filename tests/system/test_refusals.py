@@ -129,16 +129,16 @@ def test_wrong_lab(meet, lab, other_lab, network, tmp_path):  # noqa: F811
 
 def test_no_key_at_the_receiver(meet, lab, network, tmp_path):  # noqa: F811
     outlet, inlet = meet((lab, {}), (None, {}))
-    outlet.wait_for("gets no answer: the peer speaks plain LSL", "schwann keys import`")
-    inlet.wait_for("speaks to members of its lab alone; join its lab", "schwann keys import`")
+    outlet.wait_for("gets no answer: the peer speaks plain LSL", "schwann keys join`")
+    inlet.wait_for("speaks to members of its lab alone; join its lab", "schwann keys join`")
     seen = looked_at(None, network, tmp_path, "--once")
     assert "NO STREAM" in seen and "REFUSED" in seen and "members of its lab alone; join its lab" in seen
 
 
 def test_a_plain_peer_while_we_require_sealing(meet, lab, network, tmp_path):  # noqa: F811
     outlet, inlet = meet((None, {}), (lab, {}))
-    outlet.wait_for("this program has no keys; join its lab", "schwann keys import`")
-    inlet.wait_for("is not found: the peer speaks plain LSL", "schwann keys import`")
+    outlet.wait_for("this program has no keys; join its lab", "schwann keys join`")
+    inlet.wait_for("is not found: the peer speaks plain LSL", "schwann keys join`")
     seen = looked_at(lab, network, tmp_path, "--once")
     assert "REFUSED" in seen and "the peer speaks plain LSL" in seen
 

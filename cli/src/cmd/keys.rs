@@ -327,7 +327,11 @@ impl Keys {
                 }
                 let passphrase = passphrase::ask("passphrase")?;
                 let bytes = store::read(&path).map_err(failed)?;
-                store::open(&path, &bytes, kind, &passphrase).map_err(failed)
+                store::open(&path, &bytes, kind, &passphrase).map_err(|error| {
+                    failed(format_args!(
+                        "{error}; run this again; without the passphrase, `schwann keys recover` takes the words of the recovery sheet"
+                    ))
+                })
             }
             other => other.map_err(failed),
         }?;
@@ -368,6 +372,6 @@ fn failed(error: impl core::fmt::Display) -> Problem {
 fn damaged(path: &Path) -> Problem {
     Problem::with(
         path.display(),
-        "the file is damaged; import the lab's bundle again with `schwann keys import`",
+        "the file is damaged; move it away and run `schwann keys join`, or on the lab's own machine `schwann keys recover`",
     )
 }

@@ -377,7 +377,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         assert!(of.iter().all(|text| said.contains(text)), "{said}");
     };
     complains("nobody", &["share"], &["no key", "schwann keys init"]);
-    complains("nobody", &["join", "localhost:9"], &["no key", "schwann keys import"]);
+    complains("nobody", &["join", "localhost:9"], &["no key", "schwann keys join"]);
     found(&lab, "meg");
     complains("meg", &["share", "192.0.2.1:1972"], &["in the clear", "at the computer of the buffer"]);
     complains("meg", &["join", "localhost:9", "0.0.0.0:1972"], &["in the clear", "localhost:PORT"]);

@@ -21,13 +21,12 @@ pub fn advice(refusal: Refusal) -> &'static str {
             "let the device use the hybrid suite, or certify it for the classic one: `schwann keys issue`"
         }
         Refusal::Expired => {
-            "renew it: `schwann keys new-device NAME` on the device shows the request, `schwann keys issue` on the lab's \
-             machine grants it, `schwann keys trust` on the device installs it, and programs that run take it over; if it \
-             is not that old, a clock is wrong: `date -u` on both machines"
+            "`schwann keys join` on the device brings a new one, with the words of `schwann keys invite` on the lab's machine, \
+             and programs that run take it over; if it is not that old, a clock is wrong: `date -u` on both machines"
         }
         Refusal::MembersOnly | Refusal::NoKeys => {
-            "join its lab: `schwann keys status` tells which keys are here, `schwann keys import` and `schwann keys \
-             new-device` bring some"
+            "join its lab: `schwann keys invite` on the lab's machine shows six words, and `schwann keys join` here takes \
+             them; `schwann keys status` tells which keys are here"
         }
         Refusal::NotYetValid => {
             "a clock is wrong: compare `date -u` on both machines, and set it right with `sudo timedatectl set-ntp \
@@ -37,8 +36,9 @@ pub fn advice(refusal: Refusal) -> &'static str {
         Refusal::PeerTooNew => "update this machine's library: `schwann --version` tells which one it has",
         Refusal::PeerTooOld => "update the peer's library: `schwann --version` there tells which one it has",
         Refusal::PlainPeer => {
-            "it has no keys, or not this library: `schwann keys import` there, `schwann run PROGRAM` for programs with \
-             a library of their own; until all have keys, SCHWANN_SECURITY=prefer permits plain streams"
+            "it has no keys, or not this library: `schwann keys join` there, `schwann run PROGRAM` for programs with a \
+             library of their own; for an old device: `schwann gateway` brings its stream in, sealed, and `schwann keys \
+             admit` takes it in the clear"
         }
         Refusal::RefusedByPeer => {
             "the peer's screen or security log says why; most often it belongs to another lab, or this device was revoked: \
@@ -55,7 +55,7 @@ pub fn advice(refusal: Refusal) -> &'static str {
         }
         Refusal::WrongLab => {
             "compare the line lab of `schwann keys status` on both machines; if both have the same, one of the devices was \
-             revoked, or has not heard of it: compare the line revoked; `schwann keys import` joins the other's lab"
+             revoked, or has not heard of it: compare the line revoked; `schwann keys join` joins the other's lab"
         }
         Refusal::WrongRole => {
             "issue its certificate anew, without --publish-only and --subscribe-only: `schwann keys issue`, with what \

@@ -36,8 +36,8 @@ impl fmt::Display for TrustError {
             ),
             Self::NoKey(folder) => write!(
                 out,
-                "sealing is required, but there is no key in {}; run `schwann keys init` or \
-                 `schwann keys import`",
+                "sealing is required, but there is no key in {}; run `schwann keys join`, or `schwann keys init` for a \
+                 new lab",
                 folder.display()
             ),
         }

@@ -276,8 +276,9 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> TrustError {
 }
 
 fn damaged(path: &Path) -> TrustError {
-    let reason =
-        String::from("the file is damaged; import the lab's bundle again with `schwann keys import`");
+    let reason = String::from(
+        "the file is damaged; move it away and run `schwann keys join`, or on the lab's own machine `schwann keys recover`",
+    );
     TrustError::File(path.to_path_buf(), reason)
 }
 

@@ -114,7 +114,7 @@ fn mending(refusal: Refusal) -> Option<&'static str> {
         Refusal::PeerTooNew | Refusal::PeerTooOld => "install the same version of Schwann at both ends",
         Refusal::RefusedByPeer => "`schwann keys status` at both ends shows whether they are of one lab",
         Refusal::Revoked => "see `schwann keys status`",
-        Refusal::WrongLab => "import one lab's bundle at both ends with `schwann keys import`",
+        Refusal::WrongLab => "let one end join the other's lab: `schwann keys join`",
         _ => return None,
     })
 }
