@@ -35,7 +35,7 @@ use schwann_proto::{
 };
 
 pub use self::calls::refused_calls;
-pub use self::knock::{Knocked, knock, known_peers, own_ports, peer_ports};
+pub use self::knock::{Knocked, is_own_address, knock, known_peers, own_ports, peer_ports};
 pub use self::silence::unheard;
 pub use self::view::{HostView, Viewed, view};
 use self::{

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use schwann::resolver::{
-    Knocked, PLAIN_STREAMS, knock, known_peers, own_ports, peer_ports, refused_calls, resolve, unheard,
+    Knocked, PLAIN_STREAMS, is_own_address, knock, known_peers, own_ports, peer_ports, refused_calls,
+    resolve, unheard,
 };
 use schwann::security::{Explained, Refusal};
 use schwann::security::{Policy, Trust};
@@ -36,17 +37,29 @@ struct Sightings {
     /// Outlets that let us in and that no search had found, by UID.
     silent: BTreeMap<String, Silent>,
     /// Streams that are sent in the clear, and that this computer does not look for because it takes sealed ones alone.
-    plain: Vec<StreamInfo>,
-    /// Data ports of streams in the clear, of all sessions.
-    plain_ports: BTreeSet<u16>,
+    /// By UID.
+    plain: BTreeMap<String, Plain>,
     /// Streams of other sessions, by UID.
     elsewhere: BTreeMap<String, Elsewhere>,
     /// Streams that were found, by UID.
     found: BTreeMap<String, StreamInfo>,
-    /// Data ports of streams that were found: there is nothing to ask.
-    known: BTreeSet<u16>,
+    /// Where the data of streams that were found come from: there is nothing to ask.
+    known: BTreeSet<Place>,
     round: u32,
     has_looked: bool,
+}
+
+/// A computer, which is none for this one, and a port. This computer has several addresses.
+type Place = (Option<IpAddr>, u16);
+
+/// A stream in the clear.
+struct Plain {
+    info: StreamInfo,
+    places: Vec<Place>,
+    /// Whether this computer looks for streams of its session.
+    is_ours: bool,
+    /// Looks that did not find it. One is nothing: a busy network loses answers.
+    missed: u32,
 }
 
 /// An outlet that lets us in and does not answer a search.
@@ -103,17 +116,21 @@ impl Hidden {
     /// Takes note of a stream that was found.
     pub fn note_found(&self, info: &StreamInfo) {
         let uid = info.uid().to_string_lossy().into_owned();
+        if self.shared.lock().found.contains_key(&uid) {
+            return;
+        }
+        let places = data_places(info);
         let mut state = self.shared.lock();
         state.silent.remove(&uid);
-        state.known.extend(data_ports(info));
+        state.known.extend(places);
         state.found.entry(uid).or_insert_with(|| info.clone());
     }
 
     /// The streams that are there and not seen, and why.
     pub fn unseen(&self) -> Vec<Unseen> {
         let state = self.shared.lock();
-        let plain = state.plain.iter().filter(|info| !state.has_found(info));
-        let plain = plain.map(|info| {
+        let plain = state.plain.values().filter(|plain| plain.is_ours && !state.has_found(&plain.info));
+        let plain = plain.map(|Plain { info, .. }| {
             let name = info.name().to_string_lossy();
             let endpoint = info.endpoint(IpVersion::V4);
             Unseen {
@@ -169,16 +186,18 @@ impl Watch {
 
     fn run(&self, context: &Context) {
         // Whatever answers a search needs not be asked in another way.
-        if let Some(plain) = plain_streams(context) {
-            let mut state = self.lock();
-            state.plain_ports = plain.iter().flat_map(data_ports).collect();
-            let is_ours = |info: &StreamInfo| info.session_id().to_string_lossy() == context.lab.session_id;
-            state.plain = plain.into_iter().filter(is_ours).take(MOST).collect();
-        } else {
+        if !self.look_for_plain(context) {
             let _ = self.stop.wait(FIRST_LOOK);
         }
         while !self.stop.is_raised() {
-            self.lock().round += 1;
+            let round = {
+                let mut state = self.lock();
+                state.round += 1;
+                state.round
+            };
+            if round.is_multiple_of(PLAIN_ROUNDS) {
+                self.look_for_plain(context);
+            }
             let peers = known_peers(context).into_iter();
             own_ports(context).into_iter().for_each(|address| self.try_at(context, address));
             self.lock().has_looked = true;
@@ -188,8 +207,27 @@ impl Watch {
         }
     }
 
+    /// Searches for streams in the clear, of all sessions; says whether that is of any use here.
+    fn look_for_plain(&self, context: &Context) -> bool {
+        let Some(found) = plain_streams(context) else { return false };
+        let found: Vec<_> = found.into_iter().map(|info| Plain::of(info, context)).collect();
+        let mut state = self.lock();
+        state.plain.values_mut().for_each(|plain| plain.missed += 1);
+        for plain in found {
+            let uid = plain.info.uid().to_string_lossy().into_owned();
+            if !plain.is_ours {
+                state.note_elsewhere(uid.clone(), &plain.info);
+            }
+            if state.plain.len() < MOST || state.plain.contains_key(&uid) {
+                state.plain.insert(uid, plain);
+            }
+        }
+        state.plain.retain(|_, plain| plain.missed < 2);
+        true
+    }
+
     fn try_at(&self, context: &Context, address: SocketAddr) {
-        if self.stop.is_raised() || self.lock().known.contains(&address.port()) {
+        if self.stop.is_raised() || self.lock().known.contains(&place(address)) {
             return;
         }
         let outcome = knock(context, address, KNOCK_TIMEOUT);
@@ -206,14 +244,7 @@ impl Watch {
         let session = info.session_id().to_string_lossy();
         if session != context.lab.session_id.as_str() {
             // It is none of this search's, and silent for that reason alone.
-            if state.elsewhere.len() < MOST {
-                let elsewhere = Elsewhere {
-                    name: info.name().to_string(),
-                    hostname: info.hostname().to_string(),
-                    session_id: session.into_owned(),
-                };
-                state.elsewhere.insert(uid, elsewhere);
-            }
+            state.note_elsewhere(uid, &info);
         } else if !state.found.contains_key(&uid) && state.silent.len() < MOST {
             state.note_silent(uid, &info, address);
         }
@@ -226,6 +257,17 @@ impl Sightings {
         let is_brought_in =
             |found: &StreamInfo| is_same_source(info, found) && info.hostname() == found.hostname();
         self.found.contains_key(&*info.uid().to_string_lossy()) || self.found.values().any(is_brought_in)
+    }
+
+    fn note_elsewhere(&mut self, uid: String, info: &StreamInfo) {
+        if self.elsewhere.len() < MOST {
+            let elsewhere = Elsewhere {
+                name: info.name().to_string(),
+                hostname: info.hostname().to_string(),
+                session_id: info.session_id().to_string(),
+            };
+            self.elsewhere.insert(uid, elsewhere);
+        }
     }
 
     /// An outlet has an address for each version of IP, and counts once in a round.
@@ -242,7 +284,8 @@ impl Sightings {
     /// Whether to tell a refusal. It is not told if the outlet is named as a plain stream, nor twice for the two
     /// versions of IP.
     fn is_told(&self, address: SocketAddr, refusal: Refusal) -> bool {
-        let is_plain = refusal == Refusal::PlainPeer && self.plain_ports.contains(&address.port());
+        let is_plain = refusal == Refusal::PlainPeer
+            && self.plain.values().any(|plain| plain.places.contains(&place(address)));
         let is_second = address == SocketAddr::from((Ipv6Addr::LOCALHOST, address.port()))
             && self
                 .refused
@@ -269,12 +312,28 @@ fn refused_by_lab(known: &BTreeMap<SocketAddr, Refusal>) -> Vec<Unseen> {
     unseen
 }
 
-fn data_ports(info: &StreamInfo) -> impl Iterator<Item = u16> {
-    let ports = [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).data_port);
-    ports.into_iter().filter(|port| *port != 0)
+impl Plain {
+    fn of(info: StreamInfo, context: &Context) -> Self {
+        let is_ours = info.session_id().to_string_lossy() == context.lab.session_id;
+        Self { places: data_places(&info), is_ours, missed: 0, info }
+    }
 }
 
-/// Looks once for streams in the clear, of all sessions; nothing unless sealing is required here.
+fn place(address: SocketAddr) -> Place {
+    (Some(address.ip()).filter(|ip| !is_own_address(*ip)), address.port())
+}
+
+/// Where the data of a stream come from.
+fn data_places(info: &StreamInfo) -> Vec<Place> {
+    let ends = [IpVersion::V4, IpVersion::V6].map(|version| {
+        let endpoint = info.endpoint(version);
+        let ip: IpAddr = endpoint.address.to_string().split('%').next()?.parse().ok()?;
+        Some(place(SocketAddr::new(ip, endpoint.data_port))).filter(|(_, port)| *port != 0)
+    });
+    ends.into_iter().flatten().collect()
+}
+
+/// Searches for streams in the clear, of all sessions; nothing unless sealing is required here.
 ///
 /// A search for sealed streams does not hear of them. The question names neither a stream nor a session.
 fn plain_streams(context: &Context) -> Option<Vec<StreamInfo>> {
@@ -306,6 +365,8 @@ fn shell_word(word: &str) -> String {
 
 const FIRST_LOOK: Duration = Duration::from_millis(700);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Rounds from one look for streams in the clear to the next.
+const PLAIN_ROUNDS: u32 = 3;
 /// Streams that are told of at most.
 const MOST: usize = 64;
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(300);

@@ -86,6 +86,11 @@ pub(super) struct SystemAddress {
     multicast: bool,
 }
 
+/// Whether an address is one of this computer's own.
+pub(crate) fn is_own(ip: IpAddr) -> bool {
+    ip.is_loopback() || system_addresses().iter().any(|address| address.ip == ip)
+}
+
 pub(super) fn system_addresses() -> Vec<SystemAddress> {
     let interfaces = match getifaddrs::getifaddrs() {
         Ok(interfaces) => interfaces,

@@ -9,7 +9,7 @@
 //!
 //! Source: lsl-wire §26; `docs/decisions/latency-path.md`.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -81,15 +81,10 @@ impl Source for LocalListener {
 ///
 /// Nothing in case of doubt: TCP then leads to the program at that address.
 pub(crate) fn connect(uid: &str, address: SocketAddr) -> Option<Socket> {
-    if !is_own(address.ip()) {
+    if !interfaces::is_own(address.ip()) {
         return None;
     }
     connect_to(own_user().ok()?, &name(uid, address.port()).ok()?).ok()
-}
-
-/// Whether an address is one of this computer's own.
-fn is_own(ip: IpAddr) -> bool {
-    ip.is_loopback() || interfaces::system_addresses().iter().any(|address| address.ip == ip)
 }
 
 /// - Errors: [`io::ErrorKind::PermissionDenied`] if another user's process listens; what else the system says.

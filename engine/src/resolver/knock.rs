@@ -19,6 +19,7 @@ use schwann_session::{Refusal, Suite};
 use crate::config::Config;
 use crate::context::Context;
 use crate::net::handshake::{HandshakeError, connect_tcp, no_stream, prepare};
+use crate::net::interfaces;
 use crate::net::names;
 use crate::net::request::Asking;
 use crate::net::sockets::version_of;
@@ -52,6 +53,11 @@ pub fn knock(context: &Context, address: SocketAddr, patience: Duration) -> Knoc
         Err(HandshakeError::Refused(refusal)) if is_told(refusal) => Knocked::Refused(refusal),
         Err(_) => Knocked::Nobody,
     }
+}
+
+/// Whether an address is one of this computer's own.
+pub fn is_own_address(ip: IpAddr) -> bool {
+    interfaces::is_own(ip)
 }
 
 /// Where to knock for outlets of this computer.
