@@ -16,6 +16,7 @@ mod surroundings;
 pub(crate) use self::{
     facts::look,
     judge::{judge, told, unread},
+    surroundings::is_card,
 };
 
 /// Something that keeps streams from being seen, or may.

@@ -115,6 +115,16 @@ def a_member_that_hears_no_multicast(lab):
     lab.send(more=lab.more)
 
 
+@case("multicast-lost")
+def a_remembered_member_that_hears_no_multicast(lab):
+    lab.cable()
+    lab.more = lab.keys()
+    lab.send(more=lab.more)
+    code, looked = lab.schwann("--once", "--json")
+    assert code == 0 and len(looked["streams"]) == 1, looked
+    lab.in_a("iptables -A INPUT -i cable -m pkttype ! --pkt-type unicast -j DROP")
+
+
 @case("udp-blocked", "10.99.0.1")
 def a_member_behind_a_firewall_for_udp(lab):
     lab.cable()

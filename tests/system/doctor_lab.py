@@ -116,9 +116,13 @@ class Lab:
             raise RuntimeError("the helper has ended")
 
     def doctor(self, *arguments: str):
-        command = ["ip", "netns", "exec", self.b, str(PROGRAMS / "schwann"), "doctor", *arguments]
+        return self.schwann("doctor", *arguments, "--json")
+
+    def schwann(self, *arguments: str):
+        """The exit code of a command in B, and the JSON that it prints."""
+        command = ["ip", "netns", "exec", self.b, str(PROGRAMS / "schwann"), *arguments]
         environment = self.environment("[ports]\nIPv6=disable\n" + self.configuration) | self.more
-        done = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         try:
             return done.returncode, json.loads(done.stdout)
         except json.JSONDecodeError:

@@ -63,6 +63,13 @@ def a_configuration_that_is_a_folder(lab):
     lab.send()
 
 
+@case("config-without-braces")
+def known_peers_without_braces(lab):
+    lab.cable()
+    lab.configuration = "[lab]\nKnownPeers=10.99.0.1\n"
+    lab.send()
+
+
 @case("config-unknown-key", exit_code=0)
 def a_configuration_with_a_key_that_nothing_reads(lab):
     lab.cable()

@@ -42,7 +42,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         writeln!(
             out,
             "{:#}",
-            json!({ "streams": facts.stream_count(), "findings": findings, "host": told })
+            json!({
+                "streams": facts.stream_count(), "findings": findings, "host": told, "unread": doctor::unread(&facts)
+            })
         )?;
     } else {
         print(&mut out, &findings, facts.stream_count())?;

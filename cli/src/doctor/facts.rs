@@ -18,13 +18,13 @@ use schwann::{
     config::{IpVersions, LoadReport},
     inlet::{InletOptions, Protection},
     resolver,
-    security::Refusal,
+    security::{Refusal, TrustError},
 };
 use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 
-pub(super) use self::host::Host;
 use self::host::{knock_at, streams_behind};
+pub(super) use self::{host::Host, near::Near};
 use super::{
     firewall::{self, Manager, Network, Rule, Zone},
     nft::Ruleset,
@@ -38,6 +38,7 @@ use crate::{
 };
 
 mod host;
+mod near;
 
 /// All that is known.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(crate) struct Facts {
     /// The file to change where the configuration is to be another.
     pub(super) config_path: String,
     /// Why streams cannot be sealed here although they must be.
-    pub(super) unsealed: Option<String>,
+    pub(super) unsealed: Option<TrustError>,
     pub(super) interfaces: Vec<Interface>,
     /// Whether a program that does not choose an interface can send multicast.
     pub(super) has_multicast_route: bool,
@@ -62,6 +63,8 @@ pub(crate) struct Facts {
     /// Streams that are there, and that no search of this computer finds.
     pub(super) unseen: Vec<Unseen>,
     pub(super) host: Option<Host>,
+    /// Members of these networks, where no computer was asked about.
+    pub(super) near: Vec<Near>,
     /// Rules of the firewall of Windows.
     pub(super) rules: Vec<Rule>,
     /// What Windows takes its networks for.
@@ -137,6 +140,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     search_again(multicast_only(&config), &mut multicast, all.len());
     // Asked now, so that a view says whether the queries of the searches have come.
     let host = host.map(|host| host.with_knocks(knocks, &config));
+    let near = if host.is_none() { near::look(&all, &interfaces, &config) } else { Vec::new() };
     all_seen(&hidden, &multicast, &all);
     let (streams, unvisited) = reach(multicast, all, &config);
     let unseen = unseen(&hidden);
@@ -155,6 +159,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
         unvisited,
         unseen,
         host,
+        near,
         rules: sys::firewall::rules().iter().filter_map(|text| Rule::parse(text)).collect(),
         networks: firewall::networks(&sys::firewall::networks()),
         ruleset: ruleset(manager),
@@ -181,14 +186,14 @@ fn ruleset(manager: Manager) -> Option<Ruleset> {
 }
 
 /// Why streams cannot be sealed here; also where they need not be, if there is a key.
-fn unsealed(context: &Context) -> Option<String> {
+fn unsealed(context: &Context) -> Option<TrustError> {
     let trust = match context.trust() {
         Ok(trust) => trust,
-        Err(error) => return Some(error.to_string()),
+        Err(error) => return Some(error),
     };
     let member = trust.member()?;
     let statement = member.credentials().certificate().statement;
-    member.check(statement.roles).err().map(|error| error.to_string())
+    member.check(statement.roles).err()
 }
 
 fn all_seen(hidden: &Hidden, multicast: &[StreamInfo], all: &[StreamInfo]) {

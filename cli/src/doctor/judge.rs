@@ -13,6 +13,7 @@ mod computer;
 mod firewall;
 mod host;
 mod hubs;
+mod refused;
 mod streams;
 mod surroundings;
 mod view;
@@ -33,6 +34,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     streams::streams(facts, &mut findings);
     streams::unseen(facts, &mut findings);
     hubs::hubs(facts, &mut findings);
+    host::judge_near(facts, &mut findings);
     if let Some(host) = &facts.host {
         host::judge_host(host, facts, &mut findings);
         view::judge_view(host, facts, &mut findings);

@@ -55,6 +55,11 @@ fn link(value: &Value) -> Option<(String, Kind)> {
     Some((name.to_owned(), kind))
 }
 
+/// Whether an interface with this name is usually a card, and leads to other computers.
+pub(crate) fn is_card(name: &str) -> bool {
+    by_name(name) == Kind::Usual
+}
+
 /// What an interface with this name usually is.
 fn by_name(name: &str) -> Kind {
     let begins = |starts: &[&str]| {

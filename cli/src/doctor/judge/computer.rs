@@ -1,9 +1,11 @@
 //! What is wrong with this computer: its configuration, keys, network interfaces and ports.
 
+use core::fmt;
 use std::io;
 
-use schwann::config::{NoteKind, Outcome, PortFallback, Scope};
+use schwann::config::{Note, NoteKind, Outcome, PortFallback, Scope};
 
+use super::refused::mending_own;
 use super::{add, allow};
 use crate::doctor::{
     Finding, Weight,
@@ -33,18 +35,7 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
                 ),
                 commands::show(&origin.to_string()),
             ),
-            Outcome::Loaded { notes } => {
-                for note in notes.iter().filter(|note| note.kind == NoteKind::UnknownKey) {
-                    let what = format!("{origin} has a key that nothing reads: {note}.");
-                    add(
-                        findings,
-                        Weight::Warning,
-                        "config-unknown-key",
-                        what,
-                        commands::edit(&origin.to_string()),
-                    );
-                }
-            }
+            Outcome::Loaded { notes } => read(origin, notes, findings),
             _ => {}
         }
     }
@@ -60,6 +51,23 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
                 facts.config_path
             ),
         );
+    }
+}
+
+/// What a configuration says that counts otherwise than it looks.
+fn read(origin: &impl fmt::Display, notes: &[Note], findings: &mut Vec<Finding>) {
+    for note in notes {
+        let (weight, code, what) = match note.kind {
+            NoteKind::UnknownKey => (Weight::Warning, "config-unknown-key", "has a key that nothing reads"),
+            NoteKind::WithoutBraces => {
+                (Weight::Fault, "config-without-braces", "has a list that counts as empty")
+            }
+            NoteKind::TrailingText => {
+                (Weight::Warning, "config-trailing-text", "has more behind a number than counts")
+            }
+            _ => continue,
+        };
+        add(findings, weight, code, format!("{origin} {what}: {note}."), commands::edit(&origin.to_string()));
     }
 }
 
@@ -80,7 +88,7 @@ pub(super) fn keys(facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "keys",
             format!("No stream can be sealed on this computer: {reason}."),
-            "schwann keys status",
+            mending_own(reason),
         );
     }
 }

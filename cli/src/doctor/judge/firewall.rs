@@ -9,7 +9,7 @@ use super::{
     },
     add, lsl_ports,
 };
-use crate::sys::{commands::Side, programs};
+use crate::sys::{self, commands::Side, programs};
 
 /// Rules that certainly stop what other computers send here. What is sent for a try shows the same of UDP, and says it better.
 pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -30,7 +30,14 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
 
 /// What only the administrator sees, in a line; nothing if all could be seen.
 pub(crate) fn unread(facts: &Facts) -> Option<String> {
-    let name = facts.manager.name().filter(|_| facts.ruleset.is_none())?;
+    if facts.ruleset.is_some() {
+        return None;
+    }
+    let Some(name) = facts.manager.name() else {
+        let text = "This computer may have a firewall without a manager. What its rules do to TCP, only the administrator sees: \
+                    sudo schwann doctor";
+        return (sys::firewall::may_have_rules() && !programs::is_administrator()).then(|| text.to_owned());
+    };
     let who = match programs::is_administrator() {
         true => "is not known without the program nft.",
         false => "only the administrator sees: sudo schwann doctor",

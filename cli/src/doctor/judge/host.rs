@@ -1,7 +1,8 @@
 //! What is wrong on the way to one other computer.
 
-use schwann::{config::Scope, security::Explained};
+use schwann::{config::Scope, resolver::Viewed, security::Explained};
 
+use super::refused::mending;
 use super::view::{firewall_of, has_heard_multicast, has_heard_unicast, has_our_time, manager_of};
 use super::{add, address, allow, allow_there};
 use crate::doctor::{
@@ -26,19 +27,13 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
     let is_near = addresses.iter().any(|&ip| facts.interfaces.iter().any(|interface| interface.reaches(ip)));
     let is_inward = facts.config.multicast.scope == Scope::Machine;
     if found.iter().any(|stream| stream.by_multicast) || is_inward {
-        if is_near && !is_inward && has_heard_multicast(host) == Some(false) {
-            let what = format!(
-                "{name} is found because members of a lab remember each other: no query comes to it by multicast, so its firewall{} \
-                 or the network switch swallows it.",
-                firewall_of(host)
-            );
-            let fix = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
-            add(findings, Weight::Fault, "multicast-lost", what, fix);
+        if is_near && !is_inward {
+            judge_multicast(name, &host.view, facts, findings);
         }
         return;
     }
-    let there = firewall_of(host);
-    let (code, why) = match (is_near, has_heard_multicast(host)) {
+    let there = firewall_of(&host.view);
+    let (code, why) = match (is_near, has_heard_multicast(&host.view)) {
         (false, _) => {
             ("other-subnet", String::from("it is in another subnet, and routers do not pass multicast on"))
         }
@@ -66,6 +61,26 @@ pub(super) fn judge_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>
     );
 }
 
+/// Members that were found without a question about one of them.
+pub(super) fn judge_near(facts: &Facts, findings: &mut Vec<Finding>) {
+    if facts.config.multicast.scope != Scope::Machine {
+        facts.near.iter().for_each(|near| judge_multicast(&near.name, &near.view, facts, findings));
+    }
+}
+
+/// A member in this network that hears no multicast is found because it is remembered, and by nobody else.
+fn judge_multicast(name: &str, view: &Viewed, facts: &Facts, findings: &mut Vec<Finding>) {
+    if has_heard_multicast(view) == Some(false) {
+        let what = format!(
+            "{name} is found because members of a lab remember each other: no query comes to it by multicast, so its firewall{} \
+             or the network switch swallows it.",
+            firewall_of(view)
+        );
+        let fix = format!("on {name}: {}", allow_there(facts, manager_of(view), "udp"));
+        add(findings, Weight::Fault, "multicast-lost", what, fix);
+    }
+}
+
 /// The host has an address, and none of its streams was found.
 fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
@@ -76,8 +91,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     }
     if let Some(refusal) = host.refusal {
         let what = format!("{name} has streams, but not for this computer: {}.", Explained(refusal));
-        let fix = "schwann keys status    # here and there; schwann keys import joins the lab";
-        add(findings, Weight::Fault, "sealed", what, fix);
+        add(findings, Weight::Fault, "sealed", what, mending(refusal, facts));
     } else if host.is_silent && !has_our_time(host) {
         let what = format!(
             "{name} has streams that let this computer in, but do not answer its searches: the clocks of the two \
@@ -111,7 +125,7 @@ fn judge_unseen_host(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
             Weight::Fault,
             "host-silent",
             what,
-            format!("on {name}: {}", allow_there(facts, manager_of(host), "tcp")),
+            format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "tcp")),
         );
     }
 }
@@ -121,11 +135,11 @@ fn judge_blocked_udp(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
     let (name, ip) = (&host.name, host.addresses[0]);
     let way = facts.interfaces.iter().find(|interface| interface.reaches(ip));
     let here = allow(facts, way.map(|way| way.name.as_str()), Side::In, "udp");
-    let there = format!("on {name}: {}", allow_there(facts, manager_of(host), "udp"));
-    let (why, fix) = match has_heard_unicast(host) {
+    let there = format!("on {name}: {}", allow_there(facts, manager_of(&host.view), "udp"));
+    let (why, fix) = match has_heard_unicast(&host.view) {
         None => (String::from("its answers do not come through: a firewall blocks UDP"), there),
         Some(false) => {
-            (format!("no query has come to it: its firewall blocks UDP{}", firewall_of(host)), there)
+            (format!("no query has come to it: its firewall blocks UDP{}", firewall_of(&host.view)), there)
         }
         Some(true) => {
             let why =

@@ -3,6 +3,7 @@
 use schwann::security::{Explained, Refusal};
 use schwann_recorder::Trouble;
 
+use super::refused::mending;
 use super::{add, address, allow_there};
 use crate::{
     doctor::{
@@ -110,7 +111,7 @@ fn judge_clock(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
                 Weight::Fault,
                 "sealed",
                 format!("{name} of {host} cannot be received: {}.", Explained(refusal)),
-                "schwann keys status    # here and there; compare the line lab",
+                mending(refusal, facts),
             );
         }
         // Without usable keys nothing answers, and the network is not to blame.

@@ -60,25 +60,25 @@ pub(super) fn has_our_time(host: &Host) -> bool {
 }
 
 /// Whether a query that this computer has sent to the other one now, by multicast, has come.
-pub(super) fn has_heard_multicast(host: &Host) -> Option<bool> {
-    heard(host, |view| view.multicast.age)
+pub(super) fn has_heard_multicast(view: &Viewed) -> Option<bool> {
+    heard(view, |view| view.multicast.age)
 }
 
 /// Whether a query that this computer has sent to the other one now, by its address, has come.
-pub(super) fn has_heard_unicast(host: &Host) -> Option<bool> {
-    heard(host, |view| view.unicast.age)
+pub(super) fn has_heard_unicast(view: &Viewed) -> Option<bool> {
+    heard(view, |view| view.unicast.age)
 }
 
-fn heard(host: &Host, age: impl FnOnce(&HostView) -> Option<f64>) -> Option<bool> {
-    match &host.view {
+fn heard(view: &Viewed, age: impl FnOnce(&HostView) -> Option<f64>) -> Option<bool> {
+    match view {
         Viewed::Told(view) => Some(age(view).is_some_and(|age| age < RECENT_SECONDS)),
         _ => None,
     }
 }
 
 /// The firewall that the other computer sees to be switched on, as part of a sentence.
-pub(super) fn firewall_of(host: &Host) -> String {
-    match &host.view {
+pub(super) fn firewall_of(view: &Viewed) -> String {
+    match view {
         Viewed::Told(view) => {
             view.firewall.as_ref().map_or_else(String::new, |name| format!(" ({name} is switched on there)"))
         }
@@ -87,8 +87,8 @@ pub(super) fn firewall_of(host: &Host) -> String {
 }
 
 /// The program that manages the firewall of the other computer, as far as that is known.
-pub(super) fn manager_of(host: &Host) -> Manager {
-    match &host.view {
+pub(super) fn manager_of(view: &Viewed) -> Manager {
+    match view {
         Viewed::Told(view) => Manager::of_name(view.firewall.as_deref()),
         _ => Manager::Unknown,
     }

@@ -35,6 +35,11 @@ pub(crate) fn links() -> Option<String> {
     ["ip", "/usr/sbin/ip"].into_iter().find_map(|program| output(program, &["-j", "-d", "link"]))
 }
 
+/// Whether this system may filter packets by rules that no program known here manages.
+pub(crate) fn may_have_rules() -> bool {
+    ["/sys/module/nf_tables", "/sys/module/ip_tables"].iter().any(|module| Path::new(module).exists())
+}
+
 /// Whether this program runs in a container.
 pub(crate) fn is_in_container() -> bool {
     std::env::var_os("container").is_some() || MARKS.iter().any(|mark| Path::new(mark).exists())

@@ -49,6 +49,11 @@ pub(crate) fn links() -> Option<String> {
     None
 }
 
+/// No: anybody reads the rules of Windows.
+pub(crate) fn may_have_rules() -> bool {
+    false
+}
+
 /// No: a container of Windows has a system of its own.
 pub(crate) fn is_in_container() -> bool {
     false
