@@ -4,17 +4,19 @@ use core::fmt::Write as _;
 use core::time::Duration;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::sync::Arc;
+use std::time::Instant;
 
 use schwann::inlet::InletOptions;
 use schwann::resolver::resolve_bypred;
 use schwann::{Context, Error, Inlet, StreamInfo};
 use schwann_export::put_csv_field;
-use schwann_recorder::{Chunk, Item, Selector, any_of};
+use schwann_recorder::{Chunk, Item, Selector, Stop, any_of};
 
+use crate::doctor::mend::quoted;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
-use crate::terminal::line_of_data;
+use crate::terminal::{line_of_data, printable};
 
 mod fresh;
 mod judged;
@@ -74,15 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let info = find(arguments, &config)?;
     let wrong = |error| Problem::with(info.name(), error);
     let inlet = Inlet::in_context(&info, &InletOptions::default(), config).map_err(wrong)?;
-    let mut chunk = loop {
-        match Chunk::open(&inlet, WAIT) {
-            Ok(Some(chunk)) => break chunk,
-            Ok(None) => return Err(Problem::with(info.name(), "it has no channels")),
-            Err(Error::Timeout) if stop.is_raised() => return Ok(Exit::Good),
-            Err(Error::Timeout) => {}
-            Err(error) => return Err(wrong(error)),
-        }
-    };
+    let Some(mut chunk) = open(&inlet, &stop)? else { return Ok(Exit::Good) };
     if arguments.clock == Clock::Local {
         inlet.set_post_processing(schwann_proto::postproc::CLOCKSYNC);
     }
@@ -117,6 +111,30 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         left -= rows as u64;
     }
     Ok(freshness.conclude(&inlet, &name))
+}
+
+/// Opens the stream, and says so if that takes long; nothing if Ctrl-C comes first.
+fn open(inlet: &Inlet, stop: &Stop) -> Result<Option<Chunk>, Problem> {
+    let info = inlet.info();
+    let mut late = Some(Instant::now() + LATE);
+    loop {
+        match Chunk::open(inlet, WAIT) {
+            Ok(Some(chunk)) => return Ok(Some(chunk)),
+            Ok(None) => return Err(Problem::with(info.name(), "it has no channels")),
+            Err(Error::Timeout) if stop.is_raised() => return Ok(None),
+            Err(Error::Timeout) => {}
+            Err(error) => return Err(Problem::with(info.name(), error)),
+        }
+        if late.take_if(|late| Instant::now() > *late).is_some() {
+            let host = info.hostname().to_string();
+            eprintln!(
+                "schwann: {} of {} was found, and its samples do not come: schwann doctor {}",
+                printable(&info.name().to_string_lossy()),
+                printable(&host),
+                quoted(&host)
+            );
+        }
+    }
 }
 
 fn find(arguments: &Arguments, config: &Arc<Context>) -> Result<StreamInfo, Problem> {
@@ -176,3 +194,5 @@ fn put_row(out: &mut String, chunk: &Chunk, row: usize, csv: bool) {
 const FULL_INFO_SECONDS: f64 = 5.0;
 /// Longest wait before looking whether to stop, in seconds.
 const WAIT: f64 = 0.1;
+/// After this long it is said that something does not come.
+const LATE: Duration = Duration::from_secs(5);

@@ -2,10 +2,14 @@
 
 use core::mem::{Discriminant, discriminant};
 
+use std::time::Instant;
+
 use schwann::security::{LastPeer, PeerIdentity};
 use schwann::{Error, Inlet};
 use schwann_recorder::{Chunk, Observed, Trouble, Verdict};
 
+use super::LATE;
+use crate::doctor::mend::quoted;
 use crate::terminal::printable;
 
 /// A stream that is watched, and what was said of it last.
@@ -14,6 +18,8 @@ pub(super) struct Judged {
     observed: Observed,
     said: Option<Discriminant<Trouble>>,
     last_peer: LastPeer,
+    /// Since when samples wait because the sender's clock is not known.
+    waits_since: Option<Instant>,
 }
 
 impl Judged {
@@ -27,6 +33,7 @@ impl Judged {
             observed: Observed::new(info.nominal_rate()),
             said: None,
             last_peer: LastPeer::default(),
+            waits_since: None,
         }
     }
 
@@ -38,6 +45,10 @@ impl Judged {
         {
             eprintln!("schwann: {}", other_device(&self.name, &before, inlet.peer().as_ref()));
         }
+        if matches!(outcome, Err(Error::Timeout)) && inlet.buffered_bytes() > 0 {
+            return self.wait_for_clock(inlet);
+        }
+        self.waits_since = None;
         let verdict = self.observed.verdict();
         // What this end has passed over, because it was old or came too fast, is no fault of the stream.
         let is_ours = inlet.dropped_samples() > 0
@@ -45,6 +56,22 @@ impl Judged {
         let news = if is_ours { None } else { self.news(verdict) };
         if let Some(sentence) = news {
             eprintln!("schwann: {sentence}");
+        }
+    }
+
+    /// Says once that samples come and cannot be shown: what is missing is the clock, not the device's doing.
+    fn wait_for_clock(&mut self, inlet: &Inlet) {
+        let Some(since) = self.waits_since else { return self.waits_since = Some(Instant::now()) };
+        // It is said once: the next time is far away.
+        if since.elapsed() > LATE && since.elapsed() < LATE * 2 {
+            let host = inlet.info().hostname().to_string();
+            eprintln!(
+                "schwann: samples of {} come, but its clock does not answer by UDP, so they wait: schwann doctor {}; without its \
+                 clock: schwann watch --clock sender",
+                printable(&self.name),
+                quoted(&host)
+            );
+            self.waits_since = Instant::now().checked_sub(LATE * 2);
         }
     }
 
@@ -91,6 +118,7 @@ mod tests {
             observed: Observed::new(100.0),
             said: None,
             last_peer: LastPeer::default(),
+            waits_since: None,
         };
         let stopped = |seconds| Verdict::Trouble(Trouble::Stopped { seconds });
         assert_eq!(judged.news(Verdict::Early), None);
