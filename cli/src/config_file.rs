@@ -36,6 +36,20 @@ fn path_of(search: Search) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
+/// The variable that is set and comes before a value of the file; none if the file's counts.
+///
+/// - Source: configuration §6.
+pub(crate) fn overruling(full_key: &str) -> Option<&'static str> {
+    let variable = match full_key {
+        "security.policy" => "SCHWANN_SECURITY",
+        "security.plain" => "SCHWANN_SECURITY_PLAIN",
+        "security.log" => "SCHWANN_SECURITY_LOG",
+        "tuning.LocalSocket" => "SCHWANN_LOCAL_SOCKET",
+        _ => return None,
+    };
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(|_| variable)
+}
+
 /// Waits until no other command changes the file; others wait until this is dropped. To be held from the reading of a
 /// value to the writing of the next.
 ///

@@ -1,9 +1,9 @@
 //! `schwann keys invite`: the lab's machine shows six words, and certifies the device that knows them.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,6 +15,7 @@ use schwann_session::{AuthorityKey, Flags, SystemEntropy};
 use super::authority::Granted;
 use super::wire::{self, PAIRING, PATIENCE};
 use super::{Keys, failed, words};
+use crate::doctor::is_card;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 use crate::terminal::{self, plural, printable};
@@ -108,6 +109,12 @@ impl Keys {
             Replaces::Nothing => Ok(Exit::Good),
             Replaces::OldKey => self.revoke_with(authority, &name),
         };
+        let known = self.certificates(&authority.lab())?;
+        let before = known.iter().rev().find(|one| one.statement.device == device);
+        if let Some(before) = before.filter(|one| one.statement.name.as_str() != name) {
+            let before = printable(before.statement.name.as_str()).into_owned();
+            eprintln!("{before} is called {} from now on.", printable(&name));
+        }
         let certify = |_| self.certify(authority, device, &name, granted, Flags::NONE);
         let membership = match withdrawn.and_then(certify) {
             Ok(membership) => membership,
@@ -180,15 +187,20 @@ fn converse(mut link: TcpStream, invitation: &Mutex<Invitation>, came: &Sender<C
 }
 
 fn show(words: &str, port: u16, patience: Duration) -> io::Result<()> {
-    let place = address().map(|ip| SocketAddr::new(ip, port));
+    let places: Vec<_> =
+        addresses().into_iter().take(MOST_PLACES).map(|ip| SocketAddr::new(ip, port)).collect();
     let mut out = io::stdout().lock();
-    if let (true, Some(code)) = (out.is_terminal(), code(words, place)) {
+    if let (true, Some(code)) = (out.is_terminal(), code(words, places.first().copied())) {
         writeln!(out, "{code}")?;
     }
     writeln!(out, "On the new machine, run `schwann keys join`, and type or scan there:")?;
     writeln!(out, "\n  {words}\n")?;
-    if let Some(place) = place {
-        writeln!(out, "If it finds nothing: schwann keys join --at {place}")?;
+    if places.is_empty() {
+        writeln!(out, "This computer has no network, so no other one reaches it; why: schwann doctor")?;
+    }
+    for (number, place) in places.iter().enumerate() {
+        let when = if number == 0 { "If it finds nothing" } else { "or                 " };
+        writeln!(out, "{when}: schwann keys join --at {place}")?;
     }
     let minutes = usize::try_from(patience.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
     writeln!(
@@ -205,11 +217,34 @@ fn code(words: &str, place: Option<SocketAddr>) -> Option<String> {
     terminal::code(&text)
 }
 
-/// An address of this machine that others may reach.
-fn address() -> Option<IpAddr> {
-    let all = getifaddrs::getifaddrs().ok()?.filter(|one| one.flags.contains(getifaddrs::InterfaceFlags::UP));
-    let outward = all.filter_map(|one| one.address.ip_addr());
-    let mut outward: Vec<_> = outward.filter(|ip| !ip.is_loopback() && ip.is_ipv4()).collect();
-    outward.sort_unstable();
-    outward.into_iter().next()
+/// Addresses of this machine that others may reach, the likeliest first: of the way to the rest of the world, then of other
+/// cards, then of bridges and tunnels.
+fn addresses() -> Vec<IpAddr> {
+    let Ok(all) = getifaddrs::getifaddrs() else { return Vec::new() };
+    let up = all.filter(|one| one.flags.contains(getifaddrs::InterfaceFlags::UP));
+    let named = up.filter_map(|one| Some((one.address.ip_addr()?, is_card(&one.name))));
+    let mut outward: Vec<_> = named.filter(|(ip, _)| is_outward(*ip)).collect();
+    let usual = way_out();
+    outward.sort_unstable_by_key(|&(ip, is_card)| (!is_card, Some(ip) != usual, ip));
+    outward.into_iter().map(|(ip, _)| ip).collect()
 }
+
+/// Whether another computer may have a way to an address.
+fn is_outward(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => !ip.is_loopback() && !ip.is_link_local(),
+        IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
+    }
+}
+
+/// The address that this computer has on its way to others. Connecting a datagram socket looks up the way and sends nothing.
+fn way_out() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((DOCUMENTATION, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// Nobody's address (RFC 5737).
+const DOCUMENTATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// Places that are shown; more would only be read by mistake.
+const MOST_PLACES: usize = 3;

@@ -40,11 +40,16 @@ struct Own {
 impl Keys {
     /// Joins the lab whose machine shows six words.
     pub(super) fn join(&self, name: Option<&str>, at: Option<&str>) -> Outcome {
-        let name = name.map_or_else(host_name, str::to_owned);
+        let name = name.map(str::to_owned).or_else(|| self.present_name()).unwrap_or_else(host_name);
         let own = self.own(device_name(&name)?)?;
         self.try_to_store()?;
         let membership = self.paired(&own, at)?;
         self.joined(membership, &own)
+    }
+
+    /// The name that this machine has as a member.
+    fn present_name(&self) -> Option<String> {
+        self.certificate().ok().map(|certificate| certificate.statement.name.as_str().to_owned())
     }
 
     /// Gives a machine that is a member already a new key, by an invitation that withdraws its old one.
@@ -157,6 +162,7 @@ impl Keys {
             ));
         }
         self.keep_authority(&membership.lab)?;
+        let before = self.present_name();
         let alone = alone(&self.folder).map_err(failed)?;
         if let Some(passphrase) = &own.fresh {
             let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
@@ -165,6 +171,10 @@ impl Keys {
         }
         self.install_membership(&membership)?;
         drop(alone);
+        let name = membership.certificate.statement.name.as_str();
+        if let Some(before) = before.filter(|before| before != name) {
+            eprintln!("This machine was called {}; it is now {}.", printable(&before), printable(name));
+        }
         // Its passphrase was typed a moment ago. Where there is no memory for an open key, the next lines say so.
         let opened = store::unlock(&self.path(DEVICE_KEY), own.key.seed().as_slice()).is_ok();
         let outcome = self.installed();
@@ -248,7 +258,12 @@ fn unreached(place: SocketAddr, error: &io::Error) -> Problem {
             place,
             "no invitation waits there any more; run `schwann keys invite` on the lab's machine, and type the new words",
         ),
-        _ => Problem::with(place, error),
+        _ => Problem::with(
+            place,
+            format_args!(
+                "{error}; does the firewall there let TCP 16572 to 16603 in? On that computer: sudo schwann doctor"
+            ),
+        ),
     }
 }
 

@@ -298,6 +298,10 @@ impl Keys {
                 "the authority of another lab is kept here; put this folder away before the machine joins a lab",
             ));
         }
+        if let Some(own) = self.lab().ok().filter(|own| own.id() != lab.id()) {
+            let [own, new] = [own.authority(), lab.authority()].map(|authority| authority.fingerprint());
+            eprintln!("This machine leaves the lab {own} for {new}.");
+        }
         Ok(())
     }
 

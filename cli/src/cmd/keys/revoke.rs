@@ -43,10 +43,12 @@ impl Keys {
             out,
             "{} revoked by list {}; running programs of this machine refuse the device within 10 s.\n\
              Other machines learn it when they next stream from or to one that knows. To be sure of one:\n  \
-             schwann keys status    there; it shows the number of its list. Copying {REVOKED} and {DISCOVERY} there \
+             schwann keys status    there; it shows the number of its list. Copying {} and {} there \
              works, too.",
             certificates(&told),
-            list.number()
+            list.number(),
+            self.path(REVOKED).display(),
+            self.path(DISCOVERY).display()
         )?;
         Ok(Exit::Good)
     }
