@@ -28,7 +28,8 @@ chmod +x "$TARGET_CC"
 library=(-p schwann-capi -p schwann-fieldtrip-capi)
 program=(-p schwann-cli "${library[@]}")
 phone=(-p schwann-capi)
-static=(-p schwann)
+# The program as it is without the relay.
+static=(-p schwann-cli --no-default-features)
 script=(-p schwann-proto -p schwann-xdf -p schwann-session)
 
 # The crates of the first argument, a list's name, compile for the others.

@@ -17,7 +17,6 @@ from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, fr
 
 # They find the program where the line above has put it.
 import labs  # noqa: E402
-import pyxdf  # noqa: E402
 
 
 def from_end_to_end() -> None:
@@ -77,8 +76,11 @@ def everything_is_killed() -> None:
         time.sleep(4)
         hub.up()
         time.sleep(4)
+        killed = time.monotonic()
         outward.kill()
         outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        # What was not yet synced, 200 ms at most, may be lost besides what no edge took in.
+        longest = (time.monotonic() - killed + 1) * RATE
         sender.until("sent")
         time.sleep(1)
         assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
@@ -90,7 +92,7 @@ def everything_is_killed() -> None:
         gaps = [(one, other) for one, other in zip(numbers, numbers[1:]) if other != one + 1]
         assert numbers[0] == 0 and numbers[-1] == count - 1 and len(set(numbers)) == len(numbers), (numbers[0], numbers[-1])
         # While no edge ran, none took samples in: that is the one gap there may be.
-        assert len(gaps) == 1 and gaps[0][0] < gaps[0][1], gaps
+        assert len(gaps) == 1 and 0 < gaps[0][1] - gaps[0][0] <= longest, (gaps, longest)
         assert all(stamp == 1000 + number / RATE for stamp, number in zip(stamps, numbers, strict=True))
         assert code in (0, 1), text
     print(f"ok: kill -9 of recorder, hub and edge: {len(numbers)} of {count} samples, none lost but while no edge ran")
@@ -144,7 +146,8 @@ def revoked_reads_no_more() -> None:
         time.sleep(1)
         spy = c.schwann("relay", "status", "--hub", hub.url, "--json", "--seconds", "5")
         spy.process.wait(PATIENCE)
-        page = json.loads(spy.text().splitlines()[-1]) if "{" in spy.text() else {"streams": []}
+        assert '"latest_block": null' in spy.text() or '"streams": []' in spy.text(), spy.text()
+        page = json.loads(spy.text().splitlines()[-1])
         assert all(stream["latest_block"] is None for stream in page["streams"]), page
         friend = status(b)["streams"]
         assert friend and friend[0]["name"] == "Secret" and friend[0]["latest_block"] is not None, friend
@@ -156,47 +159,6 @@ def site_status(site: Site, hub: Hub) -> str:
     status = site.schwann("relay", "status", "--hub", hub.url, "--json")
     status.process.wait(PATIENCE)
     return status.text()
-
-
-CLOCK = r"""
-import json, sys, pylsl
-inlet = pylsl.StreamInlet(pylsl.resolve_byprop("name", "Far clock", 1, 30)[0])
-offset = inlet.time_correction(20)
-stamps = [inlet.pull_sample(30)[1] for _ in range(50)]
-info = inlet.info(10)
-bound = float(info.desc().child("relay").child_value("clock_bound"))
-print(json.dumps({"offset": offset, "lag": pylsl.local_clock() - (stamps[-1] + offset), "bound": bound}))
-"""
-SEND_NOW = r"""
-import time, pylsl
-outlet = pylsl.StreamOutlet(pylsl.StreamInfo("Far clock", "EEG", 1, 100, "float32", "far-clock"))
-print("ready", flush=True)
-while True:
-    outlet.push_sample([1.0])
-    time.sleep(0.01)
-"""
-
-
-def clocks_agree() -> None:
-    """The sending site's clock is 5,000 s ahead: time_correction and the file's offsets lead to the receiver's."""
-    ahead = ["unshare", "--time", "--fork", "--kill-child", "--monotonic=5000"]
-    with lab() as (authority, a, b, _):
-        hub = Hub(authority)
-        target = SCRATCH / "clock.xdf"
-        a.runs(*ahead, sys.executable, "-c", SEND_NOW).until("ready")
-        a.runs(*ahead, PROGRAM, "relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
-        inward = b.schwann("relay", "in", "--hub", hub.url)
-        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
-        receiver = b.runs(sys.executable, "-c", CLOCK)
-        assert receiver.process.wait(PATIENCE) == 0, (receiver.text(), inward.text())
-        got = json.loads(receiver.text().splitlines()[-1])
-        assert abs(got["offset"] + 5000) <= got["bound"] + 0.01 and 0 < got["bound"] < 1, got
-        assert -0.1 < got["lag"] < 5, got
-        assert recorder.end() in (0, 1), recorder.text()
-        streams, _ = pyxdf.load_xdf(str(target), synchronize_clocks=False, dejitter_timestamps=False)
-        offsets = [float(value) for value in streams[0]["clock_values"]]
-        assert offsets and all(abs(offset + 5000) < got["bound"] + 1 for offset in offsets), offsets
-    print(f"ok: a clock 5,000 s ahead: time_correction {got['offset']:.4f} s, bound {got['bound'] * 1e3:.1f} ms, {len(offsets)} offsets in the file")
 
 
 def hub_ends_with_its_program() -> None:
@@ -251,4 +213,4 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 if __name__ == "__main__":
     run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
-         "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})
+         "life": hub_ends_with_its_program, "errors": errors_are_clear})
