@@ -56,15 +56,13 @@ impl Edge {
     /// Keeps announcement and wrapped keys of the present epoch, before the first block under them.
     pub(super) fn keep_epoch(&mut self) {
         let members = self.admitted();
-        let announcement = self.access.sealing(|moment| self.run.announcement(moment.credentials));
+        self.unkept.push_back(Unkept::Word(self.run.announcement().to_vec()));
         let keys =
             self.access.sealing(|moment| self.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
         self.members.begin_epoch(&members);
-        for word in [announcement, keys] {
-            match word {
-                Ok(word) => self.unkept.push_back(Unkept::Word(word)),
-                Err(error) => self.tell(format!("an epoch cannot begin: {error}")),
-            }
+        match keys {
+            Ok(keys) => self.unkept.push_back(Unkept::Word(keys)),
+            Err(error) => self.tell(format!("keys cannot be wrapped: {error}")),
         }
         self.keep_unkept();
     }
