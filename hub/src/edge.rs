@@ -7,6 +7,7 @@ mod hear;
 mod keep;
 mod members;
 mod status;
+mod words;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,9 +22,10 @@ pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
 use self::members::Members;
 pub use self::status::{EdgeStatus, read_all as read_statuses};
+use self::words::Words;
 use crate::access::Access;
 use crate::journal::Journal;
-use crate::link::Link;
+use crate::link::{Link, Questions};
 use crate::samples::Gathering;
 
 /// One stream on its way out.
@@ -40,6 +42,9 @@ pub struct Edge {
     outflows: Vec<(RunId, Outflow)>,
     members: Members,
     link: Link,
+    is_connected: bool,
+    questions: Questions,
+    words: Words,
     /// Blocks on their way to the hub.
     tickets: BTreeMap<u64, (RunId, u64)>,
     next_ticket: u64,
@@ -139,6 +144,7 @@ impl Edge {
         }
         if is_time(&mut self.times.looked, LOOK_EVERY) {
             self.access.member().look();
+            self.questions.again();
             self.publish_list();
             self.wrap_for_new_members();
         }
@@ -190,7 +196,7 @@ impl Edge {
 
     /// Whether the hub still has to take something, as far as it is there at all.
     fn is_waiting(&self) -> bool {
-        self.outflows.iter().any(|(_, outflow)| outflow.waiting() > 0)
+        !self.words.are_said() || self.outflows.iter().any(|(_, outflow)| outflow.waiting() > 0)
     }
 
     fn tell(&self, what: String) {

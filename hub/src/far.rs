@@ -22,7 +22,7 @@ pub(crate) use self::run::Origin;
 use crate::access::{Access, now_ms};
 use crate::address::Address;
 use crate::history::History;
-use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Since};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Questions, Since};
 use crate::refused;
 use crate::wall;
 use crate::wrapping::WrappingKeys;
@@ -33,6 +33,10 @@ pub struct Far {
     history: History,
     keys: WrappingKeys,
     link: Link,
+    is_connected: bool,
+    questions: Questions,
+    /// What happened, for people; see [`Far::take_remarks`].
+    remarks: Vec<String>,
     runs: BTreeMap<RunId, FarRun>,
     /// Wrapped keys of runs that are not announced yet.
     strays: VecDeque<Vec<u8>>,
@@ -113,6 +117,9 @@ impl Far {
             history,
             keys,
             link,
+            is_connected: false,
+            questions: Questions::default(),
+            remarks: Vec::new(),
             runs: BTreeMap::new(),
             strays: VecDeque::new(),
             wanted,
@@ -163,10 +170,22 @@ impl Far {
         }
     }
 
+    /// What happened since this was last called, beside the news.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.remarks)
+    }
+
+    /// Says what happened, once in a row.
+    fn tell(&mut self, what: String) {
+        if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
+            self.remarks.push(what);
+        }
+    }
+
     /// Reads again what the hub has of a stream's blocks.
     pub fn reread(&mut self, stream: StreamId) {
         let subject = Subject::Blocks(self.access.lab_id(), stream).to_string();
-        self.link.ask(Command::History(vec![subject], Since::Beginning));
+        self.questions.add(Command::History(vec![subject], Since::Beginning));
     }
 
     /// Takes in a message that a recorder kept, as if it came from the hub.
@@ -178,10 +197,20 @@ impl Far {
     fn take(&mut self, event: Event, news: &mut Vec<News>) {
         match event {
             Event::Connected => {
+                self.is_connected = true;
                 self.greet();
                 news.push(News::Connected);
             }
-            Event::Disconnected(problem) => news.push(News::Disconnected(problem)),
+            Event::Disconnected(problem) => {
+                self.is_connected = false;
+                news.push(News::Disconnected(problem));
+            }
+            // It is asked every second.
+            Event::Unanswered(Command::Last(_), _) => {}
+            Event::Unanswered(question, problem) => {
+                self.questions.unanswered(question);
+                self.tell(problem.to_string());
+            }
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
             Event::Last(Some((block, came))) => self.newest(&block, came, news),
@@ -194,13 +223,16 @@ impl Far {
         let members = Subject::Members(self.access.lab_id());
         // Said again with the next connection.
         let _ = self.link.publish(members, self.keys.publication().to_vec(), None);
+        let (all, access) = (Since::Beginning, &self.access);
         if self.wanted == Wanted::Newest {
             // Receipts come every moment, and a key is an hour old at most.
-            self.link.ask(Command::History(self.access.subjects(["revoked", "*.m"]), Since::LastOfEach));
-            self.link.ask(Command::History(self.access.subjects(["*.k"]), Since::Seconds(RECENT_KEYS)));
+            self.questions.begin([
+                Command::History(access.subjects(["revoked", "*.m"]), Since::LastOfEach),
+                Command::History(access.subjects(["*.k"]), Since::Seconds(RECENT_KEYS)),
+            ]);
         } else {
-            let past = self.access.subjects(["revoked", "*.m", "*.k", "*.r"]);
-            self.link.ask(Command::History(past, Since::Beginning));
+            let past = access.subjects(["revoked", "*.m", "*.k", "*.r"]);
+            self.questions.begin([Command::History(past, all)]);
         }
         self.rereads = Instant::now();
     }
@@ -347,12 +379,16 @@ impl Far {
         if self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();
             self.access.member().look();
+            self.questions.again();
             if self.wanted == Wanted::All {
                 self.ask_for_holes();
             }
         }
         if self.wanted == Wanted::Newest {
             self.ask_for_newest();
+        }
+        if self.is_connected {
+            self.questions.ask(&self.link);
         }
     }
 
@@ -369,6 +405,7 @@ impl Far {
 const MAX_RUNS: usize = 4096;
 const TOO_MANY: &str = "more than 4096 runs are known";
 const MAX_STRAYS: usize = 256;
+const REMARKS: usize = 64;
 /// A key is an hour old at most; as much again for clocks that differ.
 const RECENT_KEYS: u64 = 7200;
 const ASK_EVERY: Duration = Duration::from_secs(1);

@@ -134,7 +134,9 @@ impl Recording {
 
     /// What happened since this was last called.
     pub fn take_remarks(&mut self) -> Vec<String> {
-        core::mem::take(&mut self.remarks)
+        let mut remarks = core::mem::take(&mut self.remarks);
+        remarks.extend(self.far.take_remarks());
+        remarks
     }
 
     /// Whether blocks are missing that may still come.

@@ -130,6 +130,48 @@ def hub_forgets() -> None:
     print("ok: a hub that is rolled back and one that forgets everything: the edge's journal fills the holes")
 
 
+def records_in(path: pathlib.Path) -> int:
+    """How many whole records a file of the edge's journal has: each is its length, a checksum, and the bytes."""
+    content, count, at = path.read_bytes(), 0, 0
+    while at + 8 <= len(content):
+        at += 8 + int.from_bytes(content[at:at + 4], "little")
+        count += at <= len(content)
+    return count
+
+
+def edge_starts_again_and_again() -> None:
+    """An edge has sealed many runs, and the hub forgets them all: their blocks get there again, with the words that open them."""
+    starts, seconds = 24, 120
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "again.xdf"
+        record = ("record", "--hub", hub.url, "-o", str(target), "EEG")
+        b.schwann(*record).until("the hub is reached").kill()
+        sender = a.sends("Again", seconds * RATE)
+        relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
+        for number in range(starts):
+            outward = a.schwann(*relay).until("is relayed")
+            runs = lambda: sorted((a.keys / "relay" / "out").glob("*/*.words"))
+            # Its announcement, its key for no member, and its key for the recorder.
+            wait_for(lambda: len(runs()) > number and records_in(runs()[-1]) >= 3, "no key is wrapped for the recorder")
+            outward.kill()
+        assert sender.said.read_text().count("sent") == 0, "the sender ended before the last start"
+        hub.kill()
+        shutil.rmtree(hub.folder / "store")
+        hub.up()
+        recorder = b.schwann(*record).until("goes on").until("the hub is reached")
+        outward = a.schwann(*relay).until("is relayed")
+        sender.until("sent", seconds + PATIENCE)
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        recorder.end()
+        assert "are missing" not in recorder.text(), recorder.text()
+        numbers = [int(value) for value in recorded(target, "Again")[0][:, 0]]
+        gaps = [(one, other) for one, other in zip(numbers, numbers[1:]) if other != one + 1]
+        # While no edge ran, none took samples in.
+        assert numbers[-1] == seconds * RATE - 1 and len(gaps) == starts and all(one < other for one, other in gaps), gaps
+    print(f"ok: {starts + 1} runs of one edge, and a hub that forgot them: every sample that an edge took in is there")
+
+
 def revoked_reads_no_more() -> None:
     """A revoked member gets the keys of no new epoch, though the hub still lets it in."""
     with lab() as (authority, a, b, c):
@@ -250,5 +292,5 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
+    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "revoked": revoked_reads_no_more,
          "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})

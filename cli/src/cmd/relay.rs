@@ -128,6 +128,7 @@ fn run_in(arguments: &In) -> Outcome {
     while !stop.is_raised() {
         let news = far.hear(HEAR);
         inbound.take(news, &far);
+        say(&far.take_remarks())?;
         say(&inbound.take_remarks())?;
     }
     Ok(Exit::Good)

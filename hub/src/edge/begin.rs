@@ -16,12 +16,13 @@ use sha2::{Digest, Sha256};
 use super::keep::Unkept;
 use super::members::Members;
 use super::status::EdgeStatus;
+use super::words::Words;
 use super::{Edge, Times};
 use crate::access::Access;
 use crate::address::Address;
 use crate::history::History;
 use crate::journal::Journal;
-use crate::link::Link;
+use crate::link::{Link, Questions};
 use crate::samples::{self, Gathering};
 use crate::wall;
 
@@ -90,6 +91,9 @@ impl Edge {
             outflows,
             members: Members::default(),
             link,
+            is_connected: false,
+            questions: Questions::default(),
+            words: Words::default(),
             tickets: BTreeMap::new(),
             next_ticket: 0,
             refused: false,

@@ -99,7 +99,11 @@ impl Edge {
                     outflow.appended();
                 }
             }
-            Unkept::Word(word) => self.publish_word(word),
+            Unkept::Word(_) => {
+                let newest = self.journal.runs().last();
+                let at = newest.and_then(|kept| Some((kept.run, kept.words.len().checked_sub(1)?)));
+                at.into_iter().for_each(|word| self.words.hurry(word));
+            }
         }
     }
 

@@ -20,7 +20,9 @@ impl Far {
         while self.link.has_room()
             && let Some(stream) = self.due.pop()
         {
-            self.link.ask(Command::Last(Subject::Blocks(self.access.lab_id(), stream).to_string()));
+            // Asked again in a second.
+            let _again =
+                self.link.ask(Command::Last(Subject::Blocks(self.access.lab_id(), stream).to_string()));
         }
     }
 
