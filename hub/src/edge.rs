@@ -6,6 +6,7 @@ mod begin;
 mod hear;
 mod keep;
 mod members;
+mod next_run;
 mod status;
 mod words;
 
@@ -22,6 +23,7 @@ pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
 use self::members::Members;
 pub use self::status::{EdgeStatus, read_all as read_statuses};
+pub(crate) use self::status::{Remainder, remainders};
 use self::words::Words;
 use crate::access::Access;
 use crate::journal::Journal;
@@ -32,11 +34,8 @@ use crate::samples::Gathering;
 pub struct Edge {
     access: Access,
     settings: Settings,
-    inlet: Inlet,
-    gathering: Gathering,
-    /// When the first sample of what is gathered came.
-    since: Option<Instant>,
-    run: Run,
+    /// Nothing if the stream is away, and only its journal is here.
+    live: Option<Live>,
     journal: Journal,
     /// By run, as in the journal: the present one last.
     outflows: Vec<(RunId, Outflow)>,
@@ -58,6 +57,15 @@ pub struct Edge {
     unkept: VecDeque<Unkept>,
     times: Times,
     status: Arc<Mutex<EdgeStatus>>,
+}
+
+/// A stream that is here, and the run that seals it.
+struct Live {
+    inlet: Inlet,
+    gathering: Gathering,
+    /// When the first sample of what is gathered came.
+    since: Option<Instant>,
+    run: Run,
 }
 
 /// When what is done once in a while was done last.
@@ -85,7 +93,28 @@ impl Edge {
             }
         }
         self.end();
-        status::remove(self.journal.folder());
+        self.part();
+    }
+
+    /// Hands over what is in the journal of a stream that is away, until the hub has it or `stop` is raised.
+    pub fn hand_over(mut self, stop: &Stop) {
+        while !stop.wait(IDLE) && !self.has_handed_over() {
+            self.turn();
+        }
+        self.update_status();
+        self.part();
+    }
+
+    fn has_handed_over(&self) -> bool {
+        let is_resumed = self.outflows.iter().all(|(_, outflow)| outflow.is_connected());
+        self.is_connected && is_resumed && !self.is_waiting()
+    }
+
+    /// The status stays as long as something waits: it tells of the journal.
+    fn part(&self) {
+        if !self.is_waiting() {
+            status::remove(self.journal.folder());
+        }
     }
 
     /// Takes samples in until a block is due, and seals it.
@@ -95,9 +124,10 @@ impl Edge {
             std::thread::sleep(IDLE);
             return Ok(());
         }
-        match self.take_until_due() {
+        let taken = self.live.as_mut().map_or(Ok(()), |live| live.take_until_due(self.settings.block));
+        match taken {
             Err(error) if !matches!(error, Error::Lost) => {
-                self.tell(error.to_string());
+                self.untaken(&error);
                 Ok(())
             }
             taken => {
@@ -107,24 +137,14 @@ impl Edge {
         }
     }
 
-    /// Takes samples in until a block is due or full; without a first sample it waits only for a while.
-    fn take_until_due(&mut self) -> Result<(), Error> {
-        loop {
-            while !self.gathering.is_full() {
-                let patience = if self.since.is_some() { Duration::ZERO } else { IDLE };
-                if !self.gathering.pull(&self.inlet, patience.as_secs_f64())? {
-                    break;
-                }
-                self.since.get_or_insert_with(Instant::now);
-            }
-            let age = self.since.map(|since| since.elapsed());
-            let left = age.map_or(Duration::ZERO, |age| self.settings.block.saturating_sub(age));
-            if left.is_zero() || self.gathering.is_full() {
-                return Ok(());
-            }
-            // More comes meanwhile. To be woken for each sample would cost more than the rest of the edge.
-            std::thread::sleep(left.min(REST));
+    /// A sample was not taken in.
+    fn untaken(&self, error: &Error) {
+        let mut status = lock(&self.status);
+        // The one argument is the sample itself.
+        if matches!(error, Error::Argument(_)) {
+            status.oversized_samples += 1;
         }
+        status.tell(error.to_string());
     }
 
     /// All but the samples: what the hub says, what is due at the hub, and what is done once in a while.
@@ -148,7 +168,7 @@ impl Edge {
             self.publish_list();
             self.wrap_for_new_members();
         }
-        if is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
+        if self.live.is_some() && is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
             self.announce();
         }
         if is_time(&mut self.times.told, TELL_EVERY) {
@@ -177,17 +197,17 @@ impl Edge {
 
     /// Seals what the stream had brought when the edge was told to stop.
     fn take_rest(&mut self) {
-        let mut left = self.inlet.samples_available();
-        let mut is_stuck = self.is_stuck();
-        while left > 0 && !is_stuck {
-            if self.gathering.is_full() {
+        let mut left = self.live.as_ref().map_or(0, |live| live.inlet.samples_available());
+        while left > 0 && !self.is_stuck() {
+            let Some(live) = &mut self.live else { return };
+            if live.gathering.is_full() {
                 self.seal();
-                is_stuck = self.is_stuck();
+                continue;
             }
-            match self.gathering.pull(&self.inlet, 0.0) {
+            match live.gathering.pull(&live.inlet, 0.0) {
                 Ok(true) => {}
                 Ok(false) | Err(Error::Lost) => return,
-                Err(error) => self.tell(error.to_string()),
+                Err(error) => self.untaken(&error),
             }
             left -= 1;
         }
@@ -201,6 +221,28 @@ impl Edge {
 
     fn tell(&self, what: String) {
         lock(&self.status).tell(what);
+    }
+}
+
+impl Live {
+    /// Takes samples in until a block is due or full; without a first sample it waits only for a while.
+    fn take_until_due(&mut self, block: Duration) -> Result<(), Error> {
+        loop {
+            while !self.gathering.is_full() {
+                let patience = if self.since.is_some() { Duration::ZERO } else { IDLE };
+                if !self.gathering.pull(&self.inlet, patience.as_secs_f64())? {
+                    break;
+                }
+                self.since.get_or_insert_with(Instant::now);
+            }
+            let age = self.since.map(|since| since.elapsed());
+            let left = age.map_or(Duration::ZERO, |age| block.saturating_sub(age));
+            if left.is_zero() || self.gathering.is_full() {
+                return Ok(());
+            }
+            // More comes meanwhile. To be woken for each sample would cost more than the rest of the edge.
+            std::thread::sleep(left.min(REST));
+        }
     }
 }
 

@@ -172,6 +172,79 @@ def edge_starts_again_and_again() -> None:
     print(f"ok: {starts + 1} runs of one edge, and a hub that forgot them: every sample that an edge took in is there")
 
 
+def journal_of_a_stream_that_is_away() -> None:
+    """The hub is away, and so is the sender when it is back: the next `relay out` hands the journal over without the stream."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "away.xdf"
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Away", 8 * RATE)
+        relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
+        outward = a.schwann(*relay).until("is relayed")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        hub.kill()
+        sender.until("sent")
+        outward.until("the journal keeps everything meanwhile")
+        assert outward.end() == 0 and "wait in the journal for the next" in outward.text(), outward.text()
+        sender.kill()
+        waits = a.edge_status()
+        assert waits["waiting_blocks"] > 0 and waits["name"] == "Away", waits
+        hub.up()
+        elsewhere = a.schwann("relay", "out", "--hub", hub.web_url, "type='EEG'")
+        elsewhere.until(f"blocks wait in its journal for the hub {hub.url.split('#')[0]}; `schwann relay out --hub` with its address").kill()
+        outward = a.schwann(*relay).until("its journal was handed over; the hub has all of it")
+        assert not a.edge_status(), a.edge_status()
+        assert outward.end() == 0, outward.text()
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Away", range(8 * RATE))
+    print("ok: what waited in the journal of a stream that is away got to the hub, and every sample is in the recording")
+
+
+def device_has_a_new_key() -> None:
+    """The sender's device gets another key while it relays: a new run begins, and no sample is lost."""
+    with lab() as (authority, a, b, _):
+        hub, target, seconds = Hub(authority), SCRATCH / "rekeyed.xdf", 10
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Rekeyed", seconds * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        new = SCRATCH / "new-key"
+        labs.new_device(authority.keys, new, "site-a-again")
+        for name in ("device.key", "device.certificate"):
+            (new / name).replace(a.keys / name)
+        outward.until("a new run of the stream begins")
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        recorder.end()
+        assert "are missing" not in recorder.text(), recorder.text()
+        streams, _ = pyxdf.load_xdf(str(target), synchronize_clocks=False, dejitter_timestamps=False)
+        parts = sorted([int(value) for value in stream["time_series"][:, 0]] for stream in streams)
+        assert len(parts) == 2 and parts[0] + parts[1] == list(range(seconds * RATE)), [(part[0], part[-1]) for part in parts]
+    print("ok: a device with a new key goes on under a new run, and every sample is in the recording")
+
+
+def sample_is_too_long() -> None:
+    """A sample of more than a block holds is lost, and that is said: by the exit code, too."""
+    with lab() as (authority, a, _, _):
+        hub = Hub(authority)
+        a.runs(sys.executable, "-c", LONG).until("ready")
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed").until("more than 1 MiB")
+        wait_for(lambda: a.edge_status().get("lost"), "the status does not say what is lost")
+        assert outward.end() == 1 and "LOST: 1 samples have more than 1 MiB; the hub has the rest" in outward.text(), outward.text()
+    print("ok: a sample that is too long for a block is named as lost")
+
+
+LONG = r"""
+import sys, pylsl
+outlet = pylsl.StreamOutlet(pylsl.StreamInfo("Long", "EEG", 1, 0, "string", "long-source"))
+print("ready", flush=True)
+outlet.wait_for_consumers(60)
+for text in ("short", "x" * (1 << 21), "short again"):
+    outlet.push_sample([text])
+sys.stdin.read()
+"""
+
+
 def revoked_reads_no_more() -> None:
     """A revoked member gets the keys of no new epoch, though the hub still lets it in."""
     with lab() as (authority, a, b, c):
@@ -292,5 +365,6 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "revoked": revoked_reads_no_more,
+    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "long": sample_is_too_long,
+         "revoked": revoked_reads_no_more,
          "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})

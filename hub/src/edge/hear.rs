@@ -113,7 +113,9 @@ impl Edge {
                 let run = *run;
                 let Some(block) = self.journal.block(run, number) else {
                     outflow.damaged(Range::one(number));
-                    self.tell(format!("block {number} is damaged on this disk, and is lost"));
+                    let mut status = lock(&self.status);
+                    status.damaged_blocks += 1;
+                    status.tell(format!("block {number} is damaged on this disk, and is lost"));
                     continue;
                 };
                 self.next_ticket += 1;
@@ -208,12 +210,14 @@ impl Edge {
         let parsed =
             self.access.checking(|lab, now, revoked| ClockMessage::parse(message, lab, now, revoked));
         let probe = match parsed {
-            Ok(probe) if probe.answer.is_none() && probe.run == self.run.id() => probe,
+            Ok(probe) if probe.answer.is_none() => probe,
             Ok(_) => return,
             Err(why) => return crate::refused::name("clock probe", "", why),
         };
+        // Only of the present run there is a clock.
+        let Some(live) = self.live.as_ref().filter(|live| live.run.id() == probe.run) else { return };
         // The first question begins the measurement.
-        let Ok(estimate) = self.inlet.clock_offset(0.0) else { return };
+        let Ok(estimate) = live.inlet.clock_offset(0.0) else { return };
         let (stream_offset, stream_bound) = (estimate.offset, estimate.uncertainty / 2.0);
         let (lab, stream) = (self.access.lab_id(), self.journal.stream());
         let answer = self.access.sealing(|moment| {
@@ -237,7 +241,10 @@ impl Edge {
                 let taken = outflow.receipt(note, hash);
                 let device = note.certificate.statement.name;
                 match taken {
-                    Ok(()) => lock(&self.status).receipted(device.as_str(), note, run == self.run.id()),
+                    Ok(()) => {
+                        let is_present = self.live.as_ref().is_some_and(|live| live.run.id() == run);
+                        lock(&self.status).receipted(device.as_str(), note, is_present);
+                    }
                     Err(schwann_relay::ReceiptFault::Unknown) => {}
                     Err(why) => self.refuse("receipt", &why),
                 }

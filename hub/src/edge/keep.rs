@@ -2,7 +2,7 @@
 
 use std::io;
 
-use schwann_relay::{Block, Range, Sealed};
+use schwann_relay::{Block, Range, SealError, Sealed};
 
 use super::Edge;
 use crate::journal::Kept;
@@ -24,21 +24,39 @@ impl Unkept {
 impl Edge {
     /// Seals what was gathered.
     pub(super) fn seal(&mut self) {
-        self.since = None;
-        while !self.gathering.is_empty() {
-            let (content, count) = self.gathering.content();
-            let sealed = self.access.sealing(|moment| self.run.seal(content, count, moment));
-            self.gathering.clear();
+        while let Some((sealed, count)) = self.seal_gathered() {
             match sealed {
                 Ok(sealed) => self.keep(sealed, count),
-                Err(error) => self.tell(format!("{count} samples were not sealed: {error}")),
+                Err(error) => {
+                    super::lock(&self.status).unsealed_samples += u64::from(count);
+                    self.tell(format!("{count} samples were not sealed, and are lost: {error}"));
+                }
             }
         }
     }
 
+    /// Seals what was gathered, under a new run if the present one takes nothing; nothing if nothing was gathered.
+    fn seal_gathered(&mut self) -> Option<(Result<Sealed, SealError>, u32)> {
+        let mut sealed = self.try_seal()?;
+        if matches!(sealed.0, Err(SealError::OtherDevice | SealError::Exhausted)) && self.begin_next_run() {
+            sealed = self.try_seal()?;
+        }
+        let live = self.live.as_mut()?;
+        live.gathering.clear();
+        live.since = None;
+        Some(sealed)
+    }
+
+    fn try_seal(&mut self) -> Option<(Result<Sealed, SealError>, u32)> {
+        let live = self.live.as_mut().filter(|live| !live.gathering.is_empty())?;
+        let (content, count) = live.gathering.content();
+        Some((self.access.sealing(|moment| live.run.seal(content, count, moment)), count))
+    }
+
     /// Seals the block that ends the run.
     pub(super) fn seal_end(&mut self) {
-        match self.access.sealing(|moment| self.run.end(moment)) {
+        let Some(live) = &mut self.live else { return };
+        match self.access.sealing(|moment| live.run.end(moment)) {
             Ok(sealed) => self.keep(sealed, 0),
             Err(error) => self.tell(format!("the end was not sealed: {error}")),
         }
@@ -56,9 +74,10 @@ impl Edge {
     /// Keeps announcement and wrapped keys of the present epoch, before the first block under them.
     pub(super) fn keep_epoch(&mut self) {
         let members = self.admitted();
-        self.unkept.push_back(Unkept::Word(self.run.announcement().to_vec()));
+        let Some(live) = &self.live else { return };
+        self.unkept.push_back(Unkept::Word(live.run.announcement().to_vec()));
         let keys =
-            self.access.sealing(|moment| self.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
+            self.access.sealing(|moment| live.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
         self.members.begin_epoch(&members);
         match keys {
             Ok(keys) => self.unkept.push_back(Unkept::Word(keys)),

@@ -29,6 +29,11 @@ impl Members {
         self.known.insert(member.id, member);
     }
 
+    /// A run begins, without epochs.
+    pub(super) fn begin_run(&mut self) {
+        self.epochs.clear();
+    }
+
     pub(super) fn begin_epoch(&mut self, served: &[WrappingPublic]) {
         self.served = served.iter().map(|member| member.id).collect();
         self.epochs.push(now().0);
@@ -46,6 +51,9 @@ impl Edge {
 
     /// Wraps for members that are new since the epoch began, as much of the past as the policy gives them.
     pub(super) fn wrap_for_new_members(&mut self) {
+        if self.live.is_none() {
+            return;
+        }
         let mut fresh = self.admitted();
         fresh.retain(|member| !self.members.served.contains(&member.id));
         if fresh.is_empty() {
@@ -53,7 +61,8 @@ impl Edge {
         }
         let fresh_ones: Vec<_> = fresh.iter().collect();
         for epoch in self.epochs_for_new() {
-            match self.access.sealing(|moment| self.run.wrapped_of(epoch, &fresh_ones, moment)) {
+            let Some(live) = &self.live else { return };
+            match self.access.sealing(|moment| live.run.wrapped_of(epoch, &fresh_ones, moment)) {
                 Ok(keys) => self.unkept.push_back(Unkept::Word(keys)),
                 Err(error) => self.tell(format!("keys cannot be wrapped: {error}")),
             }

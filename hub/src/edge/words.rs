@@ -58,9 +58,14 @@ impl Words {
         self.on_way.len()
     }
 
+    /// How many the hub has not acknowledged.
+    pub(super) fn waiting(&self) -> usize {
+        self.due.len() + self.on_way.len()
+    }
+
     /// Whether the hub has acknowledged all of them.
     pub(super) fn are_said(&self) -> bool {
-        self.due.is_empty() && self.on_way.is_empty()
+        self.waiting() == 0
     }
 }
 

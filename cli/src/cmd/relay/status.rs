@@ -25,7 +25,7 @@ use crate::terminal::{Destination, Palette};
 LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
 it has on its disk: that is delivered. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
 
-Exit code 1 if the hub is not reached, or a backlog does not shrink.")]
+Exit code 1 if the hub is not reached, a backlog does not shrink, or this computer's `schwann relay out` lost samples.")]
 pub(super) struct Status {
     /// Which streams: names, types, source ids or conditions; all if there is none.
     #[arg(value_name = "QUERY")]
@@ -159,6 +159,7 @@ pub(crate) fn is_edge_well(edge: &Value) -> bool {
     edge["is_running"] == true
         && edge["hub"] == "connected"
         && edge["refusal"].is_null()
+        && edge["lost"].is_null()
         && !(edge["catch_up_seconds"].is_null() && is_behind(edge))
 }
 
@@ -172,8 +173,11 @@ pub(crate) fn edge_trouble(edge: &Value) -> String {
     if edge["is_running"] != true {
         let blocks = edge["waiting_blocks"].as_u64().unwrap_or_default();
         return format!(
-            "`schwann relay out` broke off; {blocks} blocks may wait in its journal: start it again"
+            "`schwann relay out` does not run; {blocks} blocks may wait in its journal: start it again"
         );
+    }
+    if let Some(lost) = edge["lost"].as_str() {
+        return format!("LOST: {lost}");
     }
     let why = edge["refusal"].as_str().or(edge["hub"].as_str().filter(|hub| *hub != "connected"));
     why.map_or_else(|| format!("backlog {}", backlog(edge)), str::to_owned)
@@ -206,3 +210,17 @@ fn clock_json(clock: ClockBound) -> Value {
 /// What is on its way to the hub is no backlog, in seconds.
 const CALM_BACKLOG_S: f64 = 1.0;
 const HEAR: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_that_lost_something_is_not_well() {
+        let mut edge = json!({ "is_running": true, "hub": "connected", "refusal": null, "catch_up_seconds": 0.0, "lost": null });
+        assert!(is_edge_well(&edge));
+        edge["lost"] = json!("3 blocks are damaged on the journal's disk");
+        assert!(!is_edge_well(&edge));
+        assert_eq!(edge_trouble(&edge), "LOST: 3 blocks are damaged on the journal's disk");
+    }
+}
