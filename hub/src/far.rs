@@ -11,6 +11,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
+use schwann::security::refused_from_hub;
 use schwann_relay::{
     Announcement, Block, Hash, Note, NoteKind, Place, Range, Refused, RunId, StreamId, Subject,
 };
@@ -30,6 +31,8 @@ use crate::wrapping::WrappingKeys;
 /// All that a member follows.
 pub struct Far {
     access: Access,
+    /// The number of the revocation list under which the runs were looked at.
+    list_number: u64,
     history: History,
     keys: WrappingKeys,
     link: Link,
@@ -114,6 +117,7 @@ impl Far {
         let now = Instant::now();
         Ok(Self {
             access: access.clone(),
+            list_number: access.list_number(),
             history,
             keys,
             link,
@@ -243,11 +247,10 @@ impl Far {
             Some(b"SRB") => self.block(message, news),
             Some(b"SRK") => self.wrapped(message, news),
             Some(b"SRL" | b"SRR" | b"SRH") => self.heard_note(message),
-            Some(b"SCR") => {
-                if let Err(why) = self.access.take_list(message) {
-                    schwann::security::refused_from_hub("revocation list", "", &why);
-                }
-            }
+            Some(b"SCR") => match self.access.take_list(message) {
+                Ok(_) => self.follow_list(),
+                Err(why) => refused_from_hub("revocation list", "", &why),
+            },
             _ => refused::name("message", "", Refused::Malformed),
         }
     }
@@ -265,7 +268,7 @@ impl Far {
             Err(why) => return refused::name("announcement", "", why),
         };
         if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&id) {
-            return schwann::security::refused_from_hub("announcement", &stream.to_string(), &TOO_MANY);
+            return refused_from_hub("announcement", &stream.to_string(), &TOO_MANY);
         }
         let run = self.runs.entry(id).or_insert(fresh);
         let described = run.is_described();
@@ -329,7 +332,7 @@ impl Far {
         };
         // What comes before its announcement comes again: it is missing then, and is asked for.
         let Some(run) = self.runs.get_mut(&block.run()) else { return };
-        if self.wanted == Wanted::All && !run.wants(block.number()) {
+        if run.is_revoked() || self.wanted == Wanted::All && !run.wants(block.number()) {
             return;
         }
         match run.take(&block) {
@@ -340,6 +343,24 @@ impl Far {
             Ok(None) => {}
             Err(why) => refused::name("block", &run.stream().to_string(), why),
         }
+    }
+
+    /// A new revocation list ends the runs of devices that it has (relay §9).
+    fn follow_list(&mut self) {
+        let number = self.access.list_number();
+        if core::mem::replace(&mut self.list_number, number) == number {
+            return;
+        }
+        let mut told = Vec::new();
+        for run in self.runs.values_mut() {
+            if run.is_newly_revoked(&self.access) {
+                refused_from_hub("run", &run.stream().to_string(), &REVOKED);
+                let name =
+                    run.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned());
+                told.push(format!("{name} of {}: {REVOKED}, and nothing more of it is taken", run.device()));
+            }
+        }
+        told.into_iter().for_each(|what| self.tell(what));
     }
 
     /// Takes blocks again that waited for a key or the description.
@@ -372,6 +393,7 @@ impl Far {
             self.keys = keys;
             self.greet();
         }
+        self.follow_list();
         if self.probed.elapsed() >= clock::PROBE_EVERY {
             self.probed = Instant::now();
             self.probe_clocks();
@@ -402,6 +424,7 @@ impl Far {
     }
 }
 
+const REVOKED: &str = "its device was revoked";
 const MAX_RUNS: usize = 4096;
 const TOO_MANY: &str = "more than 4096 runs are known";
 const MAX_STRAYS: usize = 256;

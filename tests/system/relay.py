@@ -267,6 +267,31 @@ def revoked_reads_no_more() -> None:
     print("ok: a revoked member opens no block of a new epoch; the others go on")
 
 
+def revoked_edge_is_heard_no_more() -> None:
+    """The device of an edge is revoked while its stream comes: the outlet goes, and no further block is recorded."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "revoked-edge.xdf"
+        inward = b.schwann("relay", "in", "--hub", hub.url).until("the hub is reached")
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Revoked", 300 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        inward.until("Revoked of site-a is here")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        labs.keys(authority.keys, "revoke", "site-a")
+        inward.until("Revoked is taken away, because its device was revoked")
+        recorder.until("Revoked of site-a: its device was revoked, and nothing more of it is taken")
+        receipts = a.edge_status()["receipts"]["site-b"]
+        wait_for(lambda: a.edge_status()["blocks"] > receipts + 200, "the edge seals no more")
+        assert outward.process.poll() is None and sender.process.poll() is None
+        recorder.end()
+        numbers = [int(value) for value in recorded(target, "Revoked")[0][:, 0]]
+        # Some 4 samples a block, and a second until the list is there.
+        assert numbers == list(range(len(numbers))) and len(numbers) < (receipts + 200) * 4, (len(numbers), receipts)
+        events = [event for event in b.events() if event["event"] == "relay" and event["what"] == "run"]
+        assert events and events[0]["reason"] == "its device was revoked", events
+    print("ok: a revoked sender's outlet goes, nothing more of it is recorded, and both programs say so")
+
+
 def site_status(site: Site, hub: Hub) -> str:
     status = site.schwann("relay", "status", "--hub", hub.url, "--json")
     status.process.wait(PATIENCE)
@@ -366,5 +391,5 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 if __name__ == "__main__":
     run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "long": sample_is_too_long,
-         "revoked": revoked_reads_no_more,
+         "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
          "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})

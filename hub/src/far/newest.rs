@@ -33,7 +33,7 @@ impl Far {
             Err(why) => return refused::name("block", "", why),
         };
         // A run that is not announced yet is looked at once it is.
-        let Some(run) = self.runs.get_mut(&block.run()) else { return };
+        let Some(run) = self.runs.get_mut(&block.run()).filter(|run| !run.is_revoked()) else { return };
         match run.look_at(&block) {
             Ok(Some((place, content))) => {
                 news.push(News::Newest { run: block.run(), place, content, came });

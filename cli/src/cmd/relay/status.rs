@@ -106,6 +106,7 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
         let receipts: Vec<_> =
             run.receipts().iter().map(|(device, last)| format!("{device} {last}")).collect();
         let latest = match run.newest() {
+            _ if run.is_revoked() => String::from("revoked"),
             None => String::from("silent"),
             Some(block) if run.goes_on() => block.to_string(),
             Some(block) => format!("{block}, may be old"),
@@ -192,6 +193,7 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
         "began": run.began().0,
         "latest_block": run.newest(),
         "sender_answers": run.goes_on(),
+        "is_revoked": run.is_revoked(),
         "clock": run.clock().map(clock_json),
         "receipts": run.receipts(),
         "edge": edge_of(run, edges),
