@@ -37,6 +37,10 @@ pub struct Far {
     keys: WrappingKeys,
     link: Link,
     is_connected: bool,
+    is_key_due: bool,
+    /// By ticket: what the hub has not acknowledged.
+    on_way: BTreeMap<u64, Said>,
+    next_ticket: u64,
     questions: Questions,
     /// What happened, for people; see [`Far::take_remarks`].
     remarks: Vec<String>,
@@ -49,6 +53,13 @@ pub struct Far {
     rereads: Instant,
     asked: Instant,
     probed: Instant,
+}
+
+/// What a member says to a hub until it has arrived.
+#[derive(Clone, Copy, Debug)]
+enum Said {
+    Key,
+    Receipt(RunId, Range),
 }
 
 /// Which blocks a member wants.
@@ -122,6 +133,9 @@ impl Far {
             keys,
             link,
             is_connected: false,
+            is_key_due: true,
+            on_way: BTreeMap::new(),
+            next_ticket: 0,
             questions: Questions::default(),
             remarks: Vec::new(),
             runs: BTreeMap::new(),
@@ -164,13 +178,33 @@ impl Far {
     }
 
     /// Says what lies on the disk by now: call it after an fsync, with what was marked before it.
-    pub fn receipt(&self, run: RunId, receipts: &[(Range, Hash)]) {
+    /// What does not get there is said again after the next one.
+    pub fn receipt(&mut self, run: RunId, receipts: &[(Range, Hash)]) {
         let Some(one) = self.runs.get(&run) else { return };
         let names = one.follower().names();
         for (range, hash) in receipts {
-            let note = self.note(NoteKind::Receipt(*hash), names, &[*range]);
-            // The next receipt says all of this one.
-            let _ = self.link.publish(Subject::Notes(names.0, names.1), note, None);
+            let is_on_way = self.is_connected && {
+                let note = self.note(NoteKind::Receipt(*hash), names, &[*range]);
+                self.link.publish(Subject::Notes(names.0, names.1), note, Some(self.next_ticket))
+            };
+            if is_on_way {
+                self.on_way.insert(self.next_ticket, Said::Receipt(run, *range));
+                self.next_ticket += 1;
+            } else {
+                self.say_again(Said::Receipt(run, *range));
+            }
+        }
+    }
+
+    /// Something did not get to the hub.
+    fn say_again(&mut self, said: Said) {
+        match said {
+            Said::Key => self.is_key_due = true,
+            Said::Receipt(run, range) => {
+                if let Some(run) = self.runs.get_mut(&run) {
+                    run.follower_mut().receipt_again(range);
+                }
+            }
         }
     }
 
@@ -202,6 +236,10 @@ impl Far {
         match event {
             Event::Connected => {
                 self.is_connected = true;
+                // What was said on the connection before may not have got there.
+                self.on_way.clear();
+                let all = Range { first: 0, last: u64::MAX };
+                self.runs.values_mut().for_each(|run| run.follower_mut().receipt_again(all));
                 self.greet();
                 news.push(News::Connected);
             }
@@ -218,15 +256,17 @@ impl Far {
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
             Event::Last(Some((block, came))) => self.newest(&block, came, news),
-            Event::HistoryEnd | Event::Last(None) | Event::Acknowledged(_) | Event::Refused(..) => {}
+            Event::Acknowledged(ticket) => _ = self.on_way.remove(&ticket),
+            Event::Refused(ticket, _) => {
+                self.on_way.remove(&ticket).into_iter().for_each(|said| self.say_again(said));
+            }
+            Event::HistoryEnd | Event::Last(None) => {}
         }
     }
 
     /// Makes the own key known, and asks for what was said before.
     fn greet(&mut self) {
-        let members = Subject::Members(self.access.lab_id());
-        // Said again with the next connection.
-        let _ = self.link.publish(members, self.keys.publication().to_vec(), None);
+        self.is_key_due = true;
         let (all, access) = (Since::Beginning, &self.access);
         if self.wanted == Wanted::Newest {
             // Receipts come every moment, and a key is an hour old at most.
@@ -410,7 +450,21 @@ impl Far {
             self.ask_for_newest();
         }
         if self.is_connected {
+            self.publish_key();
             self.questions.ask(&self.link);
+        }
+    }
+
+    /// Makes the own key known, until the hub has it: edges wrap for it.
+    fn publish_key(&mut self) {
+        if !self.is_key_due {
+            return;
+        }
+        let (members, key) = (Subject::Members(self.access.lab_id()), self.keys.publication().to_vec());
+        if self.link.publish(members, key, Some(self.next_ticket)) {
+            self.is_key_due = false;
+            self.on_way.insert(self.next_ticket, Said::Key);
+            self.next_ticket += 1;
         }
     }
 

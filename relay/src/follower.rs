@@ -251,6 +251,11 @@ impl Follower {
         fresh
     }
 
+    /// Receipts of these blocks may not have arrived: [`synced`](Self::synced) says them again.
+    pub fn receipt_again(&mut self, range: Range) {
+        self.receipted.remove(range);
+    }
+
     /// Blocks that were sealed, are not here, and may still be had: what to ask for.
     #[must_use]
     pub fn holes(&self) -> Ranges {

@@ -245,6 +245,24 @@ sys.stdin.read()
 """
 
 
+def receipts_are_said_again() -> None:
+    """The hub forgets all receipts, and no block comes any more: the recorder says again what it has."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        b.schwann("record", "--hub", hub.url, "-o", str(SCRATCH / "receipts.xdf"), "EEG").until("the hub is reached")
+        sender = a.sends("Receipts", 3 * RATE)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        sender.until("sent")
+        newest = lambda: a.edge_status()["blocks"] - 1
+        wait_for(lambda: a.edge_status().get("receipts") == {"site-b": newest()}, lambda: f"not all is receipted: {a.edge_status()}")
+        hub.kill()
+        shutil.rmtree(hub.folder / "store")
+        hub.up()
+        told = lambda: {"site-b": newest()} in [stream["receipts"] for stream in json.loads(site_status(b, hub).splitlines()[-1])["streams"]]
+        wait_for(told, lambda: f"the receipts are gone: {site_status(b, hub)}", 40)
+    print("ok: a recorder says its receipts again to a hub that forgot them, without a new block")
+
+
 def revoked_reads_no_more() -> None:
     """A revoked member gets the keys of no new epoch, though the hub still lets it in."""
     with lab() as (authority, a, b, c):
@@ -391,5 +409,5 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 if __name__ == "__main__":
     run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "long": sample_is_too_long,
-         "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
+         "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
          "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})
