@@ -374,6 +374,25 @@ def hub_ends_with_its_program() -> None:
     print("ok: nats-server ends with the program that started it; a hub that runs is named")
 
 
+def hub_cannot_take_new_keys_over() -> None:
+    """A revocation that the server is not told of leaves the device admitted: that is said, and tried again."""
+    with lab() as (authority, _, _, _):
+        deaf, mark = SCRATCH / "deaf-nats-server", SCRATCH / "deaf"
+        deaf.write_text(f'#!/bin/sh\n[ "$1" = --signal ] && [ -e {mark} ] && exit 1\nexec nats-server "$@"\n')
+        deaf.chmod(0o755)
+        mark.touch()
+        up = authority.schwann("hub", "up", "--dir", str(SCRATCH / "deaf-hub"), "--public", "127.0.0.1", "--listen", "127.0.0.1", "--port",
+                               str(free_port()), "--websocket-port", str(free_port()), "--server", str(deaf)).until("relay in")
+        labs.keys(authority.keys, "revoke", "site-c")
+        up.until("did not take over the lab's new keys, so it still admits a revoked device")
+        log = SCRATCH / "deaf-hub" / "hub.log"
+        assert "Reloaded" not in log.read_text(), log.read_text()
+        mark.unlink()
+        wait_for(lambda: "Reloaded" in log.read_text(), "the new keys are not taken over later")
+        assert up.text().count("did not take over") == 1, up.text()
+    print("ok: a hub that does not take new keys over says so, and tries again")
+
+
 def errors_are_clear() -> None:
     """No keys, no hub, another certificate, another lab, an old or absent nats-server: one line each, with what to do."""
     with lab() as (authority, a, b, _), lab() as (_, foreign, _, _):
@@ -410,4 +429,4 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 if __name__ == "__main__":
     run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "long": sample_is_too_long,
          "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
-         "clock": clocks_agree, "life": hub_ends_with_its_program, "errors": errors_are_clear})
+         "clock": clocks_agree, "life": hub_ends_with_its_program, "deaf": hub_cannot_take_new_keys_over, "errors": errors_are_clear})
