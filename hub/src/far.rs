@@ -361,7 +361,13 @@ impl Far {
                 self.retry(id, described, news);
             }
             Ok(false) => {}
-            Err(why) => refused::name("wrapped key", &run.stream().to_string(), why),
+            Err(why) => {
+                let (stream, device) = (run.stream().to_string(), run.device().to_owned());
+                refused::name("wrapped key", &stream, why);
+                if why == Refused::TooManyEpochs {
+                    self.tell(format!("a stream of {device} cannot be read any more: {why}"));
+                }
+            }
         }
     }
 
@@ -427,12 +433,6 @@ impl Far {
     }
 
     fn look_after(&mut self) {
-        if self.keys.are_due()
-            && let Ok(keys) = WrappingKeys::open(&self.access, self.history)
-        {
-            self.keys = keys;
-            self.greet();
-        }
         self.follow_list();
         if self.probed.elapsed() >= clock::PROBE_EVERY {
             self.probed = Instant::now();
@@ -441,6 +441,7 @@ impl Far {
         if self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();
             self.access.member().look();
+            self.renew_keys();
             self.questions.again();
             if self.wanted == Wanted::All {
                 self.ask_for_holes();
@@ -452,6 +453,23 @@ impl Far {
         if self.is_connected {
             self.publish_key();
             self.questions.ask(&self.link);
+        }
+    }
+
+    /// A new wrapping key every 30 days.
+    fn renew_keys(&mut self) {
+        if !self.keys.are_due() {
+            return;
+        }
+        match WrappingKeys::open(&self.access, self.history) {
+            Ok(keys) => {
+                self.keys = keys;
+                self.greet();
+            }
+            Err(error) => self.tell(format!(
+                "no new wrapping key can be made, and senders serve the present one for a day at most: {error}; look at the \
+                 folder relay among the keys"
+            )),
         }
     }
 

@@ -79,6 +79,7 @@ impl Edge {
         let keys =
             self.access.sealing(|moment| live.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
         self.members.begin_epoch(&members);
+        self.forget_past_epochs();
         match keys {
             Ok(keys) => self.unkept.push_back(Unkept::Word(keys)),
             Err(error) => self.tell(format!("keys cannot be wrapped: {error}")),

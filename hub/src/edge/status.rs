@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use schwann::StreamInfo;
 use schwann::security::keys::store;
-use schwann_relay::{Note, StreamId};
+use schwann_relay::{MAX_MEMBERS, Note, StreamId};
 use serde_json::{Value, json};
 
 use super::{Edge, lock};
@@ -54,6 +54,8 @@ pub struct EdgeStatus {
     pub unsealed_samples: u64,
     /// Samples of more than a block may have.
     pub oversized_samples: u64,
+    /// Members that get no keys, because there are too many.
+    pub unserved_members: usize,
     /// By device: the highest block of this run that it has on disk.
     pub receipts: BTreeMap<String, u64>,
     /// What happened, newest last; see [`EdgeStatus::take_remarks`].
@@ -96,6 +98,7 @@ impl EdgeStatus {
             unkept_samples: 0,
             unsealed_samples: 0,
             oversized_samples: 0,
+            unserved_members: 0,
             receipts: BTreeMap::new(),
             remarks: Vec::new(),
             bytes: 0,
@@ -183,6 +186,7 @@ impl EdgeStatus {
             "unkept_samples": self.unkept_samples,
             "unsealed_samples": self.unsealed_samples,
             "oversized_samples": self.oversized_samples,
+            "unserved_members": self.unserved_members,
             "receipts": self.receipts,
         })
     }
@@ -191,6 +195,15 @@ impl EdgeStatus {
         if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
             self.remarks.push(what);
         }
+    }
+
+    pub(super) fn unserved(&mut self, members: usize) {
+        if members > 0 && self.unserved_members == 0 {
+            self.tell(format!(
+                "{members} members get no keys, because an edge serves {MAX_MEMBERS}; revoke devices that are no more"
+            ));
+        }
+        self.unserved_members = members;
     }
 
     pub(super) fn sealed(&mut self, samples: u32, bytes: usize) {
@@ -234,7 +247,9 @@ impl EdgeStatus {
 impl Edge {
     /// Counts, and writes the status where `schwann relay status` finds it.
     pub(super) fn update_status(&self) {
+        let unserved = self.unserved_members();
         let mut status = lock(&self.status);
+        status.unserved(unserved);
         status.waiting_blocks = self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum();
         status.journal_bytes = self.journal.bytes();
         status.waiting_words = self.words.waiting() as u64;
@@ -338,6 +353,15 @@ mod tests {
             let said = status.loss().expect("it is said");
             assert!(said.starts_with("7 ") && status.to_json()["lost"] == said.as_str(), "{said}");
         }
+    }
+
+    #[test]
+    fn members_beyond_those_that_are_served_are_told_once() {
+        let mut status = status();
+        [0, 3, 3].into_iter().for_each(|members| status.unserved(members));
+        let said = status.take_remarks();
+        assert!(said.len() == 1 && said[0].starts_with("3 members get no keys"), "{said:?}");
+        assert_eq!(status.to_json()["unserved_members"], 3);
     }
 
     #[test]

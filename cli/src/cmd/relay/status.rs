@@ -161,12 +161,18 @@ pub(crate) fn is_edge_well(edge: &Value) -> bool {
         && edge["hub"] == "connected"
         && edge["refusal"].is_null()
         && edge["lost"].is_null()
+        && unserved(edge) == 0
         && !(edge["catch_up_seconds"].is_null() && is_behind(edge))
 }
 
 /// Whether an edge has more to hand over than is always on its way.
 pub(crate) fn is_behind(edge: &Value) -> bool {
     edge["waiting_seconds"].as_f64().unwrap_or_default() > CALM_BACKLOG_S
+}
+
+/// How many members get no keys from it.
+fn unserved(edge: &Value) -> u64 {
+    edge["unserved_members"].as_u64().unwrap_or_default()
 }
 
 /// What is wrong with an edge of this computer.
@@ -179,6 +185,9 @@ pub(crate) fn edge_trouble(edge: &Value) -> String {
     }
     if let Some(lost) = edge["lost"].as_str() {
         return format!("LOST: {lost}");
+    }
+    if unserved(edge) > 0 {
+        return format!("{} members get no keys, because there are too many", unserved(edge));
     }
     let why = edge["refusal"].as_str().or(edge["hub"].as_str().filter(|hub| *hub != "connected"));
     why.map_or_else(|| format!("backlog {}", backlog(edge)), str::to_owned)
@@ -221,6 +230,8 @@ mod tests {
     fn an_edge_that_lost_something_is_not_well() {
         let mut edge = json!({ "is_running": true, "hub": "connected", "refusal": null, "catch_up_seconds": 0.0, "lost": null });
         assert!(is_edge_well(&edge));
+        edge["unserved_members"] = json!(3);
+        assert!(!is_edge_well(&edge));
         edge["lost"] = json!("3 blocks are damaged on the journal's disk");
         assert!(!is_edge_well(&edge));
         assert_eq!(edge_trouble(&edge), "LOST: 3 blocks are damaged on the journal's disk");
