@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use schwann::{Error, Inlet};
 use schwann_recorder::Stop;
-use schwann_relay::{Outflow, Run, RunId};
+use schwann_relay::{Outflow, Ranges, Run, RunId};
 
 pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
@@ -47,6 +47,8 @@ pub struct Edge {
     /// Blocks on their way to the hub.
     tickets: BTreeMap<u64, (RunId, u64)>,
     next_ticket: u64,
+    /// Blocks that left the journal without a receipt; one may come later.
+    gone: BTreeMap<RunId, Ranges>,
     /// The hub refused a block in this turn.
     refused: bool,
     /// Clock probes that were answered in this second.

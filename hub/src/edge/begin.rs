@@ -118,6 +118,7 @@ impl Edge {
             words: Words::default(),
             tickets: BTreeMap::new(),
             next_ticket: 0,
+            gone: BTreeMap::new(),
             refused: false,
             probes: (Instant::now(), 0),
             told_list: 0,

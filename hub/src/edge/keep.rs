@@ -2,7 +2,7 @@
 
 use std::io;
 
-use schwann_relay::{Block, Range, SealError, Sealed};
+use schwann_relay::{Block, Outflow, Range, RunId, SealError, Sealed};
 
 use super::Edge;
 use crate::journal::Kept;
@@ -156,7 +156,7 @@ impl Edge {
             for trimmed in outflow.trim(TRIMMED_AT_ONCE) {
                 self.journal.forget(run, trimmed.range);
                 if trimmed.lost {
-                    self.tell_lost(trimmed.range);
+                    self.tell_gone(run, trimmed.range);
                 }
             }
             if self.journal.bytes() < before {
@@ -178,14 +178,23 @@ impl Edge {
                 outflow.damaged(*range);
                 self.journal.forget(run, *range);
             }
-            owed.as_slice().iter().for_each(|range| self.tell_lost(*range));
+            owed.as_slice().iter().for_each(|range| self.tell_gone(run, *range));
         }
     }
 
-    fn tell_lost(&self, range: Range) {
-        let mut status = super::lock(&self.status);
-        status.lost_blocks = status.lost_blocks.saturating_add(range.len());
-        status.tell(format!(
+    /// How many blocks left the journal and were never receipted. A receipt may name them after they went.
+    pub(super) fn lost_blocks(&self) -> u64 {
+        let lost = |(run, outflow): &(RunId, Outflow)| -> u64 {
+            let Some(gone) = self.gone.get(run) else { return 0 };
+            let delivered = outflow.delivered();
+            gone.as_slice().iter().map(|range| delivered.missing(*range).count()).sum()
+        };
+        self.outflows.iter().map(lost).sum()
+    }
+
+    fn tell_gone(&mut self, run: RunId, range: Range) {
+        self.gone.entry(run).or_default().insert(range);
+        self.tell(format!(
             "the journal is full: blocks {} to {} went without a receipt; give it more room with --journal-limit, and look why \
              no recorder receipts them",
             range.first, range.last

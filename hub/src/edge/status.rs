@@ -40,7 +40,7 @@ pub struct EdgeStatus {
     pub waiting_words: u64,
     /// Blocks that the hub acknowledged since the program began.
     pub acknowledged_blocks: u64,
-    /// Blocks that the journal let go without a receipt.
+    /// Blocks that the journal let go, and for which no receipt came later either.
     pub lost_blocks: u64,
     /// Blocks that were damaged on the journal's disk.
     pub damaged_blocks: u64,
@@ -247,9 +247,10 @@ impl EdgeStatus {
 impl Edge {
     /// Counts, and writes the status where `schwann relay status` finds it.
     pub(super) fn update_status(&self) {
-        let unserved = self.unserved_members();
+        let (unserved, lost_blocks) = (self.unserved_members(), self.lost_blocks());
         let mut status = lock(&self.status);
         status.unserved(unserved);
+        status.lost_blocks = lost_blocks;
         status.waiting_blocks = self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum();
         status.journal_bytes = self.journal.bytes();
         status.waiting_words = self.words.waiting() as u64;
