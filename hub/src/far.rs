@@ -6,21 +6,22 @@ mod clock;
 mod holes;
 mod newest;
 mod run;
+mod say;
+mod words;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use schwann::security::refused_from_hub;
-use schwann_relay::{
-    Announcement, Block, Hash, Note, NoteKind, Place, Range, Refused, RunId, StreamId, Subject,
-};
+use schwann_relay::{Block, Note, Place, Range, Refused, RunId, StreamId, Subject};
 
 pub use self::clock::ClockBound;
 pub(crate) use self::holes::above;
 pub use self::run::FarRun;
 pub(crate) use self::run::Origin;
-use crate::access::{Access, now_ms};
+use self::say::Said;
+use crate::access::Access;
 use crate::address::Address;
 use crate::history::History;
 use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Questions, Since};
@@ -53,13 +54,6 @@ pub struct Far {
     rereads: Instant,
     asked: Instant,
     probed: Instant,
-}
-
-/// What a member says to a hub until it has arrived.
-#[derive(Clone, Copy, Debug)]
-enum Said {
-    Key,
-    Receipt(RunId, Range),
 }
 
 /// Which blocks a member wants.
@@ -177,37 +171,6 @@ impl Far {
         news
     }
 
-    /// Says what lies on the disk by now: call it after an fsync, with what was marked before it.
-    /// What does not get there is said again after the next one.
-    pub fn receipt(&mut self, run: RunId, receipts: &[(Range, Hash)]) {
-        let Some(one) = self.runs.get(&run) else { return };
-        let names = one.follower().names();
-        for (range, hash) in receipts {
-            let is_on_way = self.is_connected && {
-                let note = self.note(NoteKind::Receipt(*hash), names, &[*range]);
-                self.link.publish(Subject::Notes(names.0, names.1), note, Some(self.next_ticket))
-            };
-            if is_on_way {
-                self.on_way.insert(self.next_ticket, Said::Receipt(run, *range));
-                self.next_ticket += 1;
-            } else {
-                self.say_again(Said::Receipt(run, *range));
-            }
-        }
-    }
-
-    /// Something did not get to the hub.
-    fn say_again(&mut self, said: Said) {
-        match said {
-            Said::Key => self.is_key_due = true,
-            Said::Receipt(run, range) => {
-                if let Some(run) = self.runs.get_mut(&run) {
-                    run.follower_mut().receipt_again(range);
-                }
-            }
-        }
-    }
-
     /// What happened since this was last called, beside the news.
     pub fn take_remarks(&mut self) -> Vec<String> {
         core::mem::take(&mut self.remarks)
@@ -264,23 +227,6 @@ impl Far {
         }
     }
 
-    /// Makes the own key known, and asks for what was said before.
-    fn greet(&mut self) {
-        self.is_key_due = true;
-        let (all, access) = (Since::Beginning, &self.access);
-        if self.wanted == Wanted::Newest {
-            // Receipts come every moment, and a key is an hour old at most.
-            self.questions.begin([
-                Command::History(access.subjects(["revoked", "*.m"]), Since::LastOfEach),
-                Command::History(access.subjects(["*.k"]), Since::Seconds(RECENT_KEYS)),
-            ]);
-        } else {
-            let past = access.subjects(["revoked", "*.m", "*.k", "*.r"]);
-            self.questions.begin([Command::History(past, all)]);
-        }
-        self.rereads = Instant::now();
-    }
-
     fn message(&mut self, message: &[u8], news: &mut Vec<News>) {
         match message.first_chunk() {
             Some(b"SRA") => self.announcement(message, news),
@@ -292,82 +238,6 @@ impl Far {
                 Err(why) => refused_from_hub("revocation list", "", &why),
             },
             _ => refused::name("message", "", Refused::Malformed),
-        }
-    }
-
-    fn announcement(&mut self, message: &[u8], news: &mut Vec<News>) {
-        // Announcements are repeated to the letter: one look is enough.
-        if self.runs.values_mut().any(|run| run.heard_again(message)) {
-            return;
-        }
-        let parsed = self.access.checking(|lab, _, revoked| {
-            Announcement::parse(message, lab, revoked).map(|one| (one.run(), one.stream(), FarRun::new(&one)))
-        });
-        let (id, stream, fresh) = match parsed {
-            Ok(parsed) => parsed,
-            Err(why) => return refused::name("announcement", "", why),
-        };
-        if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&id) {
-            return refused_from_hub("announcement", &stream.to_string(), &TOO_MANY);
-        }
-        let run = self.runs.entry(id).or_insert(fresh);
-        let described = run.is_described();
-        if let Err(why) = run.announced(message, &self.access) {
-            return refused::name("announcement", &stream.to_string(), why);
-        }
-        news.push(News::Word(id, message.to_vec()));
-        self.link_runs(id);
-        self.retry(id, described, news);
-        for stray in core::mem::take(&mut self.strays) {
-            self.wrapped(&stray, news);
-        }
-    }
-
-    /// Tells each run what the next one says of it.
-    fn link_runs(&mut self, id: RunId) {
-        let Some(run) = self.runs.get(&id) else { return };
-        let (before, text) = (run.follower().before().run, run.announcement().to_vec());
-        let stream = run.stream().to_string();
-        if let Some(Err(why)) =
-            self.runs.get_mut(&before).map(|earlier| earlier.followed_by(&text, &self.access))
-        {
-            refused::name("announcement", &stream, why);
-        }
-        let next = self.runs.values().find(|run| run.follower().before().run == id);
-        let next = next.map(|run| run.announcement().to_vec());
-        if let (Some(text), Some(run)) = (next, self.runs.get_mut(&id)) {
-            // It was named when it came.
-            let _ = run.followed_by(&text, &self.access);
-        }
-    }
-
-    fn wrapped(&mut self, message: &[u8], news: &mut Vec<News>) {
-        let names = message.get(20..36).zip(message.get(36..52));
-        let id = names.and_then(|(_, run)| run.try_into().ok()).map(RunId);
-        let Some(id) = id else {
-            return refused::name("wrapped key", "", Refused::Malformed);
-        };
-        let Some(run) = self.runs.get_mut(&id) else {
-            if self.strays.len() >= MAX_STRAYS {
-                self.strays.pop_front();
-            }
-            self.strays.push_back(message.to_vec());
-            return;
-        };
-        let described = run.is_described();
-        match run.unwrap(message, &self.keys, &self.access) {
-            Ok(true) => {
-                news.push(News::Word(id, message.to_vec()));
-                self.retry(id, described, news);
-            }
-            Ok(false) => {}
-            Err(why) => {
-                let (stream, device) = (run.stream().to_string(), run.device().to_owned());
-                refused::name("wrapped key", &stream, why);
-                if why == Refused::TooManyEpochs {
-                    self.tell(format!("a stream of {device} cannot be read any more: {why}"));
-                }
-            }
         }
     }
 
@@ -389,24 +259,6 @@ impl Far {
             Ok(None) => {}
             Err(why) => refused::name("block", &run.stream().to_string(), why),
         }
-    }
-
-    /// A new revocation list ends the runs of devices that it has (relay §9).
-    fn follow_list(&mut self) {
-        let number = self.access.list_number();
-        if core::mem::replace(&mut self.list_number, number) == number {
-            return;
-        }
-        let mut told = Vec::new();
-        for run in self.runs.values_mut() {
-            if run.is_newly_revoked(&self.access) {
-                refused_from_hub("run", &run.stream().to_string(), &REVOKED);
-                let name =
-                    run.info().map_or_else(String::new, |info| info.name().to_string_lossy().into_owned());
-                told.push(format!("{name} of {}: {REVOKED}, and nothing more of it is taken", run.device()));
-            }
-        }
-        told.into_iter().for_each(|what| self.tell(what));
     }
 
     /// Takes blocks again that waited for a key or the description.
@@ -455,52 +307,7 @@ impl Far {
             self.questions.ask(&self.link);
         }
     }
-
-    /// A new wrapping key every 30 days.
-    fn renew_keys(&mut self) {
-        if !self.keys.are_due() {
-            return;
-        }
-        match WrappingKeys::open(&self.access, self.history) {
-            Ok(keys) => {
-                self.keys = keys;
-                self.greet();
-            }
-            Err(error) => self.tell(format!(
-                "no new wrapping key can be made, and senders serve the present one for a day at most: {error}; look at the \
-                 folder relay among the keys"
-            )),
-        }
-    }
-
-    /// Makes the own key known, until the hub has it: edges wrap for it.
-    fn publish_key(&mut self) {
-        if !self.is_key_due {
-            return;
-        }
-        let (members, key) = (Subject::Members(self.access.lab_id()), self.keys.publication().to_vec());
-        if self.link.publish(members, key, Some(self.next_ticket)) {
-            self.is_key_due = false;
-            self.on_way.insert(self.next_ticket, Said::Key);
-            self.next_ticket += 1;
-        }
-    }
-
-    fn note(
-        &self,
-        kind: NoteKind,
-        names: (schwann_session::LabId, StreamId, RunId),
-        ranges: &[Range],
-    ) -> Vec<u8> {
-        self.access.sealing(|moment| Note::encode(kind, names, ranges, now_ms(), moment.credentials))
-    }
 }
 
-const REVOKED: &str = "its device was revoked";
-const MAX_RUNS: usize = 4096;
-const TOO_MANY: &str = "more than 4096 runs are known";
-const MAX_STRAYS: usize = 256;
 const REMARKS: usize = 64;
-/// A key is an hour old at most; as much again for clocks that differ.
-const RECENT_KEYS: u64 = 7200;
 const ASK_EVERY: Duration = Duration::from_secs(1);

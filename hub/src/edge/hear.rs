@@ -11,7 +11,7 @@ use schwann_relay::{
 
 use super::{Edge, lock, words};
 use crate::access::now_ms;
-use crate::link::{Command, EVENTS_AT_ONCE, Event, Since};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Problem, Since};
 use crate::wall;
 
 impl Edge {
@@ -36,16 +36,7 @@ impl Edge {
                         lock(&self.status).acknowledged();
                     }
                 }
-                Event::Refused(ticket, problem) => {
-                    self.refused |= self.words.refused(ticket);
-                    if let Some((outflow, number)) = self.outflow_of(ticket) {
-                        outflow.refused(number);
-                        self.refused = true;
-                    }
-                    if self.refused {
-                        lock(&self.status).refused(problem);
-                    }
-                }
+                Event::Refused(ticket, problem) => self.take_back(ticket, problem),
                 Event::Unanswered(question, problem) => {
                     self.questions.unanswered(question);
                     self.tell(problem.to_string());
@@ -56,6 +47,18 @@ impl Edge {
                 Event::Message(message, _) => self.listen(&message),
                 Event::HistoryEnd => {}
             }
+        }
+    }
+
+    /// The hub did not keep the word or the block with this ticket.
+    fn take_back(&mut self, ticket: u64, problem: Problem) {
+        self.refused |= self.words.refused(ticket);
+        if let Some((outflow, number)) = self.outflow_of(ticket) {
+            outflow.refused(number);
+            self.refused = true;
+        }
+        if self.refused {
+            lock(&self.status).refused(problem);
         }
     }
 
