@@ -6,7 +6,9 @@ mod begin;
 mod hear;
 mod keep;
 mod members;
+mod next_run;
 mod status;
+mod words;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,34 +17,38 @@ use std::time::Instant;
 
 use schwann::{Error, Inlet};
 use schwann_recorder::Stop;
-use schwann_relay::{Outflow, Run, RunId};
+use schwann_relay::{Outflow, Ranges, Run, RunId};
 
 pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
 use self::members::Members;
 pub use self::status::{EdgeStatus, read_all as read_statuses};
+pub(crate) use self::status::{Remainder, remainders};
+use self::words::Words;
 use crate::access::Access;
 use crate::journal::Journal;
-use crate::link::Link;
+use crate::link::{Link, Questions};
 use crate::samples::Gathering;
 
 /// One stream on its way out.
 pub struct Edge {
     access: Access,
     settings: Settings,
-    inlet: Inlet,
-    gathering: Gathering,
-    /// When the first sample of what is gathered came.
-    since: Option<Instant>,
-    run: Run,
+    /// Nothing if the stream is away, and only its journal is here.
+    live: Option<Live>,
     journal: Journal,
     /// By run, as in the journal: the present one last.
     outflows: Vec<(RunId, Outflow)>,
     members: Members,
     link: Link,
+    is_connected: bool,
+    questions: Questions,
+    words: Words,
     /// Blocks on their way to the hub.
     tickets: BTreeMap<u64, (RunId, u64)>,
     next_ticket: u64,
+    /// Blocks that left the journal without a receipt; one may come later.
+    gone: BTreeMap<RunId, Ranges>,
     /// The hub refused a block in this turn.
     refused: bool,
     /// Clock probes that were answered in this second.
@@ -53,6 +59,15 @@ pub struct Edge {
     unkept: VecDeque<Unkept>,
     times: Times,
     status: Arc<Mutex<EdgeStatus>>,
+}
+
+/// A stream that is here, and the run that seals it.
+struct Live {
+    inlet: Inlet,
+    gathering: Gathering,
+    /// When the first sample of what is gathered came.
+    since: Option<Instant>,
+    run: Run,
 }
 
 /// When what is done once in a while was done last.
@@ -80,7 +95,28 @@ impl Edge {
             }
         }
         self.end();
-        status::remove(self.journal.folder());
+        self.part();
+    }
+
+    /// Hands over what is in the journal of a stream that is away, until the hub has it or `stop` is raised.
+    pub fn hand_over(mut self, stop: &Stop) {
+        while !stop.wait(IDLE) && !self.has_handed_over() {
+            self.turn();
+        }
+        self.update_status();
+        self.part();
+    }
+
+    fn has_handed_over(&self) -> bool {
+        let is_resumed = self.outflows.iter().all(|(_, outflow)| outflow.is_connected());
+        self.is_connected && is_resumed && !self.is_waiting()
+    }
+
+    /// The status stays as long as something waits: it tells of the journal.
+    fn part(&self) {
+        if !self.is_waiting() {
+            status::remove(self.journal.folder());
+        }
     }
 
     /// Takes samples in until a block is due, and seals it.
@@ -90,9 +126,10 @@ impl Edge {
             std::thread::sleep(IDLE);
             return Ok(());
         }
-        match self.take_until_due() {
+        let taken = self.live.as_mut().map_or(Ok(()), |live| live.take_until_due(self.settings.block));
+        match taken {
             Err(error) if !matches!(error, Error::Lost) => {
-                self.tell(error.to_string());
+                self.untaken(&error);
                 Ok(())
             }
             taken => {
@@ -102,24 +139,14 @@ impl Edge {
         }
     }
 
-    /// Takes samples in until a block is due or full; without a first sample it waits only for a while.
-    fn take_until_due(&mut self) -> Result<(), Error> {
-        loop {
-            while !self.gathering.is_full() {
-                let patience = if self.since.is_some() { Duration::ZERO } else { IDLE };
-                if !self.gathering.pull(&self.inlet, patience.as_secs_f64())? {
-                    break;
-                }
-                self.since.get_or_insert_with(Instant::now);
-            }
-            let age = self.since.map(|since| since.elapsed());
-            let left = age.map_or(Duration::ZERO, |age| self.settings.block.saturating_sub(age));
-            if left.is_zero() || self.gathering.is_full() {
-                return Ok(());
-            }
-            // More comes meanwhile. To be woken for each sample would cost more than the rest of the edge.
-            std::thread::sleep(left.min(REST));
+    /// A sample was not taken in.
+    fn untaken(&self, error: &Error) {
+        let mut status = lock(&self.status);
+        // The one argument is the sample itself.
+        if matches!(error, Error::Argument(_)) {
+            status.oversized_samples += 1;
         }
+        status.tell(error.to_string());
     }
 
     /// All but the samples: what the hub says, what is due at the hub, and what is done once in a while.
@@ -139,10 +166,11 @@ impl Edge {
         }
         if is_time(&mut self.times.looked, LOOK_EVERY) {
             self.access.member().look();
+            self.questions.again();
             self.publish_list();
             self.wrap_for_new_members();
         }
-        if is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
+        if self.live.is_some() && is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
             self.announce();
         }
         if is_time(&mut self.times.told, TELL_EVERY) {
@@ -171,17 +199,17 @@ impl Edge {
 
     /// Seals what the stream had brought when the edge was told to stop.
     fn take_rest(&mut self) {
-        let mut left = self.inlet.samples_available();
-        let mut is_stuck = self.is_stuck();
-        while left > 0 && !is_stuck {
-            if self.gathering.is_full() {
+        let mut left = self.live.as_ref().map_or(0, |live| live.inlet.samples_available());
+        while left > 0 && !self.is_stuck() {
+            let Some(live) = &mut self.live else { return };
+            if live.gathering.is_full() {
                 self.seal();
-                is_stuck = self.is_stuck();
+                continue;
             }
-            match self.gathering.pull(&self.inlet, 0.0) {
+            match live.gathering.pull(&live.inlet, 0.0) {
                 Ok(true) => {}
                 Ok(false) | Err(Error::Lost) => return,
-                Err(error) => self.tell(error.to_string()),
+                Err(error) => self.untaken(&error),
             }
             left -= 1;
         }
@@ -190,11 +218,33 @@ impl Edge {
 
     /// Whether the hub still has to take something, as far as it is there at all.
     fn is_waiting(&self) -> bool {
-        self.outflows.iter().any(|(_, outflow)| outflow.waiting() > 0)
+        !self.words.are_said() || self.outflows.iter().any(|(_, outflow)| outflow.waiting() > 0)
     }
 
     fn tell(&self, what: String) {
         lock(&self.status).tell(what);
+    }
+}
+
+impl Live {
+    /// Takes samples in until a block is due or full; without a first sample it waits only for a while.
+    fn take_until_due(&mut self, block: Duration) -> Result<(), Error> {
+        loop {
+            while !self.gathering.is_full() {
+                let patience = if self.since.is_some() { Duration::ZERO } else { IDLE };
+                if !self.gathering.pull(&self.inlet, patience.as_secs_f64())? {
+                    break;
+                }
+                self.since.get_or_insert_with(Instant::now);
+            }
+            let age = self.since.map(|since| since.elapsed());
+            let left = age.map_or(Duration::ZERO, |age| block.saturating_sub(age));
+            if left.is_zero() || self.gathering.is_full() {
+                return Ok(());
+            }
+            // More comes meanwhile. To be woken for each sample would cost more than the rest of the edge.
+            std::thread::sleep(left.min(REST));
+        }
     }
 }
 

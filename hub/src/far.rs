@@ -6,23 +6,25 @@ mod clock;
 mod holes;
 mod newest;
 mod run;
+mod say;
+mod words;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
-use schwann_relay::{
-    Announcement, Block, Hash, Note, NoteKind, Place, Range, Refused, RunId, StreamId, Subject,
-};
+use schwann::security::refused_from_hub;
+use schwann_relay::{Block, Note, Place, Range, Refused, RunId, StreamId, Subject};
 
 pub use self::clock::ClockBound;
 pub(crate) use self::holes::above;
 pub use self::run::FarRun;
 pub(crate) use self::run::Origin;
-use crate::access::{Access, now_ms};
+use self::say::Said;
+use crate::access::Access;
 use crate::address::Address;
 use crate::history::History;
-use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Since};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Questions, Since};
 use crate::refused;
 use crate::wall;
 use crate::wrapping::WrappingKeys;
@@ -30,9 +32,19 @@ use crate::wrapping::WrappingKeys;
 /// All that a member follows.
 pub struct Far {
     access: Access,
+    /// The number of the revocation list under which the runs were looked at.
+    list_number: u64,
     history: History,
     keys: WrappingKeys,
     link: Link,
+    is_connected: bool,
+    is_key_due: bool,
+    /// By ticket: what the hub has not acknowledged.
+    on_way: BTreeMap<u64, Said>,
+    next_ticket: u64,
+    questions: Questions,
+    /// What happened, for people; see [`Far::take_remarks`].
+    remarks: Vec<String>,
     runs: BTreeMap<RunId, FarRun>,
     /// Wrapped keys of runs that are not announced yet.
     strays: VecDeque<Vec<u8>>,
@@ -110,9 +122,16 @@ impl Far {
         let now = Instant::now();
         Ok(Self {
             access: access.clone(),
+            list_number: access.list_number(),
             history,
             keys,
             link,
+            is_connected: false,
+            is_key_due: true,
+            on_way: BTreeMap::new(),
+            next_ticket: 0,
+            questions: Questions::default(),
+            remarks: Vec::new(),
             runs: BTreeMap::new(),
             strays: VecDeque::new(),
             wanted,
@@ -152,21 +171,22 @@ impl Far {
         news
     }
 
-    /// Says what lies on the disk by now: call it after an fsync, with what was marked before it.
-    pub fn receipt(&self, run: RunId, receipts: &[(Range, Hash)]) {
-        let Some(one) = self.runs.get(&run) else { return };
-        let names = one.follower().names();
-        for (range, hash) in receipts {
-            let note = self.note(NoteKind::Receipt(*hash), names, &[*range]);
-            // The next receipt says all of this one.
-            let _ = self.link.publish(Subject::Notes(names.0, names.1), note, None);
+    /// What happened since this was last called, beside the news.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.remarks)
+    }
+
+    /// Says what happened, once in a row.
+    fn tell(&mut self, what: String) {
+        if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
+            self.remarks.push(what);
         }
     }
 
     /// Reads again what the hub has of a stream's blocks.
     pub fn reread(&mut self, stream: StreamId) {
         let subject = Subject::Blocks(self.access.lab_id(), stream).to_string();
-        self.link.ask(Command::History(vec![subject], Since::Beginning));
+        self.questions.add(Command::History(vec![subject], Since::Beginning));
     }
 
     /// Takes in a message that a recorder kept, as if it came from the hub.
@@ -178,31 +198,33 @@ impl Far {
     fn take(&mut self, event: Event, news: &mut Vec<News>) {
         match event {
             Event::Connected => {
+                self.is_connected = true;
+                // What was said on the connection before may not have got there.
+                self.on_way.clear();
+                let all = Range { first: 0, last: u64::MAX };
+                self.runs.values_mut().for_each(|run| run.follower_mut().receipt_again(all));
                 self.greet();
                 news.push(News::Connected);
             }
-            Event::Disconnected(problem) => news.push(News::Disconnected(problem)),
+            Event::Disconnected(problem) => {
+                self.is_connected = false;
+                news.push(News::Disconnected(problem));
+            }
+            // It is asked every second.
+            Event::Unanswered(Command::Last(_), _) => {}
+            Event::Unanswered(question, problem) => {
+                self.questions.unanswered(question);
+                self.tell(problem.to_string());
+            }
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
             Event::Last(Some((block, came))) => self.newest(&block, came, news),
-            Event::HistoryEnd | Event::Last(None) | Event::Acknowledged(_) | Event::Refused(..) => {}
+            Event::Acknowledged(ticket) => _ = self.on_way.remove(&ticket),
+            Event::Refused(ticket, _) => {
+                self.on_way.remove(&ticket).into_iter().for_each(|said| self.say_again(said));
+            }
+            Event::HistoryEnd | Event::Last(None) => {}
         }
-    }
-
-    /// Makes the own key known, and asks for what was said before.
-    fn greet(&mut self) {
-        let members = Subject::Members(self.access.lab_id());
-        // Said again with the next connection.
-        let _ = self.link.publish(members, self.keys.publication().to_vec(), None);
-        if self.wanted == Wanted::Newest {
-            // Receipts come every moment, and a key is an hour old at most.
-            self.link.ask(Command::History(self.access.subjects(["revoked", "*.m"]), Since::LastOfEach));
-            self.link.ask(Command::History(self.access.subjects(["*.k"]), Since::Seconds(RECENT_KEYS)));
-        } else {
-            let past = self.access.subjects(["revoked", "*.m", "*.k", "*.r"]);
-            self.link.ask(Command::History(past, Since::Beginning));
-        }
-        self.rereads = Instant::now();
     }
 
     fn message(&mut self, message: &[u8], news: &mut Vec<News>) {
@@ -211,82 +233,11 @@ impl Far {
             Some(b"SRB") => self.block(message, news),
             Some(b"SRK") => self.wrapped(message, news),
             Some(b"SRL" | b"SRR" | b"SRH") => self.heard_note(message),
-            Some(b"SCR") => {
-                if let Err(why) = self.access.take_list(message) {
-                    schwann::security::refused_from_hub("revocation list", "", &why);
-                }
-            }
+            Some(b"SCR") => match self.access.take_list(message) {
+                Ok(_) => self.follow_list(),
+                Err(why) => refused_from_hub("revocation list", "", &why),
+            },
             _ => refused::name("message", "", Refused::Malformed),
-        }
-    }
-
-    fn announcement(&mut self, message: &[u8], news: &mut Vec<News>) {
-        // Announcements are repeated to the letter: one look is enough.
-        if self.runs.values_mut().any(|run| run.heard_again(message)) {
-            return;
-        }
-        let parsed = self.access.checking(|lab, _, revoked| {
-            Announcement::parse(message, lab, revoked).map(|one| (one.run(), one.stream(), FarRun::new(&one)))
-        });
-        let (id, stream, fresh) = match parsed {
-            Ok(parsed) => parsed,
-            Err(why) => return refused::name("announcement", "", why),
-        };
-        if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&id) {
-            return schwann::security::refused_from_hub("announcement", &stream.to_string(), &TOO_MANY);
-        }
-        let run = self.runs.entry(id).or_insert(fresh);
-        let described = run.is_described();
-        if let Err(why) = run.announced(message, &self.access) {
-            return refused::name("announcement", &stream.to_string(), why);
-        }
-        news.push(News::Word(id, message.to_vec()));
-        self.link_runs(id);
-        self.retry(id, described, news);
-        for stray in core::mem::take(&mut self.strays) {
-            self.wrapped(&stray, news);
-        }
-    }
-
-    /// Tells each run what the next one says of it.
-    fn link_runs(&mut self, id: RunId) {
-        let Some(run) = self.runs.get(&id) else { return };
-        let (before, text) = (run.follower().before().run, run.announcement().to_vec());
-        let stream = run.stream().to_string();
-        if let Some(Err(why)) =
-            self.runs.get_mut(&before).map(|earlier| earlier.followed_by(&text, &self.access))
-        {
-            refused::name("announcement", &stream, why);
-        }
-        let next = self.runs.values().find(|run| run.follower().before().run == id);
-        let next = next.map(|run| run.announcement().to_vec());
-        if let (Some(text), Some(run)) = (next, self.runs.get_mut(&id)) {
-            // It was named when it came.
-            let _ = run.followed_by(&text, &self.access);
-        }
-    }
-
-    fn wrapped(&mut self, message: &[u8], news: &mut Vec<News>) {
-        let names = message.get(20..36).zip(message.get(36..52));
-        let id = names.and_then(|(_, run)| run.try_into().ok()).map(RunId);
-        let Some(id) = id else {
-            return refused::name("wrapped key", "", Refused::Malformed);
-        };
-        let Some(run) = self.runs.get_mut(&id) else {
-            if self.strays.len() >= MAX_STRAYS {
-                self.strays.pop_front();
-            }
-            self.strays.push_back(message.to_vec());
-            return;
-        };
-        let described = run.is_described();
-        match run.unwrap(message, &self.keys, &self.access) {
-            Ok(true) => {
-                news.push(News::Word(id, message.to_vec()));
-                self.retry(id, described, news);
-            }
-            Ok(false) => {}
-            Err(why) => refused::name("wrapped key", &run.stream().to_string(), why),
         }
     }
 
@@ -297,7 +248,7 @@ impl Far {
         };
         // What comes before its announcement comes again: it is missing then, and is asked for.
         let Some(run) = self.runs.get_mut(&block.run()) else { return };
-        if self.wanted == Wanted::All && !run.wants(block.number()) {
+        if run.is_revoked() || self.wanted == Wanted::All && !run.wants(block.number()) {
             return;
         }
         match run.take(&block) {
@@ -334,12 +285,7 @@ impl Far {
     }
 
     fn look_after(&mut self) {
-        if self.keys.are_due()
-            && let Ok(keys) = WrappingKeys::open(&self.access, self.history)
-        {
-            self.keys = keys;
-            self.greet();
-        }
+        self.follow_list();
         if self.probed.elapsed() >= clock::PROBE_EVERY {
             self.probed = Instant::now();
             self.probe_clocks();
@@ -347,6 +293,8 @@ impl Far {
         if self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();
             self.access.member().look();
+            self.renew_keys();
+            self.questions.again();
             if self.wanted == Wanted::All {
                 self.ask_for_holes();
             }
@@ -354,21 +302,12 @@ impl Far {
         if self.wanted == Wanted::Newest {
             self.ask_for_newest();
         }
-    }
-
-    fn note(
-        &self,
-        kind: NoteKind,
-        names: (schwann_session::LabId, StreamId, RunId),
-        ranges: &[Range],
-    ) -> Vec<u8> {
-        self.access.sealing(|moment| Note::encode(kind, names, ranges, now_ms(), moment.credentials))
+        if self.is_connected {
+            self.publish_key();
+            self.questions.ask(&self.link);
+        }
     }
 }
 
-const MAX_RUNS: usize = 4096;
-const TOO_MANY: &str = "more than 4096 runs are known";
-const MAX_STRAYS: usize = 256;
-/// A key is an hour old at most; as much again for clocks that differ.
-const RECENT_KEYS: u64 = 7200;
+const REMARKS: usize = 64;
 const ASK_EVERY: Duration = Duration::from_secs(1);

@@ -149,7 +149,7 @@ impl Inbound {
     }
 
     fn look_after(&mut self, far: &Far) {
-        let mut ended = Vec::new();
+        let (mut ended, mut revoked) = (Vec::new(), Vec::new());
         for (origin, channel) in &mut self.channels {
             let run = far.runs().get(&channel.run);
             let lost = run.map(|run| run.follower().report().lost).unwrap_or_default();
@@ -160,12 +160,19 @@ impl Inbound {
             if known_lost || channel.since.is_some_and(|since| since.elapsed() > PATIENCE) {
                 channel.skip();
             }
+            if run.is_some_and(FarRun::is_revoked) {
+                revoked.push(*origin);
+                continue;
+            }
             let heard = run.map_or(channel.heard, |run| run.heard().max(channel.heard));
             if heard.elapsed() > SILENCE {
                 ended.push(*origin);
             }
         }
         ended.into_iter().for_each(|origin| self.end(origin, "is silent, and is taken away"));
+        revoked
+            .into_iter()
+            .for_each(|origin| self.end(origin, "is taken away, because its device was revoked"));
     }
 }
 

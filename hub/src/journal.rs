@@ -177,6 +177,12 @@ impl Journal {
 }
 
 impl Kept {
+    /// A run without blocks.
+    #[cfg(test)]
+    pub(crate) fn of_words(run: RunId, words: Vec<Vec<u8>>) -> Self {
+        Self { run, words, number: 0, segments: Vec::new() }
+    }
+
     /// The blocks that are here.
     #[must_use]
     pub(crate) fn held(&self) -> Ranges {

@@ -5,16 +5,19 @@
 
 mod pinned;
 mod problem;
+mod questions;
 mod session;
 
+use core::cell::Cell;
 use core::time::Duration;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 
 use schwann_relay::Subject;
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::{Sender, channel, error::TrySendError};
 
 pub use self::problem::Problem;
+pub(crate) use self::questions::Questions;
 use crate::access::Access;
 use crate::address::Address;
 
@@ -22,10 +25,12 @@ use crate::address::Address;
 pub struct Link {
     commands: Sender<Command>,
     events: Receiver<Event>,
+    /// It was said that the thread has ended by itself.
+    is_end_told: Cell<bool>,
 }
 
 /// What the hub is asked for.
-#[derive(Debug)]
+#[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Command {
     /// Keep this message. An answer comes to what has a ticket.
     Publish { subject: String, message: Vec<u8>, ticket: Option<u64> },
@@ -65,6 +70,8 @@ pub(crate) enum Event {
     Message(Vec<u8>, f64),
     /// The hub does not keep the message with this ticket, or did not answer.
     Refused(u64, Problem),
+    /// The hub did not answer this question.
+    Unanswered(Command, Problem),
 }
 
 impl Link {
@@ -80,7 +87,7 @@ impl Link {
             let link = session::Keeper { address, access, subjects, tell: Tell(tell) };
             runtime.block_on(link.keep(commanded));
         })?;
-        Ok(Self { commands, events })
+        Ok(Self { commands, events, is_end_told: Cell::new(false) })
     }
 
     /// Publishes a message; says whether there was room for it on the way.
@@ -101,10 +108,9 @@ impl Link {
         self.commands.capacity() > COMMANDS / 2
     }
 
-    /// Asks for something.
-    pub(crate) fn ask(&self, command: Command) {
-        // The caller asks again while no answer comes.
-        let _ = self.commands.try_send(command);
+    /// Asks for something; gives the question back if there is no room for it now.
+    pub(crate) fn ask(&self, command: Command) -> Result<(), Command> {
+        self.commands.try_send(command).map_err(TrySendError::into_inner)
     }
 
     /// What happened, waiting up to `patience` for it.
@@ -112,11 +118,22 @@ impl Link {
         match self.events.recv_timeout(patience) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
+            // Only a fault in it ends the thread while this is here.
+            Err(RecvTimeoutError::Disconnected) if !self.is_end_told.replace(true) => {
+                Some(Event::Disconnected(Problem::Ended))
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 thread::sleep(patience);
                 None
             }
         }
+    }
+
+    /// A link to the test itself, with room for so many commands.
+    #[cfg(test)]
+    pub(crate) fn of_a_test(room: usize) -> (Self, tokio::sync::mpsc::Receiver<Command>, SyncSender<Event>) {
+        let ((commands, commanded), (tell, events)) = (channel(room), sync_channel(room));
+        (Self { commands, events, is_end_told: Cell::new(false) }, commanded, tell)
     }
 }
 
@@ -141,3 +158,18 @@ const EVENTS: usize = 256;
 /// Events that are taken in before other work has a turn: a hub may send without end.
 pub(crate) const EVENTS_AT_ONCE: usize = EVENTS;
 const FULL_PAUSE: Duration = Duration::from_millis(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_broke_off_is_told_once_and_takes_nothing() {
+        let (link, commands, events) = Link::of_a_test(4);
+        drop((commands, events));
+        let told = link.event(Duration::ZERO);
+        assert!(matches!(told, Some(Event::Disconnected(Problem::Ended))), "{told:?}");
+        assert!(link.event(Duration::ZERO).is_none());
+        assert!(link.ask(Command::Last(String::new())).is_err());
+    }
+}

@@ -1,5 +1,7 @@
 //! All streams that leave: finds them, and runs an edge for each in a thread of its own.
 
+mod remainders;
+
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +11,7 @@ use std::time::Instant;
 use schwann::{Context, StreamInfo, resolver};
 use schwann_recorder::{Selector, Stop, any_of};
 
+use self::remainders::Remainders;
 use crate::access::Access;
 use crate::edge::{BeginError, Edge, EdgeStatus, Settings};
 
@@ -20,6 +23,7 @@ pub struct Outbound {
     query: Option<String>,
     stop: Arc<Stop>,
     edges: BTreeMap<String, Running>,
+    remainders: Remainders,
     /// Streams that are not relayed, by UID, and since when that is known.
     left_alone: BTreeMap<String, Instant>,
     remarks: Vec<String>,
@@ -50,6 +54,7 @@ impl Outbound {
             query: any_of(selectors),
             stop,
             edges: BTreeMap::new(),
+            remainders: Remainders::default(),
             left_alone: BTreeMap::new(),
             remarks: Vec::new(),
             is_whole: true,
@@ -73,6 +78,9 @@ impl Outbound {
                 self.begin(&info, uid);
             }
         }
+        if !self.stop.is_raised() {
+            self.remainders.look(&self.access, &self.settings);
+        }
         Ok(())
     }
 
@@ -88,6 +96,7 @@ impl Outbound {
             let remarks = lock(&running.status).take_remarks();
             self.remarks.extend(remarks.into_iter().map(|what| format!("{}: {what}", running.name)));
         }
+        self.remarks.extend(self.remainders.take_remarks());
         core::mem::take(&mut self.remarks)
     }
 
@@ -96,11 +105,14 @@ impl Outbound {
         for (_, running) in core::mem::take(&mut self.edges) {
             self.part(running);
         }
+        self.is_whole &= self.remainders.end();
+        self.remarks.extend(self.remainders.take_remarks());
         (self.remarks, self.is_whole)
     }
 
     fn begin(&mut self, info: &StreamInfo, uid: String) {
         let name = info.name().to_string_lossy().into_owned();
+        self.remainders.give_way(&name);
         match Edge::begin(info, &self.context, &self.access, &self.settings) {
             Ok(edge) => {
                 let (status, stop) = (edge.status(), Arc::clone(&self.stop));
@@ -144,16 +156,21 @@ impl Outbound {
         let mut status = lock(&status);
         self.remarks.extend(status.take_remarks().into_iter().map(|what| format!("{name}: {what}")));
         let how = if broke { "broke off" } else { "has ended" };
-        let loss = status.loss();
-        let rest = match status.waiting_blocks {
-            0 if loss.is_none() => String::from("the hub has all of it"),
-            0 => String::from("the hub has the rest"),
-            count => format!("{count} blocks wait in the journal for the next `schwann relay out`"),
-        };
-        self.is_whole &= !broke && loss.is_none();
-        let lost = loss.map_or_else(String::new, |loss| format!("LOST: {loss}; "));
-        self.remarks.push(format!("{name}: {how} after {} samples; {lost}{rest}", status.samples));
+        self.is_whole &= !broke && status.loss().is_none();
+        self.remarks.push(format!("{name}: {how} after {} samples; {}", status.samples, rest(&status)));
     }
+}
+
+/// What is lost, and what the hub lacks.
+fn rest(status: &EdgeStatus) -> String {
+    let loss = status.loss();
+    let rest = match (status.waiting_blocks, status.waiting_words) {
+        (0, 0) if loss.is_none() => String::from("the hub has all of it"),
+        (0, 0) => String::from("the hub has the rest"),
+        (0, count) => format!("{count} of its keys wait in the journal for the next `schwann relay out`"),
+        (count, _) => format!("{count} blocks wait in the journal for the next `schwann relay out`"),
+    };
+    loss.map_or_else(String::new, |loss| format!("LOST: {loss}; ")) + &rest
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

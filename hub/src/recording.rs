@@ -128,7 +128,9 @@ impl Recording {
 
     /// What happened since this was last called.
     pub fn take_remarks(&mut self) -> Vec<String> {
-        core::mem::take(&mut self.remarks)
+        let mut remarks = core::mem::take(&mut self.remarks);
+        remarks.extend(self.far.take_remarks());
+        remarks
     }
 
     /// Why the hub is not reached; nothing while it is.

@@ -59,6 +59,8 @@ pub struct Server {
     access: Access,
     child: Child,
     list_number: u64,
+    /// What keeps the hub from following the lab, as it was said.
+    trouble: Option<String>,
     /// A connection of its own, which tells other sites of revocations.
     link: Option<Link>,
     fingerprint: Fingerprint,
@@ -85,7 +87,7 @@ impl Server {
         let child = command.spawn().map_err(ServerError::Start)?;
         let list_number = access.member().revocation_number();
         let (plan, access, link) = (plan, access.clone(), None);
-        let mut server = Self { plan, access, child, list_number, link, fingerprint };
+        let mut server = Self { plan, access, child, list_number, trouble: None, link, fingerprint };
         server.wait_until_it_answers()?;
         server.link = server.open_link();
         Ok(server)
@@ -106,31 +108,43 @@ impl Server {
         ]
     }
 
-    /// Looks after the hub until it ends or `stop` is raised.
+    /// Looks after the hub until it ends or `stop` is raised. Hands to `say` what goes wrong meanwhile.
     ///
     /// - Errors: it ended by itself.
-    pub fn attend(&mut self, stop: &Stop) -> Result<(), ServerError> {
+    pub fn attend(&mut self, stop: &Stop, mut say: impl FnMut(String)) -> Result<(), ServerError> {
         while !stop.wait(LOOK_EVERY) {
             if self.child.try_wait().map_err(ServerError::Start)?.is_some() {
                 return Err(self.ended());
             }
-            self.follow_lab();
+            self.follow_lab().into_iter().for_each(&mut say);
             self.follow_link();
         }
         self.end();
         Ok(())
     }
 
-    /// A revocation changes the keys with which members prove themselves.
-    fn follow_lab(&mut self) {
+    /// A revocation changes the keys with which members prove themselves. Returns what is wrong, once; it is tried again.
+    fn follow_lab(&mut self) -> Option<String> {
         self.access.member().look();
         let number = self.access.member().revocation_number();
-        let name = name(&self.fingerprint);
-        if number != self.list_number && configuration::write(&self.plan, &name, &self.access).is_ok() {
+        if number == self.list_number {
+            return None;
+        }
+        let trouble = self.take_over_keys().err().map(|error| error.to_string());
+        if trouble.is_none() {
             self.list_number = number;
-            self.signal("reload");
             self.tell_list();
         }
+        let is_news = self.trouble != trouble;
+        self.trouble.clone_from(&trouble);
+        trouble.filter(|_| is_news)
+    }
+
+    /// Has the server admit the lab's present keys and no others.
+    fn take_over_keys(&self) -> Result<(), ServerError> {
+        let name = name(&self.fingerprint);
+        configuration::write(&self.plan, &name, &self.access).map_err(ServerError::Keys)?;
+        self.signal("reload").map_err(ServerError::Keys)
     }
 
     /// Tells other sites of the newest list once they can be reached.
@@ -158,7 +172,8 @@ impl Server {
 
     fn end(&mut self) {
         self.link = None;
-        self.signal("stop");
+        // If it was not told, it is killed below.
+        let _told = self.signal("stop");
         let asked = Instant::now();
         while asked.elapsed() < END {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
@@ -171,11 +186,15 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    fn signal(&self, what: &str) {
+    fn signal(&self, what: &str) -> io::Result<()> {
         let mut command = Command::new(&self.plan.program);
         command.arg("--signal").arg(format!("{what}={}", self.child.id()));
-        // Where there are no signals, the end kills and the next start reloads.
-        let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("nats-server --signal: {status}")))
+        }
     }
 
     fn wait_until_it_answers(&mut self) -> Result<(), ServerError> {
@@ -260,6 +279,8 @@ pub enum ServerError {
     Ended(String, PathBuf),
     /// The folder cannot be written.
     Folder(io::Error),
+    /// It did not take over the lab's new keys.
+    Keys(io::Error),
     /// This hub runs already.
     Running(Running),
     /// The system does not start it.
@@ -278,6 +299,11 @@ impl fmt::Display for ServerError {
             Self::Folder(error) => {
                 write!(out, "the hub's folder cannot be written: {error}; name another with --dir")
             }
+            Self::Keys(error) => write!(
+                out,
+                "the hub did not take over the lab's new keys, so it still admits a revoked device: {error}; end `schwann hub up` \
+                 and start it again"
+            ),
             Self::Running(Running { port, process: Some(process) }) => write!(
                 out,
                 "this hub runs already at port {port}; end it with `{}`",

@@ -32,7 +32,7 @@ fn block(content: &[u8], samples: u32) -> (f64, f64) {
     let description = b"<info><name>Sine</name></info>".to_vec();
     let start = Start { lab: fixture.lab_id(), stream: StreamId([3; 16]), description, before: Before::NONE };
     let mut run = Run::begin(start, &mut moment).expect("a run");
-    let announcement = run.announcement(&fixture.edge).expect("an announcement");
+    let announcement = run.announcement().to_vec();
     let keys = run.wrapped(&[&fixture.recorder.public], &mut moment).expect("keys");
     let parsed = Announcement::parse(&announcement, &fixture.lab, &fixture.lists[0]).expect("our own");
     let mut follower = Follower::new(&parsed);

@@ -1,13 +1,13 @@
 //! What a member learns of a run before its blocks: device, beginning, description, and the run before (relay §5).
 
-use schwann_aead::{Nonce, Tag, open_in_place, seal_in_place};
+use schwann_aead::Tag;
 use schwann_session::{
     Calendar, Certificate, Credentials, Lab, LabId, RevocationList, Roles, UnixSeconds, bytes::Reader,
 };
 
 use crate::{
     block::Hash,
-    key::{EpochKey, Scope},
+    key::{EpochKey, FreshKey, Scope},
     names::{RunId, StreamId},
     signed::{self, Magic, Refused},
 };
@@ -86,10 +86,9 @@ impl<'a> Announcement<'a> {
     pub(crate) fn description(&self, key: &EpochKey) -> Result<Vec<u8>, Refused> {
         let (ciphertext, tag) = self.sealed.split_last_chunk().ok_or(Refused::Malformed)?;
         let mut description = ciphertext.to_vec();
-        let key = key.description_key(&self.scope, self.epoch);
-        open_in_place(&key, &ONLY_NONCE, self.head, &mut description, &Tag(*tag))
-            .map_err(|_| Refused::Forged)?;
-        Ok(description)
+        key.open_description(&self.scope, self.epoch, self.head, &mut description, &Tag(*tag))
+            .then_some(description)
+            .ok_or(Refused::Forged)
     }
 }
 
@@ -122,36 +121,52 @@ impl Fixed {
     }
 }
 
-/// Makes the announcement of `epoch`.
-///
-/// Returns nothing if the description is longer than [`MAX_DESCRIPTION`].
-pub(crate) fn announce(
-    scope: &Scope,
-    (epoch, key): (u32, &EpochKey),
-    began: UnixSeconds,
-    before: &Before,
-    description: &[u8],
-    credentials: &Credentials,
-) -> Option<Vec<u8>> {
-    let length = u32::try_from(description.len()).ok().filter(|_| description.len() <= MAX_DESCRIPTION)?;
-    let mut message = Vec::with_capacity(HEAD + description.len() + Tag::LEN + signed::SIGNATURE);
-    message.extend_from_slice(&MAGIC);
-    message.extend_from_slice(&scope.lab.0);
-    message.extend_from_slice(&scope.stream.0);
-    message.extend_from_slice(&scope.run.0);
-    message.extend_from_slice(&epoch.to_le_bytes());
-    message.extend_from_slice(&began.0.to_le_bytes());
-    message.extend_from_slice(&credentials.certificate().encode());
-    message.extend_from_slice(&before.run.0);
-    message.extend_from_slice(&before.blocks.to_le_bytes());
-    message.extend_from_slice(&before.hash);
-    message.extend_from_slice(&length.to_le_bytes());
-    message.extend_from_slice(description);
-    let (head, body) = message.split_at_mut_checked(HEAD)?;
-    let tag = seal_in_place(&key.description_key(scope, epoch), &ONLY_NONCE, head, body).ok()?;
-    message.extend_from_slice(&tag.0);
-    signed::sign(&mut message, credentials);
-    Some(message)
+/// What an announcement says in the open.
+pub(crate) struct Head {
+    pub(crate) scope: Scope,
+    pub(crate) epoch: u32,
+    pub(crate) began: UnixSeconds,
+    pub(crate) before: Before,
+}
+
+impl Head {
+    /// Makes the announcement of an epoch. The certificate is part of what the tag binds. So a renewed one needs a new epoch,
+    /// and a key that has announced announces no more.
+    ///
+    /// Returns nothing if the description is longer than [`MAX_DESCRIPTION`].
+    pub(crate) fn announce(
+        &self,
+        key: FreshKey,
+        description: &[u8],
+        credentials: &Credentials,
+    ) -> Option<(EpochKey, Vec<u8>)> {
+        let mut message = self.encode(description, credentials)?;
+        let (head, body) = message.split_at_mut_checked(HEAD)?;
+        let (key, tag) = key.seal_description(&self.scope, self.epoch, head, body)?;
+        message.extend_from_slice(&tag.0);
+        signed::sign(&mut message, credentials);
+        Some((key, message))
+    }
+
+    fn encode(&self, description: &[u8], credentials: &Credentials) -> Option<Vec<u8>> {
+        let Self { scope, epoch, began, before } = self;
+        let length =
+            u32::try_from(description.len()).ok().filter(|_| description.len() <= MAX_DESCRIPTION)?;
+        let mut message = Vec::with_capacity(HEAD + description.len() + Tag::LEN + signed::SIGNATURE);
+        message.extend_from_slice(&MAGIC);
+        message.extend_from_slice(&scope.lab.0);
+        message.extend_from_slice(&scope.stream.0);
+        message.extend_from_slice(&scope.run.0);
+        message.extend_from_slice(&epoch.to_le_bytes());
+        message.extend_from_slice(&began.0.to_le_bytes());
+        message.extend_from_slice(&credentials.certificate().encode());
+        message.extend_from_slice(&before.run.0);
+        message.extend_from_slice(&before.blocks.to_le_bytes());
+        message.extend_from_slice(&before.hash);
+        message.extend_from_slice(&length.to_le_bytes());
+        message.extend_from_slice(description);
+        Some(message)
+    }
 }
 
 /// Longest description, in bytes.
@@ -159,8 +174,6 @@ pub const MAX_DESCRIPTION: usize = 1 << 18;
 /// Length of what stands before the description, in bytes.
 const HEAD: usize = 316;
 const MAGIC: Magic = *b"SRA\x01";
-/// A description key seals one description, the same each time.
-const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);
 
 #[cfg(test)]
 mod tests {
@@ -176,10 +189,11 @@ mod tests {
         let mut entropy = Seeded::new(1);
         let (stream, edge) = (StreamId([3; 16]), fixture.edge.certificate().statement.device);
         let run = RunId::draw(stream, &edge, &mut entropy).unwrap();
-        let (scope, key) =
-            (Scope { lab: fixture.lab_id(), stream, run }, EpochKey::draw(&mut entropy).unwrap());
-        let refused = |credentials| {
-            let message = announce(&scope, (0, &key), NOW, &Before::NONE, b"<info/>", credentials).unwrap();
+        let scope = Scope { lab: fixture.lab_id(), stream, run };
+        let head = Head { scope, epoch: 0, began: NOW, before: Before::NONE };
+        let mut refused = |credentials| {
+            let key = FreshKey::draw(&mut entropy).unwrap();
+            let (_, message) = head.announce(key, b"<info/>", credentials).unwrap();
             Announcement::parse(&message, &fixture.lab, &fixture.lists[0]).err()
         };
         assert_eq!(refused(&fixture.edge), None);

@@ -160,10 +160,13 @@ impl Follower {
         if wrapped.scope != self.scope {
             return Err(Refused::Foreign);
         }
-        if self.keys.contains_key(&wrapped.epoch) || self.keys.len() >= MAX_EPOCHS {
+        if self.keys.contains_key(&wrapped.epoch) {
             return Ok(false);
         }
         let Some(key) = wrapped.open(&self.device, member)? else { return Ok(false) };
+        if self.keys.len() >= MAX_EPOCHS {
+            return Err(Refused::TooManyEpochs);
+        }
         self.keys.insert(wrapped.epoch, key);
         Ok(true)
     }
@@ -251,6 +254,11 @@ impl Follower {
         fresh
     }
 
+    /// Receipts of these blocks may not have arrived: [`synced`](Self::synced) says them again.
+    pub fn receipt_again(&mut self, range: Range) {
+        self.receipted.remove(range);
+    }
+
     /// Blocks that were sealed, are not here, and may still be had: what to ask for.
     #[must_use]
     pub fn holes(&self) -> Ranges {
@@ -300,3 +308,31 @@ impl Follower {
 
 /// Most epoch keys that are kept of one run: an epoch an hour, for seven weeks.
 const MAX_EPOCHS: usize = 1200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::{Fixture, NOW, Seeded};
+    use crate::{Moment, Run, Start, StreamId};
+    use zeroize::Zeroizing;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "signatures take minutes there")]
+    fn a_key_beyond_the_epochs_that_are_kept_is_named() {
+        let (fixture, mut entropy) = (Fixture::the(), Seeded::new(1));
+        let mut moment =
+            Moment { credentials: &fixture.edge, entropy: &mut entropy, list_number: 1, now: NOW };
+        let (lab, stream) = (fixture.lab_id(), StreamId([3; 16]));
+        let start = Start { lab, stream, description: b"<info/>".to_vec(), before: Before::NONE };
+        let run = Run::begin(start, &mut moment).unwrap();
+        let keys = run.wrapped(&[&fixture.recorder.public], &mut moment).unwrap();
+        let none = run.wrapped(&[], &mut moment).unwrap();
+        let announcement = Announcement::parse(run.announcement(), &fixture.lab, &fixture.lists[0]).unwrap();
+        let mut follower = Follower::new(&announcement);
+        for epoch in 1..=MAX_EPOCHS as u32 {
+            follower.keys.insert(epoch, EpochKey::from_bytes(Zeroizing::new([1; 32])));
+        }
+        assert_eq!(follower.wrapped(&keys, &fixture.recorder.wrapping), Err(Refused::TooManyEpochs));
+        assert_eq!(follower.wrapped(&none, &fixture.recorder.wrapping), Ok(false), "it is for no member");
+    }
+}

@@ -1,7 +1,7 @@
 //! Epoch keys, and what is made of them (relay §3).
 
 use hkdf::Hkdf;
-use schwann_aead::{Key, Nonce};
+use schwann_aead::{Key, Nonce, Tag, open_in_place, seal_in_place};
 use schwann_session::{Entropy, LabId, NoEntropy};
 use sha2::Sha256;
 use zeroize::Zeroizing;
@@ -19,13 +19,31 @@ pub(crate) struct Scope {
 /// The secret of one epoch of one run. Wiped when dropped; cannot be printed, copied or compared.
 pub(crate) struct EpochKey(Zeroizing<[u8; 32]>);
 
-impl EpochKey {
+/// An epoch key that has sealed no description yet. To seal one uses it up, so no key and nonce meet a second text (relay §5).
+pub(crate) struct FreshKey(EpochKey);
+
+impl FreshKey {
     pub(crate) fn draw(entropy: &mut dyn Entropy) -> Result<Self, NoEntropy> {
         let mut bytes = Zeroizing::new([0; 32]);
         entropy.fill(bytes.as_mut_slice())?;
-        Ok(Self(bytes))
+        Ok(Self(EpochKey(bytes)))
     }
 
+    /// Seals the description in `body`. Nothing if it is too long for the cipher.
+    pub(crate) fn seal_description(
+        self,
+        scope: &Scope,
+        epoch: u32,
+        head: &[u8],
+        body: &mut [u8],
+    ) -> Option<(EpochKey, Tag)> {
+        let Self(key) = self;
+        let tag = seal_in_place(&key.description_key(scope, epoch), &ONLY_NONCE, head, body).ok()?;
+        Some((key, tag))
+    }
+}
+
+impl EpochKey {
     pub(crate) fn from_bytes(bytes: Zeroizing<[u8; 32]>) -> Self {
         Self(bytes)
     }
@@ -39,8 +57,20 @@ impl EpochKey {
         self.derive(b"schwann/1 relay block", scope, epoch)
     }
 
+    /// Opens the description in `body`; says whether it is genuine.
+    pub(crate) fn open_description(
+        &self,
+        scope: &Scope,
+        epoch: u32,
+        head: &[u8],
+        body: &mut [u8],
+        tag: &Tag,
+    ) -> bool {
+        open_in_place(&self.description_key(scope, epoch), &ONLY_NONCE, head, body, tag).is_ok()
+    }
+
     /// The key that seals the stream's description, once in this epoch.
-    pub(crate) fn description_key(&self, scope: &Scope, epoch: u32) -> Key {
+    fn description_key(&self, scope: &Scope, epoch: u32) -> Key {
         self.derive(b"schwann/1 relay description", scope, epoch)
     }
 
@@ -54,6 +84,9 @@ impl EpochKey {
         Key::new(&key)
     }
 }
+
+/// A description key seals one description.
+const ONLY_NONCE: Nonce = Nonce([0; Nonce::LEN]);
 
 /// The nonce of block `number`: it never repeats within a run (relay §3).
 pub(crate) fn nonce(number: u64) -> Nonce {

@@ -39,7 +39,8 @@ impl RunId {
     }
 
     /// Whether the device may give this name to a run of the stream.
-    pub(crate) fn is_of(&self, stream: StreamId, device: &PublicKey) -> bool {
+    #[must_use]
+    pub fn is_of(&self, stream: StreamId, device: &PublicKey) -> bool {
         self.0.first_chunk().is_some_and(|drawn| Self::bound(*drawn, stream, device) == *self)
     }
 

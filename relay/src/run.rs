@@ -1,14 +1,15 @@
 //! The edge's side of one run: it seals samples into blocks and wraps its keys for members (relay §3 to §6).
 
 use core::fmt;
+use std::collections::BTreeMap;
 
 use schwann_session::{Credentials, Entropy, LabId, NoEntropy, PublicKey, UnixSeconds};
 
 use crate::{
-    announcement::{Before, MAX_DESCRIPTION, announce},
+    announcement::{Before, Head, MAX_DESCRIPTION},
     block::{BlockKind, Hash, Header, MAX_CONTENT, root},
     chain::Place,
-    key::{EpochKey, Scope},
+    key::{EpochKey, FreshKey, Scope},
     member::WrappingPublic,
     names::{RunId, StreamId},
     wrapped::wrap,
@@ -46,8 +47,11 @@ pub struct Run {
     description: Vec<u8>,
     before: Before,
     began: UnixSeconds,
-    /// All epochs, the newest last; their number is the index.
-    epochs: Vec<Epoch>,
+    /// The present epoch, and its number.
+    present: Epoch,
+    epoch: u32,
+    /// Epochs that have ended, and whose keys members may still get.
+    earlier: BTreeMap<u32, Epoch>,
     next: u64,
     samples: u64,
     head: Hash,
@@ -56,6 +60,7 @@ pub struct Run {
 
 struct Epoch {
     key: EpochKey,
+    announcement: Vec<u8>,
     began: UnixSeconds,
     list_number: u64,
 }
@@ -82,20 +87,22 @@ impl Run {
         let device = moment.credentials.certificate().statement.device;
         let scope = Scope { lab, stream, run: RunId::draw(stream, &device, moment.entropy)? };
         let head = root(&scope, &device, &description);
-        let mut run = Self {
+        let began = moment.now;
+        let present = begin_epoch(&Head { scope, epoch: 0, began, before }, &description, moment)?;
+        Ok(Self {
             scope,
             device,
             description,
             before,
-            began: moment.now,
-            epochs: Vec::new(),
+            began,
+            present,
+            epoch: 0,
+            earlier: BTreeMap::new(),
             next: 0,
             samples: 0,
             head,
             ended: false,
-        };
-        run.begin_epoch(moment)?;
-        Ok(run)
+        })
     }
 
     /// The run's name.
@@ -126,15 +133,27 @@ impl Run {
         Ok(sealed)
     }
 
-    /// The announcement of the present epoch; the same bytes each time.
-    ///
-    /// - Errors: [`SealError::OtherDevice`].
-    pub fn announcement(&self, credentials: &Credentials) -> Result<Vec<u8>, SealError> {
-        self.check_device(credentials)?;
-        let (number, epoch) = self.present().ok_or(SealError::Exhausted)?;
-        let key = (number, &epoch.key);
-        announce(&self.scope, key, self.began, &self.before, &self.description, credentials)
-            .ok_or(SealError::TooLong)
+    /// The announcement of the present epoch. It is sealed once, when the epoch begins.
+    #[must_use]
+    pub fn announcement(&self) -> &[u8] {
+        &self.present.announcement
+    }
+
+    /// The stream's description.
+    #[must_use]
+    pub fn description(&self) -> &[u8] {
+        &self.description
+    }
+
+    /// The number of the present epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Wipes the keys of all epochs before `epoch`: no member gets them any more. The present key stays.
+    pub fn forget_epochs_before(&mut self, epoch: u32) {
+        self.earlier = self.earlier.split_off(&epoch);
     }
 
     /// The keys of the present epoch, wrapped for `members` and no others.
@@ -145,13 +164,13 @@ impl Run {
         members: &[&WrappingPublic],
         moment: &mut Moment<'_>,
     ) -> Result<Vec<u8>, SealError> {
-        let (number, _) = self.present().ok_or(SealError::Exhausted)?;
-        self.wrapped_of(number, members, moment)
+        self.wrapped_of(self.epoch, members, moment)
     }
 
     /// The keys of an earlier epoch, for members that join later and may have the history.
     ///
-    /// - Errors: as [`wrapped`](Self::wrapped); [`SealError::Exhausted`] if there was no such epoch.
+    /// - Errors: as [`wrapped`](Self::wrapped); [`SealError::Exhausted`] if there was no such epoch, or its key
+    ///   is wiped.
     pub fn wrapped_of(
         &self,
         epoch: u32,
@@ -159,8 +178,8 @@ impl Run {
         moment: &mut Moment<'_>,
     ) -> Result<Vec<u8>, SealError> {
         self.check_device(moment.credentials)?;
-        let at = usize::try_from(epoch).map_err(|_| SealError::Exhausted)?;
-        let Epoch { key, list_number, .. } = self.epochs.get(at).ok_or(SealError::Exhausted)?;
+        let known = if epoch == self.epoch { Some(&self.present) } else { self.earlier.get(&epoch) };
+        let Epoch { key, list_number, .. } = known.ok_or(SealError::Exhausted)?;
         let key = (epoch, key);
         Ok(wrap(&self.scope, key, *list_number, members, moment.credentials, moment.entropy)?)
     }
@@ -180,9 +199,9 @@ impl Run {
         let next = self.next.checked_add(1).filter(|_| !self.ended).ok_or(SealError::Exhausted)?;
         let new_epoch = self.epoch_is_due(moment);
         if new_epoch {
-            self.begin_epoch(moment)?;
+            self.begin_next_epoch(moment)?;
         }
-        let (epoch, Epoch { key, .. }) = self.present().ok_or(SealError::Exhausted)?;
+        let (epoch, Epoch { key, .. }) = (self.epoch, &self.present);
         let Scope { lab, stream, run } = self.scope;
         let (number, first_sample, before) = (self.next, self.samples, self.head);
         let header = Header { kind, lab, stream, run, epoch, count, number, first_sample, before };
@@ -193,28 +212,33 @@ impl Run {
     }
 
     fn epoch_is_due(&self, moment: &Moment<'_>) -> bool {
-        self.present().is_none_or(|(_, epoch)| {
-            // A calendar that was set back must not stretch an epoch.
-            epoch.began.abs_diff(moment.now) >= EPOCH_LIFETIME || epoch.list_number != moment.list_number
-        })
+        // A calendar that was set back must not stretch an epoch.
+        let is_old = self.present.began.abs_diff(moment.now) >= EPOCH_LIFETIME;
+        is_old || self.present.list_number != moment.list_number
     }
 
-    fn begin_epoch(&mut self, moment: &mut Moment<'_>) -> Result<(), SealError> {
-        u32::try_from(self.epochs.len()).map_err(|_| SealError::Exhausted)?;
-        let key = EpochKey::draw(moment.entropy)?;
-        self.epochs.push(Epoch { key, began: moment.now, list_number: moment.list_number });
+    fn begin_next_epoch(&mut self, moment: &mut Moment<'_>) -> Result<(), SealError> {
+        let epoch = self.epoch.checked_add(1).ok_or(SealError::Exhausted)?;
+        let Self { scope, began, before, .. } = *self;
+        let next = begin_epoch(&Head { scope, epoch, began, before }, &self.description, moment)?;
+        let past = core::mem::replace(&mut self.present, next);
+        self.earlier.insert(self.epoch, past);
+        self.epoch = epoch;
         Ok(())
-    }
-
-    fn present(&self) -> Option<(u32, &Epoch)> {
-        let number = u32::try_from(self.epochs.len().checked_sub(1)?).ok()?;
-        Some((number, self.epochs.last()?))
     }
 
     fn check_device(&self, credentials: &Credentials) -> Result<(), SealError> {
         let same = credentials.certificate().statement.device == self.device;
         if same { Ok(()) } else { Err(SealError::OtherDevice) }
     }
+}
+
+/// Draws an epoch's key, and seals its announcement with it.
+fn begin_epoch(head: &Head, description: &[u8], moment: &mut Moment<'_>) -> Result<Epoch, SealError> {
+    let key = FreshKey::draw(moment.entropy)?;
+    let (key, announcement) =
+        head.announce(key, description, moment.credentials).ok_or(SealError::TooLong)?;
+    Ok(Epoch { key, announcement, began: moment.now, list_number: moment.list_number })
 }
 
 /// Why nothing was sealed.

@@ -80,6 +80,8 @@ pub enum Refused {
     Malformed,
     /// The device that signed it may not say this: it is revoked, expired, or lacks the role.
     NotAdmitted(Refusal),
+    /// More epochs of one run than a member keeps keys of: it opens no later block of the run.
+    TooManyEpochs,
     /// More holes than a member keeps: the block is asked for again later.
     TooManyHoles,
 }
@@ -92,6 +94,9 @@ impl fmt::Display for Refused {
             Self::Forged => "its signature or its seal does not verify",
             Self::Malformed => "its bytes are no message of version 1",
             Self::NotAdmitted(refusal) => return refusal.fmt(f),
+            Self::TooManyEpochs => {
+                "it is the key of an epoch beyond the 1200 that are kept of one run; restart its sender"
+            }
             Self::TooManyHoles => "too many blocks are missing before it",
         })
     }

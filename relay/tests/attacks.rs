@@ -32,7 +32,7 @@ fn messages(seed: u64) -> Messages {
         before: Before::NONE,
     };
     let mut run = Run::begin(start, &mut moment).unwrap();
-    let announcement = run.announcement(&fixture.edge).unwrap();
+    let announcement = run.announcement().to_vec();
     let keys = run.wrapped(&[&fixture.recorder.public], &mut moment).unwrap();
     let mut blocks: Vec<_> = (0..4).map(|n| run.seal(&[n; 40], 5, &mut moment).unwrap().bytes).collect();
     blocks.push(run.end(&mut moment).unwrap().bytes);

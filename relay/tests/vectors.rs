@@ -27,7 +27,7 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
         before: Before::NONE,
     };
     let mut run = Run::begin(start, &mut moment).unwrap();
-    let announcement = run.announcement(&fixture.edge).unwrap();
+    let announcement = run.announcement().to_vec();
     let keys = run.wrapped(&[&fixture.recorder.public], &mut moment).unwrap();
     let first = run.seal(b"one sample", 1, &mut moment).unwrap();
     let second = run.seal(b"two more samples", 2, &mut moment).unwrap();

@@ -132,6 +132,139 @@ def hub_forgets() -> None:
     print("ok: a hub that is rolled back and one that forgets everything: the edge's journal fills the holes")
 
 
+def records_in(path: pathlib.Path) -> int:
+    """How many whole records a file of the edge's journal has: each is its length, a checksum, and the bytes."""
+    content, count, at = path.read_bytes(), 0, 0
+    while at + 8 <= len(content):
+        at += 8 + int.from_bytes(content[at:at + 4], "little")
+        count += at <= len(content)
+    return count
+
+
+def edge_starts_again_and_again() -> None:
+    """An edge has sealed many runs, and the hub forgets them all: their blocks get there again, with the words that open them."""
+    starts, seconds = 24, 120
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "again.xdf"
+        record = ("record", "--hub", hub.url, "-o", str(target), "EEG")
+        b.schwann(*record).until("the hub is reached").kill()
+        sender = a.sends("Again", seconds * RATE)
+        relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
+        for number in range(starts):
+            outward = a.schwann(*relay).until("is relayed")
+            runs = lambda: sorted((a.keys / "relay" / "out").glob("*/*.words"))
+            # Its announcement, its key for no member, and its key for the recorder.
+            wait_for(lambda: len(runs()) > number and records_in(runs()[-1]) >= 3, "no key is wrapped for the recorder")
+            outward.kill()
+        assert sender.said.read_text().count("sent") == 0, "the sender ended before the last start"
+        hub.kill()
+        shutil.rmtree(hub.folder / "store")
+        hub.up()
+        recorder = b.schwann(*record).until("goes on").until("the hub is reached")
+        outward = a.schwann(*relay).until("is relayed")
+        sender.until("sent", seconds + PATIENCE)
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        recorder.end()
+        assert "are missing" not in recorder.text(), recorder.text()
+        numbers = [int(value) for value in recorded(target, "Again")[0][:, 0]]
+        gaps = [(one, other) for one, other in zip(numbers, numbers[1:]) if other != one + 1]
+        # While no edge ran, none took samples in.
+        assert numbers[-1] == seconds * RATE - 1 and len(gaps) == starts and all(one < other for one, other in gaps), gaps
+    print(f"ok: {starts + 1} runs of one edge, and a hub that forgot them: every sample that an edge took in is there")
+
+
+def journal_of_a_stream_that_is_away() -> None:
+    """The hub is away, and so is the sender when it is back: the next `relay out` hands the journal over without the stream."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "away.xdf"
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Away", 8 * RATE)
+        relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
+        outward = a.schwann(*relay).until("is relayed")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        hub.kill()
+        sender.until("sent")
+        outward.until("the journal keeps everything meanwhile")
+        assert outward.end() == 0 and "wait in the journal for the next" in outward.text(), outward.text()
+        sender.kill()
+        waits = a.edge_status()
+        assert waits["waiting_blocks"] > 0 and waits["name"] == "Away", waits
+        hub.up()
+        elsewhere = a.schwann("relay", "out", "--hub", hub.web_url, "type='EEG'")
+        elsewhere.until(f"blocks wait in its journal for the hub {hub.url.split('#')[0]}; `schwann relay out --hub` with its address").kill()
+        outward = a.schwann(*relay).until("its journal was handed over; the hub has all of it")
+        assert not a.edge_status(), a.edge_status()
+        assert outward.end() == 0, outward.text()
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Away", range(8 * RATE))
+    print("ok: what waited in the journal of a stream that is away got to the hub, and every sample is in the recording")
+
+
+def device_has_a_new_key() -> None:
+    """The sender's device gets another key while it relays: a new run begins, and no sample is lost."""
+    with lab() as (authority, a, b, _):
+        hub, target, seconds = Hub(authority), SCRATCH / "rekeyed.xdf", 10
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Rekeyed", seconds * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        new = SCRATCH / "new-key"
+        labs.new_device(authority.keys, new, "site-a-again")
+        for name in ("device.key", "device.certificate"):
+            (new / name).replace(a.keys / name)
+        outward.until("a new run of the stream begins")
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        recorder.end()
+        assert "are missing" not in recorder.text(), recorder.text()
+        streams, _ = pyxdf.load_xdf(str(target), synchronize_clocks=False, dejitter_timestamps=False)
+        parts = sorted([int(value) for value in stream["time_series"][:, 0]] for stream in streams)
+        assert len(parts) == 2 and parts[0] + parts[1] == list(range(seconds * RATE)), [(part[0], part[-1]) for part in parts]
+    print("ok: a device with a new key goes on under a new run, and every sample is in the recording")
+
+
+def sample_is_too_long() -> None:
+    """A sample of more than a block holds is lost, and that is said: by the exit code, too."""
+    with lab() as (authority, a, _, _):
+        hub = Hub(authority)
+        a.runs(sys.executable, "-c", LONG).until("ready")
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed").until("more than 1 MiB")
+        wait_for(lambda: a.edge_status().get("lost"), "the status does not say what is lost")
+        assert outward.end() == 1 and "LOST: 1 samples have more than 1 MiB; the hub has the rest" in outward.text(), outward.text()
+    print("ok: a sample that is too long for a block is named as lost")
+
+
+LONG = r"""
+import sys, pylsl
+outlet = pylsl.StreamOutlet(pylsl.StreamInfo("Long", "EEG", 1, 0, "string", "long-source"))
+print("ready", flush=True)
+outlet.wait_for_consumers(60)
+for text in ("short", "x" * (1 << 21), "short again"):
+    outlet.push_sample([text])
+sys.stdin.read()
+"""
+
+
+def receipts_are_said_again() -> None:
+    """The hub forgets all receipts, and no block comes any more: the recorder says again what it has."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        b.schwann("record", "--hub", hub.url, "-o", str(SCRATCH / "receipts.xdf"), "EEG").until("the hub is reached")
+        sender = a.sends("Receipts", 3 * RATE)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        sender.until("sent")
+        newest = lambda: a.edge_status()["blocks"] - 1
+        wait_for(lambda: a.edge_status().get("receipts") == {"site-b": newest()}, lambda: f"not all is receipted: {a.edge_status()}")
+        hub.kill()
+        shutil.rmtree(hub.folder / "store")
+        hub.up()
+        told = lambda: {"site-b": newest()} in [stream["receipts"] for stream in json.loads(site_status(b, hub).splitlines()[-1])["streams"]]
+        wait_for(told, lambda: f"the receipts are gone: {site_status(b, hub)}", 40)
+    print("ok: a recorder says its receipts again to a hub that forgot them, without a new block")
+
+
 def revoked_reads_no_more() -> None:
     """A revoked member gets the keys of no new epoch, though the hub still lets it in."""
     with lab() as (authority, a, b, c):
@@ -155,6 +288,31 @@ def revoked_reads_no_more() -> None:
     print("ok: a revoked member opens no block of a new epoch; the others go on")
 
 
+def revoked_edge_is_heard_no_more() -> None:
+    """The device of an edge is revoked while its stream comes: the outlet goes, and no further block is recorded."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "revoked-edge.xdf"
+        inward = b.schwann("relay", "in", "--hub", hub.url).until("the hub is reached")
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Revoked", 300 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        inward.until("Revoked of site-a is here")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        labs.keys(authority.keys, "revoke", "site-a")
+        inward.until("Revoked is taken away, because its device was revoked")
+        recorder.until("Revoked of site-a: its device was revoked, and nothing more of it is taken")
+        receipts = a.edge_status()["receipts"]["site-b"]
+        wait_for(lambda: a.edge_status()["blocks"] > receipts + 200, "the edge seals no more")
+        assert outward.process.poll() is None and sender.process.poll() is None
+        recorder.end()
+        numbers = [int(value) for value in recorded(target, "Revoked")[0][:, 0]]
+        # Some 4 samples a block, and a second until the list is there.
+        assert numbers == list(range(len(numbers))) and len(numbers) < (receipts + 200) * 4, (len(numbers), receipts)
+        events = [event for event in b.events() if event["event"] == "relay" and event["what"] == "run"]
+        assert events and events[0]["reason"] == "its device was revoked", events
+    print("ok: a revoked sender's outlet goes, nothing more of it is recorded, and both programs say so")
+
+
 def site_status(site: Site, hub: Hub) -> str:
     status = site.schwann("relay", "status", "--hub", hub.url, "--json")
     status.process.wait(PATIENCE)
@@ -176,6 +334,25 @@ def hub_ends_with_its_program() -> None:
         assert hub.server() != server
         hub.down()
     print("ok: nats-server ends with the program that started it; a hub that runs is named")
+
+
+def hub_cannot_take_new_keys_over() -> None:
+    """A revocation that the server is not told of leaves the device admitted: that is said, and tried again."""
+    with lab() as (authority, _, _, _):
+        deaf, mark = SCRATCH / "deaf-nats-server", SCRATCH / "deaf"
+        deaf.write_text(f'#!/bin/sh\n[ "$1" = --signal ] && [ -e {mark} ] && exit 1\nexec nats-server "$@"\n')
+        deaf.chmod(0o755)
+        mark.touch()
+        up = authority.schwann("hub", "up", "--dir", str(SCRATCH / "deaf-hub"), "--public", "127.0.0.1", "--listen", "127.0.0.1", "--port",
+                               str(free_port()), "--websocket-port", str(free_port()), "--server", str(deaf)).until("relay in")
+        labs.keys(authority.keys, "revoke", "site-c")
+        up.until("did not take over the lab's new keys, so it still admits a revoked device")
+        log = SCRATCH / "deaf-hub" / "hub.log"
+        assert "Reloaded" not in log.read_text(), log.read_text()
+        mark.unlink()
+        wait_for(lambda: "Reloaded" in log.read_text(), "the new keys are not taken over later")
+        assert up.text().count("did not take over") == 1, up.text()
+    print("ok: a hub that does not take new keys over says so, and tries again")
 
 
 def errors_are_clear() -> None:
@@ -212,5 +389,6 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "revoked": revoked_reads_no_more,
-         "life": hub_ends_with_its_program, "errors": errors_are_clear})
+    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "long": sample_is_too_long,
+         "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
+         "life": hub_ends_with_its_program, "deaf": hub_cannot_take_new_keys_over, "errors": errors_are_clear})

@@ -122,7 +122,9 @@ fn run_up(up: &Up) -> Outcome {
     writeln!(out, "At the site that receives:  schwann relay in --hub ADDRESS")?;
     out.flush()?;
     drop(out);
-    server.attend(&stop).map_err(failed)?;
+    // Where nothing reads any more, the hub goes on.
+    let say = |what: String| _ = writeln!(io::stdout(), "{what}");
+    server.attend(&stop, say).map_err(failed)?;
     Ok(Exit::Good)
 }
 

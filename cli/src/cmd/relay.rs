@@ -46,7 +46,9 @@ enum Action {
 
 /// Send streams of this network to the hub, until Ctrl-C.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Exit code 1 if samples were lost because the journal's disk took nothing.")]
+#[command(
+    after_help = "Exit code 1 if samples were lost; the last line of each stream says how many, and why."
+)]
 struct Out {
     /// What to send: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
@@ -128,6 +130,7 @@ fn run_in(arguments: &In) -> Outcome {
     while !stop.is_raised() {
         let news = far.hear(HEAR);
         inbound.take(news, &far);
+        say(&far.take_remarks())?;
         say(&inbound.take_remarks())?;
     }
     Ok(Exit::Good)

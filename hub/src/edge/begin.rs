@@ -9,19 +9,20 @@ use std::time::Instant;
 
 use schwann::{Context, Error, Inlet, InletOptions, StreamInfo};
 use schwann_proto::wire::sample::Layout;
-use schwann_relay::{Before, Block, Outflow, Ranges, Run, SealError, Start, Subject};
+use schwann_relay::{Outflow, SealError, Subject};
 use schwann_session::DeviceName;
 use sha2::{Digest, Sha256};
 
 use super::keep::Unkept;
 use super::members::Members;
-use super::status::EdgeStatus;
-use super::{Edge, Times};
+use super::status::{EdgeStatus, Remainder};
+use super::words::Words;
+use super::{Edge, Live, Times};
 use crate::access::Access;
 use crate::address::Address;
 use crate::history::History;
 use crate::journal::Journal;
-use crate::link::Link;
+use crate::link::{Link, Questions};
 use crate::samples::{self, Gathering};
 use crate::wall;
 
@@ -55,19 +56,45 @@ impl Edge {
         let (layout, inlet, full) = open_stream(info, context)?;
         let journal = folder(&settings.folder, access, &full);
         let journal = std::fs::create_dir_all(&journal).and_then(|()| Journal::open(&journal));
-        let mut journal = journal.map_err(BeginError::Journal)?;
+        let journal = journal.map_err(BeginError::Journal)?;
+        let status = EdgeStatus::new(&full, journal.stream(), &settings.hub);
+        let mut edge = Self::of_journal(journal, status, access, settings)?;
+        let run = edge.begin_run(full.fullinfo())?;
+        edge.live = Some(Live { inlet, gathering: Gathering::new(layout), since: None, run });
+        edge.keep_epoch();
+        if edge.unkept.is_empty() {
+            Ok(edge)
+        } else {
+            Err(BeginError::Journal(std::io::ErrorKind::StorageFull.into()))
+        }
+    }
+
+    /// Begins to hand over what is in the journal of a stream that is away.
+    ///
+    /// - Errors: [`BeginError`]; [`BeginError::OtherLab`] if the journal is not this lab's.
+    pub(crate) fn without_stream(
+        remainder: &Remainder,
+        access: &Access,
+        settings: &Settings,
+    ) -> Result<Self, BeginError> {
+        let journal = Journal::open(&remainder.folder).map_err(BeginError::Journal)?;
+        let mut words = journal.runs().iter().flat_map(|kept| &kept.words);
+        if words.any(|word| word.get(4..20) != Some(&access.lab_id().0)) {
+            return Err(BeginError::OtherLab);
+        }
+        let status = EdgeStatus::of_remainder(remainder, journal.stream());
+        Self::of_journal(journal, status, access, settings)
+    }
+
+    fn of_journal(
+        journal: Journal,
+        mut status: EdgeStatus,
+        access: &Access,
+        settings: &Settings,
+    ) -> Result<Self, BeginError> {
         let outflow = |held| Outflow::new(held, settings.recorders.clone());
-        let mut outflows: Vec<_> =
-            journal.runs().iter().map(|kept| (kept.run, outflow(kept.held()))).collect();
-        let start = Start {
-            lab: access.lab_id(),
-            stream: journal.stream(),
-            description: full.fullinfo(),
-            before: before(&journal),
-        };
-        let run = access.sealing(|moment| Run::begin(start, moment)).map_err(BeginError::Seal)?;
-        journal.begin(run.id()).map_err(BeginError::Journal)?;
-        outflows.push((run.id(), outflow(Ranges::default())));
+        let outflows = journal.runs().iter().map(|kept| (kept.run, outflow(kept.held()))).collect();
+        status.damaged(journal.damaged());
         let (lab, stream) = (access.lab_id(), journal.stream());
         let heard = [
             Subject::Notes(lab, stream),
@@ -78,33 +105,27 @@ impl Edge {
         .map(|subject| subject.to_string());
         let link = Link::open(&settings.hub, access, heard.to_vec()).map_err(BeginError::Thread)?;
         wall::begin();
-        let mut edge = Self {
+        Ok(Self {
             access: access.clone(),
             settings: settings.clone(),
-            gathering: Gathering::new(layout),
-            since: None,
-            status: Arc::new(Mutex::new(EdgeStatus::new(&full, stream))),
-            inlet,
-            run,
+            live: None,
+            status: Arc::new(Mutex::new(status)),
             journal,
             outflows,
             members: Members::default(),
             link,
+            is_connected: false,
+            questions: Questions::default(),
+            words: Words::default(),
             tickets: BTreeMap::new(),
             next_ticket: 0,
+            gone: BTreeMap::new(),
             refused: false,
             probes: (Instant::now(), 0),
             told_list: 0,
             unkept: VecDeque::<Unkept>::new(),
             times: Times::now(),
-        };
-        super::lock(&edge.status).damaged(edge.journal.damaged());
-        edge.keep_epoch();
-        if edge.unkept.is_empty() {
-            Ok(edge)
-        } else {
-            Err(BeginError::Journal(std::io::ErrorKind::StorageFull.into()))
-        }
+        })
     }
 }
 
@@ -134,16 +155,6 @@ pub fn is_relayed(info: &StreamInfo) -> bool {
     info.desc().is_some_and(|desc| info.document().child(desc, "relay").is_some())
 }
 
-/// What the journal has of the run before.
-fn before(journal: &Journal) -> Before {
-    let Some(kept) = journal.runs().last() else { return Before::NONE };
-    let last =
-        kept.held().highest().and_then(|number| journal.block(kept.run, number).map(|bytes| (number, bytes)));
-    let Some((number, bytes)) = last else { return Before { run: kept.run, blocks: 0, hash: [0; 32] } };
-    let hash = Block::parse(&bytes).map_or([0; 32], |block| block.hash());
-    Before { run: kept.run, blocks: number.saturating_add(1), hash }
-}
-
 /// The folder of a stream's journal: the same after a restart of its sender, and without its name.
 fn folder(all: &Path, access: &Access, info: &StreamInfo) -> PathBuf {
     let host = if info.source_id().is_empty() { info.hostname().as_bytes() } else { b"" };
@@ -163,6 +174,8 @@ pub enum BeginError {
     Journal(std::io::Error),
     /// It has no channels or no format.
     NoChannels,
+    /// Its journal is another lab's.
+    OtherLab,
     /// It came out of a hub itself.
     Relayed,
     /// It cannot be sealed.
@@ -178,6 +191,7 @@ impl fmt::Display for BeginError {
         match self {
             Self::Journal(error) => write!(out, "its journal cannot be used: {error}"),
             Self::NoChannels => out.write_str("it has no channels"),
+            Self::OtherLab => out.write_str("its journal is another lab's"),
             Self::Relayed => out.write_str("it came out of a hub, and is not relayed again"),
             Self::Seal(error) => error.fmt(out),
             Self::Stream(error) => write!(out, "it does not answer: {error}"),

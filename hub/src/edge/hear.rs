@@ -9,9 +9,9 @@ use schwann_relay::{
     Block, ClockAnswer, ClockMessage, Note, NoteKind, Outflow, Range, Refused, RunId, Subject, WrappingPublic,
 };
 
-use super::{Edge, lock};
+use super::{Edge, lock, words};
 use crate::access::now_ms;
-use crate::link::{Command, EVENTS_AT_ONCE, Event, Since};
+use crate::link::{Command, EVENTS_AT_ONCE, Event, Problem, Since};
 use crate::wall;
 
 impl Edge {
@@ -22,22 +22,24 @@ impl Edge {
             match event {
                 Event::Connected => self.greet(),
                 Event::Disconnected(problem) => {
+                    self.is_connected = false;
                     self.outflows.iter_mut().for_each(|(_, outflow)| outflow.disconnected());
                     lock(&self.status).disconnected(problem);
                 }
+                // What an earlier connection was asked says nothing of this one.
+                Event::Last(_) if !self.is_connected => {}
                 Event::Last(last) => self.resume(last.as_ref().map(|(block, _)| block.as_slice())),
                 Event::Acknowledged(ticket) => {
+                    self.words.acknowledged(ticket);
                     if let Some((outflow, number)) = self.outflow_of(ticket) {
                         outflow.acknowledged(number);
                         lock(&self.status).acknowledged();
                     }
                 }
-                Event::Refused(ticket, problem) => {
-                    if let Some((outflow, number)) = self.outflow_of(ticket) {
-                        outflow.refused(number);
-                        lock(&self.status).refused(problem);
-                        self.refused = true;
-                    }
+                Event::Refused(ticket, problem) => self.take_back(ticket, problem),
+                Event::Unanswered(question, problem) => {
+                    self.questions.unanswered(question);
+                    self.tell(problem.to_string());
                 }
                 Event::Message(message, came) if message.starts_with(b"SRC") => {
                     self.answer_probe(&message, came)
@@ -48,20 +50,32 @@ impl Edge {
         }
     }
 
+    /// The hub did not keep the word or the block with this ticket.
+    fn take_back(&mut self, ticket: u64, problem: Problem) {
+        self.refused |= self.words.refused(ticket);
+        if let Some((outflow, number)) = self.outflow_of(ticket) {
+            outflow.refused(number);
+            self.refused = true;
+        }
+        if self.refused {
+            lock(&self.status).refused(problem);
+        }
+    }
+
     /// A connection stands: the hub is told what members must know, and asked how far it came.
     fn greet(&mut self) {
+        self.is_connected = true;
         self.tickets.clear();
+        self.words.begin(self.journal.runs());
         lock(&self.status).connected();
-        let (lab, stream) = (self.access.lab_id(), self.journal.stream());
-        let words: Vec<_> = self.journal.runs().iter().flat_map(|kept| kept.words.clone()).collect();
-        for word in words {
-            self.publish_word(word);
-        }
         self.told_list = 0;
+        let (lab, stream) = (self.access.lab_id(), self.journal.stream());
         let past = [Subject::Revoked(lab), Subject::Members(lab), Subject::Notes(lab, stream)]
             .map(|subject| subject.to_string());
-        self.link.ask(Command::History(past.to_vec(), Since::Beginning));
-        self.link.ask(Command::Last(Subject::Blocks(lab, stream).to_string()));
+        self.questions.begin([
+            Command::Last(Subject::Blocks(lab, stream).to_string()),
+            Command::History(past.to_vec(), Since::Beginning),
+        ]);
     }
 
     /// Goes on behind the hub's last block, if it is ours byte for byte (relay §8.3). Runs before that block's were handed over
@@ -88,10 +102,14 @@ impl Edge {
             // A hub that is full is asked again in the next turn, not at once.
             return;
         }
+        if self.is_connected {
+            self.questions.ask(&self.link);
+            self.publish_words();
+        }
         let subject = Subject::Blocks(self.access.lab_id(), self.journal.stream());
         for at in (0..self.outflows.len()).rev() {
             while self.link.has_room()
-                && self.tickets.len() < IN_FLIGHT
+                && self.tickets.len() + self.words.on_way() < IN_FLIGHT
                 && let Some((run, outflow)) = self.outflows.get_mut(at)
                 && let Some(number) = outflow.next_block()
             {
@@ -105,28 +123,44 @@ impl Edge {
                 if self.link.publish(subject, block, Some(self.next_ticket)) {
                     self.tickets.insert(self.next_ticket, (run, number));
                 } else {
+                    // Nothing takes it now, and the next turn tries again.
                     outflow.refused(number);
+                    return;
                 }
             }
         }
     }
 
-    /// Publishes an announcement or wrapped keys.
-    pub(super) fn publish_word(&self, word: Vec<u8>) {
+    /// Publishes announcements and wrapped keys that are due, before the blocks that they open.
+    fn publish_words(&mut self) {
         let (lab, stream) = (self.access.lab_id(), self.journal.stream());
-        let subject = if word.starts_with(b"SRA") {
-            Subject::Announcements(lab, stream)
-        } else {
-            Subject::Keys(lab, stream)
-        };
-        // What finds no room now is said again with the next connection.
-        let _ = self.link.publish(subject, word, None);
+        while self.link.has_room()
+            && let Some((run, at)) = self.words.next(self.next_ticket + 1)
+        {
+            self.next_ticket += 1;
+            let kept = self.journal.runs().iter().find(|kept| kept.run == run);
+            let Some(word) = kept.and_then(|kept| kept.words.get(at)).cloned() else {
+                self.words.acknowledged(self.next_ticket);
+                continue;
+            };
+            let is_announcement = word.starts_with(b"SRA");
+            let subject = if is_announcement {
+                Subject::Announcements(lab, stream)
+            } else {
+                Subject::Keys(lab, stream)
+            };
+            if !self.link.publish(subject, word, Some(self.next_ticket)) {
+                self.words.refused(self.next_ticket);
+                return;
+            }
+        }
     }
 
     /// Says again that the stream is here.
-    pub(super) fn announce(&self) {
-        if let Ok(word) = self.access.sealing(|moment| self.run.announcement(moment.credentials)) {
-            self.publish_word(word);
+    pub(super) fn announce(&mut self) {
+        let Some(kept) = self.journal.runs().last() else { return };
+        if let Some(at) = words::announcement(kept) {
+            self.words.hurry((kept.run, at));
         }
     }
 
@@ -177,12 +211,14 @@ impl Edge {
         let parsed =
             self.access.checking(|lab, now, revoked| ClockMessage::parse(message, lab, now, revoked));
         let probe = match parsed {
-            Ok(probe) if probe.answer.is_none() && probe.run == self.run.id() => probe,
+            Ok(probe) if probe.answer.is_none() => probe,
             Ok(_) => return,
             Err(why) => return crate::refused::name("clock probe", "", why),
         };
+        // Only of the present run there is a clock.
+        let Some(live) = self.live.as_ref().filter(|live| live.run.id() == probe.run) else { return };
         // The first question begins the measurement.
-        let Ok(estimate) = self.inlet.clock_offset(0.0) else { return };
+        let Ok(estimate) = live.inlet.clock_offset(0.0) else { return };
         let (stream_offset, stream_bound) = (estimate.offset, estimate.uncertainty / 2.0);
         let (lab, stream) = (self.access.lab_id(), self.journal.stream());
         let answer = self.access.sealing(|moment| {
@@ -206,7 +242,10 @@ impl Edge {
                 let taken = outflow.receipt(note, hash);
                 let device = note.certificate.statement.name;
                 match taken {
-                    Ok(()) => lock(&self.status).receipted(device.as_str(), note, run == self.run.id()),
+                    Ok(()) => {
+                        let is_present = self.live.as_ref().is_some_and(|live| live.run.id() == run);
+                        lock(&self.status).receipted(device.as_str(), note, is_present);
+                    }
                     Err(schwann_relay::ReceiptFault::Unknown) => {}
                     Err(why) => self.refuse("receipt", &why),
                 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use schwann_relay::{Block, Range, Sealed};
+use schwann_relay::{Block, Outflow, Range, RunId, SealError, Sealed};
 
 use super::Edge;
 use crate::journal::Kept;
@@ -24,21 +24,39 @@ impl Unkept {
 impl Edge {
     /// Seals what was gathered.
     pub(super) fn seal(&mut self) {
-        self.since = None;
-        while !self.gathering.is_empty() {
-            let (content, count) = self.gathering.content();
-            let sealed = self.access.sealing(|moment| self.run.seal(content, count, moment));
-            self.gathering.clear();
+        while let Some((sealed, count)) = self.seal_gathered() {
             match sealed {
                 Ok(sealed) => self.keep(sealed, count),
-                Err(error) => self.tell(format!("{count} samples were not sealed: {error}")),
+                Err(error) => {
+                    super::lock(&self.status).unsealed_samples += u64::from(count);
+                    self.tell(format!("{count} samples were not sealed, and are lost: {error}"));
+                }
             }
         }
     }
 
+    /// Seals what was gathered, under a new run if the present one takes nothing; nothing if nothing was gathered.
+    fn seal_gathered(&mut self) -> Option<(Result<Sealed, SealError>, u32)> {
+        let mut sealed = self.try_seal()?;
+        if matches!(sealed.0, Err(SealError::OtherDevice | SealError::Exhausted)) && self.begin_next_run() {
+            sealed = self.try_seal()?;
+        }
+        let live = self.live.as_mut()?;
+        live.gathering.clear();
+        live.since = None;
+        Some(sealed)
+    }
+
+    fn try_seal(&mut self) -> Option<(Result<Sealed, SealError>, u32)> {
+        let live = self.live.as_mut().filter(|live| !live.gathering.is_empty())?;
+        let (content, count) = live.gathering.content();
+        Some((self.access.sealing(|moment| live.run.seal(content, count, moment)), count))
+    }
+
     /// Seals the block that ends the run.
     pub(super) fn seal_end(&mut self) {
-        match self.access.sealing(|moment| self.run.end(moment)) {
+        let Some(live) = &mut self.live else { return };
+        match self.access.sealing(|moment| live.run.end(moment)) {
             Ok(sealed) => self.keep(sealed, 0),
             Err(error) => self.tell(format!("the end was not sealed: {error}")),
         }
@@ -56,15 +74,15 @@ impl Edge {
     /// Keeps announcement and wrapped keys of the present epoch, before the first block under them.
     pub(super) fn keep_epoch(&mut self) {
         let members = self.admitted();
-        let announcement = self.access.sealing(|moment| self.run.announcement(moment.credentials));
+        let Some(live) = &self.live else { return };
+        self.unkept.push_back(Unkept::Word(live.run.announcement().to_vec()));
         let keys =
-            self.access.sealing(|moment| self.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
+            self.access.sealing(|moment| live.run.wrapped(&members.iter().collect::<Vec<_>>(), moment));
         self.members.begin_epoch(&members);
-        for word in [announcement, keys] {
-            match word {
-                Ok(word) => self.unkept.push_back(Unkept::Word(word)),
-                Err(error) => self.tell(format!("an epoch cannot begin: {error}")),
-            }
+        self.forget_past_epochs();
+        match keys {
+            Ok(keys) => self.unkept.push_back(Unkept::Word(keys)),
+            Err(error) => self.tell(format!("keys cannot be wrapped: {error}")),
         }
         self.keep_unkept();
     }
@@ -101,7 +119,11 @@ impl Edge {
                     outflow.appended();
                 }
             }
-            Unkept::Word(word) => self.publish_word(word),
+            Unkept::Word(_) => {
+                let newest = self.journal.runs().last();
+                let at = newest.and_then(|kept| Some((kept.run, kept.words.len().checked_sub(1)?)));
+                at.into_iter().for_each(|word| self.words.hurry(word));
+            }
         }
     }
 
@@ -134,7 +156,7 @@ impl Edge {
             for trimmed in outflow.trim(TRIMMED_AT_ONCE) {
                 self.journal.forget(run, trimmed.range);
                 if trimmed.lost {
-                    self.tell_lost(trimmed.range);
+                    self.tell_gone(run, trimmed.range);
                 }
             }
             if self.journal.bytes() < before {
@@ -156,14 +178,23 @@ impl Edge {
                 outflow.damaged(*range);
                 self.journal.forget(run, *range);
             }
-            owed.as_slice().iter().for_each(|range| self.tell_lost(*range));
+            owed.as_slice().iter().for_each(|range| self.tell_gone(run, *range));
         }
     }
 
-    fn tell_lost(&self, range: Range) {
-        let mut status = super::lock(&self.status);
-        status.lost_blocks = status.lost_blocks.saturating_add(range.len());
-        status.tell(format!(
+    /// How many blocks left the journal and were never receipted. A receipt may name them after they went.
+    pub(super) fn lost_blocks(&self) -> u64 {
+        let lost = |(run, outflow): &(RunId, Outflow)| -> u64 {
+            let Some(gone) = self.gone.get(run) else { return 0 };
+            let delivered = outflow.delivered();
+            gone.as_slice().iter().map(|range| delivered.missing(*range).count()).sum()
+        };
+        self.outflows.iter().map(lost).sum()
+    }
+
+    fn tell_gone(&mut self, run: RunId, range: Range) {
+        self.gone.entry(run).or_default().insert(range);
+        self.tell(format!(
             "the journal is full: blocks {} to {} went without a receipt; give it more room with --journal-limit, and look why \
              no recorder receipts them",
             range.first, range.last

@@ -3,15 +3,16 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use schwann::StreamInfo;
 use schwann::security::keys::store;
-use schwann_relay::{Note, StreamId};
+use schwann_relay::{MAX_MEMBERS, Note, StreamId};
 use serde_json::{Value, json};
 
 use super::{Edge, lock};
+use crate::address::Address;
 use crate::link::Problem;
 
 /// Where an edge stands.
@@ -31,11 +32,15 @@ pub struct EdgeStatus {
     pub samples: u64,
     /// Blocks that were sealed in this run.
     pub blocks: u64,
+    /// Where the hub is.
+    pub hub_address: String,
     /// Blocks of all runs that the hub has not acknowledged.
     pub waiting_blocks: u64,
+    /// Announcements and wrapped keys that it has not acknowledged.
+    pub waiting_words: u64,
     /// Blocks that the hub acknowledged since the program began.
     pub acknowledged_blocks: u64,
-    /// Blocks that the journal let go without a receipt.
+    /// Blocks that the journal let go, and for which no receipt came later either.
     pub lost_blocks: u64,
     /// Blocks that the journal's disk gives back damaged.
     pub damaged_blocks: u64,
@@ -45,6 +50,12 @@ pub struct EdgeStatus {
     pub dropped_samples: u64,
     /// Samples that the journal's disk had not taken when the edge ended.
     pub unkept_samples: u64,
+    /// Samples that were not sealed.
+    pub unsealed_samples: u64,
+    /// Samples of more than a block may have.
+    pub oversized_samples: u64,
+    /// Members that get no keys, because there are too many.
+    pub unserved_members: usize,
     /// By device: the highest block of this run that it has on disk.
     pub receipts: BTreeMap<String, u64>,
     /// What happened, newest last; see [`EdgeStatus::take_remarks`].
@@ -57,22 +68,37 @@ pub struct EdgeStatus {
 }
 
 impl EdgeStatus {
-    pub(super) fn new(info: &StreamInfo, stream: StreamId) -> Self {
+    pub(super) fn new(info: &StreamInfo, stream: StreamId, hub: &Address) -> Self {
+        let (name, source_id) = (info.name().to_string_lossy(), info.source_id().to_string_lossy());
+        Self::named(name.into_owned(), source_id.into_owned(), stream, hub.to_string())
+    }
+
+    pub(super) fn of_remainder(remainder: &Remainder, stream: StreamId) -> Self {
+        let Remainder { name, source_id, hub, .. } = remainder.clone();
+        Self::named(name, source_id, stream, hub)
+    }
+
+    fn named(name: String, source_id: String, stream: StreamId, hub_address: String) -> Self {
         Self {
-            name: info.name().to_string_lossy().into_owned(),
-            source_id: info.source_id().to_string_lossy().into_owned(),
+            name,
+            source_id,
             stream: stream.to_string(),
+            hub_address,
             hub: None,
             refusal: None,
             samples: 0,
             blocks: 0,
             waiting_blocks: 0,
+            waiting_words: 0,
             acknowledged_blocks: 0,
             lost_blocks: 0,
             damaged_blocks: 0,
             journal_bytes: 0,
             dropped_samples: 0,
             unkept_samples: 0,
+            unsealed_samples: 0,
+            oversized_samples: 0,
+            unserved_members: 0,
             receipts: BTreeMap::new(),
             remarks: Vec::new(),
             bytes: 0,
@@ -87,12 +113,16 @@ impl EdgeStatus {
         core::mem::take(&mut self.remarks)
     }
 
-    /// Which samples were never in the journal, as words; nothing if all were.
+    /// What is lost, as words; nothing if nothing is.
     #[must_use]
     pub fn loss(&self) -> Option<String> {
         let counts = [
             (self.dropped_samples, "samples came while nothing could be sealed"),
             (self.unkept_samples, "samples never reached the journal, whose disk takes nothing"),
+            (self.unsealed_samples, "samples could not be sealed"),
+            (self.oversized_samples, "samples have more than 1 MiB"),
+            (self.lost_blocks, "blocks left the full journal without a receipt"),
+            (self.damaged_blocks, "blocks are damaged on the journal's disk"),
         ];
         let said: Vec<_> = counts
             .iter()
@@ -132,7 +162,9 @@ impl EdgeStatus {
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.name,
+            "source_id": self.source_id,
             "stream": self.stream,
+            "hub_address": self.hub_address,
             "hub": match &self.hub {
                 None => String::from("not asked yet"),
                 Some(Ok(())) => String::from("connected"),
@@ -142,13 +174,19 @@ impl EdgeStatus {
             "samples": self.samples,
             "blocks": self.blocks,
             "waiting_blocks": self.waiting_blocks,
+            "waiting_words": self.waiting_words,
             "waiting_bytes": self.waiting_bytes(),
             "waiting_seconds": self.waiting_seconds(),
             "catch_up_seconds": self.catch_up_seconds(),
+            "lost": self.loss(),
             "lost_blocks": self.lost_blocks,
             "damaged_blocks": self.damaged_blocks,
             "journal_bytes": self.journal_bytes,
             "dropped_samples": self.dropped_samples,
+            "unkept_samples": self.unkept_samples,
+            "unsealed_samples": self.unsealed_samples,
+            "oversized_samples": self.oversized_samples,
+            "unserved_members": self.unserved_members,
             "receipts": self.receipts,
         })
     }
@@ -168,6 +206,15 @@ impl EdgeStatus {
                 self.damaged_blocks
             ));
         }
+    }
+
+    pub(super) fn unserved(&mut self, members: usize) {
+        if members > 0 && self.unserved_members == 0 {
+            self.tell(format!(
+                "{members} members get no keys, because an edge serves {MAX_MEMBERS}; revoke devices that are no more"
+            ));
+        }
+        self.unserved_members = members;
     }
 
     pub(super) fn sealed(&mut self, samples: u32, bytes: usize) {
@@ -211,10 +258,14 @@ impl EdgeStatus {
 impl Edge {
     /// Counts, and writes the status where `schwann relay status` finds it.
     pub(super) fn update_status(&self) {
+        let (unserved, lost_blocks) = (self.unserved_members(), self.lost_blocks());
         let mut status = lock(&self.status);
+        status.unserved(unserved);
+        status.lost_blocks = lost_blocks;
         status.waiting_blocks = self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum();
         status.journal_bytes = self.journal.bytes();
-        status.dropped_samples = self.inlet.dropped_samples();
+        status.waiting_words = self.words.waiting() as u64;
+        status.dropped_samples = self.live.as_ref().map_or(0, |live| live.inlet.dropped_samples());
         let (then, count) = status.before;
         let seconds = then.elapsed().as_secs_f64().max(0.001);
         status.pace = (status.acknowledged_blocks - count) as f64 / seconds;
@@ -242,6 +293,37 @@ fn read(path: &Path) -> Option<Value> {
     Some(status)
 }
 
+/// The journal of a stream that was relayed, whose edge ended or was killed before the hub had all of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Remainder {
+    /// Where it is.
+    pub(crate) folder: PathBuf,
+    /// The stream's name.
+    pub(crate) name: String,
+    /// The stream's source id.
+    pub(crate) source_id: String,
+    /// The hub that shall get it.
+    pub(crate) hub: String,
+    /// How many blocks waited when that was told last.
+    pub(crate) blocks: u64,
+}
+
+/// The journals in `folder` that still have a status. The edge of one may run.
+pub(crate) fn remainders(folder: &Path) -> Vec<Remainder> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut folders: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.sort();
+    folders.into_iter().filter_map(remainder).collect()
+}
+
+fn remainder(folder: PathBuf) -> Option<Remainder> {
+    let status = read(&folder.join(STATUS))?;
+    let text = |key: &str| status.get(key).and_then(Value::as_str).map(str::to_owned);
+    let blocks = status.get("waiting_blocks").and_then(Value::as_u64).unwrap_or_default();
+    let (name, source_id) = (text("name")?, text("source_id").unwrap_or_default());
+    Some(Remainder { folder, name, source_id, hub: text("hub_address")?, blocks })
+}
+
 /// The edge has ended: its status is no longer one.
 pub(super) fn remove(folder: &Path) {
     // It may never have been written.
@@ -252,3 +334,64 @@ pub(super) fn remove(folder: &Path) {
 const TOLD_LATELY: Duration = Duration::from_secs(10);
 const STATUS: &str = "status.json";
 const REMARKS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> EdgeStatus {
+        EdgeStatus::named(
+            String::from("EEG"),
+            String::new(),
+            StreamId([1; 16]),
+            String::from("tls://hub:4222"),
+        )
+    }
+
+    #[test]
+    fn every_kind_of_loss_is_said() {
+        assert_eq!((status().loss(), &status().to_json()["lost"]), (None, &Value::Null));
+        let losses: [fn(&mut EdgeStatus); 6] = [
+            |status| status.dropped_samples = 7,
+            |status| status.unkept_samples = 7,
+            |status| status.unsealed_samples = 7,
+            |status| status.oversized_samples = 7,
+            |status| status.lost_blocks = 7,
+            |status| status.damaged_blocks = 7,
+        ];
+        for loss in losses {
+            let mut status = status();
+            loss(&mut status);
+            let said = status.loss().expect("it is said");
+            assert!(said.starts_with("7 ") && status.to_json()["lost"] == said.as_str(), "{said}");
+        }
+    }
+
+    #[test]
+    fn members_beyond_those_that_are_served_are_told_once() {
+        let mut status = status();
+        [0, 3, 3].into_iter().for_each(|members| status.unserved(members));
+        let said = status.take_remarks();
+        assert!(said.len() == 1 && said[0].starts_with("3 members get no keys"), "{said:?}");
+        assert_eq!(status.to_json()["unserved_members"], 3);
+    }
+
+    #[test]
+    fn a_journal_whose_status_stayed_is_found_again() {
+        let all = std::env::temp_dir().join(format!("schwann-remainder-{}", std::process::id()));
+        let folder = all.join("journal");
+        fs::create_dir_all(&folder).expect("a temporary folder");
+        assert_eq!(remainders(&all), []);
+        let mut told = status();
+        told.waiting_blocks = 12;
+        fs::write(folder.join(STATUS), told.to_json().to_string()).expect("written");
+        let (name, source_id, hub) = (String::from("EEG"), String::new(), String::from("tls://hub:4222"));
+        assert_eq!(
+            remainders(&all),
+            [Remainder { folder: folder.clone(), name, source_id, hub, blocks: 12 }]
+        );
+        remove(&folder);
+        assert_eq!(remainders(&all), []);
+        let _left = fs::remove_dir_all(&all);
+    }
+}

@@ -27,7 +27,7 @@ impl Far {
             self.rereads = Instant::now();
             let lab = self.access.lab_id();
             let subjects = streams.into_iter().map(|stream| Subject::Blocks(lab, stream).to_string());
-            self.link.ask(Command::History(subjects.collect(), Since::Beginning));
+            self.questions.add(Command::History(subjects.collect(), Since::Beginning));
         }
     }
 }

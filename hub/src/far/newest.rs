@@ -20,7 +20,9 @@ impl Far {
         while self.link.has_room()
             && let Some(stream) = self.due.pop()
         {
-            self.link.ask(Command::Last(Subject::Blocks(self.access.lab_id(), stream).to_string()));
+            // Asked again in a second.
+            let _again =
+                self.link.ask(Command::Last(Subject::Blocks(self.access.lab_id(), stream).to_string()));
         }
     }
 
@@ -31,7 +33,7 @@ impl Far {
             Err(why) => return refused::name("block", "", why),
         };
         // A run that is not announced yet is looked at once it is.
-        let Some(run) = self.runs.get_mut(&block.run()) else { return };
+        let Some(run) = self.runs.get_mut(&block.run()).filter(|run| !run.is_revoked()) else { return };
         match run.look_at(&block) {
             Ok(Some((place, content))) => {
                 news.push(News::Newest { run: block.run(), place, content, came });

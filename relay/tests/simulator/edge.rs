@@ -107,7 +107,7 @@ impl Edge {
             .collect();
         let id = process.run.id();
         let text = |fault: schwann_relay::SealError| fault.to_string();
-        let announcement = process.run.announcement(&fixture.edge).map_err(text)?;
+        let announcement = process.run.announcement().to_vec();
         let mut moment = now.moment(&mut process.entropy, self.bug);
         let keys = process.run.wrapped(&members, &mut moment).map_err(text)?;
         self.journal.append(Line::Announcement(announcement));

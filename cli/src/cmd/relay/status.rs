@@ -26,7 +26,7 @@ use crate::terminal::{Destination, Palette};
 LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
 it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
 
-Exit code 1 if the hub is not reached, or a backlog does not shrink.")]
+Exit code 1 if the hub is not reached, a backlog does not shrink, or this computer's `schwann relay out` lost samples.")]
 pub(super) struct Status {
     /// Which streams: names, types, source ids or conditions; all if there is none.
     #[arg(value_name = "QUERY")]
@@ -106,6 +106,7 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
         let (name, kind) = named(run);
         let receipts: Vec<_> = run.receipts().iter().filter_map(receipted).collect();
         let latest = match run.newest() {
+            _ if run.is_revoked() => String::from("revoked"),
             None => String::from("silent"),
             Some(block) if run.goes_on() => block.to_string(),
             Some(block) => format!("{block}, may be old"),
@@ -168,7 +169,8 @@ pub(crate) fn is_edge_well(edge: &Value) -> bool {
     edge["is_running"] == true
         && edge["hub"] == "connected"
         && edge["refusal"].is_null()
-        && damaged(edge) == 0
+        && edge["lost"].is_null()
+        && unserved(edge) == 0
         && !(edge["catch_up_seconds"].is_null() && is_behind(edge))
 }
 
@@ -177,8 +179,9 @@ pub(crate) fn is_behind(edge: &Value) -> bool {
     edge["waiting_seconds"].as_f64().unwrap_or_default() > CALM_BACKLOG_S
 }
 
-fn damaged(edge: &Value) -> u64 {
-    edge["damaged_blocks"].as_u64().unwrap_or_default()
+/// How many members get no keys from it.
+fn unserved(edge: &Value) -> u64 {
+    edge["unserved_members"].as_u64().unwrap_or_default()
 }
 
 /// What is wrong with an edge of this computer.
@@ -186,17 +189,17 @@ pub(crate) fn edge_trouble(edge: &Value) -> String {
     if edge["is_running"] != true {
         let blocks = edge["waiting_blocks"].as_u64().unwrap_or_default();
         return format!(
-            "`schwann relay out` broke off; {blocks} blocks may wait in its journal: start it again"
+            "`schwann relay out` does not run; {blocks} blocks may wait in its journal: start it again"
         );
     }
+    if let Some(lost) = edge["lost"].as_str() {
+        return format!("LOST: {lost}");
+    }
+    if unserved(edge) > 0 {
+        return format!("{} members get no keys, because there are too many", unserved(edge));
+    }
     let why = edge["refusal"].as_str().or(edge["hub"].as_str().filter(|hub| *hub != "connected"));
-    why.map_or_else(
-        || match damaged(edge) {
-            0 => format!("backlog {}", backlog(edge)),
-            count => format!("{count} blocks are damaged on the journal's disk; replace that disk"),
-        },
-        str::to_owned,
-    )
+    why.map_or_else(|| format!("backlog {}", backlog(edge)), str::to_owned)
 }
 
 fn to_json(run: &FarRun, edges: &[Value]) -> Value {
@@ -208,6 +211,7 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
         "began": run.began().0,
         "latest_block": run.newest(),
         "sender_answers": run.goes_on(),
+        "is_revoked": run.is_revoked(),
         "clock": run.clock().map(clock_json),
         "receipts": receipts_json(run.receipts()),
         "edge": edge_of(run, edges),
@@ -226,3 +230,19 @@ fn clock_json(clock: ClockBound) -> Value {
 /// What is on its way to the hub is no backlog, in seconds.
 const CALM_BACKLOG_S: f64 = 1.0;
 const HEAR: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_that_lost_something_is_not_well() {
+        let mut edge = json!({ "is_running": true, "hub": "connected", "refusal": null, "catch_up_seconds": 0.0, "lost": null });
+        assert!(is_edge_well(&edge));
+        edge["unserved_members"] = json!(3);
+        assert!(!is_edge_well(&edge));
+        edge["lost"] = json!("3 blocks are damaged on the journal's disk");
+        assert!(!is_edge_well(&edge));
+        assert_eq!(edge_trouble(&edge), "LOST: 3 blocks are damaged on the journal's disk");
+    }
+}
