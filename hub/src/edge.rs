@@ -68,6 +68,8 @@ struct Live {
     /// When the first sample of what is gathered came.
     since: Option<Instant>,
     run: Run,
+    /// Whether it was said that the sender's clock does not answer.
+    is_clock_missed: bool,
 }
 
 /// When what is done once in a while was done last.

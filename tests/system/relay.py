@@ -17,6 +17,7 @@ from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, fr
 
 # They find the program where the line above has put it.
 import labs  # noqa: E402
+import pyxdf  # noqa: E402
 
 
 def from_end_to_end() -> None:

@@ -170,11 +170,11 @@ def test_an_expired_certificate(meet, lab, tmp_path, wrong_clock):  # noqa: F811
     inlet.process.stdin.write("\n")
     inlet.process.stdin.flush()
     for screen in (outlet, inlet):
-        screen.wait_for("the certificate has expired; renew it", "schwann keys issue`")
+        screen.wait_for("the certificate has expired", "schwann keys join`")
 
 
 @pytest.mark.parametrize("days, reason, command",
-                         [(4_000, "has expired; renew it", "schwann keys issue`"),
+                         [(4_000, "has expired", "schwann keys join`"),
                           (-10, "is not valid yet; a clock is wrong", "date -u`")])
 def test_a_certificate_that_does_not_hold_now(meet, lab, wrong_clock, days, reason, command):  # noqa: F811
     end = (lab, wrong_clock(days * 86_400))

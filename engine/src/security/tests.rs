@@ -146,7 +146,7 @@ fn an_expired_inlet_connects_once_its_certificate_is_renewed() {
     let outlet = outlet(&sending);
     assert_eq!(inlet(&outlet, &receiving, Recover::No).err(), Some(Error::Unsealed));
     let reason = reason();
-    assert!(reason.contains("expired") && reason.contains("`schwann keys trust`"), "{reason}");
+    assert!(reason.contains("expired") && reason.contains("`schwann keys join`"), "{reason}");
     lab.renew(&receiver.0, 3, NEVER);
     let inlet = inlet(&outlet, &receiving, Recover::No).expect("an inlet");
     inlet.open_stream(LONG).expect("a connection");

@@ -60,7 +60,8 @@ impl Edge {
         let status = EdgeStatus::new(&full, journal.stream(), &settings.hub);
         let mut edge = Self::of_journal(journal, status, access, settings)?;
         let run = edge.begin_run(full.fullinfo())?;
-        edge.live = Some(Live { inlet, gathering: Gathering::new(layout), since: None, run });
+        edge.live =
+            Some(Live { inlet, gathering: Gathering::new(layout), since: None, run, is_clock_missed: false });
         edge.keep_epoch();
         if edge.unkept.is_empty() {
             Ok(edge)

@@ -218,7 +218,7 @@ impl Edge {
         // Only of the present run there is a clock.
         let Some(live) = self.live.as_ref().filter(|live| live.run.id() == probe.run) else { return };
         // The first question begins the measurement.
-        let Ok(estimate) = live.inlet.clock_offset(0.0) else { return };
+        let Ok(estimate) = live.inlet.clock_offset(0.0) else { return self.tell_unknown_clock() };
         let (stream_offset, stream_bound) = (estimate.offset, estimate.uncertainty / 2.0);
         let (lab, stream) = (self.access.lab_id(), self.journal.stream());
         let answer = self.access.sealing(|moment| {
@@ -228,6 +228,16 @@ impl Edge {
             ClockMessage::encode((lab, stream, probe.run), probe.probe, Some(answer), moment.credentials)
         });
         self.link.send(Subject::Clock(lab, stream), answer);
+    }
+
+    /// Says once that the stream's clock does not answer, so that no other site can place its stamps.
+    fn tell_unknown_clock(&mut self) {
+        let is_early = lock(&self.status).began.elapsed() < CLOCK_PATIENCE;
+        let Some(live) = self.live.as_mut().filter(|live| !is_early && !live.is_clock_missed) else { return };
+        live.is_clock_missed = true;
+        self.tell(String::from(
+            "its sender's clock does not answer, so other sites cannot place its stamps; why: schwann doctor HOST, with its computer",
+        ));
     }
 
     fn note(&mut self, note: &Note) {
@@ -279,5 +289,7 @@ impl Edge {
 /// Clock probes that are looked at in [`PROBES_EVERY`] at most.
 const MOST_PROBES: u32 = 64;
 const PROBES_EVERY: Duration = Duration::from_secs(1);
+/// A clock that has not answered by then does not answer.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(20);
 /// Blocks that wait for the hub's acknowledgement at most.
 const IN_FLIGHT: usize = 64;

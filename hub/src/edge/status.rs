@@ -61,7 +61,7 @@ pub struct EdgeStatus {
     /// What happened, newest last; see [`EdgeStatus::take_remarks`].
     remarks: Vec<String>,
     bytes: u64,
-    began: Instant,
+    pub(super) began: Instant,
     /// Seconds for which blocks were acknowledged faster than made, as blocks per second.
     pace: f64,
     before: (Instant, u64),

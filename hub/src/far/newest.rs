@@ -15,6 +15,7 @@ impl Far {
         if self.due.is_empty() && self.rereads.elapsed() >= NEWEST_EVERY {
             self.rereads = Instant::now();
             self.due = self.runs.values().map(super::FarRun::stream).collect();
+            self.due.sort_unstable();
             self.due.dedup();
         }
         while self.link.has_room()

@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Status) -> Outcome {
         }
     }
     let edges = read_statuses(&arguments.journal.clone().unwrap_or_else(default_journal));
-    let runs: Vec<_> = far.runs().values().filter(|run| is_shown(run, &arguments.queries)).collect();
+    let runs = shown(far.runs().values(), &arguments.queries);
     let is_well = problem.is_none() && edges.iter().all(is_edge_well);
     if arguments.json {
         let streams: Vec<_> = runs.iter().map(|run| to_json(run, &edges)).collect();
@@ -79,6 +79,17 @@ pub(super) fn run(arguments: &Status) -> Outcome {
         show(&runs, &edges, problem.as_ref())?;
     }
     Ok(if is_well { Exit::Good } else { Exit::Found })
+}
+
+/// The latest run of each stream of a device, if it is wanted: the hub tells of those of 90 days.
+fn shown<'a>(runs: impl Iterator<Item = &'a FarRun>, queries: &[Selector]) -> Vec<&'a FarRun> {
+    let all: Vec<_> = runs.collect();
+    let is_latest = |run: &&FarRun| {
+        let mut others =
+            all.iter().filter(|one| (one.stream(), one.device()) == (run.stream(), run.device()));
+        others.all(|other| other.began() <= run.began())
+    };
+    all.iter().copied().filter(is_latest).filter(|run| is_shown(run, queries)).collect()
 }
 
 /// Whether a run is one of now, and wanted.
