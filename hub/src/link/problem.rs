@@ -35,7 +35,7 @@ impl fmt::Display for Problem {
             ),
             Self::Full(why) => write!(
                 out,
-                "the hub keeps no more ({why}); give it room with `schwann hub up --limit`, or free its disk"
+                "the hub keeps no more ({why}); start `schwann hub up` again with a higher --limit, or with room on its disk"
             ),
             Self::NoLog(why) => {
                 write!(out, "this server keeps no log ({why}); start it with `schwann hub up`")

@@ -305,12 +305,13 @@ fn logs(lab: &str) -> [Config; 2] {
         storage: StorageType::File,
         discard: DiscardPolicy::New,
         allow_direct: true,
+        // A block opens only with the words of its run, so it goes with them.
+        max_age: KEPT_FOR,
         ..Config::default()
     };
     let mut words = log(WORDS, &["*.m", "*.k", "*.r", "members", "revoked"]);
     // Of these the newest count; blocks are never dropped for newer ones.
     (words.discard, words.max_messages_per_subject) = (DiscardPolicy::Old, WORDS_PER_SUBJECT);
-    words.max_age = WORDS_AGE;
     [log(BLOCKS, &["*.b"]), words]
 }
 
@@ -350,7 +351,7 @@ fn error_text(error: &dyn core::error::Error) -> String {
 const BLOCKS: &str = "blocks";
 const WORDS: &str = "words";
 const WORDS_PER_SUBJECT: i64 = 20_000;
-const WORDS_AGE: Duration = Duration::from_secs(90 * 86_400);
+const KEPT_FOR: Duration = Duration::from_secs(90 * 86_400);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(5);

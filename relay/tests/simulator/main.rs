@@ -1,9 +1,10 @@
 //! A world in which everything goes wrong, and in which one seed replays one run.
 //!
 //! An edge, a hub, a recorder and a guest act in turns that a seeded generator draws. The hub loses, repeats, reorders, rolls
-//! back, holds back, flips bits and plays old messages again. Disks fill and forget what was not synced. Processes die at any
-//! step. Then the hub behaves and all processes run. After a while, the recorder must have what the edge sent, or say exactly
-//! what is missing.
+//! back, holds back, flips bits and plays old messages again. Disks forget what was not synced. Processes die at any step.
+//! Then the hub behaves and all processes run. After a while, the recorder must have what the edge sent, or say exactly what
+//! is missing. Disks that are full, torn lines and damaged records are tried with the real parts (tests/system/relay_faults.py
+//! and relay_records.py).
 //!
 //! `SCHWANN_SIMULATIONS=1000000` sets how many runs, and `SCHWANN_FIRST_SEED` where they begin; `SCHWANN_SEED=7` replays one and
 //! says what happened.
