@@ -37,8 +37,6 @@ fn path_of(search: Search) -> PathBuf {
 }
 
 /// The variable that is set and comes before a value of the file; none if the file's counts.
-///
-/// - Source: configuration §6.
 pub(crate) fn overruling(full_key: &str) -> Option<&'static str> {
     let variable = match full_key {
         "security.policy" => "SCHWANN_SECURITY",
