@@ -8,4 +8,4 @@ need setpriv unshare
 need_networks
 libraries
 build -p schwann-cli --bin schwann
-exec python3 tests/system/gateway.py "$built/schwann" "$SCHWANN_LIBLSL"
+exec python3 tests/system/gateway.py "$built/schwann" "$SCHWANN_LIBLSL" "$REAL_LIBLSL_118"

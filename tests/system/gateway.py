@@ -1,8 +1,9 @@
 """Old devices in a sealed lab: plain streams become sealed, sealed ones plain for one user, and every other way is refused.
 
-Usage: gateway.py PROGRAM LIBRARY
+Usage: gateway.py PROGRAM LIBRARY ORIGINAL
 
 Three computers, each a network namespace: B is the lab's, A has an old device, C is a stranger. A's clock is 5,000 s ahead.
+Programs without keys run on the original library, as old devices do.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 
-PROGRAM, LIBRARY = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:3])
+PROGRAM, LIBRARY, ORIGINAL = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:4])
 SCRATCH = pathlib.Path(tempfile.mkdtemp())
 A, B, C = (f"gateway-{os.getpid()}{letter}" for letter in "abc")
 AHEAD = 5000
@@ -65,7 +66,7 @@ class Computer:
         config.write_text("[log]\nlevel=-2\n[ports]\nIPv6=disable\n" + text)
         config.chmod(0o644)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCHWANN", "LSL"))}
-        self.environment = kept | {"LSLAPICFG": str(config), "PYLSL_LIB": LIBRARY, "HOME": str(SCRATCH),
+        self.environment = kept | {"LSLAPICFG": str(config), "PYLSL_LIB": LIBRARY if keys else ORIGINAL, "HOME": str(SCRATCH),
                                    "SCHWANN_KEYS": str(keys or SCRATCH / "no keys")}
 
     def command(self, *words: str) -> list[str]:
@@ -171,6 +172,14 @@ def check_outward(lab: Computer, guest: Computer) -> None:
     print("ok: sealed streams are plain for this user on this computer, and for no one else")
 
 
+def check_stripped(lab: Computer, guest: Computer) -> None:
+    with guest.sends("Near", "near-1"):
+        done = subprocess.run(lab.command(PROGRAM, "gateway"), env=lab.environment | {"SCHWANN_SECURITY": "prefer"}, capture_output=True,
+                              text=True, timeout=PATIENCE)
+        assert done.returncode == 3 and "does not seal its streams" in done.stderr, done
+    print("ok: where plain streams are permitted, a gateway would seal nothing, and ends")
+
+
 def main() -> None:
     SCRATCH.chmod(0o755)
     keys = SCRATCH / "keys"
@@ -187,10 +196,11 @@ def main() -> None:
         check_inward(lab, guest)
         check_outward(lab, guest)
         check_far(lab, guest)
+        check_stripped(lab, guest)
     finally:
         for space in (A, B, C):
             run(f"ip netns del {space}")
-    print("test result: ok. 3 passed; 0 failed")
+    print("test result: ok. 4 passed; 0 failed")
 
 
 if __name__ == "__main__":
