@@ -36,16 +36,18 @@ fn path_of(search: Search) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// The variable that is set and comes before a value of the file; none if the file's counts.
-pub(crate) fn overruling(full_key: &str) -> Option<&'static str> {
+/// Says so if a variable is set that comes before a value of the file.
+pub(crate) fn tell_overruled(full_key: &str) {
     let variable = match full_key {
         "security.policy" => "SCHWANN_SECURITY",
         "security.plain" => "SCHWANN_SECURITY_PLAIN",
         "security.log" => "SCHWANN_SECURITY_LOG",
         "tuning.LocalSocket" => "SCHWANN_LOCAL_SOCKET",
-        _ => return None,
+        _ => return,
     };
-    std::env::var_os(variable).filter(|value| !value.is_empty()).map(|_| variable)
+    if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+        eprintln!("schwann: {variable} is set here, and comes before {full_key}: unset {variable}");
+    }
 }
 
 /// Waits until no other command changes the file; others wait until this is dropped. To be held from the reading of a

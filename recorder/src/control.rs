@@ -111,8 +111,8 @@ pub struct Progress {
     pub verdicts: Vec<Verdict>,
     /// Queries that have found nothing.
     pub unmatched: Vec<Unmatched>,
-    /// How many streams are announced and not recorded, because too many do not answer.
-    pub waiting: usize,
+    /// How many streams are or were announced and have not been recorded, because too many did not answer.
+    pub left_out: usize,
     /// How long the disk takes more; nothing where the system does not say.
     pub forecast: Option<Forecast>,
 }
@@ -133,30 +133,26 @@ pub struct Ended {
     pub verdicts: Vec<Verdict>,
     /// Queries that have found nothing.
     pub unmatched: Vec<Unmatched>,
-    /// How many streams were announced and not recorded, because too many do not answer.
-    pub waiting: usize,
+    /// How many streams were announced and not recorded, because too many did not answer.
+    pub left_out: usize,
     /// Whether a required stream was not connected at the end.
     pub lost_required: bool,
 }
 
 impl Ended {
-    /// Whether something was recorded, every query found a stream, and every sample that arrived is in the file. Also, no
-    /// stream had gaps or disconnected, and none was in trouble at the end.
+    /// Whether every stream that was found answered, every query found one, and every sample that arrived is in the file. Also,
+    /// no stream had gaps or disconnected, and none was in trouble at the end.
     pub fn is_well(&self) -> bool {
         let is_whole = |(stream, verdict): (&RecordingStream, &Verdict)| {
             // A sender that ended before its recording is in the events of the file, and no fault.
             let is_in_trouble = stream.phase == Phase::Recording && verdict.trouble().is_some();
-            let was_recorded = match stream.phase {
-                Phase::Connecting => stream.refusal.is_none(),
-                Phase::Recording | Phase::Recovering | Phase::Lost => true,
-                Phase::Unreadable => false,
-            };
+            let was_recorded = stream.has_answered && stream.phase != Phase::Unreadable;
             let is_complete =
                 stream.reading.gap_count == 0 && stream.unrecorded == 0 && stream.recoveries == 0;
             was_recorded && is_complete && !is_in_trouble
         };
         !self.streams.is_empty()
-            && self.waiting == 0
+            && self.left_out == 0
             && !self.lost_required
             && self.unmatched.is_empty()
             && self.streams.iter().zip(&self.verdicts).all(is_whole)

@@ -18,6 +18,7 @@ use schwann_proto::stream_info::IpVersion;
 
 use super::stop::Stop;
 use super::verdict::is_same_source;
+use super::words::quoted;
 
 /// Knocks at the ports of this computer and of the known peers, again and again, until this is dropped.
 pub struct Hidden {
@@ -350,17 +351,8 @@ fn in_the_clear(name: &str) -> String {
     format!(
         "the peer speaks plain LSL, and this computer takes sealed streams alone; `schwann gateway` on its computer \
          brings it in, sealed; `schwann keys admit {}` admits this one in the clear; to seal it: `schwann keys join` there",
-        shell_word(name)
+        quoted(name)
     )
-}
-
-/// A word as a person types it in a shell: what a stranger calls a stream is no command.
-fn shell_word(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 const FIRST_LOOK: Duration = Duration::from_millis(700);

@@ -43,7 +43,10 @@ pub struct Recorder {
     /// Threads of streams that gave way, until they have ended.
     leaving: Vec<JoinHandle<()>>,
     turns: Turns,
-    waiting: usize,
+    /// The UIDs of streams that are announced and not recorded.
+    waiting: BTreeSet<String>,
+    /// How many have gone without having been recorded.
+    missed: usize,
 }
 
 /// Why there is no recorder.
@@ -94,8 +97,8 @@ impl Recorder {
     ) -> Result<Self, CreateError> {
         let path = ending(path, sealed_to.is_some());
         let current = Arc::new(Current::new(File::create(&path, &context, sealed_to.as_ref())?));
-        let (taps, leaving, turns) = (Vec::new(), Vec::new(), Turns::default());
-        Ok(Self { context, path, sealed_to, current, taps, leaving, turns, waiting: 0 })
+        let (taps, leaving, turns, waiting) = (Vec::new(), Vec::new(), Turns::default(), BTreeSet::new());
+        Ok(Self { context, path, sealed_to, current, taps, leaving, turns, waiting, missed: 0 })
     }
 
     /// Goes on in a new file at `path`, with the same connections. Each stream's next sample is in it, and none is lost
@@ -120,24 +123,27 @@ impl Recorder {
         let half_open =
             self.taps.iter().filter(|tap| tap.is_half_open()).map(|tap| (tap.since, tap.uid.clone()));
         let room = self.turns.make_room(half_open, self.taps.len(), new.len(), now);
-        let give_way: BTreeSet<_> = room.give_way.into_iter().collect();
-        let leaving = self.taps.extract_if(.., |tap| give_way.contains(&tap.uid) && tap.give_way());
-        self.leaving.extend(leaving.map(|tap| tap.thread));
+        let leaving = self.taps.extract_if(.., |tap| room.give_way.contains(&tap.uid) && tap.give_way());
+        let (gave_way, threads): (Vec<_>, Vec<_>) = leaving.map(|tap| (tap.uid, tap.thread)).unzip();
+        self.leaving.extend(threads);
         self.leaving.retain(|thread| !thread.is_finished());
-        self.waiting = new.len().saturating_sub(room.count);
-        let chosen = self.turns.in_turn(new.iter());
-        for info in chosen.into_iter().take(room.count) {
+        let mut in_turn = self.turns.in_turn(new.iter());
+        let waiting = in_turn.split_off(room.count.min(in_turn.len()));
+        let waiting = waiting.into_iter().map(uid).chain(gave_way.iter().cloned()).collect();
+        let before = core::mem::replace(&mut self.waiting, waiting);
+        let announced: BTreeSet<_> = new.iter().map(uid).collect();
+        self.missed += before.difference(&announced).count();
+        for info in in_turn {
             self.add(info, Meter::new(info.nominal_rate()), Box::new(|_| {}))?;
         }
         let connected = self.taps.iter().map(|tap| tap.uid.clone());
-        let announced = new.iter().map(uid).chain(give_way.iter().cloned()).chain(connected).collect();
-        self.turns.keep(&announced);
-        Ok(give_way.into_iter().collect())
+        self.turns.keep(&announced.into_iter().chain(gave_way.iter().cloned()).chain(connected).collect());
+        Ok(gave_way)
     }
 
-    /// How many streams are announced and not recorded, because too many do not answer.
-    pub fn waiting(&self) -> usize {
-        self.waiting
+    /// How many streams are or were announced and have not been recorded, because too many did not answer.
+    pub fn left_out(&self) -> usize {
+        self.waiting.len() + self.missed
     }
 
     /// Begins to record a stream, measured by `meter` and seen by `inspect`.

@@ -29,6 +29,8 @@ pub struct RecordingStream {
     pub info: StreamInfo,
     /// Where it stands.
     pub phase: Phase,
+    /// Whether its sender has ever sent its description: without it, nothing of the stream is in the file.
+    pub has_answered: bool,
     /// What was measured.
     pub reading: Reading,
     /// How the samples travel; nothing while there is no connection.

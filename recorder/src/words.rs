@@ -1,4 +1,4 @@
-//! Numbers as the sentences about streams say them.
+//! Numbers as the sentences about streams say them, and words as the commands in them have them.
 
 /// Returns a whole number with its thousands apart: `1,234,567`.
 pub fn thousands(count: u64) -> String {
@@ -16,6 +16,15 @@ pub fn thousands(count: u64) -> String {
 /// Returns a number of things in words: `1 stream`, `2 streams`.
 pub fn plural(count: usize, thing: &str) -> String {
     format!("{} {thing}{}", thousands(count as u64), if count == 1 { "" } else { "s" })
+}
+
+/// Returns a word as a person types it in a shell: what a stranger calls a stream or a computer is no command.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 #[cfg(test)]

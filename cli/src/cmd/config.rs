@@ -126,9 +126,7 @@ fn set(full_key: &str, value: Option<&str>) -> Outcome {
         path.display(),
         printable(&what)
     )?;
-    if let Some(variable) = config_file::overruling(full_key) {
-        eprintln!("schwann: {variable} is set here, and comes before {full_key}: unset {variable}");
-    }
+    config_file::tell_overruled(full_key);
     Ok(Exit::Good)
 }
 

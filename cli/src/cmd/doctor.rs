@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
+use schwann_recorder::words::quoted;
 use serde_json::json;
 
 use crate::{
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 /// Asks of each command, and runs it.
 fn mend(findings: &[Finding]) -> io::Result<()> {
     for words in findings.iter().filter_map(doctor::mend::runnable) {
-        let shown: Vec<_> = words.iter().map(|word| doctor::mend::quoted(word)).collect();
+        let shown: Vec<_> = words.iter().map(|word| quoted(word)).collect();
         eprint!("Run: {}  [y/N] ", printable(&shown.join(" ")));
         io::stderr().flush()?;
         let mut answer = String::new();

@@ -13,8 +13,8 @@ use schwann::security::{Policy, Trust};
 use schwann::{Context, StreamInfo, resolver};
 use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::Stop;
+use schwann_recorder::words::quoted;
 
-use crate::doctor::mend::quoted;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::terminal::printable;
 use crate::{lab, stop};
@@ -53,21 +53,21 @@ struct Crossing {
 /// Brings streams over until the program is ended.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let sealed = sealed()?;
-    let hosts = arguments.from.as_deref().map(addresses).transpose()?;
+    lab::look_after_certificate(&sealed);
+    let host = arguments.from.as_deref().map(Host::look_up).transpose()?;
     if arguments.out && !schwann_fieldtrip::door::TELLS_USERS {
         return Err(Problem::Failed(String::from(
             "this system does not tell whose program connects, so plain copies of sealed streams would be open to every \
              user of this computer; `schwann run` gives a program its own keys instead",
         )));
     }
-    let plain = plain(&sealed, hosts.as_deref().unwrap_or_default());
+    let plain = plain(&sealed, host.as_ref());
     let stop = stop::on_signals()?;
     let (from, to) = if arguments.out { (&sealed, &plain) } else { (&plain, &sealed) };
     let mut gateway = Gateway {
         from: Arc::clone(from),
         to: Arc::clone(to),
-        hosts,
-        from_host: arguments.from.clone(),
+        host,
         query: arguments.query.clone(),
         crossings: BTreeMap::new(),
         left_alone: Vec::new(),
@@ -83,13 +83,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(Exit::Good)
 }
 
+/// A computer that a person named.
+struct Host {
+    /// As it was named.
+    name: String,
+    addresses: Vec<IpAddr>,
+}
+
 struct Gateway {
     from: Arc<Context>,
     to: Arc<Context>,
-    /// The addresses of the one computer whose streams are taken; of this one if none is named.
-    hosts: Option<Vec<IpAddr>>,
-    /// That computer, as it was named.
-    from_host: Option<String>,
+    /// The one computer whose streams are taken; this one if none is named.
+    host: Option<Host>,
     query: Option<String>,
     /// By UID of the original.
     crossings: BTreeMap<String, Crossing>,
@@ -102,7 +107,7 @@ struct Gateway {
 
 impl Gateway {
     fn what(&self) -> String {
-        match (self.is_outward, &self.hosts) {
+        match (self.is_outward, &self.host) {
             (true, _) => String::from("Sealed streams are plain for this user's programs on this computer."),
             (false, None) => String::from("Plain streams of this computer are brought into the sealed lab."),
             (false, Some(_)) => {
@@ -156,17 +161,15 @@ impl Gateway {
         }
         self.has_told_waiting = true;
         let streams = self.query.as_ref().map_or_else(String::new, |query| format!(" that matches {query}"));
-        let place = match (&self.from_host, self.is_outward) {
-            (Some(host), _) => {
-                return say(&format!(
-                    "No plain stream{streams} answers at {host} yet. If one is sent there: schwann doctor {}. The gateway keeps looking.",
-                    quoted(host)
-                ));
+        let what = match (&self.host, self.is_outward) {
+            (Some(Host { name: host, .. }), _) => {
+                let command = format!("schwann doctor {}", quoted(host));
+                format!("No plain stream{streams} answers at {host} yet. If one is sent there: {command}.")
             }
-            (None, true) => "No sealed stream",
-            (None, false) => "No plain stream of this computer",
+            (None, true) => format!("No sealed stream{streams} was found yet."),
+            (None, false) => format!("No plain stream of this computer{streams} was found yet."),
         };
-        say(&format!("{place}{streams} was found yet. The gateway keeps looking."))
+        say(&format!("{what} The gateway keeps looking."))
     }
 
     /// Whether this stream, or the one before its restart, is being brought over.
@@ -186,7 +189,7 @@ impl Gateway {
         }
         let (info, stop) = (info.clone(), Arc::clone(stop));
         let (from, to) = (Arc::clone(&self.from), Arc::clone(&self.to));
-        let is_near = self.hosts.is_none() && !self.is_outward;
+        let is_near = self.host.is_none() && !self.is_outward;
         let spawned = thread::Builder::new()
             .name("crossing".to_owned())
             .spawn(move || bridge::carry(&title(&info), &info, (from, to), is_near, &stop))
@@ -229,9 +232,9 @@ impl Gateway {
         }
         let ends = [IpVersion::V4, IpVersion::V6].map(|version| info.endpoint(version).address.to_string());
         let mut ips = ends.iter().filter_map(|text| text.split('%').next()?.parse::<IpAddr>().ok());
-        match &self.hosts {
+        match &self.host {
             None => ips.all(|ip| ip.is_loopback()),
-            Some(hosts) => ips.all(|ip| hosts.contains(&ip)),
+            Some(host) => ips.all(|ip| host.addresses.contains(&ip)),
         }
     }
 }
@@ -267,15 +270,15 @@ fn sealed() -> Result<Arc<Context>, Problem> {
         )));
     }
     trust.check().map_err(|error| Problem::Failed(error.to_string()))?;
-    lab::look_after_certificate(&context);
     Ok(context)
 }
 
 /// Plain LSL: of this computer, or of the one that was named, and of no other.
-fn plain(sealed: &Context, hosts: &[IpAddr]) -> Arc<Context> {
+fn plain(sealed: &Context, host: Option<&Host>) -> Arc<Context> {
     let mut config = sealed.config().as_ref().clone();
     config.multicast.discovery_addresses.retain(IpAddr::is_loopback);
-    config.lab.known_peers = hosts.iter().map(ToString::to_string).collect();
+    let addresses = host.map_or(&[][..], |host| &host.addresses);
+    config.lab.known_peers = addresses.iter().map(ToString::to_string).collect();
     if config.ports.ip == IpVersions::Both {
         config.ports.ip = IpVersions::V4;
     }
@@ -283,15 +286,16 @@ fn plain(sealed: &Context, hosts: &[IpAddr]) -> Arc<Context> {
     Arc::new(context.with_door(Arc::new(door::OwnUser::default())))
 }
 
-fn addresses(host: &str) -> Result<Vec<IpAddr>, Problem> {
-    let found = (host, 0).to_socket_addrs();
-    let found = found.map_err(|_| {
-        Problem::Failed(format!(
-            "no computer called {host:?} was found; give its address, or run: schwann doctor {}",
-            quoted(host)
-        ))
-    })?;
-    Ok(found.map(|address| address.ip()).collect())
+impl Host {
+    fn look_up(name: &str) -> Result<Self, Problem> {
+        let found = (name, 0).to_socket_addrs().map_err(|_| {
+            Problem::Failed(format!(
+                "no computer called {name:?} was found; give its address, or run: schwann doctor {}",
+                quoted(name)
+            ))
+        })?;
+        Ok(Self { name: name.to_owned(), addresses: found.map(|address| address.ip()).collect() })
+    }
 }
 
 /// Time of one search.

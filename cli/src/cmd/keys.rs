@@ -365,13 +365,13 @@ fn now() -> UnixSeconds {
     UnixSeconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
+/// Days of a certificate for the authority's own machine.
+const OWN_DAYS: u64 = 3650;
+
 fn failed(error: impl core::fmt::Display) -> Problem {
     Problem::Failed(error.to_string())
 }
 
 fn damaged(path: &Path) -> Problem {
-    Problem::with(
-        path.display(),
-        "the file is damaged; move it away and run `schwann keys join`, or on the lab's own machine `schwann keys recover`",
-    )
+    failed(store::damaged(path))
 }

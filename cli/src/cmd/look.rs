@@ -56,11 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             } else {
                 screen.paint(&lab.page(&states, palette, screen.width()))?;
             }
-            let is_calm = states.iter().all(|judged| judged.verdict.is_calm());
-            let is_there = !states.is_empty() || !lab.hubs.rows().is_empty();
-            let all_seen = lab.probes.waiting() == 0 && lab.hidden.unseen().is_empty();
-            let well = is_there && is_calm && all_seen && lab.hubs.troubles() == 0;
-            return Ok(if well { Exit::Good } else { Exit::Found });
+            return Ok(if lab.is_well(&states) { Exit::Good } else { Exit::Found });
         }
         if stop.wait(PAINT_EVERY) && again {
             return Ok(Exit::Good);
@@ -129,6 +125,14 @@ impl Lab {
             Judged { state, verdict, troubles }
         });
         judged.collect()
+    }
+
+    /// Whether there are streams, all of them are seen, and nothing is wrong with any.
+    fn is_well(&self, states: &[Judged]) -> bool {
+        let is_calm = states.iter().all(|judged| judged.verdict.is_calm());
+        let is_there = !states.is_empty() || !self.hubs.rows().is_empty();
+        let all_seen = self.probes.waiting() == 0 && self.hidden.unseen().is_empty();
+        is_there && is_calm && all_seen && self.hubs.troubles() == 0
     }
 
     /// Whether all there is to know is known, or it is time to say what is known.

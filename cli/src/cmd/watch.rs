@@ -10,9 +10,9 @@ use schwann::inlet::InletOptions;
 use schwann::resolver::resolve_bypred;
 use schwann::{Context, Error, Inlet, StreamInfo};
 use schwann_export::put_csv_field;
+use schwann_recorder::words::quoted;
 use schwann_recorder::{Chunk, Item, Selector, Stop, any_of};
 
-use crate::doctor::mend::quoted;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::lab;
 use crate::stop;
@@ -127,10 +127,10 @@ fn open(inlet: &Inlet, stop: &Stop) -> Result<Option<Chunk>, Problem> {
         }
         if late.take_if(|late| Instant::now() > *late).is_some() {
             let host = info.hostname().to_string();
+            let title = format!("{} of {host}", info.name());
             eprintln!(
-                "schwann: {} of {} was found, and its samples do not come: schwann doctor {}",
-                printable(&info.name().to_string_lossy()),
-                printable(&host),
+                "schwann: {} was found, and its samples do not come: schwann doctor {}",
+                printable(&title),
                 quoted(&host)
             );
         }

@@ -5,40 +5,32 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
-use std::{
-    net::{ToSocketAddrs as _, UdpSocket},
-    sync::Arc,
-    thread,
-    time::Instant,
-};
+use std::{net::UdpSocket, sync::Arc, thread, time::Instant};
 
 use getifaddrs::{Address, InterfaceFlags};
 use schwann::{
     Config, Context, Inlet, StreamInfo,
     config::{IpVersions, LoadReport},
     inlet::{InletOptions, Protection},
-    resolver,
     security::{Refusal, TrustError},
 };
 use schwann_proto::stream_info::IpVersion;
 use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
 
-use self::host::{knock_at, streams_behind};
+use self::tried::{Tried, is_in, try_all};
 pub(super) use self::{host::Host, near::Near};
 use super::{
     firewall::{self, Manager, Network, Rule, Zone},
     nft::Ruleset,
     ports::{Knock, knock, taken_ports},
-    probe::{Echo, echo},
+    probe::Echo,
     surroundings::Surroundings,
 };
-use crate::{
-    hubs::{Examined, Hubs},
-    lab, sys,
-};
+use crate::{hubs::Examined, lab, sys};
 
 mod host;
 mod near;
+mod tried;
 
 /// All that is known.
 #[derive(Debug)]
@@ -120,24 +112,8 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let host = host.map(|name| Host::look_up(name, &config));
     let (mut interfaces, taken_ports) = (interfaces(&config), taken_ports(&config));
     let addresses = host.as_ref().map_or(Vec::new(), |host| host.addresses.clone());
-    let (mut multicast, mut all, knocks, unknown_peers, hubs) = thread::scope(|scope| {
-        let hubs = scope.spawn(|| Hubs::examine(&config));
-        let multicast = scope.spawn(|| search(multicast_only(&config)));
-        let all = scope.spawn(|| search(with_peers(&config, &addresses)));
-        let knocks = scope.spawn(|| knock_at(&addresses, &config));
-        let unknown = scope.spawn(|| unknown_peers(&config));
-        for interface in interfaces.iter_mut().filter(|interface| interface.has_multicast) {
-            interface.echo = echo(interface.ip, &config);
-        }
-        // A thread that panicked has said so; the rest is still worth telling.
-        let join = |search: thread::ScopedJoinHandle<'_, Vec<StreamInfo>>| search.join().unwrap_or_default();
-        let (knocks, unknown) = (knocks.join().unwrap_or_default(), unknown.join().unwrap_or_default());
-        (join(multicast), join(all), knocks, unknown, hubs.join().unwrap_or_default())
-    });
-    // A busy computer answers late: what is missing is looked for once more before anybody is blamed for it.
-    let there = all.len() + streams_behind(&knocks).filter(|info| !is_in(&all, info)).count();
-    search_again(with_peers(&config, &addresses), &mut all, there.max(1));
-    search_again(multicast_only(&config), &mut multicast, all.len());
+    let tried = try_all(&config, &addresses, &mut interfaces);
+    let Tried { multicast, all, knocks, unknown_peers, hubs } = tried;
     // Asked now, so that a view says whether the queries of the searches have come.
     let host = host.map(|host| host.with_knocks(knocks, &config));
     let near = if host.is_none() { near::look(&all, &interfaces, &config) } else { Vec::new() };
@@ -227,46 +203,6 @@ fn interfaces(config: &Config) -> Vec<Interface> {
         })
     });
     used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
-}
-
-fn unknown_peers(config: &Config) -> Vec<String> {
-    let is_unknown = |peer: &&String| (peer.as_str(), 0).to_socket_addrs().is_err();
-    config.lab.known_peers.iter().filter(is_unknown).cloned().collect()
-}
-
-fn multicast_only(context: &Context) -> Context {
-    context.reconfigured(|config| {
-        config.lab.known_peers.clear();
-        config.lab.resolve_over_tcp = false;
-    })
-}
-
-fn with_peers(context: &Context, addresses: &[IpAddr]) -> Context {
-    context.reconfigured(|config| config.lab.known_peers.extend(addresses.iter().map(ToString::to_string)))
-}
-
-/// Searches streams of all sessions.
-fn search(context: Context) -> Vec<StreamInfo> {
-    resolver::resolve(&Arc::new(context), &every_stream(), 0, SEARCH_TIME).unwrap_or_default()
-}
-
-/// Searches until there are as many as there should be, or for a while.
-fn search_again(context: Context, found: &mut Vec<StreamInfo>, should_be: usize) {
-    if found.len() < should_be {
-        let more = resolver::resolve(&Arc::new(context), &every_stream(), should_be, LATE_TIME);
-        let more = more.unwrap_or_default().into_iter().filter(|info| !is_in(found, info));
-        let more: Vec<_> = more.collect();
-        found.extend(more);
-    }
-}
-
-/// An invitation to a lab is found like a stream, and is none.
-fn every_stream() -> String {
-    format!("session_id!='{}'", crate::cmd::keys::wire::SESSION)
-}
-
-fn is_in(list: &[StreamInfo], info: &StreamInfo) -> bool {
-    list.iter().any(|other| other.uid() == info.uid())
 }
 
 /// Tries to reach every stream; also says how many were too many.
@@ -380,6 +316,3 @@ const MAX_STREAMS: usize = 1024;
 /// How long the samples of a stream are looked at: long enough for losses of a few percent, and for blocks.
 const MEASURE_TIME: Duration = Duration::from_secs(3);
 const HIDDEN_TIME: Duration = Duration::from_secs(5);
-const SEARCH_TIME: Duration = Duration::from_millis(1500);
-/// What answers later than this is not merely busy.
-const LATE_TIME: Duration = Duration::from_secs(4);

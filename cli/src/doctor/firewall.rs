@@ -1,7 +1,7 @@
 //! The firewall of Windows: what it says of programs, and what kind each network is of. And which program manages that of
 //! Linux.
 
-use super::mend::quoted;
+use schwann_recorder::words::quoted;
 
 /// A rule of the firewall that is in force.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -54,15 +54,6 @@ pub(crate) fn run(words: &[String]) -> bool {
     }
 }
 
-/// A word as a person types it in a shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:%".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 /// Splits a command at its spaces, outside of single quotes; nothing if a shell would do more with it.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
@@ -91,6 +82,8 @@ fn words(command: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use schwann_recorder::words::quoted;
+
     use super::super::Weight;
     use super::*;
 

@@ -188,10 +188,18 @@ fn a_recorder_of_everything_spends_few_threads_on_thousands_of_made_up_streams()
         let count = threads(recorder.id()).unwrap_or_default();
         assert!(count < 300, "{count} threads");
     }
+    // What is announced no more was not recorded either.
+    forger.count.store(0, Ordering::Relaxed);
     let before = samples(&seen);
     while samples(&next()) == before {}
     let interrupted = Command::new("kill").args(["-INT", &recorder.id().to_string()]).status();
     assert!(interrupted.expect("a signal").success());
-    while next()["finished"] != true {}
+    let last = loop {
+        let seen = next();
+        if seen["finished"] == true {
+            break seen;
+        }
+    };
+    assert!(last["not_recorded"].as_u64().expect("a number") >= 200, "{}", last["not_recorded"]);
     assert_eq!(recorder.wait().expect("a child").code(), Some(1), "not all that was announced was recorded");
 }

@@ -75,6 +75,7 @@ impl Account {
         let stream = RecordingStream {
             info: self.info,
             phase: if self.end == End::Open { Phase::Recording } else { Phase::Lost },
+            has_answered: true,
             reading,
             protection: Some(Protection::Sealed),
             since: local_clock(),

@@ -124,7 +124,7 @@ impl Desk {
                     lost_required,
                     verdicts: last.verdicts,
                     unmatched: last.unmatched,
-                    waiting: last.waiting,
+                    left_out: last.left_out,
                 });
                 self.ended.push(Arc::clone(&ended));
                 Ok(ended)
@@ -316,7 +316,7 @@ impl Running {
             seconds: self.began.elapsed().as_secs_f64(),
             verdicts: verdicts(&streams),
             unmatched: search.unmatched(&streams),
-            waiting: self.recorder.waiting(),
+            left_out: self.recorder.left_out(),
             forecast: self.space.forecast(),
             streams,
         }

@@ -142,6 +142,7 @@ impl TappedInlet {
             protection,
             refusal,
             phase: state.phase,
+            has_answered: state.contact == Contact::Answered,
             since: state.since,
             reading: state.meter.reading(now),
             recoveries: state.recoveries,

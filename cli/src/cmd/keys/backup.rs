@@ -19,7 +19,7 @@ use super::authority::SERIAL;
 use super::issued::ISSUED;
 use super::revoke::{ListAndKey, SIGNED, signed_list};
 use super::text::Secret;
-use super::{Keys, device_of, failed, is_new, passphrase, statement, words};
+use super::{Keys, OWN_DAYS, device_of, failed, is_new, passphrase, statement, words};
 use crate::exit::{Exit, Outcome, Problem};
 
 /// Words on the sheet.
@@ -223,7 +223,7 @@ impl Keys {
     ) -> Result<(), Problem> {
         let device = DeviceKey::generate(&mut SystemEntropy).map_err(failed)?;
         let lab = authority.lab();
-        let statement = statement(device.public(), name, self.next_serial()?, 3650, Roles::BOTH)?;
+        let statement = statement(device.public(), name, self.next_serial()?, OWN_DAYS, Roles::BOTH)?;
         let certificate = authority.certify(statement);
         self.record(&certificate)?;
         let (discovery, revoked) = (self.discovery(&lab)?.into(), self.revoked(&lab)?);

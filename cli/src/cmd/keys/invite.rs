@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use schwann_session::pairing::{Candidate, Invitation, PairingError, Words, refusal};
-use schwann_session::{AuthorityKey, Flags, SystemEntropy};
+use schwann_session::{AuthorityKey, Flags, Lab, PublicKey, SystemEntropy};
 
 use super::authority::Granted;
 use super::wire::{self, PAIRING, PATIENCE};
@@ -109,12 +109,7 @@ impl Keys {
             Replaces::Nothing => Ok(Exit::Good),
             Replaces::OldKey => self.revoke_with(authority, &name),
         };
-        let known = self.certificates(&authority.lab())?;
-        let before = known.iter().rev().find(|one| one.statement.device == device);
-        if let Some(before) = before.filter(|one| one.statement.name.as_str() != name) {
-            let before = printable(before.statement.name.as_str()).into_owned();
-            eprintln!("{before} is called {} from now on.", printable(&name));
-        }
+        let before = self.name_of(&authority.lab(), device);
         let certify = |_| self.certify(authority, device, &name, granted, Flags::NONE);
         let membership = match withdrawn.and_then(certify) {
             Ok(membership) => membership,
@@ -131,12 +126,22 @@ impl Keys {
                 format_args!("{error}; it did not get its certificate: run this again"),
             )
         })?;
+        if let Some(before) = before.filter(|before| *before != name) {
+            eprintln!("{} is called {} from now on.", printable(&before), printable(&name));
+        }
         let mut out = io::stdout().lock();
         writeln!(out, "{} is a member now, with certificate {serial}.", printable(&name))?;
         writeln!(out, "  key        {}", device.fingerprint())?;
         writeln!(out, "Both screens show: {}", words::of_screen(screen))?;
         writeln!(out, "If the other one shows other words, run: schwann keys revoke {serial}")?;
         Ok(Exit::Good)
+    }
+
+    /// The name under which a device was certified last; nothing if it never was, or that cannot be read.
+    fn name_of(&self, lab: &Lab, device: PublicKey) -> Option<String> {
+        let certificates = self.certificates(lab).ok()?;
+        let last = certificates.iter().rev().find(|one| one.statement.device == device)?;
+        Some(last.statement.name.as_str().to_owned())
     }
 }
 

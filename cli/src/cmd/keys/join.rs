@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use schwann::security::keys::alone;
 use schwann::security::keys::store::{self, DEVICE_KEY};
+use schwann_recorder::words::quoted;
 use schwann_session::keystore::Kind;
 use schwann_session::pairing::{Joining, MESSAGE_2, MESSAGE_4_HEAD, PairingError, TRIES, Words, refused};
 use schwann_session::{DeviceKey, DeviceName, SystemEntropy};
@@ -18,7 +19,6 @@ use super::text::{Membership, Secret};
 use super::wire::{self, PAIRING, PATIENCE};
 use super::words::{self, Typed};
 use super::{Keys, device_name, device_of, failed};
-use crate::doctor::mend::quoted;
 use crate::exit::{Outcome, Problem};
 use crate::terminal::printable;
 
@@ -161,7 +161,7 @@ impl Keys {
                 "the lab's machine certified another key than this machine's; nothing was installed",
             ));
         }
-        self.keep_authority(&membership.lab)?;
+        let left = self.keep_authority(&membership.lab)?;
         let before = self.present_name();
         let alone = alone(&self.folder).map_err(failed)?;
         if let Some(passphrase) = &own.fresh {
@@ -171,6 +171,7 @@ impl Keys {
         }
         self.install_membership(&membership)?;
         drop(alone);
+        left.inspect(|left| eprintln!("{left}"));
         let name = membership.certificate.statement.name.as_str();
         if let Some(before) = before.filter(|before| before != name) {
             eprintln!("This machine was called {}; it is now {}.", printable(&before), printable(name));

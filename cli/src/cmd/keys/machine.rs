@@ -12,7 +12,7 @@ use schwann_session::{
 };
 
 use super::text::{self, Membership, Secret};
-use super::{DAY, Keys, device_name, device_of, failed, is_new, now, passphrase, statement};
+use super::{DAY, Keys, OWN_DAYS, device_name, device_of, failed, is_new, now, passphrase, statement};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::sys;
 use crate::terminal::printable;
@@ -25,7 +25,7 @@ impl Keys {
         let mut discovery_key = [0; 32];
         getrandom::fill(&mut discovery_key).map_err(failed)?;
         let revoked = RevocationList::sign(&authority, 1, now(), &discovery_key, &[]).map_err(failed)?;
-        let certificate = authority.certify(statement(device.public(), name, 1, 3650, Roles::BOTH)?);
+        let certificate = authority.certify(statement(device.public(), name, 1, OWN_DAYS, Roles::BOTH)?);
         let lab = authority.lab();
         let passphrase = self.new_passphrase("a passphrase for the lab's keys")?;
         let passphrase = passphrase.as_ref().map(|passphrase| passphrase.as_slice());
@@ -217,9 +217,10 @@ impl Keys {
                 key.fingerprint()
             )));
         }
-        self.keep_authority(&lab)?;
+        let left = self.keep_authority(&lab)?;
         let is_renewed = self.path(CERTIFICATE).exists();
         self.install_membership(&membership)?;
+        left.inspect(|left| eprintln!("{left}"));
         let mut out = io::stdout().lock();
         writeln!(out, "This machine is a member of the lab {}.", lab.authority().fingerprint())?;
         if is_renewed {
@@ -273,9 +274,10 @@ impl Keys {
         let passphrase = passphrase::known("the file's passphrase")?;
         let content = store::open(file, &sealed, Kind::Bundle, &passphrase).map_err(failed)?;
         let bundle = Bundle::parse(&content).map_err(failed)?;
-        self.keep_authority(&bundle.lab)?;
+        let left = self.keep_authority(&bundle.lab)?;
         let own = if self.unprotected { None } else { Some(passphrase.as_slice()) };
         store::install(&self.folder, &bundle, own).map_err(failed)?;
+        left.inspect(|left| eprintln!("{left}"));
         self.installed()
     }
 
@@ -289,20 +291,18 @@ impl Keys {
         Ok(Exit::Good)
     }
 
-    /// Refuses to let this machine join `lab` if that would leave the authority of another one behind.
-    pub(super) fn keep_authority(&self, lab: &Lab) -> Result<(), Problem> {
-        let is_kept = self.path(AUTHORITY).exists() && self.lab().is_ok_and(|own| own.id() != lab.id());
-        if is_kept {
+    /// Refuses to let this machine join `lab` if that would leave the authority of another one behind. Returns what is to be
+    /// said once it has joined, if it leaves another lab.
+    pub(super) fn keep_authority(&self, lab: &Lab) -> Result<Option<String>, Problem> {
+        let Some(other) = self.lab().ok().filter(|own| own.id() != lab.id()) else { return Ok(None) };
+        if self.path(AUTHORITY).exists() {
             return Err(Problem::with(
                 self.folder.display(),
                 "the authority of another lab is kept here; put this folder away before the machine joins a lab",
             ));
         }
-        if let Some(own) = self.lab().ok().filter(|own| own.id() != lab.id()) {
-            let [own, new] = [own.authority(), lab.authority()].map(|authority| authority.fingerprint());
-            eprintln!("This machine leaves the lab {own} for {new}.");
-        }
-        Ok(())
+        let [other, new] = [other.authority(), lab.authority()].map(|authority| authority.fingerprint());
+        Ok(Some(format!("This machine has left the lab {other} for {new}.")))
     }
 
     /// A passphrase for new keys; none if none is wanted.

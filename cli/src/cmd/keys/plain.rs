@@ -104,9 +104,7 @@ fn admit_one(info: &StreamInfo) -> Result<(), Problem> {
         path.display(),
         title(info)
     )?;
-    if let Some(variable) = config_file::overruling("security.plain") {
-        eprintln!("schwann: {variable} is set here, and comes before security.plain: unset {variable}");
-    }
+    config_file::tell_overruled("security.plain");
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use schwann_session::renewal::{self, AHEAD, ANSWER, Declined};
 use schwann_session::{AuthorityKey, Certificate, DeviceKey, Lab, Statement, SystemEntropy, UnixSeconds};
 
 use super::wire::{self, PATIENCE, RENEWAL};
-use super::{DAY, Keys, device_of, failed, now};
+use super::{DAY, Keys, OWN_DAYS, device_of, failed, now};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::stop;
 use crate::terminal::printable;
@@ -279,7 +279,5 @@ fn days_if_due(folder: &Path) -> Option<u64> {
     certificate.and_then(left).filter(|left| *left <= AHEAD).map(|left| left / DAY)
 }
 
-/// Days of a certificate for the authority's own machine.
-const OWN_DAYS: u64 = 3650;
 /// Requests are answered one after another, so none may take long.
 const SHORT: Duration = Duration::from_secs(2);

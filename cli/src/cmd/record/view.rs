@@ -36,8 +36,8 @@ pub(super) struct Scene {
     pub(super) unseen: Vec<Unseen>,
     /// What is said of streams that come in the clear although this computer wants sealed ones.
     pub(super) admitted: Vec<String>,
-    /// How many streams are announced and not recorded, because too many do not answer.
-    pub(super) waiting: usize,
+    /// How many streams are or were announced and have not been recorded, because too many did not answer.
+    pub(super) left_out: usize,
     /// Whether every stream is recorded that comes.
     pub(super) takes_all: bool,
     /// How long the disk takes more.
@@ -56,7 +56,7 @@ impl Scene {
             streams: now.streams.clone(),
             verdicts: now.verdicts.clone(),
             unmatched: now.unmatched.clone(),
-            waiting: now.waiting,
+            left_out: now.left_out,
             forecast: now.forecast,
             ..Self::default()
         }
@@ -71,7 +71,7 @@ impl Scene {
             streams: ended.streams.clone(),
             verdicts: ended.verdicts.clone(),
             unmatched: ended.unmatched.clone(),
-            waiting: ended.waiting,
+            left_out: ended.left_out,
             ..Self::default()
         }
     }
@@ -248,10 +248,10 @@ impl Scene {
         let unmatched =
             self.unmatched.iter().map(|one| format!("no stream matches {}; {}", one.guess(), one.there()));
         let unseen = self.unseen.iter().map(|unseen| format!("not recorded: {unseen}"));
-        let waiting = (self.waiting > 0).then(|| {
+        let left_out = (self.left_out > 0).then(|| {
             format!(
-                "{} more are announced and not recorded: too many do not answer, and may be made up",
-                thousands(self.waiting as u64)
+                "{} more were announced and are not recorded: too many did not answer, and may be made up",
+                thousands(self.left_out as u64)
             )
         });
         let short = self.forecast.filter(Forecast::is_short).map(|forecast| {
@@ -267,7 +267,7 @@ impl Scene {
             .chain(unmatched)
             .chain(unseen)
             .chain(self.admitted.iter().cloned())
-            .chain(waiting)
+            .chain(left_out)
             .map(|line| format!("  {}\n", printable(&line)))
             .collect()
     }
@@ -315,7 +315,7 @@ fn state(stream: &RecordingStream, verdict: Verdict) -> Cell {
         (Phase::Recording, _) if is_told(verdict) => {
             Cell::looking(Look::Wrong, format!("recording, {verdict}"))
         }
-        (Phase::Connecting, _) => Cell::looking(Look::Faint, "connecting"),
+        (Phase::Connecting, _) => Cell::looking(Look::Warning, "has not answered"),
         (Phase::Recording, 0) => Cell::looking(Look::Good, "recording"),
         (Phase::Recording, count) => {
             Cell::looking(Look::Warning, format!("recording, WAS AWAY {}", times(count)))
@@ -375,7 +375,7 @@ fn json(scene: &Scene) -> Value {
             "seconds_left": scene.forecast.and_then(|forecast| forecast.seconds_left),
         },
         "streams": streams,
-        "not_recorded": scene.waiting,
+        "not_recorded": scene.left_out,
         "unmatched": scene.unmatched.iter().map(unmatched_json).collect::<Vec<_>>(),
         "in_the_clear": scene.admitted,
         "unseen": scene.unseen.iter().map(|one| printable(&one.to_string()).into_owned()).collect::<Vec<_>>(),

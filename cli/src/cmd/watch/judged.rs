@@ -1,15 +1,14 @@
 //! What `schwann watch` says of its stream besides the samples: the verdict, on standard error.
 
 use core::mem::{Discriminant, discriminant};
-
 use std::time::Instant;
 
 use schwann::security::{LastPeer, PeerIdentity};
 use schwann::{Error, Inlet};
+use schwann_recorder::words::quoted;
 use schwann_recorder::{Chunk, Observed, Trouble, Verdict};
 
 use super::LATE;
-use crate::doctor::mend::quoted;
 use crate::terminal::printable;
 
 /// A stream that is watched, and what was said of it last.
@@ -18,8 +17,8 @@ pub(super) struct Judged {
     observed: Observed,
     said: Option<Discriminant<Trouble>>,
     last_peer: LastPeer,
-    /// Since when samples wait because the sender's clock is not known.
-    waits_since: Option<Instant>,
+    /// Since when samples wait because the sender's clock is not known, and whether that was said.
+    waits: Option<(Instant, bool)>,
 }
 
 impl Judged {
@@ -33,7 +32,7 @@ impl Judged {
             observed: Observed::new(info.nominal_rate()),
             said: None,
             last_peer: LastPeer::default(),
-            waits_since: None,
+            waits: None,
         }
     }
 
@@ -48,7 +47,7 @@ impl Judged {
         if matches!(outcome, Err(Error::Timeout)) && inlet.buffered_bytes() > 0 {
             return self.wait_for_clock(inlet);
         }
-        self.waits_since = None;
+        self.waits = None;
         let verdict = self.observed.verdict();
         // What this end has passed over, because it was old or came too fast, is no fault of the stream.
         let is_ours = inlet.dropped_samples() > 0
@@ -61,18 +60,17 @@ impl Judged {
 
     /// Says once that samples come and cannot be shown: what is missing is the clock, not the device's doing.
     fn wait_for_clock(&mut self, inlet: &Inlet) {
-        let Some(since) = self.waits_since else { return self.waits_since = Some(Instant::now()) };
-        // It is said once: the next time is far away.
-        if since.elapsed() > LATE && since.elapsed() < LATE * 2 {
-            let host = inlet.info().hostname().to_string();
-            eprintln!(
-                "schwann: samples of {} come, but its clock does not answer by UDP, so they wait: schwann doctor {}; without its \
-                 clock: schwann watch --clock sender",
-                printable(&self.name),
-                quoted(&host)
-            );
-            self.waits_since = Instant::now().checked_sub(LATE * 2);
+        let (since, is_said) = self.waits.get_or_insert((Instant::now(), false));
+        if *is_said || since.elapsed() <= LATE {
+            return;
         }
+        *is_said = true;
+        eprintln!(
+            "schwann: samples of {} come, but its clock does not answer by UDP, so they wait: schwann doctor {}; without its \
+             clock: schwann watch --clock sender",
+            printable(&self.name),
+            quoted(&inlet.info().hostname().to_string())
+        );
     }
 
     /// What has changed, in a sentence.
@@ -118,7 +116,7 @@ mod tests {
             observed: Observed::new(100.0),
             said: None,
             last_peer: LastPeer::default(),
-            waits_since: None,
+            waits: None,
         };
         let stopped = |seconds| Verdict::Trouble(Trouble::Stopped { seconds });
         assert_eq!(judged.news(Verdict::Early), None);

@@ -123,6 +123,7 @@ fn ask_view(places: &[SocketAddr], context: &Context) -> Viewed {
 }
 
 const KNOCK_TIME: Duration = Duration::from_millis(1200);
-const VIEW_TIME: Duration = Duration::from_secs(2);
+/// How long a program may take to tell of itself.
+pub(super) const VIEW_TIME: Duration = Duration::from_secs(2);
 /// Programs that are asked about themselves at most.
 const VIEWS_MOST: usize = 8;

@@ -1,7 +1,6 @@
 //! Members in the networks of this computer: found because they are remembered, they may hear no multicast.
 
 use core::net::{IpAddr, SocketAddr};
-use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 
@@ -9,6 +8,7 @@ use schwann::resolver::{self, Viewed};
 use schwann::security::keys::{met, store};
 use schwann::{Context, StreamInfo};
 
+use super::host::VIEW_TIME;
 use super::{Interface, data_address};
 
 /// A remembered member whose streams were found.
@@ -39,6 +39,5 @@ pub(super) fn look(found: &[StreamInfo], interfaces: &[Interface], context: &Arc
     })
 }
 
-const VIEW_TIME: Duration = Duration::from_secs(2);
 /// Computers that are asked at most.
 const MOST: usize = 8;

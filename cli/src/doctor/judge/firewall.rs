@@ -28,21 +28,25 @@ pub(super) fn rules(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+const SEES: &str = "only the administrator sees: sudo schwann doctor";
+
 /// What only the administrator sees, in a line; nothing if all could be seen.
 pub(crate) fn unread(facts: &Facts) -> Option<String> {
     if facts.ruleset.is_some() {
         return None;
     }
-    let Some(name) = facts.manager.name() else {
-        let text = "This computer may have a firewall without a manager. What its rules do to TCP, only the administrator sees: \
-                    sudo schwann doctor";
-        return (sys::firewall::may_have_rules() && !programs::is_administrator()).then(|| text.to_owned());
-    };
-    let who = match programs::is_administrator() {
-        true => "is not known without the program nft.",
-        false => "only the administrator sees: sudo schwann doctor",
-    };
-    Some(format!("{name} is switched on here. Whether it lets other computers in by TCP, {who}"))
+    match (facts.manager.name(), programs::is_administrator()) {
+        (Some(name), true) => Some(format!(
+            "{name} is switched on here. Whether it lets other computers in by TCP, is not known without the program nft."
+        )),
+        (Some(name), false) => {
+            Some(format!("{name} is switched on here. Whether it lets other computers in by TCP, {SEES}"))
+        }
+        (None, false) if sys::firewall::may_have_rules() => Some(format!(
+            "This computer may have a firewall without a manager. What its rules do to TCP, {SEES}"
+        )),
+        (None, _) => None,
+    }
 }
 
 /// The command that lets the ports of LSL in before the rule that stops them; nothing if no rule is known to.

@@ -1,6 +1,7 @@
 //! What is wrong on the way to one other computer.
 
 use schwann::{config::Scope, resolver::Viewed, security::Explained};
+use schwann_recorder::words::quoted;
 
 use super::refused::mending;
 use super::view::{firewall_of, has_heard_multicast, has_heard_unicast, has_our_time, manager_of};
@@ -8,7 +9,6 @@ use super::{add, address, allow, allow_there};
 use crate::doctor::{
     Finding, Weight,
     facts::{Facts, Host, Stream},
-    mend::quoted,
     ports::Knock,
 };
 use crate::sys::commands::{self, Side};

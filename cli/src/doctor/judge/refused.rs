@@ -2,9 +2,9 @@
 
 use schwann::security::keys::store::{self, AUTHORITY};
 use schwann::security::{Refusal, TrustError};
+use schwann_recorder::words::quoted;
 
 use crate::doctor::facts::Facts;
-use crate::doctor::mend::quoted;
 
 /// What mends that a peer and this computer have no session.
 pub(super) fn mending(refusal: Refusal, facts: &Facts) -> String {
@@ -12,9 +12,7 @@ pub(super) fn mending(refusal: Refusal, facts: &Facts) -> String {
         return mending_own(error);
     }
     match refusal {
-        Refusal::MembersOnly | Refusal::NoKeys => {
-            "schwann keys join    # takes the words of `schwann keys invite` on the lab's machine".to_owned()
-        }
+        Refusal::MembersOnly | Refusal::NoKeys => JOIN.to_owned(),
         Refusal::PlainPeer => {
             "on that computer: schwann keys join    # or there, for an old device: schwann gateway".to_owned()
         }
@@ -32,9 +30,7 @@ pub(super) fn mending_own(error: &TrustError) -> String {
     let folder = store::folder();
     match error {
         TrustError::Locked(_) => "schwann keys unlock".to_owned(),
-        TrustError::NoKey(_) | TrustError::Certificate(Refusal::Expired) => {
-            "schwann keys join    # takes the words of `schwann keys invite` on the lab's machine".to_owned()
-        }
+        TrustError::NoKey(_) | TrustError::Certificate(Refusal::Expired) => JOIN.to_owned(),
         TrustError::Certificate(Refusal::Revoked) if folder.join(AUTHORITY).exists() => {
             "schwann keys rotate".to_owned()
         }
@@ -49,3 +45,5 @@ pub(super) fn mending_own(error: &TrustError) -> String {
         _ => "schwann keys status".to_owned(),
     }
 }
+
+const JOIN: &str = "schwann keys join    # takes the words of `schwann keys invite` on the lab's machine";

@@ -2,6 +2,7 @@
 
 use schwann::security::{Explained, Refusal};
 use schwann_recorder::Trouble;
+use schwann_recorder::words::quoted;
 
 use super::refused::mending;
 use super::{add, address, allow_there};
@@ -10,7 +11,6 @@ use crate::{
         Finding, Weight,
         facts::{Facts, Stream},
         firewall::Manager,
-        mend::quoted,
         ports::Knock,
     },
     lab,

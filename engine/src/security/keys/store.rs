@@ -275,7 +275,8 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> TrustError {
     TrustError::File(path.to_path_buf(), format!("{error}; run `schwann keys status`"))
 }
 
-fn damaged(path: &Path) -> TrustError {
+/// What to say of a file of the key folder that cannot be what it should be.
+pub fn damaged(path: &Path) -> TrustError {
     let reason = String::from(
         "the file is damaged; move it away and run `schwann keys join`, or on the lab's own machine `schwann keys recover`",
     );
