@@ -171,6 +171,7 @@ impl Edge {
             self.questions.again();
             self.publish_list();
             self.wrap_for_new_members();
+            self.let_old_go();
         }
         if self.live.is_some() && is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
             self.announce();

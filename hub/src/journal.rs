@@ -12,6 +12,7 @@ pub(crate) mod record;
 mod segment;
 mod syncer;
 
+use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,15 @@ impl Journal {
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.runs.iter().flat_map(|kept| &kept.segments).map(Segment::bytes).sum()
+    }
+
+    /// By run: blocks of a file that nothing was appended to for `age`.
+    pub(crate) fn older_than(&self, age: Duration) -> Vec<(RunId, Range)> {
+        let of_run = |kept: &Kept| -> Vec<_> {
+            let old = kept.segments.iter().filter(|segment| segment.age() > age);
+            old.filter_map(|segment| Some((kept.run, segment.range()?))).collect()
+        };
+        self.runs.iter().flat_map(of_run).collect()
     }
 
     /// Begins a run: what is appended from now on belongs to it.

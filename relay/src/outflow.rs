@@ -236,6 +236,17 @@ impl Outflow {
         gone
     }
 
+    /// Lets the delivered blocks of a range go, and returns them. The newest stays, as in [`Outflow::trim`].
+    pub fn let_delivered_go(&mut self, range: Range) -> Ranges {
+        let held = self.within(range);
+        let delivered = self.delivered();
+        let mut gone: Ranges =
+            held.as_slice().iter().flat_map(|range| common(&delivered, *range).as_slice().to_vec()).collect();
+        gone.remove(Range::one(self.appended.saturating_sub(1)));
+        gone.as_slice().iter().for_each(|range| self.damaged(*range));
+        gone
+    }
+
     /// Whether a connection to the hub stands.
     #[must_use]
     pub fn is_connected(&self) -> bool {

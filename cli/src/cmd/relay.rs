@@ -65,6 +65,9 @@ struct Out {
     /// How much one stream's journal may take, in GB of 1000 MB; beyond that, the oldest goes.
     #[arg(long, value_name = "GB", default_value_t = 20.0, value_parser = gigabytes)]
     journal_limit: f64,
+    /// How long delivered samples stay in a journal, in hours. What is not delivered stays until the journal is full.
+    #[arg(long, value_name = "HOURS", default_value_t = 90 * 24)]
+    journal_hours: u32,
     /// A device whose receipt makes samples delivered, by its name in the lab; with several, all of theirs do. What is delivered
     /// leaves a full journal first [default: any recorder's receipt counts].
     #[arg(long = "recorder", value_name = "NAME", value_parser = device_name)]
@@ -102,6 +105,7 @@ fn run_out(arguments: &Out) -> Outcome {
         folder: arguments.journal.clone().unwrap_or_else(default_journal),
         block: Duration::from_millis(arguments.block_ms),
         limit_bytes: (arguments.journal_limit * 1e9) as u64,
+        keep_delivered: Duration::from_secs(u64::from(arguments.journal_hours) * 3600),
         history: history(&config)?,
         recorders: arguments.recorders.clone(),
     };

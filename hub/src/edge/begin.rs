@@ -37,6 +37,8 @@ pub struct Settings {
     pub block: Duration,
     /// Bytes of one stream's journal at most.
     pub limit_bytes: u64,
+    /// How long delivered blocks stay in a journal.
+    pub keep_delivered: Duration,
     /// How much of the past members get.
     pub history: History,
     /// Devices whose receipts, all together, make a block delivered; any one's does if there is none.

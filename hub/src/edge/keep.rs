@@ -167,6 +167,21 @@ impl Edge {
         self.journal.bytes() < before
     }
 
+    /// Lets delivered blocks go after their time. What is not delivered stays, whatever the wall clock says.
+    pub(super) fn let_old_go(&mut self) {
+        let past = self.outflows.len().saturating_sub(2);
+        for (run, range) in self.journal.older_than(self.settings.keep_delivered) {
+            let mut outflows = self.outflows.iter_mut().enumerate();
+            let Some((at, (_, outflow))) = outflows.find(|(_, (one, _))| *one == run) else { continue };
+            let mut gone = outflow.let_delivered_go(range);
+            if at < past && outflow.owed().is_empty() {
+                outflow.damaged(range);
+                gone.insert(range);
+            }
+            gone.as_slice().iter().for_each(|range| self.journal.forget(run, *range));
+        }
+    }
+
     /// Of runs before the last one, the newest block says nothing any more: it may go, too.
     fn let_past_go(&mut self) {
         let past = self.outflows.len().saturating_sub(2);

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{Edge, lock};
 use crate::address::Address;
 use crate::link::Problem;
+use crate::remarks::Remarks;
 
 /// Where an edge stands.
 #[derive(Clone, Debug)]
@@ -58,8 +59,7 @@ pub struct EdgeStatus {
     pub unserved_members: usize,
     /// By device: the highest block of this run that it has on disk.
     pub receipts: BTreeMap<String, u64>,
-    /// What happened, newest last; see [`EdgeStatus::take_remarks`].
-    remarks: Vec<String>,
+    remarks: Remarks,
     bytes: u64,
     pub(super) began: Instant,
     /// Seconds for which blocks were acknowledged faster than made, as blocks per second.
@@ -100,7 +100,7 @@ impl EdgeStatus {
             oversized_samples: 0,
             unserved_members: 0,
             receipts: BTreeMap::new(),
-            remarks: Vec::new(),
+            remarks: Remarks::default(),
             bytes: 0,
             began: Instant::now(),
             pace: 0.0,
@@ -110,7 +110,7 @@ impl EdgeStatus {
 
     /// What happened since this was last called.
     pub fn take_remarks(&mut self) -> Vec<String> {
-        core::mem::take(&mut self.remarks)
+        self.remarks.take()
     }
 
     /// What is lost, as words; nothing if nothing is.
@@ -192,9 +192,7 @@ impl EdgeStatus {
     }
 
     pub(super) fn tell(&mut self, what: String) {
-        if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
-            self.remarks.push(what);
-        }
+        self.remarks.tell(what);
     }
 
     /// The journal's disk gives so many more blocks back damaged.
@@ -333,7 +331,6 @@ pub(super) fn remove(folder: &Path) {
 /// It is told every second; a disk may be slow.
 const TOLD_LATELY: Duration = Duration::from_secs(10);
 const STATUS: &str = "status.json";
-const REMARKS: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! A file of blocks whose numbers follow each other.
 
+use core::time::Duration;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -127,7 +128,8 @@ impl Segment {
         &self.damaged
     }
 
-    fn range(&self) -> Option<Range> {
+    /// The numbers from its first block to its last.
+    pub(super) fn range(&self) -> Option<Range> {
         let count = u64::try_from(self.offsets.len()).ok()?;
         let last = self.first.checked_add(count.checked_sub(1)?)?;
         Some(Range { first: self.first, last })
@@ -135,6 +137,12 @@ impl Segment {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// How long ago something was appended; nothing if the wall clock says that is to come.
+    pub(super) fn age(&self) -> Duration {
+        let written = self.file.metadata().and_then(|about| about.modified());
+        written.ok().and_then(|then| then.elapsed().ok()).unwrap_or_default()
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -168,12 +176,8 @@ impl Segment {
 /// The length of the record at `at`, if it begins as block `number` does and the file has all of it. Its content is not looked at: a
 /// journal has gigabytes.
 fn head_at(file: &File, at: u64, number: u64, end: u64) -> io::Result<Option<u64>> {
-    let Some((length, begin)) = record::begin_at::<BEGIN>(file, at)? else { return Ok(None) };
-    let (begin, sealed) = begin.split_last_chunk::<4>().unwrap_or((&[], &[0; 4]));
-    let says = begin.last_chunk::<48>().and_then(|rest| rest.first_chunk()).copied().map(u64::from_le_bytes);
-    let is_block = begin.starts_with(record::BLOCK)
-        && says == Some(number)
-        && u32::from_le_bytes(*sealed).checked_add(AROUND) == Some(length);
+    let Some((length, begin)) = record::begin_at(file, at)? else { return Ok(None) };
+    let is_block = Block::head(&begin) == Some((number, length as usize));
     let whole = record::HEAD as u64 + u64::from(length);
     Ok((is_block && at.checked_add(whole).is_some_and(|behind| behind <= end)).then_some(whole))
 }
@@ -184,9 +188,5 @@ fn offset(bytes: u64) -> io::Result<u32> {
 
 /// A segment takes no more blocks beyond this many bytes.
 const FULL: u64 = 32 << 20;
-/// Bytes of a block before its ciphertext.
-const BEGIN: usize = 116;
-/// Bytes of a block besides its ciphertext, without the tag: the length in its head counts neither.
-const AROUND: u32 = 116 + 16 + 64;
 /// Shortest record of a block.
-const SHORTEST: u64 = record::HEAD as u64 + AROUND as u64;
+const SHORTEST: u64 = (record::HEAD + Block::SHORTEST) as u64;

@@ -30,6 +30,13 @@ impl Folder {
     }
 }
 
+/// Damages one bit of a file.
+fn flip(path: &Path, byte: usize) {
+    let mut bytes = fs::read(path).expect("readable");
+    bytes[byte] ^= 1;
+    fs::write(path, bytes).expect("room");
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _left = fs::remove_dir_all(&self.0);
@@ -143,10 +150,8 @@ fn a_damaged_block_is_no_block_and_its_neighbours_are() {
     let folder = Folder::new();
     let (run, blocks) = filled(&folder.0, 3);
     let path = folder.blocks();
-    let mut bytes = fs::read(&path).expect("readable");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&path, bytes).expect("room");
+    let middle = fs::metadata(&path).expect("there").len() as usize / 2;
+    flip(&path, middle);
     let journal = Journal::open(&folder.0).expect("it opens");
     assert_eq!(journal.block(run, 1), None);
     assert_eq!(journal.block(run, 0).as_ref(), Some(&blocks[0]));
@@ -219,9 +224,7 @@ fn damaged_blocks_do_not_keep_a_file_for_ever() {
     let folder = Folder::new();
     let (run, _) = filled(&folder.0, 3);
     let path = folder.blocks();
-    let mut bytes = fs::read(&path).expect("readable");
-    bytes[0] ^= 1;
-    fs::write(&path, bytes).expect("room");
+    flip(&path, 0);
     let mut journal = Journal::open(&folder.0).expect("it opens");
     assert_eq!(journal.runs()[0].held().as_slice(), [Range { first: 1, last: 2 }]);
     journal.forget(run, Range { first: 1, last: 2 });
