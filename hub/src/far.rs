@@ -26,6 +26,7 @@ use crate::address::Address;
 use crate::history::History;
 use crate::link::{Command, EVENTS_AT_ONCE, Event, Link, Problem, Questions, Since};
 use crate::refused;
+use crate::remarks::Remarks;
 use crate::wall;
 use crate::wrapping::WrappingKeys;
 
@@ -43,8 +44,7 @@ pub struct Far {
     on_way: BTreeMap<u64, Said>,
     next_ticket: u64,
     questions: Questions,
-    /// What happened, for people; see [`Far::take_remarks`].
-    remarks: Vec<String>,
+    remarks: Remarks,
     runs: BTreeMap<RunId, FarRun>,
     /// Wrapped keys of runs that are not announced yet.
     strays: VecDeque<Vec<u8>>,
@@ -131,7 +131,7 @@ impl Far {
             on_way: BTreeMap::new(),
             next_ticket: 0,
             questions: Questions::default(),
-            remarks: Vec::new(),
+            remarks: Remarks::default(),
             runs: BTreeMap::new(),
             strays: VecDeque::new(),
             wanted,
@@ -173,14 +173,7 @@ impl Far {
 
     /// What happened since this was last called, beside the news.
     pub fn take_remarks(&mut self) -> Vec<String> {
-        core::mem::take(&mut self.remarks)
-    }
-
-    /// Says what happened, once in a row.
-    fn tell(&mut self, what: String) {
-        if self.remarks.last() != Some(&what) && self.remarks.len() < REMARKS {
-            self.remarks.push(what);
-        }
+        self.remarks.take()
     }
 
     /// Reads again what the hub has of a stream's blocks.
@@ -214,7 +207,7 @@ impl Far {
             Event::Unanswered(Command::Last(_), _) => {}
             Event::Unanswered(question, problem) => {
                 self.questions.unanswered(question);
-                self.tell(problem.to_string());
+                self.remarks.tell(problem.to_string());
             }
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
@@ -309,5 +302,4 @@ impl Far {
     }
 }
 
-const REMARKS: usize = 64;
 const ASK_EVERY: Duration = Duration::from_secs(1);

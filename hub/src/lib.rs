@@ -29,6 +29,7 @@ mod link;
 mod outbound;
 mod recording;
 mod refused;
+mod remarks;
 mod remembered;
 mod remote;
 mod samples;

@@ -84,17 +84,10 @@ impl Outbound {
         Ok(())
     }
 
-    /// Where every edge stands.
-    #[must_use]
-    pub fn statuses(&self) -> Vec<EdgeStatus> {
-        self.edges.values().map(|running| lock(&running.status).clone()).collect()
-    }
-
     /// What happened since this was last called.
     pub fn take_remarks(&mut self) -> Vec<String> {
         for running in self.edges.values() {
-            let remarks = lock(&running.status).take_remarks();
-            self.remarks.extend(remarks.into_iter().map(|what| format!("{}: {what}", running.name)));
+            self.remarks.extend(remarks_of(&running.name, &running.status));
         }
         self.remarks.extend(self.remainders.take_remarks());
         core::mem::take(&mut self.remarks)
@@ -153,12 +146,17 @@ impl Outbound {
     fn part(&mut self, running: Running) {
         let Running { name, status, thread } = running;
         let broke = thread.join().is_err();
-        let mut status = lock(&status);
-        self.remarks.extend(status.take_remarks().into_iter().map(|what| format!("{name}: {what}")));
+        self.remarks.extend(remarks_of(&name, &status));
+        let status = lock(&status);
         let how = if broke { "broke off" } else { "has ended" };
         self.is_whole &= !broke && status.loss().is_none();
         self.remarks.push(format!("{name}: {how} after {} samples; {}", status.samples, rest(&status)));
     }
+}
+
+/// What an edge told since it was asked last, under its stream's name.
+fn remarks_of(name: &str, status: &Mutex<EdgeStatus>) -> Vec<String> {
+    lock(status).take_remarks().into_iter().map(|what| format!("{name}: {what}")).collect()
 }
 
 /// What is lost, and what the hub lacks.

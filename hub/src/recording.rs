@@ -162,7 +162,8 @@ impl Recording {
 
     fn keep(&mut self, run: RunId, number: u64, sealed: &[u8]) -> Result<(), RecordingError> {
         let Some(far) = self.far.runs().get(&run) else { return Ok(()) };
-        if !self.archives.contains_key(&run) && !self.chooses(far) {
+        let is_new = !self.archives.contains_key(&run);
+        if is_new && !self.chooses(far) {
             return Ok(());
         }
         // What is not wanted yet ran before the recording began: what is sealed from now on belongs to it.
@@ -171,13 +172,13 @@ impl Recording {
             // It was opened together with the first one that is wanted.
             return Ok(());
         }
-        let come = came(far);
-        if let Some(far) = self.far.run_mut(run) {
-            far.want_from(floor);
-        }
-        if !self.archives.contains_key(&run) {
+        if is_new {
+            let come = came(far);
             self.begin_run(run, floor)?;
             self.happened.note(&come);
+        }
+        if let Some(far) = self.far.run_mut(run) {
+            far.want_from(floor);
         }
         let Some(archive) = self.archives.get_mut(&run) else { return Ok(()) };
         archive.keep(number, sealed).map_err(RecordingError::Disk)

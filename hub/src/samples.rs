@@ -115,13 +115,13 @@ pub(crate) fn newest_stamp(layout: &Layout, content: &[u8]) -> Option<f64> {
 }
 
 /// Why the samples of a block are not in a file.
-pub(crate) enum Unwritten {
+pub(crate) enum Unwritable {
     Malformed,
     Push(PushError),
 }
 
 /// Appends the samples of a block to a recording once the disk takes them, and returns their stamps.
-pub(crate) fn record(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritten> {
+pub(crate) fn record(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritable> {
     match layout.format {
         ChannelFormat::Double64 => record_numbers::<f64>(layout, content, writer),
         ChannelFormat::Float32 => record_numbers::<f32>(layout, content, writer),
@@ -130,7 +130,7 @@ pub(crate) fn record(layout: &Layout, content: &[u8], writer: &StreamWriter) -> 
         ChannelFormat::Int64 => record_numbers::<i64>(layout, content, writer),
         ChannelFormat::Int8 => record_numbers::<i8>(layout, content, writer),
         ChannelFormat::String => record_texts(layout, content, writer),
-        ChannelFormat::Undefined => Err(Unwritten::Malformed),
+        ChannelFormat::Undefined => Err(Unwritable::Malformed),
     }
 }
 
@@ -138,31 +138,31 @@ fn record_numbers<T: Value + schwann_xdf::Number>(
     layout: &Layout,
     content: &[u8],
     writer: &StreamWriter,
-) -> Result<Vec<f64>, Unwritten> {
-    let extent = layout.count(content, usize::MAX).map_err(|_| Unwritten::Malformed)?;
+) -> Result<Vec<f64>, Unwritable> {
+    let extent = layout.count(content, usize::MAX).map_err(|_| Unwritable::Malformed)?;
     let mut values = vec![T::default(); extent.samples * layout.channel_count];
     let mut stamps = vec![0.0; extent.samples];
     let mut tracker = StampTracker::new(0.0);
     let taken = layout.decode_chunk(content, &mut values, &mut stamps, &mut tracker);
-    let taken = taken.map_err(|_| Unwritten::Malformed)?;
+    let taken = taken.map_err(|_| Unwritable::Malformed)?;
     if taken.samples != extent.samples || taken.bytes != content.len() {
-        return Err(Unwritten::Malformed);
+        return Err(Unwritable::Malformed);
     }
-    patiently(|| writer.push(&stamps, &values)).map_err(Unwritten::Push)?;
+    patiently(|| writer.push(&stamps, &values)).map_err(Unwritable::Push)?;
     Ok(stamps)
 }
 
-fn record_texts(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritten> {
+fn record_texts(layout: &Layout, content: &[u8], writer: &StreamWriter) -> Result<Vec<f64>, Unwritable> {
     let (mut stamps, mut texts, mut rest) = (Vec::new(), Vec::new(), content);
-    while let Some((stamp, values, behind)) = layout.split_sample(rest).map_err(|_| Unwritten::Malformed)? {
+    while let Some((stamp, values, behind)) = layout.split_sample(rest).map_err(|_| Unwritable::Malformed)? {
         stamps.push(f64::from(stamp));
         texts.extend(layout.strings(values));
         rest = behind;
     }
     if !rest.is_empty() {
-        return Err(Unwritten::Malformed);
+        return Err(Unwritable::Malformed);
     }
-    patiently(|| writer.push_text(&stamps, &texts)).map_err(Unwritten::Push)?;
+    patiently(|| writer.push_text(&stamps, &texts)).map_err(Unwritable::Push)?;
     Ok(stamps)
 }
 

@@ -46,6 +46,18 @@ pub(crate) struct Header {
 }
 
 impl<'a> Block<'a> {
+    /// Reads a block's number, and its length in bytes, from how it begins; nothing if no block begins so. A journal has
+    /// gigabytes, and does not read all of each.
+    #[must_use]
+    pub fn head(begin: &[u8; HEADER]) -> Option<(u64, usize)> {
+        begin.starts_with(&MAGIC).then_some(())?;
+        let (header, sealed) = Header::parse(begin)?;
+        Some((header.number, sealed.checked_add(Self::SHORTEST)?))
+    }
+
+    /// Length of a block without content, in bytes.
+    pub const SHORTEST: usize = HEADER + Tag::LEN + SIGNATURE;
+
     /// Reads what a block says of itself.
     ///
     /// - Errors: [`Refused::Malformed`]: these bytes are no block of version 1.

@@ -204,13 +204,6 @@ impl Follower {
         self.keys.get(&block.header.epoch).map(|key| block.open(key)).transpose()
     }
 
-    /// Opens a block that was taken before, from a recorder's own disk.
-    ///
-    /// - Errors: [`Refused`]; also while its epoch's key is not here, as [`Refused::Forged`].
-    pub fn reopen(&self, block: &Block<'_>) -> Result<Vec<u8>, Refused> {
-        self.look_at(block)?.ok_or(Refused::Forged)
-    }
-
     /// Takes the edge's word that it no longer has some blocks.
     ///
     /// - Errors: [`Refused::Foreign`] if it is not this run's device that says so.

@@ -194,10 +194,12 @@ pub(crate) fn by_wall_json(clock: ClockBound) -> Value {
 
 /// By device: first and last block of each part that it has on disk.
 pub(crate) fn receipts_json(receipts: &BTreeMap<String, Ranges>) -> Value {
-    let pairs = |ranges: &Ranges| -> Vec<[u64; 2]> {
-        ranges.as_slice().iter().map(|range| [range.first, range.last]).collect()
-    };
     receipts.iter().map(|(device, ranges)| (device.clone(), json!(pairs(ranges)))).collect()
+}
+
+/// First and last block of each part.
+pub(crate) fn pairs(ranges: &Ranges) -> Vec<[u64; 2]> {
+    ranges.as_slice().iter().map(|range| [range.first, range.last]).collect()
 }
 
 fn stream_json(stream: &RemoteStream) -> Value {

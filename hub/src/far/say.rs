@@ -75,7 +75,7 @@ impl Far {
                 self.keys = keys;
                 self.greet();
             }
-            Err(error) => self.tell(format!(
+            Err(error) => self.remarks.tell(format!(
                 "no new wrapping key can be made, and senders serve the present one for a day at most: {error}; look at the \
                  folder relay among the keys"
             )),

@@ -77,7 +77,7 @@ impl Far {
                 let (stream, device) = (run.stream().to_string(), run.device().to_owned());
                 refused::name("wrapped key", &stream, why);
                 if why == Refused::TooManyEpochs {
-                    self.tell(format!("a stream of {device} cannot be read any more: {why}"));
+                    self.remarks.tell(format!("a stream of {device} cannot be read any more: {why}"));
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Far {
                 told.push(format!("{name} of {}: {REVOKED}, and nothing more of it is taken", run.device()));
             }
         }
-        told.into_iter().for_each(|what| self.tell(what));
+        told.into_iter().for_each(|what| self.remarks.tell(what));
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use schwann_recorder::Stop;
 
-use super::lock;
+use super::{lock, remarks_of};
 use crate::access::Access;
 use crate::edge::{BeginError, Edge, EdgeStatus, Remainder, Settings, remainders};
 
@@ -93,8 +93,7 @@ impl Remainders {
     /// What happened since this was last called.
     pub(super) fn take_remarks(&mut self) -> Vec<String> {
         for running in self.running.values() {
-            let said = lock(&running.status).take_remarks();
-            self.remarks.extend(said.into_iter().map(|what| format!("{}: {what}", running.name)));
+            self.remarks.extend(remarks_of(&running.name, &running.status));
         }
         core::mem::take(&mut self.remarks)
     }
@@ -110,10 +109,14 @@ impl Remainders {
     fn part(&mut self, running: Running) {
         let Running { name, status, thread, .. } = running;
         let broke = thread.join().is_err();
-        let mut status = lock(&status);
-        self.remarks.extend(status.take_remarks().into_iter().map(|what| format!("{name}: {what}")));
-        let rest = if broke { String::from("this broke off") } else { super::rest(&status) };
-        self.remarks.push(format!("{name}: the stream is away, and its journal was handed over; {rest}"));
+        self.remarks.extend(remarks_of(&name, &status));
+        let status = lock(&status);
+        let how = match (broke, status.waiting_blocks, status.waiting_words) {
+            (true, ..) => "broke off while its journal was handed over",
+            (false, 0, 0) => "its journal was handed over",
+            (false, ..) => "its journal was not handed over whole",
+        };
+        self.remarks.push(format!("{name}: the stream is away, and {how}; {}", super::rest(&status)));
         self.has_lost |= broke || status.loss().is_some();
     }
 }

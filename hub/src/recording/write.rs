@@ -12,7 +12,7 @@ use super::archive::Archive;
 use super::{Recording, RecordingError};
 use crate::access::now;
 use crate::far::{FarRun, Origin};
-use crate::samples::{self, Unwritten as Unwritable};
+use crate::samples::{self, Unwritable};
 
 /// What became of the blocks that are kept.
 pub(super) struct Written {
@@ -104,7 +104,8 @@ impl Pages {
             };
             match opened(far, &bytes) {
                 Opened::Samples(content) => {
-                    self.unwritten.malformed += stream.write_block(recording, &content)?;
+                    let is_written = stream.write_block(recording, &content)?;
+                    self.unwritten.malformed += u64::from(!is_written);
                 }
                 Opened::End => {}
                 Opened::NoKey => self.unwritten.unopened += 1,
@@ -169,16 +170,16 @@ impl OpenStream {
         Ok(())
     }
 
-    /// Writes the samples of a block; returns 1 if they are none of this stream.
-    fn write_block(&mut self, recording: &Recording, content: &[u8]) -> Result<u64, RecordingError> {
+    /// Writes the samples of a block; says whether they are samples of this stream.
+    fn write_block(&mut self, recording: &Recording, content: &[u8]) -> Result<bool, RecordingError> {
         match samples::record(&self.layout, content, &self.writer) {
             Ok(stamps) => self.account.wrote(&stamps),
             Err(Unwritable::Push(PushError::Failed(failure))) => {
                 return Err(RecordingError::Write(recording.path.clone(), failure));
             }
-            Err(Unwritable::Push(_) | Unwritable::Malformed) => return Ok(1),
+            Err(Unwritable::Push(_) | Unwritable::Malformed) => return Ok(false),
         }
-        Ok(0)
+        Ok(true)
     }
 }
 

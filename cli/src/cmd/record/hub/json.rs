@@ -1,7 +1,9 @@
 //! A recording from a hub, for scripts.
 
-use schwann_hub::{Finished, Ranges, RecordedRun, RecordedStream, Recording, RunEnd};
+use schwann_hub::{Finished, RecordedRun, RecordedStream, Recording, RunEnd};
 use serde_json::{Value, json};
+
+use crate::hubs::pairs;
 
 /// A line while it records.
 pub(super) fn running(recording: &Recording, remarks: &[String]) -> Value {
@@ -62,8 +64,4 @@ fn run(run: &RecordedRun) -> Value {
             RunEnd::Unknown => "unknown",
         },
     })
-}
-
-fn pairs(ranges: &Ranges) -> Vec<[u64; 2]> {
-    ranges.as_slice().iter().map(|range| [range.first, range.last]).collect()
 }
