@@ -13,15 +13,22 @@ left_out=()
 if [ -e /dev/net/tun ]; then tests+=(relay_line); else left_out+=("bad lines need tunnel devices"); fi
 if command -v chromium > /dev/null; then tests+=(relay_seen); else left_out+=("the dashboard needs chromium"); fi
 # Each has ports and sessions of its own; a disk that fills is mounted where no other program sees it.
-running=()
+declare -A running
 for test in "${tests[@]}"; do
-  unshare --mount python3 "tests/system/$test.py" "$built/schwann" "$SCHWANN_LIBLSL" &
-  running+=($!)
+  unshare --mount python3 "tests/system/$test.py" "$built/schwann" "$SCHWANN_LIBLSL" > "$SCHWANN_STATE/$test.log" 2>&1 &
+  running[$test]=$!
 done
-failed=0
-for one in "${running[@]}"; do wait "$one" || failed=1; done
-if [ "$failed" = 0 ] && [ "${#left_out[@]}" -gt 0 ]; then
+failed=()
+for test in "${tests[@]}"; do
+  if wait "${running[$test]}"; then cat "$SCHWANN_STATE/$test.log"; else failed+=("$test"); fi
+done
+# What failed comes last, where it is seen.
+for test in "${failed[@]}"; do
+  echo "FAILED $test"
+  tail -n 15 "$SCHWANN_STATE/$test.log"
+done
+[ "${#failed[@]}" = 0 ] || exit 1
+if [ "${#left_out[@]}" -gt 0 ]; then
   echo "the rest has passed, and ${left_out[*]}"
   exit 77
 fi
-exit "$failed"

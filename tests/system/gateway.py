@@ -13,6 +13,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 PROGRAM, LIBRARY, ORIGINAL = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:4])
@@ -102,7 +103,13 @@ class Computer:
 
 
 def says(process, text: str) -> bool:
-    return any(text in line for line in process.stdout)
+    """Whether it says this before it ends, which it must do in time."""
+    late = threading.Timer(PATIENCE, process.kill)
+    late.start()
+    try:
+        return any(text in line for line in process.stdout)
+    finally:
+        late.cancel()
 
 
 def same(original, copy) -> None:

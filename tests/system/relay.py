@@ -5,6 +5,7 @@ Usage: relay.py PROGRAM LIBRARY [WORD...]
 
 import base64
 import json
+import os
 import pathlib
 import shutil
 import socket
@@ -13,7 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, free_port, lab, recorded, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, far_streams, free_port, is_recorded, lab, recorded, run, same, wait_for  # noqa: E402
 
 # They find the program where the line above has put it.
 import labs  # noqa: E402
@@ -202,6 +203,35 @@ def journal_of_a_stream_that_is_away() -> None:
     print("ok: what waited in the journal of a stream that is away got to the hub, and every sample is in the recording")
 
 
+def delivered_goes_with_time() -> None:
+    """Three runs, of which the first is delivered and the second is not; then 91 days are over."""
+    with lab() as (authority, a, b, _):
+        hub, journal = Hub(authority), a.keys / "relay" / "out"
+        relay = ("relay", "out", "--hub", hub.url, "type='EEG'")
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(SCRATCH / "old.xdf"), "EEG").until("the hub is reached")
+        a.sends("Old", 10**6)
+        files = []
+        for is_delivered in (True, False):
+            outward = a.schwann(*relay).until("is relayed")
+            wait_for(lambda: a.edge_status().get("blocks", 0) > 20, "the edge seals nothing")
+            assert outward.end() == 0, outward.text()
+            if is_delivered:
+                wait_for(lambda: is_recorded(a, b, hub), lambda: f"not all is receipted: {far_streams(b, hub)}")
+                recorder.kill()
+            file, = set(journal.glob("*/*.blocks")) - set(files)
+            files.append(file)
+        for file in files:
+            then = time.time() - 91 * 86_400
+            os.utime(file, (then, then))
+        outward = a.schwann(*relay).until("is relayed")
+        delivered, owed = files
+        wait_for(lambda: not delivered.exists(), "what is delivered stays")
+        assert owed.exists() and a.edge_status()["lost"] is None, a.edge_status()
+        assert outward.end() == 0, outward.text()
+        assert owed.exists() and "LOST" not in outward.text(), outward.text()
+    print("ok: what is delivered leaves the journal after 90 days; what is not stays")
+
+
 def device_has_a_new_key() -> None:
     """The sender's device gets another key while it relays: a new run begins, and no sample is lost."""
     with lab() as (authority, a, b, _):
@@ -261,8 +291,7 @@ def receipts_are_said_again() -> None:
         hub.kill()
         shutil.rmtree(hub.folder / "store")
         hub.up()
-        told = lambda: {"site-b": [[0, newest()]]} in [stream["receipts"] for stream in json.loads(site_status(b, hub).splitlines()[-1])["streams"]]
-        wait_for(told, lambda: f"the receipts are gone: {site_status(b, hub)}", 40)
+        wait_for(lambda: is_recorded(a, b, hub), lambda: f"the receipts are gone: {far_streams(b, hub)}", 40)
     print("ok: a recorder says its receipts again to a hub that forgot them, without a new block")
 
 
@@ -272,8 +301,7 @@ def revoked_reads_no_more() -> None:
         hub = Hub(authority)
         sender = a.sends("Secret", 60 * RATE)
         outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
-        status = lambda site: json.loads(site_status(site, hub).splitlines()[-1])
-        assert status(c)["streams"][0]["name"] == "Secret"
+        assert far_streams(c, hub)[0]["name"] == "Secret"
         labs.keys(authority.keys, "revoke", "site-c")
         # The hub carries the authority's list to the edge.
         wait_for(lambda: (a.keys / "relay" / "revoked").exists(), "the edge does not learn of the revocation")
@@ -282,7 +310,7 @@ def revoked_reads_no_more() -> None:
         spy.process.wait(PATIENCE)
         streams = json.loads(spy.text().splitlines()[-1])["streams"]
         assert streams and all(stream["latest_block"] is None for stream in streams), streams
-        friend = status(b)["streams"]
+        friend = far_streams(b, hub)
         assert friend and friend[0]["name"] == "Secret" and friend[0]["latest_block"] is not None, friend
         assert outward.process.poll() is None and sender.process.poll() is None
     print("ok: a revoked member opens no block of a new epoch; the others go on")
@@ -311,12 +339,6 @@ def revoked_edge_is_heard_no_more() -> None:
         events = [event for event in b.events() if event["event"] == "relay" and event["what"] == "run"]
         assert events and events[0]["reason"] == "its device was revoked", events
     print("ok: a revoked sender's outlet goes, nothing more of it is recorded, and both programs say so")
-
-
-def site_status(site: Site, hub: Hub) -> str:
-    status = site.schwann("relay", "status", "--hub", hub.url, "--json")
-    status.process.wait(PATIENCE)
-    return status.text()
 
 
 def hub_ends_with_its_program() -> None:
@@ -389,6 +411,6 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "long": sample_is_too_long,
+    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "old": delivered_goes_with_time, "long": sample_is_too_long,
          "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
          "life": hub_ends_with_its_program, "deaf": hub_cannot_take_new_keys_over, "errors": errors_are_clear})

@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, recorded, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, far_streams, is_recorded, lab, recorded, run, same, wait_for  # noqa: E402
 
 import nats_raw  # noqa: E402
 
@@ -242,5 +242,33 @@ def joined_late() -> None:
     print(f"ok: a recorder joined at sample {values[0]}: its receipts begin there, and {len(early)} blocks of before are left out")
 
 
+def logs_are_deleted() -> None:
+    """The hub's owner deletes both logs of the lab while samples flow and no recorder runs."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority), SCRATCH / "deleted.xdf"
+        _, owner = taken_over(hub, a)
+        record = ("record", "--hub", hub.url, "-o", str(target), "EEG")
+        recorder = b.schwann(*record).until("the hub is reached")
+        sender = a.sends("Deleted", 14 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        wait_for(lambda: a.edge_status().get("receipts"), "the recorder gives no receipt")
+        recorder.kill()
+        left = a.edge_status()["blocks"]
+        wait_for(lambda: a.edge_status()["blocks"] > left + 50, "the edge seals no more")
+        of_lab = next(owner.messages(1))[0].split(".")[1]
+        owner.unsubscribe()
+        owner.flush()
+        for kind in ("blocks", "words"):
+            answer = json.loads(owner.request(f"$JS.API.STREAM.DELETE.schwann_{of_lab}_{kind}"))
+            assert answer.get("success"), answer
+        recorder = b.schwann(*record).until("goes on").until("the hub is reached")
+        sender.until("sent")
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        wait_for(lambda: is_recorded(a, b, hub), lambda: f"not all is receipted: {far_streams(b, hub)}")
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Deleted", range(14 * RATE))
+    print("ok: the logs of a lab are deleted at the hub: the edge's journal fills the holes, and every sample is in the recording")
+
+
 if __name__ == "__main__":
-    run({"attacked": hub_attacks, "replayed": earlier_run_is_not_offered, "joined": joined_late})
+    run({"attacked": hub_attacks, "replayed": earlier_run_is_not_offered, "joined": joined_late, "deleted": logs_are_deleted})

@@ -31,7 +31,7 @@ import json, pylsl
 inlet = pylsl.StreamInlet(pylsl.resolve_byprop("name", "Far", 1, 30)[0])
 offset = inlet.time_correction(20)
 stamps = [inlet.pull_sample(30)[1] for _ in range(50)]
-info = inlet.info(10)
+info = inlet.info(30)
 bound = float(info.desc().child("relay").child_value("clock_bound"))
 print(json.dumps({"offset": offset, "lag": pylsl.local_clock() - (stamps[-1] + offset), "bound": bound}))
 """

@@ -16,7 +16,7 @@ import time
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
 sys.path.insert(0, str(TOOLS))
 
-from relay_sites import PATIENCE, PROGRAM, SCRATCH, Hub, Program, lab, run, wait_for  # noqa: E402
+from relay_sites import PATIENCE, PROGRAM, SCRATCH, Hub, Program, far_streams, is_recorded, lab, run, wait_for  # noqa: E402
 
 import guide_page  # noqa: E402
 import pyxdf  # noqa: E402
@@ -119,8 +119,7 @@ def line_is_cut() -> None:
         wait_for(lambda: a.edge_status()["waiting_blocks"] <= 2, lambda: f"the hub lacks: {a.edge_status()}", PATIENCE + seconds)
         caught_up = time.monotonic() - healed
         assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
-        # The last blocks and the end are still on the line, and may have to be sent again.
-        time.sleep(3)
+        wait_for(lambda: is_recorded(a, b, hub), lambda: f"not all is receipted: {far_streams(b, hub)}")
         assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
         streams, _ = pyxdf.load_xdf(str(target), synchronize_clocks=False, dejitter_timestamps=False)
         values = streams[0]["time_series"]

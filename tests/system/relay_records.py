@@ -79,18 +79,14 @@ def damaged_disk() -> None:
         assert file.exists() and target.exists() and f"rename {target}" in lines[-1], lines
         # As the last line says. The hub has the block, and gives it again.
         target.rename(target.with_name("lacks-one.xdf"))
+        size = file.stat().st_size
         recorder = records(b, hub, target)
-        wait_for(lambda: recorder_is_whole(recorder, file), "the block does not come again")
+        # What was asked for again is appended.
+        wait_for(lambda: file.stat().st_size > size, "the block does not come again")
         assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
         same(target, "Damaged", range(6 * RATE))
         assert not file.exists()
     print("ok: a damaged block of the recorder's disk counts as missing, is told, and comes again")
-
-
-def recorder_is_whole(recorder, file: pathlib.Path) -> bool:
-    """What was asked for again is appended."""
-    recorder.size = getattr(recorder, "size", file.stat().st_size)
-    return file.stat().st_size > recorder.size
 
 
 def flip(file: pathlib.Path, at: int) -> None:

@@ -71,7 +71,7 @@ class Page:
                   **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
-    def wait(self, expression: str, what: str, seconds: float = 15):
+    def wait(self, expression: str, what: str, seconds: float = 60):
         try:
             return wait_for(lambda: self.value(expression), what, seconds)
         except SystemExit:
@@ -88,7 +88,7 @@ class Page:
         self.profile.cleanup()
 
 
-def wait_for(condition, what: str, seconds: float = 15):
+def wait_for(condition, what: str, seconds: float = 60):
     deadline = time.monotonic() + seconds
     while not (outcome := condition()):
         if time.monotonic() > deadline:

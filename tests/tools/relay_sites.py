@@ -22,7 +22,7 @@ import labs  # noqa: E402
 import pyxdf  # noqa: E402
 
 SCRATCH = pathlib.Path(tempfile.mkdtemp(prefix="relay-"))
-PATIENCE = 90
+PATIENCE = 120
 RATE = 200
 
 SEND = r"""
@@ -47,7 +47,7 @@ import json, sys, pylsl
 name, count = sys.argv[1], int(sys.argv[2])
 found = pylsl.resolve_byprop("name", name, 1, 30)
 inlet = pylsl.StreamInlet(found[0])
-info = inlet.info(10)
+info = inlet.info(30)
 samples = []
 while len(samples) < count:
     sample, stamp = inlet.pull_sample(30)
@@ -201,6 +201,22 @@ def same(path: pathlib.Path, name: str, numbers) -> None:
     assert [int(value) for value in values[:, 0]] == numbers, (len(values), len(numbers), values[:3], values[-3:])
     assert all(value[1] == -value[0] for value in values)
     assert all(stamp == 1000 + number / RATE for stamp, number in zip(stamps, numbers, strict=True))
+
+
+def far_streams(site: Site, hub: Hub) -> list[dict]:
+    """The streams at the hub, as a site sees them."""
+    status = site.schwann("relay", "status", "--hub", hub.url, "--json")
+    status.process.wait(PATIENCE)
+    return json.loads(status.text().splitlines()[-1])["streams"]
+
+
+def is_recorded(sends: Site, records: Site, hub: Hub) -> bool:
+    """Whether a recorder has receipted every block that the newest run of the sender's journal has."""
+    file = max((sends.keys / "relay" / "out").glob("*/*.blocks"), key=lambda path: path.name)
+    content, at, count = file.read_bytes(), 0, int(file.stem.rsplit("-", 1)[1], 16)
+    while at < len(content):
+        at, count = at + 8 + int.from_bytes(content[at:at + 4], "little"), count + 1
+    return {records.keys.name: [[0, count - 1]]} in [stream["receipts"] for stream in far_streams(records, hub)]
 
 
 def run(tests: dict) -> None:

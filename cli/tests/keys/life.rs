@@ -141,7 +141,6 @@ fn network(test: &str, base: u16) -> PathBuf {
 
 /// Reads the six words that `keys invite` shows.
 fn words_shown(invited: &mut std::process::Child) -> String {
-    use std::io::BufRead as _;
     let out = invited.stdout.as_mut().expect("a pipe");
     let mut lines = BufReader::new(out).lines().map(|line| line.expect("text"));
     let words = lines.find(|line| line.split_whitespace().count() == 6 && line.starts_with("  "));
