@@ -118,6 +118,12 @@ def install(checks: list[Check], permitted: bool) -> None:
             print(f"`{' '.join(command)}` failed: {done.stderr.strip()[-300:]}", flush=True)
 
 
+def prepare(checks: list[Check]) -> None:
+    """Brings what a check cannot fetch from a network of its own."""
+    if any("network" in check.needs for check in checks):
+        subprocess.run(["bash", "-c", "source checks/environment.sh && cargo fetch --locked --quiet && python_packages"], cwd=ROOT)
+
+
 def can_isolate() -> bool:
     command = ["unshare", "--net", "bash", "-c", NETWORK, "network", "true"]
     return bool(shutil.which("ip")) and subprocess.run(command, capture_output=True).returncode == 0
@@ -168,6 +174,7 @@ def main() -> int:
     if free_mib < 6500:
         print(f"Only {free_mib} MiB are free here, and the checks may need 6500: `cargo clean` or a larger disk helps.")
     install(checks, not arguments.no_install)
+    prepare(checks)
     first = [check for check in checks if check.name.startswith("0")]
     for part in (first, [check for check in checks if check not in first]):
         run(part, os.cpu_count() or 2)
