@@ -44,7 +44,14 @@ def a_later_protocol(lab):
     lab.python(lab.a, OTHER, "2.50", "0")
 
 
-@case("clock-uncertain", exit_code=0)
+@case("no-answer")
+def a_program_that_takes_connections_and_hangs(lab):
+    lab.cable()
+    lab.python(lab.a, OTHER, "1.10", "0")
+
+
+# The same program: it sends no sample, either.
+@case("clock-uncertain")
 def a_clock_that_answers_late(lab):
     lab.cable()
     lab.python(lab.a, OTHER, "1.10", "0.06")

@@ -15,7 +15,7 @@ use schwann::{
     security::{Refusal, TrustError},
 };
 use schwann_proto::stream_info::IpVersion;
-use schwann_recorder::{Hidden, Probe, Trouble, Unseen, Verdict, twins};
+use schwann_recorder::{Hidden, Probe, Reach, Trouble, Unseen, Verdict, twins};
 
 use self::tried::{Tried, is_in, try_all};
 pub(super) use self::{host::Host, near::Near};
@@ -231,20 +231,31 @@ fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Context>
     (streams, unvisited)
 }
 
+/// How a stream that is looked at since `began` travels, and what is wrong with it.
+fn judged(probe: &Probe, began: Instant) -> (Option<Protection>, Option<Trouble>) {
+    // A busy computer is connected to later.
+    while probe.reach() == Reach::Connecting && began.elapsed() < CONNECT_TIME {
+        thread::sleep(Duration::from_millis(20));
+    }
+    if probe.reach() == Reach::Connected {
+        thread::sleep(MEASURE_TIME.saturating_sub(began.elapsed()).max(MEASURE_TIME / 2));
+    }
+    let state = probe.state();
+    match state.verdict(false) {
+        Verdict::Trouble(trouble) => (state.protection, Some(trouble)),
+        Verdict::Well | Verdict::Waiting | Verdict::Early => (state.protection, None),
+    }
+}
+
 fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Context>) -> Stream {
-    let (began, probe) = (Instant::now(), Probe::start(info, Arc::clone(config)).ok());
+    let (began, probe) = (Instant::now(), Probe::start(info, Arc::clone(config)));
     let data = data_address(info).map_or(Knock::Silent, knock);
     let (round_trip, refusal) = round_trip(info, config);
-    let mut protection = None;
-    let trouble = probe.filter(|_| data == Knock::Open && refusal.is_none()).and_then(|probe| {
-        thread::sleep(MEASURE_TIME.saturating_sub(began.elapsed()));
-        let state = probe.state();
-        protection = state.protection;
-        match state.verdict(false) {
-            Verdict::Trouble(trouble) => Some(trouble),
-            Verdict::Well | Verdict::Waiting | Verdict::Early => None,
-        }
-    });
+    let (mut protection, mut trouble) = (None, None);
+    if data == Knock::Open && refusal.is_none() {
+        (protection, trouble) =
+            probe.map_or((None, Some(Trouble::NotConnected)), |probe| judged(&probe, began));
+    }
     let info = info.clone();
     Stream { info, by_multicast, data, round_trip, refusal, trouble, protection, has_twin: false }
 }
@@ -315,4 +326,6 @@ const VISITORS: usize = 64;
 const MAX_STREAMS: usize = 1024;
 /// How long the samples of a stream are looked at: long enough for losses of a few percent, and for blocks.
 const MEASURE_TIME: Duration = Duration::from_secs(3);
+/// A stream that does not answer within this is not merely on a busy computer.
+const CONNECT_TIME: Duration = Duration::from_secs(6);
 const HIDDEN_TIME: Duration = Duration::from_secs(5);

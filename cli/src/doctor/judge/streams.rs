@@ -61,7 +61,8 @@ fn judge_stream(stream: &Stream, facts: &Facts, findings: &mut Vec<Finding>) {
         );
         add(findings, Weight::Warning, "plain-admitted", format!("{}.", printable(&what)), fix);
     }
-    if let Some(trouble) = stream.trouble {
+    // Without usable keys nothing answers, and no stream is to blame.
+    if let Some(trouble) = stream.trouble.filter(|_| facts.unsealed.is_none()) {
         judge_samples(stream, trouble, findings);
     }
 }
@@ -150,7 +151,19 @@ fn judge_samples(stream: &Stream, trouble: Trouble, findings: &mut Vec<Finding>)
         Trouble::Gaps { .. } => {
             ("gaps", Weight::Warning, "schwann    # shows the gaps all the while".to_owned())
         }
-        // Twins have a finding of their own for all of them, and connections are judged by their ports.
+        Trouble::Refused => {
+            let what = format!("{name} of {host} gives this computer no session.");
+            let fix = "schwann keys status    # here and there; compare the lines lab and in force";
+            return add(findings, Weight::Fault, "sealed", what, fix);
+        }
+        Trouble::NotConnected | Trouble::Away | Trouble::Gone => {
+            let what = format!(
+                "{name} of {host} takes a connection and sends nothing: its program hangs, or has just ended."
+            );
+            let fix = format!("start the program again that sends {name}; then: schwann doctor");
+            return add(findings, Weight::Fault, "no-answer", what, fix);
+        }
+        // Twins have a finding of their own for all of them, and a clock that does not answer as well.
         _ => return,
     };
     let Some(why) = trouble.explained() else { return };
