@@ -3,8 +3,10 @@
 Each ends with a sentence that names what to do next, within a minute, without a panic, and leaves the keys as they were.
 """
 
+import contextlib
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -50,6 +52,26 @@ class Machine:
         return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
 
 
+def typed(machine: Machine, words: tuple[str, ...], answers: list[tuple[str, str]]) -> tuple[int, str]:
+    """Runs a command in a terminal, where each answer is typed once its question is there; nothing else has the passphrase."""
+    far, own = pty.openpty()
+    environment = {**os.environ, "SCHWANN_KEYS": str(machine.folder), "HOME": str(SCRATCH), "LSLAPICFG": str(machine.config),
+                   "XDG_RUNTIME_DIR": str(SCRATCH / "runtime")}
+    environment.pop("SCHWANN_PASSPHRASE", None)
+    program = subprocess.Popen([PROGRAM, "keys", *words], env=environment, stdin=own, stdout=own, stderr=own, start_new_session=True)
+    os.close(own)
+    said, seen = "", 0
+    with contextlib.suppress(OSError):
+        while part := os.read(far, 65536):
+            said += part.decode()
+            if answers and answers[0][0] in said[seen:]:
+                seen = len(said)
+                os.write(far, answers.pop(0)[1].encode() + b"\n")
+    os.close(far)
+    assert not answers, (answers, said)
+    return program.wait(60), said
+
+
 def lab(name: str) -> Machine:
     """A machine that has founded a lab and certified another one."""
     machine = Machine(SCRATCH / name)
@@ -78,6 +100,35 @@ def judge(words: tuple[str, ...], done: subprocess.CompletedProcess) -> None:
     if done.returncode:
         assert said.strip(), (words, done)
         assert NEXT.search(said), (words, done)
+
+
+@test
+def a_slip_at_the_terminal_is_asked_for_again():
+    machine, sheet = lab("slip"), SCRATCH / "slip.backup"
+    code, said = typed(machine, ("backup", str(sheet)), [("passphrase: ", "slip"), ("wrong", "again"), ("wrong", PASSPHRASE)])
+    assert code == 0 and sheet.exists() and said.count("the passphrase is wrong") == 2, (code, said)
+    sheet.unlink()
+    code, said = typed(machine, ("backup", str(sheet)), [("passphrase: ", "one"), ("wrong", "two"), ("wrong", "three")])
+    assert code == 3 and not sheet.exists() and "schwann keys recover" in said, (code, said)
+
+
+@test
+def the_authority_leaves_only_a_person_who_has_the_words():
+    machine, file = lab("moves"), SCRATCH / "moves.backup"
+    before = machine.files()
+    code, said = typed(machine, ("backup", "--move", str(file)), [("passphrase: ", PASSPHRASE), ("[y/N]", "n")])
+    assert code == 1 and not file.exists() and machine.files() == before and "stays on this machine" in said, (code, said)
+    code, said = typed(machine, ("backup", "--move", str(file)), [("passphrase: ", PASSPHRASE), ("[y/N]", "y")])
+    assert code == 0 and file.exists() and "authority.key" in before and "authority.key" not in machine.files(), (code, said)
+
+
+@test
+def a_certificate_with_another_name_says_so():
+    machine = lab("names")
+    device = Machine(SCRATCH / "names-device")
+    request = device.does("new-device", "Room 2").split()[-1]
+    done = device.keys("trust", said=machine.does("issue", "--yes", request))
+    assert done.returncode == 0 and "This machine was called EEG room; it is now Room 2." in done.stderr, done
 
 
 @test

@@ -325,16 +325,18 @@ impl Keys {
                 if !io::stdin().is_terminal() {
                     return Err(failed(TrustError::Locked(locked)));
                 }
-                let passphrase = passphrase::ask("passphrase")?;
                 let bytes = store::read(&path).map_err(failed)?;
-                store::open(&path, &bytes, kind, &passphrase).map_err(|error| {
+                let opened = passphrase::opens("passphrase", |passphrase| {
+                    store::open(&path, &bytes, kind, passphrase)
+                });
+                opened.map_err(|problem| {
                     failed(format_args!(
-                        "{error}; run this again; without the passphrase, `schwann keys recover` takes the words of the recovery sheet"
+                        "{problem}; without the passphrase, `schwann keys recover` takes the words of the recovery sheet"
                     ))
-                })
+                })?.0
             }
-            other => other.map_err(failed),
-        }?;
+            other => other.map_err(failed)?,
+        };
         keep_from_swap(&key);
         Ok(key)
     }

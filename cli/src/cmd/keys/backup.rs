@@ -24,6 +24,9 @@ use crate::exit::{Exit, Outcome, Problem};
 
 /// Words on the sheet.
 const WORDS: usize = 12;
+/// What is asked once the sheet is shown.
+const MOVES: &str =
+    "These words are shown once. Write them down first. Remove the authority from this machine now? [y/N] ";
 /// Certificates that a file may hold: more than any lab issues.
 const MOST: usize = 100_000;
 
@@ -107,9 +110,15 @@ impl Keys {
                 .map_err(failed)?;
         store::write_private(file, &sealed).map_err(failed)?;
         sheet(&lab, file, &words)?;
-        if afterwards == Afterwards::Remove {
-            self.give_up_authority(file)?;
+        if afterwards == Afterwards::Keep {
+            return Ok(Exit::Good);
         }
+        if io::stdin().is_terminal() && !passphrase::confirm(MOVES)? {
+            fs::remove_file(file).map_err(|error| Problem::with(file.display(), error))?;
+            writeln!(io::stdout().lock(), "The file is removed, and the authority stays on this machine.")?;
+            return Ok(Exit::Found);
+        }
+        self.give_up_authority(file)?;
         Ok(Exit::Good)
     }
 

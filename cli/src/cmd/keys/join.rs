@@ -47,11 +47,6 @@ impl Keys {
         self.joined(membership, &own)
     }
 
-    /// The name that this machine has as a member.
-    fn present_name(&self) -> Option<String> {
-        self.certificate().ok().map(|certificate| certificate.statement.name.as_str().to_owned())
-    }
-
     /// Gives a machine that is a member already a new key, by an invitation that withdraws its old one.
     pub(super) fn rotate_member(&self, at: Option<&str>) -> Outcome {
         let (lab, old) = (self.lab()?, self.certificate()?.statement);
@@ -172,10 +167,7 @@ impl Keys {
         self.install_membership(&membership)?;
         drop(alone);
         left.inspect(|left| eprintln!("{left}"));
-        let name = membership.certificate.statement.name.as_str();
-        if let Some(before) = before.filter(|before| before != name) {
-            eprintln!("This machine was called {}; it is now {}.", printable(&before), printable(name));
-        }
+        self.tell_renamed(before);
         // Its passphrase was typed a moment ago. Where there is no memory for an open key, the next lines say so.
         let opened = store::unlock(&self.path(DEVICE_KEY), own.key.seed().as_slice()).is_ok();
         let outcome = self.installed();

@@ -26,8 +26,8 @@ impl Keys {
                 "this key has no passphrase, so there is nothing to remember",
             ));
         }
-        let passphrase = passphrase::known("the passphrase of this machine's key")?;
-        let seed = store::open(&path, &bytes, Kind::Device, &passphrase).map_err(failed)?;
+        let open = |passphrase: &[u8]| store::open(&path, &bytes, Kind::Device, passphrase);
+        let (seed, passphrase) = passphrase::opens("the passphrase of this machine's key", open)?;
         keyring::set(&name(&path), &passphrase).map_err(refused)?;
         store::write_private(&self.path(REMEMBERED), b"").map_err(failed)?;
         // Where there is no memory for an open key, the keyring still opens it for each command.

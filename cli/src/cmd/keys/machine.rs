@@ -218,9 +218,11 @@ impl Keys {
             )));
         }
         let left = self.keep_authority(&lab)?;
-        let is_renewed = self.path(CERTIFICATE).exists();
+        let before = self.present_name();
+        let is_renewed = before.is_some();
         self.install_membership(&membership)?;
         left.inspect(|left| eprintln!("{left}"));
+        self.tell_renamed(before);
         let mut out = io::stdout().lock();
         writeln!(out, "This machine is a member of the lab {}.", lab.authority().fingerprint())?;
         if is_renewed {
@@ -228,6 +230,20 @@ impl Keys {
         }
         drop(out);
         self.installed()
+    }
+
+    /// The name that this machine has as a member.
+    pub(super) fn present_name(&self) -> Option<String> {
+        self.certificate().ok().map(|certificate| certificate.statement.name.as_str().to_owned())
+    }
+
+    /// Says so if this machine has another name than before.
+    pub(super) fn tell_renamed(&self, before: Option<String>) {
+        if let (Some(before), Some(now)) = (before, self.present_name())
+            && before != now
+        {
+            eprintln!("This machine was called {}; it is now {}.", printable(&before), printable(&now));
+        }
     }
 
     /// Writes everything of a membership but the private key.
@@ -271,8 +287,8 @@ impl Keys {
         if keystore::kind_of(&sealed) != Some(Kind::Bundle) {
             return Err(Problem::with(file.display(), format_args!("it holds no identity; {exported}")));
         }
-        let passphrase = passphrase::known("the file's passphrase")?;
-        let content = store::open(file, &sealed, Kind::Bundle, &passphrase).map_err(failed)?;
+        let open = |passphrase: &[u8]| store::open(file, &sealed, Kind::Bundle, passphrase);
+        let (content, passphrase) = passphrase::opens("the file's passphrase", open)?;
         let bundle = Bundle::parse(&content).map_err(failed)?;
         let left = self.keep_authority(&bundle.lab)?;
         let own = if self.unprotected { None } else { Some(passphrase.as_slice()) };

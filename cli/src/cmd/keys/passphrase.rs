@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
+use schwann::security::TrustError;
 use schwann::security::keys::{keep_from_swap, store};
 use zeroize::Zeroizing;
 
@@ -10,9 +11,23 @@ use super::text::Secret;
 use crate::exit::Problem;
 use crate::sys::HiddenInput;
 
-/// The passphrase of something that has one.
-pub(super) fn known(what: &str) -> Result<Secret, Problem> {
-    one(what, ask)
+/// What the passphrase of something opens, and that passphrase. A slip at the terminal is asked for again: who has the file tries
+/// as often as he likes anyway.
+pub(super) fn opens<T>(
+    what: &str,
+    open: impl Fn(&[u8]) -> Result<T, TrustError>,
+) -> Result<(T, Secret), Problem> {
+    let is_typed = store::passphrase().map_err(failed)?.is_none();
+    for _ in 1..if is_typed { ATTEMPTS } else { 1 } {
+        let passphrase = one(what, ask)?;
+        match open(&passphrase) {
+            Ok(content) => return Ok((content, passphrase)),
+            Err(error) => eprintln!("{error}"),
+        }
+    }
+    let passphrase = one(what, ask)?;
+    let content = open(&passphrase).map_err(failed)?;
+    Ok((content, passphrase))
 }
 
 /// A passphrase for something new: typed twice, for a slip would lock it for ever.
@@ -67,7 +82,7 @@ pub(super) fn confirm(question: &str) -> Result<bool, Problem> {
 }
 
 /// Asks for a passphrase; what is typed is not shown where the terminal can be told so.
-pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
+fn ask(what: &str) -> Result<Secret, Problem> {
     let hidden = HiddenInput::begin();
     // Only now, for people type as soon as they are asked.
     eprint!("{what}: ");
@@ -86,7 +101,7 @@ pub(super) fn ask(what: &str) -> Result<Secret, Problem> {
     Ok(passphrase)
 }
 
-/// How often two passphrases may differ.
+/// How often something is asked for at most.
 const ATTEMPTS: usize = 3;
 /// Bytes that a terminal hands over at once; a text that does not grow leaves no copy behind.
 const LONGEST: usize = 4096;

@@ -17,9 +17,13 @@ use crate::terminal::printable;
 
 const LOOK: Duration = Duration::from_millis(1500);
 
-/// Names the plain streams, and asks of each whether it shall stay visible here; does nothing without a terminal.
+/// Names the plain streams, and asks of each whether it shall stay visible here. Without a terminal it says what names them.
 pub(super) fn offer() -> Result<(), Problem> {
     if !io::stdin().is_terminal() {
+        writeln!(
+            io::stdout().lock(),
+            "Plain streams are hidden here from now on: `schwann` names them, `schwann keys admit` admits one."
+        )?;
         return Ok(());
     }
     // A network that cannot be searched hides nothing that could be named.
