@@ -1,5 +1,6 @@
 # Streams through a real hub: kill -9 of everything in turn, a hub that is rolled back, emptied and run by an attacker, disks that
-# fill, clocks that step, a bad line; every sample arrives, or is reported. The dashboard shows streams of other sites.
+# fill, clocks that step, a bad line; every sample arrives, or is reported. The dashboard shows streams of other sites. The vectors
+# are read by the specification alone.
 # cores: 0
 # network: own
 # debian: chromium iproute2
@@ -8,6 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc
 libraries
 build -p schwann-cli --bin schwann
+python3 tests/system/relay_vectors.py
 tests=(relay relay_attack relay_clocks relay_faults relay_records)
 left_out=()
 if [ -e /dev/net/tun ]; then tests+=(relay_line); else left_out+=("bad lines need tunnel devices"); fi

@@ -1,5 +1,7 @@
 //! The committed messages of docs/spec/vectors/relay.json: this code makes them to the byte, and reads them.
 //!
+//! `tests/system/relay_vectors.py` reads them by the specification alone.
+//!
 //! `SCHWANN_WRITE_VECTORS=1` writes the file anew, after a change of the specification.
 
 #[path = "common/lab.rs"]
@@ -11,6 +13,7 @@ use lab::{Fixture, NOW, Seeded};
 use schwann_relay::{
     Announcement, Before, Block, Follower, Moment, Note, NoteKind, Range, Run, Start, StreamId, Taken,
 };
+use schwann_session::Entropy as _;
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -38,6 +41,8 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
     };
     vec![
         ("authority", authority().to_vec()),
+        ("seed of the recorder's wrapping key", fixture.recorder.seed.to_vec()),
+        ("epoch key", epoch_key().to_vec()),
         (
             "recorder's wrapping key message",
             fixture.recorder.wrapping.publish(&fixture.recorder.credentials, NOW, 1000),
@@ -51,6 +56,13 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
         ("hole request", note(NoteKind::HoleRequest, &fixture.recorder.credentials)),
         ("loss", note(NoteKind::Loss, &fixture.edge)),
     ]
+}
+
+/// What the run draws after the 8 bytes of its name.
+fn epoch_key() -> [u8; 32] {
+    let (mut entropy, mut drawn) = (Seeded::new(42), [0; 40]);
+    entropy.fill(&mut drawn).unwrap();
+    *drawn.last_chunk().unwrap()
 }
 
 /// The public key of the test lab's authority, of the seed of 32 sevens.

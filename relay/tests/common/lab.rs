@@ -54,6 +54,8 @@ pub struct Party {
     pub credentials: Credentials,
     pub wrapping: WrappingKey,
     pub public: WrappingPublic,
+    /// What the wrapping key is made of.
+    pub seed: [u8; 32],
 }
 
 pub struct Fixture {
@@ -83,10 +85,12 @@ impl Fixture {
         let edge = certified(&authority, 1, Roles::PUBLISH, &mut entropy);
         let mut party = |serial| {
             let credentials = certified(&authority, serial, Roles::SUBSCRIBE, &mut entropy);
-            let wrapping = WrappingKey::generate(&mut entropy).expect("a generator");
+            let mut seed = [0; 32];
+            entropy.fill(&mut seed).expect("a generator");
+            let wrapping = WrappingKey::from_seed(&seed);
             let message = wrapping.publish(&credentials, NOW, 86_400);
             let public = WrappingPublic::parse(&message, &authority.lab(), NOW, &lists[0]).expect("our own");
-            Party { credentials, wrapping, public }
+            Party { credentials, wrapping, public, seed }
         };
         let (recorder, guest) = (party(2), party(3));
         let other_edge = certified(&authority, 4, Roles::PUBLISH, &mut entropy);
