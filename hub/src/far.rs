@@ -39,6 +39,8 @@ pub struct Far {
     keys: WrappingKeys,
     link: Link,
     is_connected: bool,
+    /// On this connection, the hub has told what it has.
+    has_read: bool,
     is_key_due: bool,
     /// By ticket: what the hub has not acknowledged.
     on_way: BTreeMap<u64, Said>,
@@ -127,6 +129,7 @@ impl Far {
             keys,
             link,
             is_connected: false,
+            has_read: false,
             is_key_due: true,
             on_way: BTreeMap::new(),
             next_ticket: 0,
@@ -176,6 +179,12 @@ impl Far {
         self.remarks.take()
     }
 
+    /// Whether the hub has told, on this connection, what it has.
+    #[must_use]
+    pub fn has_read(&self) -> bool {
+        self.has_read
+    }
+
     /// Reads again what the hub has of a stream's blocks.
     pub fn reread(&mut self, stream: StreamId) {
         let subject = Subject::Blocks(self.access.lab_id(), stream).to_string();
@@ -191,7 +200,7 @@ impl Far {
     fn take(&mut self, event: Event, news: &mut Vec<News>) {
         match event {
             Event::Connected => {
-                self.is_connected = true;
+                (self.is_connected, self.has_read) = (true, false);
                 // What was said on the connection before may not have got there.
                 self.on_way.clear();
                 let all = Range { first: 0, last: u64::MAX };
@@ -216,7 +225,8 @@ impl Far {
             Event::Refused(ticket, _) => {
                 self.on_way.remove(&ticket).into_iter().for_each(|said| self.say_again(said));
             }
-            Event::HistoryEnd | Event::Last(None) => {}
+            Event::HistoryEnd => self.has_read = self.is_connected,
+            Event::Last(None) => {}
         }
     }
 

@@ -139,6 +139,12 @@ impl Recording {
         self.hub.as_ref().err()
     }
 
+    /// Whether any block came.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        !self.archives.is_empty()
+    }
+
     /// Whether blocks are missing that may still come.
     #[must_use]
     pub fn has_holes(&self) -> bool {

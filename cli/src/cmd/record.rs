@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// How long to wait for required streams; 10 seconds if not said.
     #[arg(long, value_name = "SECONDS")]
     wait: Option<f64>,
-    /// End after so many seconds.
+    /// End after so many seconds. With --hub they count from the first block that comes; if none does within 30, it ends.
     #[arg(long, value_name = "N")]
     seconds: Option<f64>,
     /// Go on in another file every so many minutes; every sample is in one of them.

@@ -62,11 +62,17 @@ fn refuse_what_it_cannot(arguments: &Arguments) -> Result<(), Problem> {
 
 /// Records until the end, and then waits a little for what is missing.
 fn attend(arguments: &Arguments, recording: &mut Recording, stop: &Stop) -> Result<(), Problem> {
-    let begun = Instant::now();
+    let (opened, mut begun) = (Instant::now(), None);
     let end = arguments.seconds.map(stop::seconds_or_forever);
+    let is_over = |begun: Option<Instant>| {
+        end.is_some_and(|end| {
+            begun.map_or(opened.elapsed() >= end.max(FIRST), |begun| begun.elapsed() >= end)
+        })
+    };
     let mut told = Instant::now();
-    while !stop.is_raised() && end.is_none_or(|end| begun.elapsed() < end) {
+    while !stop.is_raised() && !is_over(begun) {
         recording.turn(HEAR).map_err(failed)?;
+        begun = begun.or_else(|| recording.has_begun().then(Instant::now));
         tell(arguments, recording, &mut told)?;
     }
     let ending = Instant::now();
@@ -91,6 +97,8 @@ fn tell(arguments: &Arguments, recording: &mut Recording, told: &mut Instant) ->
 const SEALED: &str = "this recording shall be sealed at rest, which --hub cannot do; run `schwann relay in --hub URL`, and \
                       record what it brings with `schwann record --seal`";
 const HEAR: Duration = Duration::from_millis(50);
+/// How long the first block may take: over a slow line the hub, the sender and its key answer one after the other.
+const FIRST: Duration = Duration::from_secs(30);
 const TELL_EVERY: Duration = Duration::from_secs(1);
 /// How long what is missing, or a sender's first answer, may still come at the end.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -55,7 +55,14 @@ pub(super) fn run(arguments: &Status) -> Outcome {
     let begun = Instant::now();
     let listen = crate::stop::seconds_or_forever(arguments.seconds);
     let mut problem = Some(HubProblem::Silent(String::from("it has not answered yet")));
-    while begun.elapsed() < listen {
+    // Over a slow line the hub, and then a key, may come later: nothing is said to be absent before.
+    let is_unsure = |far: &Far| {
+        let none = shown(far.runs().values(), &arguments.queries).is_empty();
+        none && (!far.has_read() || !far.runs().is_empty())
+    };
+    while begun.elapsed() < listen
+        || (problem.is_none() && is_unsure(&far) && begun.elapsed() < listen.saturating_add(LATE))
+    {
         for news in far.hear(HEAR) {
             match news {
                 News::Connected => problem = None,
@@ -77,6 +84,9 @@ pub(super) fn run(arguments: &Status) -> Outcome {
         writeln!(io::stdout().lock(), "{page}")?;
     } else {
         show(&runs, &edges, problem.as_ref())?;
+        if runs.is_empty() && problem.is_none() {
+            writeln!(io::stdout().lock(), "{}", nothing(&far))?;
+        }
     }
     Ok(if is_well { Exit::Good } else { Exit::Found })
 }
@@ -132,13 +142,21 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
         ]);
     }
     write!(out, "{}", table.text(palette, None))?;
-    if runs.is_empty() {
-        writeln!(out, "No stream goes through this hub now; `schwann relay out` at a site sends some.")?;
-    }
     for edge in edges.iter().filter(|edge| !is_edge_well(edge)) {
         writeln!(out, "{}: {}", edge["name"].as_str().unwrap_or_default(), edge_trouble(edge))?;
     }
     Ok(())
+}
+
+/// Why no stream is shown.
+fn nothing(far: &Far) -> &'static str {
+    match (far.has_read(), far.runs().is_empty()) {
+        (false, _) => "The hub has not told yet what it has; listen longer with --seconds 30.",
+        (true, true) => "No stream goes through this hub now; `schwann relay out` at a site sends some.",
+        (true, false) => {
+            "No stream is wanted and sent now, or the keys have not come; listen longer with --seconds 30."
+        }
+    }
 }
 
 fn named(run: &FarRun) -> (String, String) {
@@ -240,6 +258,8 @@ fn clock_json(clock: ClockBound) -> Value {
 
 /// What is on its way to the hub is no backlog, in seconds.
 const CALM_BACKLOG_S: f64 = 1.0;
+/// How much longer it listens while nothing is there and something may come.
+const LATE: Duration = Duration::from_secs(15);
 const HEAR: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
