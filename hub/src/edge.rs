@@ -74,6 +74,7 @@ struct Live {
 
 /// When what is done once in a while was done last.
 struct Times {
+    aged: Instant,
     announced: Instant,
     looked: Instant,
     synced: Instant,
@@ -171,6 +172,8 @@ impl Edge {
             self.questions.again();
             self.publish_list();
             self.wrap_for_new_members();
+        }
+        if is_time(&mut self.times.aged, AGE_EVERY) {
             self.let_old_go();
         }
         if self.live.is_some() && is_time(&mut self.times.announced, ANNOUNCE_EVERY) {
@@ -270,6 +273,8 @@ const REST: Duration = Duration::from_millis(5);
 /// How late the journal is synced at most (relay §8.1).
 const SYNC_EVERY: Duration = Duration::from_millis(200);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// It looks at every file of the journal.
+const AGE_EVERY: Duration = Duration::from_secs(10);
 /// An announcement is presence, too.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(10);
 const TELL_EVERY: Duration = Duration::from_secs(1);

@@ -39,8 +39,6 @@ pub struct Far {
     keys: WrappingKeys,
     link: Link,
     is_connected: bool,
-    /// On this connection, the hub has told what it has.
-    has_read: bool,
     is_key_due: bool,
     /// By ticket: what the hub has not acknowledged.
     on_way: BTreeMap<u64, Said>,
@@ -129,7 +127,6 @@ impl Far {
             keys,
             link,
             is_connected: false,
-            has_read: false,
             is_key_due: true,
             on_way: BTreeMap::new(),
             next_ticket: 0,
@@ -179,10 +176,10 @@ impl Far {
         self.remarks.take()
     }
 
-    /// Whether the hub has told, on this connection, what it has.
+    /// Whether the hub has told, on this connection, all that it has.
     #[must_use]
     pub fn has_read(&self) -> bool {
-        self.has_read
+        self.is_connected && self.questions.are_answered()
     }
 
     /// Reads again what the hub has of a stream's blocks.
@@ -200,7 +197,7 @@ impl Far {
     fn take(&mut self, event: Event, news: &mut Vec<News>) {
         match event {
             Event::Connected => {
-                (self.is_connected, self.has_read) = (true, false);
+                self.is_connected = true;
                 // What was said on the connection before may not have got there.
                 self.on_way.clear();
                 let all = Range { first: 0, last: u64::MAX };
@@ -218,6 +215,7 @@ impl Far {
                 self.questions.unanswered(question);
                 self.remarks.tell(problem.to_string());
             }
+            Event::Answered(question) => self.questions.answered(&question),
             Event::Message(message, came) if message.starts_with(b"SRC") => self.clock_answer(&message, came),
             Event::Message(message, _) => self.message(&message, news),
             Event::Last(Some((block, came))) => self.newest(&block, came, news),
@@ -225,7 +223,6 @@ impl Far {
             Event::Refused(ticket, _) => {
                 self.on_way.remove(&ticket).into_iter().for_each(|said| self.say_again(said));
             }
-            Event::HistoryEnd => self.has_read = self.is_connected,
             Event::Last(None) => {}
         }
     }

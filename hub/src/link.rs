@@ -30,7 +30,7 @@ pub struct Link {
 }
 
 /// What the hub is asked for.
-#[derive(Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Command {
     /// Keep this message. An answer comes to what has a ticket.
     Publish { subject: String, message: Vec<u8>, ticket: Option<u64> },
@@ -58,12 +58,12 @@ pub(crate) enum Since {
 pub(crate) enum Event {
     /// The hub says that it keeps the message with this ticket; it proves nothing.
     Acknowledged(u64),
+    /// All messages of this [`Command::History`] have come.
+    Answered(Command),
     /// A connection stands.
     Connected,
     /// A connection is gone, or did not come about.
     Disconnected(Problem),
-    /// All messages of a [`Command::History`] have come, or as many as come.
-    HistoryEnd,
     /// The answer to [`Command::Last`], and when the hub says it came, in seconds since 1970.
     Last(Option<(Vec<u8>, i64)>),
     /// A message on a subscribed subject, or of the past, and when it came, in seconds on the local clock.

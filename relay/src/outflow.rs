@@ -210,20 +210,11 @@ impl Outflow {
     /// Makes room for `count` blocks: delivered ones go first, then the oldest (relay §8.4). The newest stays: it says how
     /// far the run came.
     pub fn trim(&mut self, count: u64) -> Vec<Trimmed> {
-        let newest = self.appended.saturating_sub(1);
-        let delivered = self.delivered();
         let mut left = count;
         let mut gone = Vec::new();
-        for lost in [false, true] {
-            let mut candidates = self.owed();
-            if !lost {
-                candidates = delivered
-                    .as_slice()
-                    .iter()
-                    .flat_map(|range| self.within(*range).as_slice().to_vec())
-                    .collect();
-            }
-            candidates.remove(Range::one(newest));
+        let candidates = [(self.held_and_delivered(), false), (self.owed(), true)];
+        for (mut candidates, lost) in candidates {
+            candidates.remove(self.newest());
             for range in candidates.as_slice() {
                 let Some(most) = left.checked_sub(1) else { return gone };
                 let range =
@@ -238,13 +229,20 @@ impl Outflow {
 
     /// Lets the delivered blocks of a range go, and returns them. The newest stays, as in [`Outflow::trim`].
     pub fn let_delivered_go(&mut self, range: Range) -> Ranges {
-        let held = self.within(range);
-        let delivered = self.delivered();
-        let mut gone: Ranges =
-            held.as_slice().iter().flat_map(|range| common(&delivered, *range).as_slice().to_vec()).collect();
-        gone.remove(Range::one(self.appended.saturating_sub(1)));
+        let mut gone = common(&self.held_and_delivered(), range);
+        gone.remove(self.newest());
         gone.as_slice().iter().for_each(|range| self.damaged(*range));
         gone
+    }
+
+    fn newest(&self) -> Range {
+        Range::one(self.appended.saturating_sub(1))
+    }
+
+    fn held_and_delivered(&self) -> Ranges {
+        let mut delivered = self.held.clone();
+        self.owed().as_slice().iter().for_each(|range| delivered.remove(*range));
+        delivered
     }
 
     /// Whether a connection to the hub stands.

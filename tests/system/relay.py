@@ -225,6 +225,7 @@ def delivered_goes_with_time() -> None:
         outward = a.schwann(*relay).until("is relayed")
         delivered, owed = files
         wait_for(lambda: not delivered.exists(), "what is delivered stays")
+        wait_for(a.edge_status, "the edge tells nothing of itself")
         assert owed.exists() and a.edge_status()["lost"] is None, a.edge_status()
         assert outward.end() == 0, outward.text()
         assert owed.exists() and "LOST" not in outward.text(), outward.text()

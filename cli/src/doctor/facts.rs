@@ -1,28 +1,23 @@
 //! What is so: gathered by looking and by trying, all of it within a few seconds.
 
-use core::{
-    net::{IpAddr, SocketAddr},
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
-};
+use core::{net::IpAddr, time::Duration};
 use std::{net::UdpSocket, sync::Arc, thread, time::Instant};
 
 use getifaddrs::{Address, InterfaceFlags};
 use schwann::{
-    Config, Context, Inlet, StreamInfo,
+    Config, Context, StreamInfo,
     config::{IpVersions, LoadReport},
-    inlet::{InletOptions, Protection},
-    security::{Refusal, TrustError},
+    security::TrustError,
 };
-use schwann_proto::stream_info::IpVersion;
-use schwann_recorder::{Hidden, Probe, Reach, Trouble, Unseen, Verdict, twins};
+use schwann_recorder::{Hidden, Unseen};
 
-use self::tried::{Tried, is_in, try_all};
-pub(super) use self::{host::Host, near::Near};
+use self::tried::{Tried, try_all};
+use self::visit::visit_all;
+pub(super) use self::{host::Host, near::Near, visit::Stream};
 use super::{
     firewall::{self, Manager, Network, Rule, Zone},
     nft::Ruleset,
-    ports::{Knock, knock, taken_ports},
+    ports::taken_ports,
     probe::Echo,
     surroundings::Surroundings,
 };
@@ -31,6 +26,7 @@ use crate::{hubs::Examined, lab, sys};
 mod host;
 mod near;
 mod tried;
+mod visit;
 
 /// All that is known.
 #[derive(Debug)]
@@ -84,25 +80,6 @@ pub(super) struct Interface {
     pub(super) echo: Option<Echo>,
 }
 
-/// A stream and how well it can be reached.
-#[derive(Clone, Debug)]
-pub(super) struct Stream {
-    pub(super) info: StreamInfo,
-    /// Whether multicast alone found it.
-    pub(super) by_multicast: bool,
-    pub(super) data: Knock,
-    /// Round trip in seconds to its clock; none if that does not answer.
-    pub(super) round_trip: Option<f64>,
-    /// Why this computer has no session with its sender.
-    pub(super) refusal: Option<Refusal>,
-    /// What is wrong with its samples.
-    pub(super) trouble: Option<Trouble>,
-    /// How it travels, if it was received.
-    pub(super) protection: Option<Protection>,
-    /// Whether another one claims to be the same.
-    pub(super) has_twin: bool,
-}
-
 /// Looks at this computer and its network, and at `host` in particular.
 pub(crate) fn look(host: Option<&str>) -> Facts {
     let (config, report) = lab::config_with_report();
@@ -118,7 +95,7 @@ pub(crate) fn look(host: Option<&str>) -> Facts {
     let host = host.map(|host| host.with_knocks(knocks, &config));
     let near = if host.is_none() { near::look(&all, &interfaces, &config) } else { Vec::new() };
     all_seen(&hidden, &multicast, &all);
-    let (streams, unvisited) = reach(multicast, all, &config);
+    let (streams, unvisited) = visit_all(multicast, all, &config);
     let unseen = unseen(&hidden);
     let has_multicast_route = has_multicast_route(&config);
     let manager = Manager::of_name(schwann::firewall_manager());
@@ -205,84 +182,6 @@ fn interfaces(config: &Config) -> Vec<Interface> {
     used.filter(|interface| config.ports.ip.allows(interface.ip)).collect()
 }
 
-/// Tries to reach every stream; also says how many were too many.
-fn reach(multicast: Vec<StreamInfo>, all: Vec<StreamInfo>, config: &Arc<Context>) -> (Vec<Stream>, usize) {
-    let more = all.iter().filter(|info| !is_in(&multicast, info)).cloned().collect::<Vec<_>>();
-    let mut found: Vec<_> = multicast.iter().cloned().chain(more).collect();
-    let unvisited = found.len().saturating_sub(MAX_STREAMS);
-    found.truncate(MAX_STREAMS);
-    let next = AtomicUsize::new(0);
-    let visit_next = || {
-        let mut visited = Vec::new();
-        while let Some(info) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
-            visited.push(visit(info, is_in(&multicast, info), config));
-        }
-        visited
-    };
-    let mut streams: Vec<_> = thread::scope(|scope| {
-        let visitors: Vec<_> = (0..found.len().min(VISITORS)).map(|_| scope.spawn(visit_next)).collect();
-        visitors.into_iter().flat_map(|visitor| visitor.join().unwrap_or_default()).collect()
-    });
-    let is_there = |stream: &&mut Stream| stream.data == Knock::Open;
-    let there: Vec<_> = streams.iter_mut().filter(is_there).map(|stream| stream.info.clone()).collect();
-    for (stream, has_twin) in streams.iter_mut().filter(is_there).zip(twins(there.iter())) {
-        stream.has_twin = has_twin;
-    }
-    (streams, unvisited)
-}
-
-/// How a stream that is looked at since `began` travels, and what is wrong with it.
-fn judged(probe: &Probe, began: Instant) -> (Option<Protection>, Option<Trouble>) {
-    // A busy computer is connected to later.
-    while probe.reach() == Reach::Connecting && began.elapsed() < CONNECT_TIME {
-        thread::sleep(Duration::from_millis(20));
-    }
-    if probe.reach() == Reach::Connected {
-        thread::sleep(MEASURE_TIME.saturating_sub(began.elapsed()).max(MEASURE_TIME / 2));
-    }
-    let state = probe.state();
-    match state.verdict(false) {
-        Verdict::Trouble(trouble) => (state.protection, Some(trouble)),
-        Verdict::Well | Verdict::Waiting | Verdict::Early => (state.protection, None),
-    }
-}
-
-fn visit(info: &StreamInfo, by_multicast: bool, config: &Arc<Context>) -> Stream {
-    let (began, probe) = (Instant::now(), Probe::start(info, Arc::clone(config)));
-    let data = data_address(info).map_or(Knock::Silent, knock);
-    let (round_trip, refusal) = round_trip(info, config);
-    let (mut protection, mut trouble) = (None, None);
-    if data == Knock::Open && refusal.is_none() {
-        (protection, trouble) =
-            probe.map_or((None, Some(Trouble::NotConnected)), |probe| judged(&probe, began));
-    }
-    let info = info.clone();
-    Stream { info, by_multicast, data, round_trip, refusal, trouble, protection, has_twin: false }
-}
-
-fn data_address(info: &StreamInfo) -> Option<SocketAddr> {
-    [IpVersion::V4, IpVersion::V6].into_iter().find_map(|version| {
-        let endpoint = info.endpoint(version);
-        let text = endpoint.address.to_string();
-        // A zone is written with its number; the standard library reads it in brackets.
-        let text = if version == IpVersion::V6 { format!("[{text}]") } else { text };
-        format!("{text}:{}", endpoint.data_port).parse().ok().filter(|_| endpoint.data_port != 0)
-    })
-}
-
-/// The round trip to a stream's clock, and why there is no session with its sender.
-fn round_trip(info: &StreamInfo, config: &Arc<Context>) -> (Option<f64>, Option<Refusal>) {
-    let Ok(inlet) = Inlet::in_context(info, &InletOptions::default(), Arc::clone(config)) else {
-        return (None, None);
-    };
-    let estimate = inlet.clock_offset(CLOCK_TIME).ok().map(|estimate| estimate.uncertainty);
-    if estimate.is_none() {
-        // A probe in the clear gets no answer from who seals, and no reason either; a connection does.
-        let _ = inlet.open_stream(CLOCK_TIME);
-    }
-    (estimate, inlet.refusal())
-}
-
 fn has_multicast_route(config: &Config) -> bool {
     if config.ports.ip == IpVersions::V6 {
         return true;
@@ -320,12 +219,4 @@ impl Interface {
     }
 }
 
-const CLOCK_TIME: f64 = 2.0;
-/// Streams that are visited at the same time, and in all.
-const VISITORS: usize = 64;
-const MAX_STREAMS: usize = 1024;
-/// How long the samples of a stream are looked at: long enough for losses of a few percent, and for blocks.
-const MEASURE_TIME: Duration = Duration::from_secs(3);
-/// A stream that does not answer within this is not merely on a busy computer.
-const CONNECT_TIME: Duration = Duration::from_secs(6);
 const HIDDEN_TIME: Duration = Duration::from_secs(5);

@@ -135,7 +135,7 @@ impl Edge {
 impl Times {
     fn now() -> Self {
         let now = Instant::now();
-        Self { announced: now, looked: now, synced: now, told: now }
+        Self { aged: now, announced: now, looked: now, synced: now, told: now }
     }
 }
 

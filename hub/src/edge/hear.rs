@@ -37,6 +37,7 @@ impl Edge {
                     }
                 }
                 Event::Refused(ticket, problem) => self.take_back(ticket, problem),
+                Event::Answered(question) => self.questions.answered(&question),
                 Event::Unanswered(question, problem) => {
                     self.questions.unanswered(question);
                     self.tell(problem.to_string());
@@ -45,7 +46,6 @@ impl Edge {
                     self.answer_probe(&message, came)
                 }
                 Event::Message(message, _) => self.listen(&message),
-                Event::HistoryEnd => {}
             }
         }
     }

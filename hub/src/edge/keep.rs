@@ -169,7 +169,7 @@ impl Edge {
 
     /// Lets delivered blocks go after their time. What is not delivered stays, whatever the wall clock says.
     pub(super) fn let_old_go(&mut self) {
-        let past = self.outflows.len().saturating_sub(2);
+        let past = self.past_runs();
         for (run, range) in self.journal.older_than(self.settings.keep_delivered) {
             let mut outflows = self.outflows.iter_mut().enumerate();
             let Some((at, (_, outflow))) = outflows.find(|(_, (one, _))| *one == run) else { continue };
@@ -182,10 +182,14 @@ impl Edge {
         }
     }
 
-    /// Of runs before the last one, the newest block says nothing any more: it may go, too.
+    /// How many runs came before the present one and the one before that. The last block of those says nothing any more.
+    fn past_runs(&self) -> usize {
+        self.outflows.len().saturating_sub(2)
+    }
+
+    /// Lets all of past runs go, also their last blocks.
     fn let_past_go(&mut self) {
-        let past = self.outflows.len().saturating_sub(2);
-        for at in 0..past {
+        for at in 0..self.past_runs() {
             let Some((run, outflow)) = self.outflows.get_mut(at) else { return };
             let (run, owed) = (*run, outflow.owed());
             let held = self.journal.runs().iter().find(|kept| kept.run == run).map(Kept::held);

@@ -9,16 +9,19 @@ use super::{Command, Link};
 pub(crate) struct Questions {
     /// To be asked as soon as there is room.
     due: VecDeque<Command>,
+    /// Histories that the hub is telling.
+    asked: Vec<Command>,
     /// The hub did not answer these: they are asked again after a while.
     unanswered: Vec<Command>,
 }
 
 impl Questions {
-    /// A connection stands: these are asked first, and what was added while there was none.
+    /// A connection stands: these are asked first, and then what was open on the connection before.
     pub(crate) fn begin(&mut self, questions: impl IntoIterator<Item = Command>) {
         self.unanswered.clear();
-        let added = core::mem::replace(&mut self.due, questions.into_iter().collect());
-        added.into_iter().for_each(|question| self.add(question));
+        let open = core::mem::replace(&mut self.due, questions.into_iter().collect());
+        let asked = core::mem::take(&mut self.asked);
+        asked.into_iter().chain(open).for_each(|question| self.add(question));
     }
 
     /// One more.
@@ -31,14 +34,27 @@ impl Questions {
     /// Asks as many as there is room for.
     pub(crate) fn ask(&mut self, link: &Link) {
         while let Some(question) = self.due.pop_front() {
+            let history = matches!(question, Command::History(..)).then(|| question.clone());
             if let Err(back) = link.ask(question) {
                 return self.due.push_front(back);
             }
+            self.asked.extend(history);
         }
+    }
+
+    /// The hub has told all of this history.
+    pub(crate) fn answered(&mut self, question: &Command) {
+        self.asked.retain(|asked| asked != question);
+    }
+
+    /// Whether the hub has told every history that it was asked for.
+    pub(crate) fn are_answered(&self) -> bool {
+        self.due.is_empty() && self.asked.is_empty() && self.unanswered.is_empty()
     }
 
     /// The hub did not answer this one.
     pub(crate) fn unanswered(&mut self, question: Command) {
+        self.answered(&question);
         if !self.unanswered.contains(&question) {
             self.unanswered.push(question);
         }
@@ -52,6 +68,7 @@ impl Questions {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Since;
     use super::*;
 
     #[test]
@@ -70,5 +87,29 @@ mod tests {
         questions.again();
         questions.ask(&link);
         assert_eq!(asked.try_recv(), Ok(question(1)));
+    }
+
+    #[test]
+    fn a_history_is_open_until_all_of_it_has_come_also_on_the_next_connection() {
+        let (link, mut asked, _events) = Link::of_a_test(8);
+        let history = |subject: &str| Command::History(vec![subject.to_owned()], Since::Beginning);
+        let mut questions = Questions::default();
+        questions.begin([history("words"), history("blocks")]);
+        assert!(!questions.are_answered());
+        questions.ask(&link);
+        questions.answered(&history("words"));
+        assert!(!questions.are_answered());
+        questions.unanswered(history("blocks"));
+        assert!(!questions.are_answered(), "it is to be asked again");
+        questions.again();
+        questions.ask(&link);
+        questions.begin([history("words")]);
+        questions.ask(&link);
+        questions.answered(&history("words"));
+        assert!(!questions.are_answered(), "the connection broke before it was told");
+        questions.answered(&history("blocks"));
+        assert!(questions.are_answered());
+        let all = ["words", "blocks", "blocks", "words", "blocks"].map(history);
+        assert_eq!(core::iter::from_fn(|| asked.try_recv().ok()).collect::<Vec<_>>(), all);
     }
 }

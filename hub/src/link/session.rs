@@ -175,13 +175,15 @@ impl Session {
                 let (context, tell) = (self.context.clone(), tell.clone());
                 let names = subjects.iter().map(|subject| self.log_of(subject)).collect::<Vec<_>>();
                 tokio::spawn(async move {
-                    for (name, subject) in names.into_iter().zip(subjects) {
-                        if let Err(error) = history(&context, name, (subject.clone(), since), &tell).await {
-                            let question = Command::History(vec![subject], since);
-                            tell.tell(unanswered(question, &*error)).await;
-                        }
+                    let mut failed = None;
+                    for (name, subject) in names.into_iter().zip(subjects.clone()) {
+                        failed = history(&context, name, (subject, since), &tell).await.err().or(failed);
                     }
-                    tell.tell(Event::HistoryEnd).await;
+                    let question = Command::History(subjects, since);
+                    match failed {
+                        None => tell.tell(Event::Answered(question)).await,
+                        Some(error) => tell.tell(unanswered(question, &*error)).await,
+                    }
                 });
             }
         }
@@ -289,8 +291,8 @@ async fn refuse_for(pause: Duration, commands: &mut Receiver<Command>, tell: &Te
                 Some(Command::Publish { ticket: Some(ticket), .. }) => {
                     tell.tell(Event::Refused(ticket, Problem::Broken)).await;
                 }
-                Some(Command::Last(_) | Command::Send { .. }) => {}
-                Some(Command::History(..)) => tell.tell(Event::HistoryEnd).await,
+                // Questions are asked again on the next connection.
+                Some(Command::Last(_) | Command::History(..) | Command::Send { .. }) => {}
                 Some(Command::Publish { ticket: None, .. }) => sleep(Duration::ZERO).await,
             },
         }

@@ -10,7 +10,7 @@ use schwann::resolver::{self, Knocked, Viewed};
 use schwann::security::Refusal;
 use schwann::{Config, Context, StreamInfo};
 
-use super::round_trip;
+use super::visit::round_trip;
 use crate::cmd::keys::wire::SESSION;
 use crate::doctor::ports::{Knock, knock};
 

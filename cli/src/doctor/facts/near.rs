@@ -8,8 +8,9 @@ use schwann::resolver::{self, Viewed};
 use schwann::security::keys::{met, store};
 use schwann::{Context, StreamInfo};
 
+use super::Interface;
 use super::host::VIEW_TIME;
-use super::{Interface, data_address};
+use super::visit::data_address;
 
 /// A remembered member whose streams were found.
 #[derive(Clone, Debug)]
