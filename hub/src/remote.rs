@@ -74,6 +74,8 @@ pub enum RemoteState {
     Early,
     /// Its key did not come: the edge does not know this device yet, or does not serve it.
     NoKey,
+    /// Its device was revoked: nothing more of it is taken.
+    Revoked,
     /// No new block comes.
     Silent,
     /// New blocks come, but the edge does not answer: they may be old.
@@ -146,7 +148,8 @@ impl Remote {
         let state = state(run, seen);
         // Of an edge that broke off long ago nothing is expected.
         let is_old = seen.is_none_or(|seen| now().0.cast_signed().abs_diff(seen.came) > FORGOTTEN);
-        if state == RemoteState::Silent && is_old && !run.goes_on() {
+        let is_expected = !matches!(state, RemoteState::Revoked | RemoteState::Silent);
+        if !is_expected && is_old && !run.goes_on() {
             return None;
         }
         Some(RemoteStream {
@@ -191,6 +194,9 @@ impl Seen {
 }
 
 fn state(run: &FarRun, seen: Option<&Seen>) -> RemoteState {
+    if run.is_revoked() {
+        return RemoteState::Revoked;
+    }
     let is_early = run.known_since().elapsed() < EARLY;
     let Some(info) = run.info() else {
         return if is_early { RemoteState::Early } else { RemoteState::NoKey };

@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools")
 
 from relay_sites import PATIENCE, SCRATCH, Hub, Site, lab, movable_clock, run, wait_for  # noqa: E402
 
+import labs  # noqa: E402
 from chromium import Page  # noqa: E402
 
 
@@ -112,6 +113,21 @@ def hub_is_seen() -> None:
     print("ok: a stream of another site is in the list and in the dashboard; a hub that is gone is said by both and by the doctor")
 
 
+def revocation_is_seen() -> None:
+    """The far device is revoked while somebody looks."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        remembers(b, hub.url)
+        a.sends("Turned", 10**6)
+        a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        with dashboard(b) as browser:
+            browser.wait("document.querySelector('#remote .far .health.live') !== null", "the stream of the other site is well")
+            labs.keys(authority.keys, "revoke", "site-a")
+            browser.wait("document.querySelector('#remote .far.wrong')?.innerText.includes('revoked')", "its device is revoked")
+            assert not browser.problems, browser.problems
+    print("ok: of a stream whose device was revoked, the dashboard says so")
+
+
 def far_findings(site: Site) -> list[dict]:
     """What the doctor finds of hubs."""
     _, page = asked(site, "doctor", "--json")
@@ -131,4 +147,4 @@ def dashboard(site: Site):
 
 
 if __name__ == "__main__":
-    run({"seen": hub_is_seen, "wall": wall_clock_is_wrong})
+    run({"seen": hub_is_seen, "revoked": revocation_is_seen, "wall": wall_clock_is_wrong})

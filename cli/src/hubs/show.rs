@@ -108,6 +108,12 @@ fn trouble(stream: &RemoteStream, address: &Address) -> (String, &'static str) {
             ),
             send,
         ),
+        RemoteState::Revoked => (
+            format!(
+                "The device of {name} was revoked: nothing more of it is taken, though the hub {address} carries it."
+            ),
+            "schwann keys issued    # on the lab's machine: which devices are out",
+        ),
         state => (
             format!("{name} does not come through the hub {address}: {}.", word(state).1.to_lowercase()),
             send,
@@ -120,6 +126,7 @@ fn word(state: RemoteState) -> (Look, &'static str) {
         RemoteState::Contradicted => (Look::Wrong, "CLOCK"),
         RemoteState::Early => (Look::Faint, "early"),
         RemoteState::NoKey => (Look::Wrong, "NO KEY"),
+        RemoteState::Revoked => (Look::Wrong, "REVOKED"),
         RemoteState::Silent => (Look::Wrong, "SILENT"),
         RemoteState::Unanswered => (Look::Wrong, "NO ANSWER"),
         RemoteState::Well => (Look::Good, "well"),
