@@ -224,19 +224,25 @@ fn read_runs(folder: &Path) -> io::Result<Vec<Kept>> {
             kept.segments.push(segment);
         }
     }
-    // Of a run without a block nothing is left to say; only the last one is named by the next.
-    let last = runs.len().saturating_sub(1);
-    let mut at = 0;
+    let_blank_go(folder, &mut runs);
+    Ok(runs)
+}
+
+/// Lets runs go that say nothing. One without a block says how far the run before it came, so it stays with that one. The last one
+/// is named by the next; but one without a word was announced to nobody.
+fn let_blank_go(folder: &Path, runs: &mut Vec<Kept>) {
+    let (count, mut at, mut follows_blocks) = (runs.len(), 0, false);
     runs.retain(|kept| {
         at += 1;
-        let stays = at > last || !kept.segments.is_empty();
+        let has_blocks = !kept.segments.is_empty();
+        let stays = has_blocks || (!kept.words.is_empty() && (follows_blocks || at == count));
+        follows_blocks |= has_blocks;
         if !stays {
             // It is found again at the next start.
             let _ = fs::remove_file(folder.join(format!("{}.words", stem(kept.number, kept.run))));
         }
         stays
     });
-    Ok(runs)
 }
 
 fn stem(number: u32, run: RunId) -> String {

@@ -158,6 +158,31 @@ fn a_damaged_block_is_no_block_and_its_neighbours_are() {
     assert_eq!(journal.block(run, 2).as_ref(), Some(&blocks[2]));
 }
 
+/// Only the run behind a broken one says how far that came; it may itself end before it has a block, or reaches the hub.
+#[test]
+fn a_run_without_a_block_stays_with_the_one_before_it() {
+    let folder = Folder::new();
+    let runs =
+        || Journal::open(&folder.0).expect("it opens").runs().iter().map(|kept| kept.run).collect::<Vec<_>>();
+    let (first, _) = filled(&folder.0, 0);
+    assert_eq!(runs(), [first], "the next one names it");
+    let (broken, _) = filled(&folder.0, 3);
+    assert_eq!(runs(), [broken]);
+    let (blank, _) = filled(&folder.0, 0);
+    let (last, _) = filled(&folder.0, 2);
+    assert_eq!(runs(), [broken, blank, last]);
+}
+
+/// It was killed, or its disk was full, before it was announced. Named as the one before, it would hide the run before it.
+#[test]
+fn a_run_without_a_word_was_never_there() {
+    let folder = Folder::new();
+    let (broken, _) = filled(&folder.0, 3);
+    Journal::open(&folder.0).expect("it opens").begin(blocks(0).0).expect("room");
+    let journal = Journal::open(&folder.0).expect("it opens");
+    assert_eq!(journal.runs().iter().map(|kept| kept.run).collect::<Vec<_>>(), [broken]);
+}
+
 #[test]
 fn what_is_forgotten_frees_its_file_once_a_run_is_over() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
 //! The edge: seals, keeps a journal, publishes, and answers members.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use schwann_relay::{
     Before, Block, Moment, Note, NoteKind, Outflow, Place, Ranges, Run, RunId, Start, StreamId,
@@ -17,10 +17,17 @@ use crate::{
 
 /// A line of the journal. All of it may lie on a stolen disk: it is sealed or signed.
 pub enum Line {
-    Run(RunId),
-    Announcement(Vec<u8>),
+    Announcement(RunId, Vec<u8>),
     Keys(RunId, Vec<u8>),
     Block(RunId, Place, Vec<u8>),
+}
+
+impl Line {
+    /// What a loss of power leaves of a line that was being written.
+    fn tear(&mut self, chance: &mut Seeded) {
+        let (Self::Announcement(_, bytes) | Self::Keys(_, bytes) | Self::Block(_, _, bytes)) = self;
+        bytes.truncate(chance.below(bytes.len()));
+    }
 }
 
 pub struct Edge {
@@ -31,10 +38,15 @@ pub struct Edge {
     has_guest: bool,
     bug: Option<Bug>,
     restarts: u64,
+    /// Lines that the disk did not take at once.
+    pub held_up: u64,
+    pub torn: u64,
 }
 
 struct Process {
     run: Run,
+    /// What the disk did not take yet, in order.
+    unkept: VecDeque<Line>,
     outflows: BTreeMap<RunId, Outflow>,
     entropy: Seeded,
     connected: bool,
@@ -44,7 +56,16 @@ struct Process {
 
 impl Edge {
     pub fn new(stream: StreamId, has_guest: bool, bug: Option<Bug>) -> Self {
-        Self { stream, journal: Disk::default(), process: None, has_guest, bug, restarts: 0 }
+        Self {
+            stream,
+            journal: Disk::default(),
+            process: None,
+            has_guest,
+            bug,
+            restarts: 0,
+            held_up: 0,
+            torn: 0,
+        }
     }
 
     pub fn is_up(&self) -> bool {
@@ -56,6 +77,7 @@ impl Edge {
         self.restarts += 1;
         let seed = if self.bug == Some(Bug::RepeatedRandomness) { 5 } else { seed + self.restarts };
         let mut entropy = Seeded::new(seed);
+        self.journal.open(self.bug != Some(Bug::TornLineIsRead));
         let mut outflows = BTreeMap::new();
         let mut before = Before::NONE;
         for (run, held, last) in self.journaled() {
@@ -70,18 +92,19 @@ impl Edge {
             Run::begin(start, &mut now.moment(&mut entropy, self.bug)).map_err(|fault| fault.to_string())?;
         oracle.begun(run.id())?;
         outflows.insert(run.id(), Outflow::new(Ranges::default(), Vec::new()));
-        self.journal.append(Line::Run(run.id()));
-        let (connected, read, ended) = (false, 0, false);
-        self.process = Some(Process { run, outflows, entropy, connected, read, ended });
-        self.keep_epoch(now)
+        let (unkept, connected, read, ended) = (VecDeque::new(), false, 0, false);
+        self.process = Some(Process { run, unkept, outflows, entropy, connected, read, ended });
+        self.keep_epoch(now, oracle)
     }
 
-    /// The runs of the journal, in order, with the blocks that it holds and the last that it ever held.
+    /// The runs of which the journal has an announcement, in order, with the blocks that it holds and the last that it ever held.
     fn journaled(&self) -> Vec<(RunId, Ranges, Option<Place>)> {
         let mut runs: Vec<(RunId, Ranges, Option<Place>)> = Vec::new();
         for line in self.journal.lines() {
             match line {
-                Line::Run(run) => runs.push((*run, Ranges::default(), None)),
+                Line::Announcement(run, _) if runs.iter().all(|(one, ..)| one != run) => {
+                    runs.push((*run, Ranges::default(), None));
+                }
                 Line::Block(run, place, _) => {
                     if let Some((_, held, last)) = runs.iter_mut().find(|(one, ..)| one == run) {
                         held.insert(schwann_relay::Range::one(place.number));
@@ -95,7 +118,7 @@ impl Edge {
     }
 
     /// Keeps announcement and wrapped keys of the present epoch in the journal, before the first block under them.
-    fn keep_epoch(&mut self, now: &Now) -> Result<(), String> {
+    fn keep_epoch(&mut self, now: &Now, oracle: &mut Oracle) -> Result<(), String> {
         let Some(process) = &mut self.process else { return Ok(()) };
         let fixture = Fixture::the();
         let list = now.list(self.bug);
@@ -110,12 +133,37 @@ impl Edge {
         let announcement = process.run.announcement().to_vec();
         let mut moment = now.moment(&mut process.entropy, self.bug);
         let keys = process.run.wrapped(&members, &mut moment).map_err(text)?;
-        self.journal.append(Line::Announcement(announcement));
-        self.journal.append(Line::Keys(id, keys));
-        self.journal.sync();
-        // What is on the journal is published when a connection begins.
-        process.connected = false;
+        process.unkept.extend([Line::Announcement(id, announcement), Line::Keys(id, keys)]);
+        self.keep(oracle);
         Ok(())
+    }
+
+    /// Hands what waits to the disk, in order, and makes room where it is full. What the disk has, it lets out.
+    pub fn keep(&mut self, oracle: &mut Oracle) {
+        while let Some(process) = &mut self.process
+            && let Some(line) = process.unkept.pop_front()
+        {
+            let is_block = matches!(line, Line::Block(..));
+            match self.journal.append(line) {
+                Ok(()) => {}
+                Err(_) if is_block && self.bug == Some(Bug::FullDiskIsIgnored) => {}
+                Err(line) => {
+                    process.unkept.push_front(line);
+                    self.held_up += 1;
+                    if self.trim(1, oracle) {
+                        continue;
+                    }
+                    return;
+                }
+            }
+            if is_block {
+                process.outflows.entry(process.run.id()).and_modify(Outflow::appended);
+            } else {
+                self.journal.sync();
+                // Words on the journal are published when a connection begins.
+                process.connected = false;
+            }
+        }
     }
 
     /// Seals a block, appends it to the journal, and only then lets it out.
@@ -127,6 +175,9 @@ impl Edge {
         oracle: &mut Oracle,
     ) -> Result<(), String> {
         let Some(process) = self.process.as_mut().filter(|process| !process.ended) else { return Ok(()) };
+        if process.unkept.len() > MOST_UNKEPT {
+            return Ok(());
+        }
         let content: Vec<u8> =
             (0..1 + process.entropy.below(3)).flat_map(|_| process.entropy.draw().to_le_bytes()).collect();
         let count = (content.len() / 8) as u32;
@@ -143,15 +194,20 @@ impl Edge {
             self.process = None;
             return Ok(());
         }
-        if let Some(outflow) = process.outflows.get_mut(&id) {
-            outflow.appended();
+        if sealed.new_epoch {
+            self.keep_epoch(now, oracle)?;
         }
-        self.journal.append(Line::Block(id, sealed.place, sealed.bytes));
-        if sealed.new_epoch { self.keep_epoch(now) } else { Ok(()) }
+        let block = Line::Block(id, sealed.place, sealed.bytes);
+        if let Some(process) = &mut self.process {
+            process.unkept.push_back(block);
+        }
+        self.keep(oracle);
+        Ok(())
     }
 
     /// Publishes some of what is due.
     pub fn publish(&mut self, most: usize, hub: &mut Hub, chance: &mut Seeded, oracle: &mut Oracle) {
+        self.keep(oracle);
         let Some(process) = &mut self.process else { return };
         if !process.connected {
             connect(process, &self.journal, self.bug, hub, chance);
@@ -227,16 +283,22 @@ impl Edge {
         Ok(())
     }
 
-    /// The journal is too large: the oldest goes.
-    pub fn trim(&mut self, count: u64, oracle: &mut Oracle) {
-        let Some(process) = &mut self.process else { return };
-        let Some((run, outflow)) = process.outflows.iter_mut().next() else { return };
-        for trimmed in outflow.trim(count) {
-            self.journal.remove(
-                |line| matches!(line, Line::Block(r, place, _) if r == run && trimmed.range.contains(place.number)),
-            );
-            oracle.trimmed(*run, trimmed);
+    /// The journal is too large: blocks of the first run that has some to spare go. Says whether any went.
+    pub fn trim(&mut self, count: u64, oracle: &mut Oracle) -> bool {
+        let Some(process) = &mut self.process else { return false };
+        for (run, outflow) in &mut process.outflows {
+            let gone = outflow.trim(count);
+            for trimmed in &gone {
+                self.journal.remove(
+                    |line| matches!(line, Line::Block(r, place, _) if r == run && trimmed.range.contains(place.number)),
+                );
+                oracle.trimmed(*run, *trimmed);
+            }
+            if !gone.is_empty() {
+                return true;
+            }
         }
+        false
     }
 
     pub fn reconnect(&mut self) {
@@ -249,7 +311,8 @@ impl Edge {
     pub fn die(&mut self, power: bool, chance: &mut Seeded, oracle: &mut Oracle) -> Result<(), String> {
         self.process = None;
         if power {
-            self.journal.lose_power(chance);
+            let mut torn = Seeded::new(chance.draw());
+            self.torn += u64::from(self.journal.lose_power(chance, |line| line.tear(&mut torn)));
             oracle.lost_power(|run, number| self.holds(run, number));
             return Ok(());
         }
@@ -266,6 +329,9 @@ impl Edge {
     }
 }
 
+/// So many lines wait for a disk at most: then no more is sealed.
+const MOST_UNKEPT: usize = 6;
+
 /// Says what every member must know, and finds out where the hub is.
 fn connect(
     process: &mut Process,
@@ -280,8 +346,8 @@ fn connect(
         let message = match line {
             Line::Announcement(..) if bug == Some(Bug::AnnouncedOnce) && chance.below(4) > 0 => continue,
             Line::Keys(run, _) if bug == Some(Bug::KeysNotKept) && *run != present => continue,
-            Line::Announcement(message) | Line::Keys(_, message) => message.clone(),
-            Line::Run(_) | Line::Block(..) => continue,
+            Line::Announcement(_, message) | Line::Keys(_, message) => message.clone(),
+            Line::Block(..) => continue,
         };
         hub.publish(message, chance);
     }

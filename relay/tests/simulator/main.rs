@@ -1,10 +1,9 @@
 //! A world in which everything goes wrong, and in which one seed replays one run.
 //!
 //! An edge, a hub, a recorder and a guest act in turns that a seeded generator draws. The hub loses, repeats, reorders, rolls
-//! back, holds back, flips bits and plays old messages again. Disks forget what was not synced. Processes die at any step.
-//! Then the hub behaves and all processes run. After a while, the recorder must have what the edge sent, or say exactly what
-//! is missing. Disks that are full, torn lines and damaged records are tried with the real parts (tests/system/relay_faults.py
-//! and relay_records.py).
+//! back, holds back, flips bits and plays old messages again. Disks fill, tear lines and forget what was not synced. Processes die at
+//! any step. Then the hub behaves and all processes run. After a while, the recorder must have what the edge sent, or say exactly
+//! what is missing. The same is tried with the real parts (tests/system/relay_faults.py and relay_records.py).
 //!
 //! `SCHWANN_SIMULATIONS=1000000` sets how many runs, and `SCHWANN_FIRST_SEED` where they begin; `SCHWANN_SEED=7` replays one and
 //! says what happened.
@@ -61,6 +60,7 @@ fn a_recording_equals_what_was_sent_or_says_what_is_missing() {
     // A world in which nothing goes wrong would prove nothing.
     assert!(all.delivered > count && all.crashes > count / 4, "{all:?}");
     assert!(all.lost > 0 && all.rolled_back > 0 && all.refused > 0 && all.cut_off > 0, "{all:?}");
+    assert!(all.held_up > 0 && all.torn > 0, "{all:?}");
 }
 
 /// Each planted bug is found within 10,000 runs.

@@ -44,13 +44,14 @@ impl Recorder {
     }
 
     pub fn start(&mut self) {
+        self.disk.open(true);
         self.process = Some(Process::default());
     }
 
     pub fn die(&mut self, power: bool, chance: &mut Seeded) {
         self.process = None;
         if power {
-            self.disk.lose_power(chance);
+            self.disk.lose_power(chance, |_| {});
         }
     }
 
@@ -162,14 +163,19 @@ impl Recorder {
                     .lines()
                     .iter()
                     .any(|line| matches!(line, Line::Description(of, _) if *of == block.run()));
-                if !known {
-                    let description = follower.description().unwrap_or_default().to_vec();
-                    self.disk.append(Line::Description(block.run(), description));
-                }
+                let description = follower.description().unwrap_or_default().to_vec();
+                let mut lines = vec![Line::Block(block.run(), place)];
+                lines.extend((!known).then(|| Line::Description(block.run(), description)));
                 if self.disk.lines().iter().any(|line| matches!(line, Line::Block(of, p) if *of == block.run() && p.number == place.number)) {
                     return Err(format!("block {} was recorded twice", place.number));
                 }
-                self.disk.append(Line::Block(block.run(), place));
+                while let Some(line) = lines.pop() {
+                    if self.disk.append(line).is_err() && self.bug != Some(Bug::FullRecordingGoesOn) {
+                        // A recorder whose disk is full says so and ends.
+                        self.process = None;
+                        return Ok(false);
+                    }
+                }
                 return Ok(true);
             }
             Ok(Taken::NoKey | Taken::Repeat) => {}

@@ -18,6 +18,8 @@ pub enum Bug {
     FalseLoss,
     ForgottenDisk,
     ForgottenHole,
+    FullDiskIsIgnored,
+    FullRecordingGoesOn,
     KeysNotKept,
     PublishedBeforeJournal,
     ReceiptBeforeSync,
@@ -25,16 +27,19 @@ pub enum Bug {
     RepeatedRandomness,
     RevokedIsServed,
     SilentDrop,
+    TornLineIsRead,
     TrustedResume,
 }
 
 impl Bug {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::AcknowledgedIsDelivered,
         Self::AnnouncedOnce,
         Self::FalseLoss,
         Self::ForgottenDisk,
         Self::ForgottenHole,
+        Self::FullDiskIsIgnored,
+        Self::FullRecordingGoesOn,
         Self::KeysNotKept,
         Self::PublishedBeforeJournal,
         Self::ReceiptBeforeSync,
@@ -42,6 +47,7 @@ impl Bug {
         Self::RepeatedRandomness,
         Self::RevokedIsServed,
         Self::SilentDrop,
+        Self::TornLineIsRead,
         Self::TrustedResume,
     ];
 }
@@ -59,9 +65,11 @@ pub struct Tally {
     pub crashes: u64,
     pub cut_off: u64,
     pub delivered: u64,
+    pub held_up: u64,
     pub lost: u64,
     pub refused: u64,
     pub rolled_back: u64,
+    pub torn: u64,
 }
 
 impl Tally {
@@ -69,9 +77,11 @@ impl Tally {
         self.crashes += other.crashes;
         self.cut_off += other.cut_off;
         self.delivered += other.delivered;
+        self.held_up += other.held_up;
         self.lost += other.lost;
         self.refused += other.refused;
         self.rolled_back += other.rolled_back;
+        self.torn += other.torn;
     }
 }
 
@@ -120,9 +130,11 @@ impl World {
             crashes: self.crashes,
             cut_off: self.oracle.cut_off,
             delivered: self.oracle.delivered,
+            held_up: self.edge.held_up,
             lost: self.lost,
             refused: self.recorder.refused,
             rolled_back: self.hub.rolled_back,
+            torn: self.edge.torn,
         })
     }
 
@@ -183,9 +195,11 @@ impl World {
     }
 
     fn rarity(&mut self) -> Result<(), String> {
-        match self.chance.below(3) {
-            0 => self.edge.trim(1 + self.chance.draw() % 3, &mut self.oracle),
+        match self.chance.below(5) {
+            0 => _ = self.edge.trim(1 + self.chance.draw() % 3, &mut self.oracle),
             1 => self.now.revoked = true,
+            2 => self.edge.journal.set_room(Some(self.chance.below(4)).filter(|room| *room < 3)),
+            3 => self.recorder.disk.set_room(Some(self.chance.below(6)).filter(|room| *room < 3)),
             _ => self.edge.produce(&self.now, true, &mut self.hub, &mut self.oracle)?,
         }
         Ok(())
@@ -194,7 +208,10 @@ impl World {
     /// Nothing breaks any more, and everybody gets the time that it needs.
     fn calm(&mut self) -> Result<(), String> {
         self.hub.honest = true;
+        self.edge.journal.set_room(None);
+        self.recorder.disk.set_room(None);
         self.keep_up()?;
+        self.edge.keep(&mut self.oracle);
         if !self.edge.has_ended() {
             self.edge.produce(&self.now, false, &mut self.hub, &mut self.oracle)?;
             self.edge.produce(&self.now, true, &mut self.hub, &mut self.oracle)?;
