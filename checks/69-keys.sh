@@ -1,4 +1,4 @@
-# schwann keys where things go wrong: a full disk, a folder that is read-only, no network, no key, a wrong clock. Each command ends
+# schwann where things go wrong: a full disk, a folder that is read-only, no network, no key, a wrong clock. Each command ends
 # with a sentence and what to do next, and nothing is lost. Then a real keyring of a desktop that holds the passphrase.
 # cores: 0
 # network: own
@@ -8,4 +8,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 need cc unshare mount
 need_networks
 build -p schwann-cli --bin schwann
-exec python3 tests/system/keys.py "$built/schwann"
+python3 tests/system/keys.py "$built/schwann"
+# The same for all other commands.
+python3 tests/system/failures.py "$built/schwann"

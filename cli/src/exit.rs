@@ -46,13 +46,18 @@ impl Problem {
     }
 }
 
-/// An error of the system in words for people: without its number, and with the remedy if it is known.
+/// An error of the system in words for people: without its number, and with the remedy if none is said behind it.
 fn plain(error: &str) -> String {
     let Some((words, number)) = error.split_once(" (os error ") else { return error.to_owned() };
     let Some((number, rest)) = number.split_once(')') else { return error.to_owned() };
-    let what_to_do = match number {
-        // The numbers of EEXIST on Unix, and of its two relatives on Windows.
-        "17" | "80" | "183" => "; existing files are never replaced: name another file",
+    let kind = number.parse().map(|number| io::Error::from_raw_os_error(number).kind());
+    let what_to_do = match kind {
+        _ if !rest.is_empty() => "",
+        Ok(io::ErrorKind::AlreadyExists) => "; existing files are never replaced: name another file",
+        Ok(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+            "; make room, or name a file on another disk"
+        }
+        Ok(io::ErrorKind::ReadOnlyFilesystem) => "; name a file on another disk",
         _ => "",
     };
     format!("{words}{what_to_do}{rest}")
@@ -86,7 +91,7 @@ pub(crate) fn conclude(outcome: Outcome) -> ExitCode {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(Problem::NobodyReads) => ExitCode::SUCCESS,
         Err(Problem::Failed(what)) => {
-            eprintln!("schwann: {what}");
+            eprintln!("schwann: {}", plain(&what));
             ExitCode::from(FAILED)
         }
     }
@@ -103,7 +108,8 @@ Exit codes:
 /// The command could not do its work.
 const FAILED: u8 = 3;
 
-#[cfg(test)]
+// The numbers in it are those of Unix.
+#[cfg(all(test, unix))]
 mod tests {
     use super::plain;
 
@@ -113,6 +119,10 @@ mod tests {
             (
                 "File exists (os error 17)",
                 "File exists; existing files are never replaced: name another file",
+            ),
+            (
+                "No space left on device (os error 28)",
+                "No space left on device; make room, or name a file on another disk",
             ),
             ("it failed: No such file or directory (os error 2)!", "it failed: No such file or directory!"),
             ("a sentence (of ours)", "a sentence (of ours)"),

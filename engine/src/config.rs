@@ -201,7 +201,7 @@ impl Config {
         let mut reader = Reader::new(&raw);
         let parts =
             Parts::read(&mut reader).map_err(|(line, key, error)| Invalid::Value { line, key, error })?;
-        let notes = reader.finish(&RAW_SECTIONS);
+        let notes = reader.finish(&RAW_KEYS);
         let Parts { log, ports, multicast, lab, tuning } = parts;
         Ok((
             Self {
@@ -244,6 +244,12 @@ impl Config {
             .filter_map(move |config| config.raw(section, key))
     }
 
+    /// A key of `[security]` that does not exist: whatever it was to say, nobody reads it.
+    pub(crate) fn unknown_of_security(&self) -> Option<&str> {
+        let mut keys = self.raw.entries().map(|(key, _)| key);
+        keys.find(|key| is_of_security(key) && !RAW_KEYS.contains(key))
+    }
+
     /// The text of any `key` in any `section`, for sections that have no typed fields here.
     pub fn raw(&self, section: &str, key: &str) -> Option<&str> {
         self.raw.get(section, key)
@@ -282,8 +288,27 @@ impl Ports {
     }
 }
 
-/// Sections that others read with [`Config::raw`]; their keys are never reported as unknown.
-const RAW_SECTIONS: [&str; 2] = ["relay", "security"];
+/// Whether a full key is in section `[security]`, or in one that its writer meant to be that.
+fn is_of_security(key: &str) -> bool {
+    key.split('.').next().is_some_and(|section| section.eq_ignore_ascii_case("security"))
+}
+
+/// Keys that others read with [`Config::raw`].
+const RAW_KEYS: [&str; 13] = [
+    "relay.history",
+    "relay.hub",
+    "security.core_dumps",
+    "security.enabled",
+    "security.log",
+    "security.off",
+    "security.pin",
+    "security.plain",
+    "security.policy",
+    "security.prefer",
+    "security.recordings",
+    "security.require",
+    "security.session_key_lifetime",
+];
 
 #[cfg(test)]
 mod tests;

@@ -81,7 +81,7 @@ pub fn bids(
     let chosen: Vec<_> =
         plan.streams.iter().filter(|stream| is_eeg(stream)).map(|stream| stream.header.id).collect();
     if chosen.is_empty() {
-        return Err(ExportError::Nothing);
+        return Err(ExportError::NoEeg);
     }
     let (visit, beginning) = entities.visit();
     let folder = root.join(&visit);

@@ -16,6 +16,8 @@ pub enum ExportError {
     Write(PathBuf, io::Error),
     /// No stream of the recording is of a kind that the format holds.
     Nothing,
+    /// No stream with numbers and a rate is of type EEG, and BIDS has a place for those alone.
+    NoEeg,
     /// No stream has one of the names that were asked for.
     NoSuchStream(Vec<String>),
     /// A stream's gaps are too long to be filled, and the format has none.
@@ -50,6 +52,10 @@ impl fmt::Display for ExportError {
             Self::Write(path, error) => write!(out, "{}: {error}", path.display()),
             Self::Nothing => out.write_str(
                 "no stream has numbers and a rate, which this format needs; --to csv, npz, mcap or nwb takes every stream",
+            ),
+            Self::NoEeg => out.write_str(
+                "no stream with numbers and a rate has the type EEG, which BIDS needs; schwann info shows the types; --to csv, npz, mcap \
+                 or nwb takes every stream",
             ),
             Self::NoSuchStream(there) => write!(out, "no stream has this name or type; found: {}", there.join(", ")),
             Self::Gaps { stream, seconds } => write!(

@@ -26,6 +26,9 @@ pub struct Outbound {
     remainders: Remainders,
     /// Streams that are not relayed, by UID, and since when that is known.
     left_alone: BTreeMap<String, Instant>,
+    /// Something was there to be relayed.
+    has_begun: bool,
+    looks: u32,
     remarks: Vec<String>,
     /// Whether all of the streams that have ended is at the hub or in a journal.
     is_whole: bool,
@@ -56,6 +59,8 @@ impl Outbound {
             edges: BTreeMap::new(),
             remainders: Remainders::default(),
             left_alone: BTreeMap::new(),
+            has_begun: false,
+            looks: 0,
             remarks: Vec::new(),
             is_whole: true,
         }
@@ -79,7 +84,11 @@ impl Outbound {
             }
         }
         if !self.stop.is_raised() {
-            self.remainders.look(&self.access, &self.settings);
+            self.has_begun |= self.remainders.look(&self.access, &self.settings);
+        }
+        self.looks = self.looks.saturating_add(1);
+        if self.looks == PATIENT_LOOKS && !self.has_begun {
+            self.remarks.push(String::from("no stream to relay was found yet; why: schwann doctor"));
         }
         Ok(())
     }
@@ -93,14 +102,18 @@ impl Outbound {
         core::mem::take(&mut self.remarks)
     }
 
-    /// Waits until every edge has ended its run; `stop` was raised. Returns what happened, and whether nothing was lost.
+    /// Waits until every edge has ended its run; `stop` was raised. Returns what happened, and whether something was relayed and
+    /// nothing lost.
     pub fn end(mut self) -> (Vec<String>, bool) {
         for (_, running) in core::mem::take(&mut self.edges) {
             self.part(running);
         }
         self.is_whole &= self.remainders.end();
         self.remarks.extend(self.remainders.take_remarks());
-        (self.remarks, self.is_whole)
+        if !self.has_begun {
+            self.remarks.push(String::from("nothing was relayed: no stream was found; why: schwann doctor"));
+        }
+        (self.remarks, self.is_whole && self.has_begun)
     }
 
     fn begin(&mut self, info: &StreamInfo, uid: String) {
@@ -115,6 +128,7 @@ impl Outbound {
                     Ok(thread) => {
                         self.remarks.push(format!("{name}: is relayed"));
                         self.edges.insert(uid, Running { name, status, thread });
+                        self.has_begun = true;
                     }
                     Err(error) => self.remarks.push(format!("{name}: the system gives no thread: {error}")),
                 }
@@ -177,5 +191,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Time of one search.
 const LOOK: Duration = Duration::from_millis(1500);
+/// So many searches find nothing before that is said.
+const PATIENT_LOOKS: u32 = 3;
 /// When a stream that could not be relayed is tried again.
 const AGAIN: Duration = Duration::from_secs(20);

@@ -104,7 +104,10 @@ impl Recording {
                     self.tell(String::from("the hub is reached"));
                 }
                 News::Disconnected(problem) => {
-                    self.tell(problem.to_string());
+                    let known = self.hub.as_ref().err().map(Problem::to_string);
+                    if known != Some(problem.to_string()) {
+                        self.tell(problem.to_string());
+                    }
                     self.hub = Err(problem);
                 }
                 News::Newest { .. } => {}

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         None => new_recording()?,
     };
     let mut sender = Sender::start(&text)?;
-    let (eeg, markers) = find(&config)?;
+    let (eeg, markers) = find(&config, &mut sender)?;
 
     let tallies = [check::SharedTally::default(), check::SharedTally::default()];
     let mut recorder =
@@ -210,18 +210,24 @@ impl Drop for Sender {
 }
 
 /// Finds both streams, as any program would.
-fn find(config: &Arc<Context>) -> Result<(StreamInfo, StreamInfo), Problem> {
+fn find(config: &Arc<Context>, sender: &mut Sender) -> Result<(StreamInfo, StreamInfo), Problem> {
     let query = format!("name='{EEG}' or name='{MARKERS}'");
-    let found =
-        resolve_bypred(config, &query, 2, START_TIMEOUT).map_err(|error| Problem::with("search", error))?;
-    let named = |name: &str| found.iter().find(|info| *info.name() == name).cloned();
-    match (named(EEG), named(MARKERS)) {
-        (Some(eeg), Some(markers)) => Ok((eeg, markers)),
-        _ => Err(Problem::Failed(format!(
-            "the streams of the sending process were not found on 127.0.0.1 within {} s; is loopback up?",
-            START_TIMEOUT.as_secs()
-        ))),
+    let began = Instant::now();
+    while began.elapsed() < START_TIMEOUT && !sender.is_gone() {
+        let found =
+            resolve_bypred(config, &query, 2, ONE_SEARCH).map_err(|error| Problem::with("search", error))?;
+        let named = |name: &str| found.iter().find(|info| *info.name() == name).cloned();
+        if let (Some(eeg), Some(markers)) = (named(EEG), named(MARKERS)) {
+            return Ok((eeg, markers));
+        }
     }
+    if sender.is_gone() {
+        return Err(Problem::Failed(String::from("the sending process could not send; it says above why")));
+    }
+    Err(Problem::Failed(format!(
+        "the streams of the sending process were not found on 127.0.0.1 within {} s; is loopback up? schwann doctor says it",
+        START_TIMEOUT.as_secs()
+    )))
 }
 
 /// Waits until everything that was sent has arrived, or no more comes.
@@ -263,5 +269,6 @@ const MARKERS: &str = "Schwann demo markers";
 const PAINT_EVERY: Duration = Duration::from_millis(100);
 /// For the other process to start and be found, on a very busy computer.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+const ONE_SEARCH: Duration = Duration::from_secs(2);
 /// For what has been sent to arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);

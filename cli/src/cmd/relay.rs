@@ -47,7 +47,7 @@ enum Action {
 /// Send streams of this network to the hub, until Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Exit code 1 if samples were lost; the last line of each stream says how many, and why."
+    after_help = "Exit code 1 if samples were lost, or no stream was found; the last line of each stream says how many, and why."
 )]
 struct Out {
     /// What to send: names, types, source ids or conditions; all streams if there is none.
@@ -76,6 +76,7 @@ struct Out {
 
 /// Receive streams of other sites and offer them here, sealed for the lab, until Ctrl-C.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Exit code 1 if the hub was not reached at the end.")]
 struct In {
     /// What to receive: names, types, source ids or conditions; all streams if there is none.
     #[arg(value_name = "QUERY")]
@@ -137,7 +138,7 @@ fn run_in(arguments: &In) -> Outcome {
         say(&far.take_remarks())?;
         say(&inbound.take_remarks())?;
     }
-    Ok(Exit::Good)
+    Ok(if inbound.is_connected() { Exit::Good } else { Exit::Found })
 }
 
 /// The lab as it is, which must seal: what was sealed on its way must not lie open here.

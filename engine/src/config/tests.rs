@@ -217,11 +217,11 @@ fn a_wrong_value_is_named_with_its_line() {
 #[test]
 fn oddities_leave_notes_and_unknown_keys_are_ignored() {
     let text = "[ports]\nBasePort=17000xyz\n[tuning]\nuse_protocol_version=100\n[lab]\nKnownPeers=a, b\n\
-                [security]\nanything=1";
+                [security]\nrecordings=sealed\nPolicy=off\n[Security]\npolicy=off\n[relay]\nHub=x";
     let (config, notes) = Config::parse_with_notes(text).expect("valid");
     assert_eq!((config.ports.base, config.tuning.protocol_version), (17000, 110));
     assert_eq!(config.lab.known_peers, [""; 0]);
-    assert_eq!(config.raw("security", "anything"), Some("1"));
+    assert_eq!(config.raw("security", "recordings"), Some("sealed"));
     let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
     assert_eq!(
         notes,
@@ -229,6 +229,9 @@ fn oddities_leave_notes_and_unknown_keys_are_ignored() {
             "line 2: ports.BasePort: text behind the number is ignored",
             "line 4: tuning.use_protocol_version is no known key and is ignored",
             "line 6: lab.KnownPeers is empty, because a list needs braces: {a, b}",
+            "line 9: security.Policy is no known key, so streams must be sealed until it is corrected",
+            "line 11: Security.policy is no known key, so streams must be sealed until it is corrected",
+            "line 13: relay.Hub is no known key and is ignored",
         ]
     );
 }

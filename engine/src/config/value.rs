@@ -65,6 +65,13 @@ pub struct Note {
     pub kind: NoteKind,
 }
 
+impl Note {
+    /// Whether it was meant to say something of security.
+    pub fn is_of_security(&self) -> bool {
+        super::is_of_security(&self.key)
+    }
+}
+
 /// The kinds of [`Note`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -73,7 +80,7 @@ pub enum NoteKind {
     NoEffect,
     /// Text behind a number was ignored.
     TrailingText,
-    /// No key of this name exists; it is ignored.
+    /// No key of this name exists; it is ignored. In `[security]` it counts as `policy = require`.
     UnknownKey,
     /// A set needs braces (`{a, b}`); without them it is empty.
     WithoutBraces,
@@ -193,11 +200,10 @@ impl<'a> Reader<'a> {
         (self.ini.entry(key).map_or(0, |entry| entry.line), key, error)
     }
 
-    /// The notes collected, with one for each key that nothing asked for, in the order of lines.
-    pub(super) fn finish(mut self, raw_sections: &[&str]) -> Vec<Note> {
+    /// The notes collected, with one for each key that nothing asked for and that is none of `others`, in the order of lines.
+    pub(super) fn finish(mut self, others: &[&str]) -> Vec<Note> {
         for (key, entry) in self.ini.entries() {
-            let raw = raw_sections.iter().any(|section| key.split('.').next() == Some(section));
-            if !raw && !self.known.contains(key) {
+            if !others.contains(&key) && !self.known.contains(key) {
                 let kind = NoteKind::UnknownKey;
                 self.notes.push(Note { line: entry.line, key: key.to_owned(), kind });
             }

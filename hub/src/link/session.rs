@@ -347,7 +347,14 @@ fn error_text(error: &dyn core::error::Error) -> String {
         }
         inner = cause.source();
     }
-    text
+    without_numbers(&text)
+}
+
+/// The same without the numbers of the system's errors, which tell a person nothing.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or("", |(_, rest)| rest))
 }
 
 const BLOCKS: &str = "blocks";

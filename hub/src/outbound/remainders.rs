@@ -34,8 +34,8 @@ struct Running {
 }
 
 impl Remainders {
-    /// Begins with journals that no edge has, and parts from those that the hub has whole.
-    pub(super) fn look(&mut self, access: &Access, settings: &Settings) {
+    /// Begins with journals that no edge has, and parts from those that the hub has whole. Says whether some are on their way.
+    pub(super) fn look(&mut self, access: &Access, settings: &Settings) -> bool {
         let ended: Vec<_> = self.running.extract_if(.., |_, running| running.thread.is_finished()).collect();
         ended.into_iter().for_each(|(_, running)| self.part(running));
         self.left_alone.retain(|_, since| since.elapsed() < AGAIN);
@@ -55,6 +55,7 @@ impl Remainders {
                 ));
             }
         }
+        !self.running.is_empty()
     }
 
     fn begin(&mut self, remainder: &Remainder, access: &Access, settings: &Settings) {

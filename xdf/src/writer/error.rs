@@ -40,9 +40,14 @@ impl fmt::Display for CreateError {
             Self::Exists => out.write_str("a file of this name exists already"),
             Self::NoFolder => out.write_str("the folder does not exist"),
             Self::NoRecipient => out.write_str("there is no key to seal it to"),
-            Self::NotPermitted => out.write_str("writing there is not permitted"),
+            Self::NotPermitted => {
+                out.write_str("writing there is not permitted; name a file in another folder")
+            }
             Self::SealedPacked => {
                 out.write_str("a sealed recording cannot be compressed, too: name it .xdf and not .xdfz")
+            }
+            Self::Failed(Failure::Full) => {
+                write!(out, "{}; make room, or name a file on another disk", Failure::Full)
             }
             Self::Failed(failure) => failure.fmt(out),
         }

@@ -42,7 +42,7 @@ arrived, once, and events stay at their samples. Sealed streams work like any ot
 programs of this user on this computer may connect. --others admits all others; they then read the sealed data in
 the clear.
 
-Exit code 0 if every sample that arrived is in the buffer, 1 if not.")]
+Exit code 0 if every sample that arrived is in the buffer, 1 if not, or if there was no stream.")]
 pub(crate) struct Arguments {
     /// The stream: its name, type or source id, or a condition.
     #[arg(value_name = "NAME")]
@@ -94,6 +94,9 @@ struct Mirror {
     event_count: u64,
     dropped: u64,
     looked: Option<Instant>,
+    begun: Instant,
+    /// It was said that the stream is not there.
+    has_told_absence: bool,
 }
 
 /// A marker whose sample is not known yet.
@@ -123,6 +126,8 @@ impl Mirror {
             event_count: 0,
             dropped: 0,
             looked: None,
+            begun: Instant::now(),
+            has_told_absence: false,
         })
     }
 
@@ -134,6 +139,7 @@ impl Mirror {
             if self.signal.is_none() {
                 self.find_signal(stop)?;
             }
+            self.tell_absence();
         }
         if self.signal.is_none() {
             stop.wait(LONGEST_PULL);
@@ -143,6 +149,14 @@ impl Mirror {
         self.place_markers(GRACE, stop)
     }
 
+    /// Says once that the stream was never there: an empty buffer must not look like a silent one.
+    fn tell_absence(&mut self) {
+        if self.header.is_none() && !self.has_told_absence && self.begun.elapsed() > PATIENCE {
+            self.has_told_absence = true;
+            eprintln!("schwann: {NOT_FOUND} yet, so the buffer is empty; why: schwann doctor");
+        }
+    }
+
     /// Takes in the rest, and says how much there was.
     fn finish(mut self, stop: &Stop) -> Outcome {
         self.take_samples(stop)?;
@@ -150,6 +164,10 @@ impl Mirror {
         self.place_markers(Duration::ZERO, stop)?;
         self.dropped += self.signal.as_ref().map_or(0, Signal::dropped);
         writeln!(io::stdout(), "{} samples, {} events", self.sample_count, self.event_count)?;
+        if self.header.is_none() {
+            eprintln!("schwann: {NOT_FOUND}; why: schwann doctor");
+            return Ok(Exit::Found);
+        }
         if self.dropped == 0 {
             return Ok(Exit::Good);
         }
@@ -246,5 +264,8 @@ type Placed = (u64, Event);
 const LONGEST_PULL: Duration = Duration::from_millis(10);
 /// Between two looks at which streams there are.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long a stream may take to be found before its absence is said.
+const PATIENCE: Duration = Duration::from_secs(5);
+const NOT_FOUND: &str = "the stream was not found";
 /// How long a marker waits for a sample that is as new. A stream that is silent for longer is interrupted.
 const GRACE: Duration = Duration::from_secs(5);

@@ -18,7 +18,13 @@ pub(super) struct BufferAddress {
 impl BufferAddress {
     /// Connects.
     pub(super) fn connect(&self) -> Result<Client, Problem> {
-        Client::connect(self.address.clone(), Options::default()).map_err(|error| self.problem(error))
+        Client::connect(self.address.clone(), Options::default()).map_err(|error| match error {
+            ClientError::Unreachable(_) => Problem::with(
+                &self.address,
+                format_args!("{error}; is a server there? `schwann ft serve` starts one"),
+            ),
+            error => self.problem(error),
+        })
     }
 
     /// Says that `error` happened at this buffer.

@@ -58,6 +58,9 @@ pub(super) fn configuration(facts: &Facts, findings: &mut Vec<Finding>) {
 fn read(origin: &impl fmt::Display, notes: &[Note], findings: &mut Vec<Finding>) {
     for note in notes {
         let (weight, code, what) = match note.kind {
+            NoteKind::UnknownKey if note.is_of_security() => {
+                (Weight::Fault, "config-unknown-key", "has a key that was meant to protect something")
+            }
             NoteKind::UnknownKey => (Weight::Warning, "config-unknown-key", "has a key that nothing reads"),
             NoteKind::WithoutBraces => {
                 (Weight::Fault, "config-without-braces", "has a list that counts as empty")

@@ -81,6 +81,7 @@ impl Settings {
             places: [config.place(), config.place(), config.place()],
         };
         let place = config.place();
+        settings.remarks.extend(remark_of_unknown(config));
         if let Some(text) = config.raw("security", "plain").filter(|_| !config.is_substitute) {
             settings.admit(text);
         }
@@ -105,6 +106,7 @@ impl Settings {
     /// The same with what a file in the current folder says, where that is stricter.
     fn tightened(mut self, local: &Config) -> Result<Self, TrustError> {
         let place = local.place();
+        self.remarks.extend(remark_of_unknown(local));
         let mut ignored = |what: String| {
             self.remarks.push(format!(
                 "{place} is in the current folder, so it cannot weaken anything: {what} is ignored"
@@ -159,6 +161,9 @@ impl Settings {
 
 /// The policy that a file asks for; none if it says nothing of it.
 fn said(config: &Config) -> Option<Policy> {
+    if config.unknown_of_security().is_some() {
+        return Some(Policy::Require);
+    }
     let enabled = config.raw("security", "enabled");
     match (config.raw("security", "policy"), enabled) {
         (Some("off"), _) => Some(Policy::Off),
@@ -167,6 +172,14 @@ fn said(config: &Config) -> Option<Policy> {
         (None, None) => None,
         _ => Some(Policy::Require),
     }
+}
+
+/// What was meant by a key that does not exist cannot be known.
+fn remark_of_unknown(config: &Config) -> Option<String> {
+    let (place, key) = (config.place(), config.unknown_of_security()?);
+    Some(format!(
+        "{place}: {key} is no known key, so streams must be sealed until it is corrected: `schwann config edit`"
+    ))
 }
 
 /// How long the key of a session is used at most: `security.session_key_lifetime`, in seconds.
@@ -225,6 +238,10 @@ mod tests {
         assert_eq!(policy_of("[security]\npolicy=off\n", true), Policy::Off);
         assert_eq!(policy_of("[security]\npolicy=prefre\n", true), Policy::Require);
         assert_eq!(policy_of("[security]\nenabled=maybe\n", true), Policy::Require);
+        for wrong in ["[security]\npolicy=off\npolcy=require\n", "[Security]\npolicy=off\n"] {
+            let settings = of(wrong, false);
+            assert_eq!((settings.policy, settings.remarks.len()), (Policy::Require, 1), "{wrong}");
+        }
     }
 
     #[test]
