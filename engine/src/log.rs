@@ -79,14 +79,12 @@ pub(crate) fn announce(level: i8, message: fmt::Arguments<'_>) {
 }
 
 /// Lets a limited number of messages per second through, so that a peer cannot fill the disk.
-#[allow(dead_code, reason = "the responder is about to use it")]
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
     second: AtomicU64,
     printed: AtomicU32,
 }
 
-#[allow(dead_code, reason = "the responder is about to use it")]
 impl Throttle {
     /// Whether one more message may be printed in the present second.
     pub(crate) fn allows(&self) -> bool {
@@ -245,7 +243,6 @@ macro_rules! verbose {
 #[allow(unused_imports, reason = "not every level has a message yet")]
 pub(crate) use {at_level, error, info, verbose, warning};
 
-#[allow(dead_code, reason = "the responder is about to use it")]
 const MESSAGES_PER_SECOND: u32 = 10;
 
 static LEVEL: AtomicI8 = AtomicI8::new(level::WARNING);

@@ -11,7 +11,7 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub(crate) use system::{clock, files, firewall, process, sockets};
+pub(crate) use system::{clock, files, firewall, keyring, process, sockets};
 
 pub(crate) mod poll;
 #[cfg(any(windows, target_vendor = "apple"))]

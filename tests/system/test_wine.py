@@ -149,6 +149,20 @@ def test_two_members_of_a_lab_exchange_sealed_samples(machine, sends, receives):
     ended(sending)
 
 
+def test_the_keyring_of_windows_opens_the_key_for_every_program(machine):
+    windows = machine(WINDOWS)
+    founded = windows.run("schwann", "keys", "init", SCHWANN_PASSPHRASE="correct horse")
+    assert "schwann keys remember" in founded
+    locked = windows.start("counter", "send", uuid.uuid4().hex, "8", "100", "1")
+    out, error = locked.communicate(timeout=SECONDS)
+    assert locked.returncode != 0 and "run `schwann keys remember`" in error, (out, error)
+    windows.run("schwann", "keys", "remember", SCHWANN_PASSPHRASE="correct horse")
+    exchange(windows, windows, 64, 1000, 2)
+    assert "in force   require" in windows.run("schwann", "keys", "status")
+    windows.run("schwann", "keys", "forget")
+    assert "is locked" in windows.start("schwann", "keys", "status").communicate(timeout=SECONDS)[0]
+
+
 def test_the_program_records_what_the_other_system_sends_and_both_verify_it(machine):
     windows, linux = machine(WINDOWS), machine(LINUX)
     for sender, recorder in ((windows, linux), (linux, windows)):

@@ -1,7 +1,9 @@
 //! The keyring of macOS (Keychain) and of Windows (Credential Manager, which DPAPI protects).
 
 use keyring::{Entry, Error};
-use zeroize::Zeroizing;
+
+/// The secret under a name, if there is one.
+pub(crate) use schwann::security::keys::store::keyring_secret as get;
 
 /// What the keyring is called in sentences.
 pub(crate) const NAME: &str = "the keyring of this system";
@@ -11,17 +13,6 @@ pub(crate) const NAME: &str = "the keyring of this system";
 /// - Errors: what is said to the user.
 pub(crate) fn set(name: &str, secret: &[u8]) -> Result<(), String> {
     entry(name)?.set_secret(secret).map_err(|error| error.to_string())
-}
-
-/// The secret under a name, if there is one.
-///
-/// - Errors: what is said to the user.
-pub(crate) fn get(name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, String> {
-    match entry(name)?.get_secret() {
-        Ok(secret) => Ok(Some(Zeroizing::new(secret))),
-        Err(Error::NoEntry) => Ok(None),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 /// Takes the secret under a name away.

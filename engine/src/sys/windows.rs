@@ -3,5 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod files;
 pub(crate) mod firewall;
+#[path = "native_keyring.rs"]
+pub(crate) mod keyring;
 pub(crate) mod process;
 pub(crate) mod sockets;

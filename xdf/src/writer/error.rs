@@ -37,8 +37,10 @@ impl From<io::Error> for CreateError {
 impl fmt::Display for CreateError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists => out.write_str("a file of this name exists already"),
-            Self::NoFolder => out.write_str("the folder does not exist"),
+            Self::Exists => out.write_str(
+                "a file or folder of this name exists already, and none is ever replaced; name another file",
+            ),
+            Self::NoFolder => out.write_str("the folder does not exist; make it, or name a file in another"),
             Self::NoRecipient => out.write_str("there is no key to seal it to"),
             Self::NotPermitted => {
                 out.write_str("writing there is not permitted; name a file in another folder")

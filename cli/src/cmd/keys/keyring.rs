@@ -3,11 +3,10 @@
 //! Who is logged in opens the keyring, and with it the key: nothing is typed any more. So it protects as much as that login does.
 
 use std::io::{self, Write as _};
-use std::path::Path;
 
 use schwann::security::TrustError;
 use schwann::security::keys::keep_from_swap;
-use schwann::security::keys::store::{self, AUTHORITY, DEVICE_KEY};
+use schwann::security::keys::store::{self, AUTHORITY, DEVICE_KEY, REMEMBERED, keyring_name};
 use schwann_session::keystore::Kind;
 
 use super::text::Secret;
@@ -28,9 +27,9 @@ impl Keys {
         }
         let open = |passphrase: &[u8]| store::open(&path, &bytes, Kind::Device, passphrase);
         let (seed, passphrase) = passphrase::opens("the passphrase of this machine's key", open)?;
-        keyring::set(&name(&path), &passphrase).map_err(refused)?;
+        keyring::set(&keyring_name(&path), &passphrase).map_err(refused)?;
         store::write_private(&self.path(REMEMBERED), b"").map_err(failed)?;
-        // Where there is no memory for an open key, the keyring still opens it for each command.
+        // Where there is no memory for an open key, each program asks the keyring.
         let _ = store::unlock(&path, &seed);
         writeln!(
             io::stdout().lock(),
@@ -42,11 +41,11 @@ impl Keys {
 
     /// Takes the passphrase out of the keyring.
     pub(super) fn forget(&self) -> Outcome {
-        keyring::delete(&name(&self.path(DEVICE_KEY))).map_err(refused)?;
+        keyring::delete(&keyring_name(&self.path(DEVICE_KEY))).map_err(refused)?;
         let _ = std::fs::remove_file(self.path(REMEMBERED));
         writeln!(
             io::stdout().lock(),
-            "No passphrase is in {}. An open key stays open until this machine is switched off.",
+            "No passphrase is in {}. Programs that run keep the key, and one in memory stays there until this machine is switched off.",
             keyring::NAME
         )?;
         Ok(Exit::Good)
@@ -57,7 +56,8 @@ impl Keys {
         // The authority's key has the same passphrase where both were made together. A keyring that was given none is not asked:
         // it might open a window.
         let is_ours = (file == DEVICE_KEY || file == AUTHORITY) && self.path(REMEMBERED).exists();
-        let found = is_ours.then(|| keyring::get(&name(&self.path(DEVICE_KEY))).ok().flatten()).flatten()?;
+        let found =
+            is_ours.then(|| keyring::get(&keyring_name(&self.path(DEVICE_KEY))).ok().flatten()).flatten()?;
         keep_from_swap(&found);
         Some(found)
     }
@@ -83,15 +83,6 @@ pub(crate) fn open_key() {
         // Without a place in memory the command says that the key is locked.
         let _ = store::unlock(&path, &seed);
     }
-}
-
-/// A file beside the keys that says that the keyring holds the passphrase.
-const REMEMBERED: &str = "device.remembered";
-
-/// One entry for each key.
-fn name(key: &Path) -> String {
-    let path = std::path::absolute(key).unwrap_or_else(|_| key.to_path_buf());
-    path.display().to_string()
 }
 
 fn refused(reason: String) -> Problem {

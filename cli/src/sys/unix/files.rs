@@ -16,8 +16,8 @@ pub(crate) fn make_private(options: &mut OpenOptions) {
 /// What to do with a key that has a passphrase.
 pub(crate) const OPEN_KEY: &str = if cfg!(target_os = "macos") {
     "\
-Programs open its key with the passphrase. Write that into a file that you alone can read, and name the file:
-  launchctl setenv SCHWANN_PASSPHRASE_FILE FILE"
+Programs open its key with the passphrase. Let your login hold that:
+  schwann keys remember"
 } else {
     "\
 Now, and once after each start of this machine, open its key:

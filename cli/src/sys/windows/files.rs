@@ -12,5 +12,5 @@ pub(crate) fn make_private(_: &mut OpenOptions) {}
 
 /// What to do with a key that has a passphrase.
 pub(crate) const OPEN_KEY: &str = "\
-Programs open its key with the passphrase. Write that into a file of your profile, and name the file:
-  setx SCHWANN_PASSPHRASE_FILE FILE";
+Programs open its key with the passphrase. Let your login hold that:
+  schwann keys remember";

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schwann_session::Refusal;
 
 use crate::security::journal::Explained;
+use crate::sys;
 
 /// Why connections cannot be sealed although they have to be.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,8 +32,9 @@ impl fmt::Display for TrustError {
             Self::File(path, reason) => write!(out, "{}: {reason}", path.display()),
             Self::Locked(path) => write!(
                 out,
-                "the key in {} is locked; run `schwann keys unlock`, or set SCHWANN_PASSPHRASE",
-                path.display()
+                "the key in {} is locked; run `{}`, or set SCHWANN_PASSPHRASE",
+                path.display(),
+                sys::files::OPEN_KEY
             ),
             Self::NoKey(folder) => write!(
                 out,

@@ -31,6 +31,9 @@ pub const DISCOVERY: &str = "lab.discovery";
 pub const FORMER: &str = "lab.discovery.former";
 /// The private key of the lab's authority, where it is kept.
 pub const AUTHORITY: &str = "authority.key";
+/// Says, beside the keys, that the system's keyring holds the passphrase. A keyring that was given none is not asked: it might open
+/// a window.
+pub const REMEMBERED: &str = "device.remembered";
 /// How a private key begins that no passphrase protects; its seed follows.
 pub const UNPROTECTED: &[u8] = b"schwann key, unprotected\n";
 
@@ -113,7 +116,8 @@ fn device_key(path: &Path) -> Result<DeviceKey, TrustError> {
     seed.as_slice().try_into().map(DeviceKey::from_seed).map_err(|_| damaged(path))
 }
 
-/// Reads a private key: unprotected, unlocked for this session, or with the passphrase of the environment.
+/// Reads a private key: unprotected, unlocked for this session, with the passphrase of the environment, or with that in the
+/// system's keyring.
 ///
 /// - Errors: [`TrustError::Locked`] without a passphrase; what is wrong with the file.
 pub fn private(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, TrustError> {
@@ -125,8 +129,31 @@ pub fn private(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, TrustError
     if let Some(seed) = unlocked(path) {
         return Ok(seed);
     }
-    let passphrase = passphrase()?.ok_or_else(|| TrustError::Locked(path.to_path_buf()))?;
-    open(path, &bytes, kind, &passphrase)
+    if let Some(passphrase) = passphrase()? {
+        return open(path, &bytes, kind, &passphrase);
+    }
+    let opened = remembered(path).and_then(|passphrase| open(path, &bytes, kind, &passphrase).ok());
+    opened.ok_or_else(|| TrustError::Locked(path.to_path_buf()))
+}
+
+/// The passphrase in a keyring that every program of the user can ask.
+fn remembered(path: &Path) -> Option<Zeroizing<Vec<u8>>> {
+    let is_there = path.with_file_name(REMEMBERED).exists();
+    // The authority's key has the same passphrase where both were made together.
+    is_there.then(|| keyring_secret(&keyring_name(&path.with_file_name(DEVICE_KEY))).ok().flatten()).flatten()
+}
+
+/// What the passphrase of a device's key is called in the system's keyring.
+pub fn keyring_name(key: &Path) -> String {
+    let path = std::path::absolute(key).unwrap_or_else(|_| key.to_path_buf());
+    path.display().to_string()
+}
+
+/// A secret in the keyring of macOS or Windows. Elsewhere there is none that every program could ask.
+///
+/// - Errors: what the keyring says.
+pub fn keyring_secret(name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, String> {
+    sys::keyring::get(name)
 }
 
 /// Opens a protected file.

@@ -31,10 +31,14 @@ pub(crate) fn memory_folder(variable: impl Fn(&str) -> Option<OsString>) -> Opti
 
 /// Why there is no such folder, and what helps.
 pub(crate) const NO_MEMORY_FOLDER: &str = if cfg!(target_os = "macos") {
-    "macOS has no folder in memory; protect the key with no passphrase if FileVault encrypts the disk"
+    "macOS has no folder in memory; `schwann keys remember` lets your login open the key instead"
 } else {
     "XDG_RUNTIME_DIR is not set; log in at the machine or over ssh"
 };
+
+/// What opens a key for all programs of the user.
+pub(crate) const OPEN_KEY: &str =
+    if cfg!(target_os = "macos") { "schwann keys remember" } else { "schwann keys unlock" };
 
 /// Makes a folder, and those above it, for this user alone.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {

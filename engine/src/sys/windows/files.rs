@@ -31,7 +31,10 @@ pub(crate) fn memory_folder(_variable: impl Fn(&str) -> Option<OsString>) -> Opt
 
 /// Why there is no such folder, and what helps.
 pub(crate) const NO_MEMORY_FOLDER: &str =
-    "Windows has no folder in memory; protect the key with no passphrase if BitLocker encrypts the disk";
+    "Windows has no folder in memory; `schwann keys remember` lets your login open the key instead";
+
+/// What opens a key for all programs of the user.
+pub(crate) const OPEN_KEY: &str = "schwann keys remember";
 
 /// Makes a folder, and those above it; what is made in a profile is its user's alone.
 ///
