@@ -33,7 +33,7 @@ pub(crate) enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(what) => out.write_str(what),
+            Self::Failed(what) => out.write_str(&plain(what)),
             Self::NobodyReads => out.write_str("nobody reads the output"),
         }
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Problem {
 impl Problem {
     /// Says that `error` happened to `subject`, a file or a stream.
     pub(crate) fn with(subject: impl fmt::Display, error: impl fmt::Display) -> Self {
-        Self::Failed(format!("{subject}: {}", plain(&error.to_string())))
+        Self::Failed(format!("{subject}: {error}"))
     }
 }
 
@@ -66,7 +66,7 @@ fn plain(error: &str) -> String {
 
 impl From<ServeError> for Problem {
     fn from(error: ServeError) -> Self {
-        Self::Failed(plain(&error.to_string()))
+        Self::Failed(error.to_string())
     }
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn conclude(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(Problem::NobodyReads) => ExitCode::SUCCESS,
-        Err(Problem::Failed(what)) => {
-            eprintln!("schwann: {}", plain(&what));
+        Err(problem) => {
+            eprintln!("schwann: {problem}");
             ExitCode::from(FAILED)
         }
     }
@@ -109,22 +109,20 @@ Exit codes:
 /// The command could not do its work.
 const FAILED: u8 = 3;
 
-// The numbers in it are those of Unix.
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::plain;
 
     #[test]
     fn errors_of_the_system_are_words() {
+        let [exists, full] = if cfg!(windows) { [80, 112] } else { [17, 28] };
+        for (number, remedy) in [
+            (exists, "existing files are never replaced: name another file"),
+            (full, "make room, or name a file on another disk"),
+        ] {
+            assert_eq!(plain(&format!("It failed (os error {number})")), format!("It failed; {remedy}"));
+        }
         let cases = [
-            (
-                "File exists (os error 17)",
-                "File exists; existing files are never replaced: name another file",
-            ),
-            (
-                "No space left on device (os error 28)",
-                "No space left on device; make room, or name a file on another disk",
-            ),
             ("it failed: No such file or directory (os error 2)!", "it failed: No such file or directory!"),
             ("a sentence (of ours)", "a sentence (of ours)"),
         ];

@@ -245,9 +245,14 @@ impl Config {
     }
 
     /// A key of `[security]` that does not exist: whatever it was to say, nobody reads it.
-    pub(crate) fn unknown_of_security(&self) -> Option<&str> {
-        let mut keys = self.raw.entries().map(|(key, _)| key);
-        keys.find(|key| is_of_security(key) && !RAW_KEYS.contains(key))
+    pub(crate) fn unknown_of_security(&self) -> Option<Note> {
+        let is_unknown = |note: &Note| note.is_of_security() && !RAW_KEYS.contains(&note.key.as_str());
+        let mut keys = self.raw.entries().map(|(key, entry)| Note {
+            line: entry.line,
+            key: key.to_owned(),
+            kind: NoteKind::UnknownKey,
+        });
+        keys.find(is_unknown)
     }
 
     /// The text of any `key` in any `section`, for sections that have no typed fields here.
@@ -286,11 +291,6 @@ impl Ports {
         let start = u32::from(self.base).max(1);
         (start..end.min(65_536)).filter_map(|port| u16::try_from(port).ok())
     }
-}
-
-/// Whether a full key is in section `[security]`, or in one that its writer meant to be that.
-fn is_of_security(key: &str) -> bool {
-    key.split('.').next().is_some_and(|section| section.eq_ignore_ascii_case("security"))
 }
 
 /// Keys that others read with [`Config::raw`].

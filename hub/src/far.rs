@@ -39,6 +39,8 @@ pub struct Far {
     keys: WrappingKeys,
     link: Link,
     is_connected: bool,
+    /// Why there is no connection, as it was said.
+    problem: Option<Problem>,
     is_key_due: bool,
     /// By ticket: what the hub has not acknowledged.
     on_way: BTreeMap<u64, Said>,
@@ -85,7 +87,7 @@ pub enum News {
     Connected,
     /// A stream's description can be read now.
     Described(RunId),
-    /// A connection to the hub is gone, or did not come about.
+    /// A connection to the hub is gone, or did not come about; once for each reason.
     Disconnected(Problem),
     /// A block is newer than all before; only if [`Wanted::Newest`].
     Newest {
@@ -127,6 +129,7 @@ impl Far {
             keys,
             link,
             is_connected: false,
+            problem: None,
             is_key_due: true,
             on_way: BTreeMap::new(),
             next_ticket: 0,
@@ -176,6 +179,12 @@ impl Far {
         self.remarks.take()
     }
 
+    /// Whether a connection to the hub stands.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
     /// Whether the hub has told, on this connection, all that it has.
     #[must_use]
     pub fn has_read(&self) -> bool {
@@ -197,7 +206,7 @@ impl Far {
     fn take(&mut self, event: Event, news: &mut Vec<News>) {
         match event {
             Event::Connected => {
-                self.is_connected = true;
+                (self.is_connected, self.problem) = (true, None);
                 // What was said on the connection before may not have got there.
                 self.on_way.clear();
                 let all = Range { first: 0, last: u64::MAX };
@@ -207,7 +216,11 @@ impl Far {
             }
             Event::Disconnected(problem) => {
                 self.is_connected = false;
-                news.push(News::Disconnected(problem));
+                // It is tried again every few seconds.
+                if self.problem.as_ref() != Some(&problem) {
+                    self.problem = Some(problem.clone());
+                    news.push(News::Disconnected(problem));
+                }
             }
             // It is asked every second.
             Event::Unanswered(Command::Last(_), _) => {}

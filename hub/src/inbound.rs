@@ -22,9 +22,6 @@ pub struct Inbound {
     channels: BTreeMap<Origin, Channel>,
     /// Runs of which it was said that their edge does not answer.
     unanswered: BTreeSet<RunId>,
-    is_connected: bool,
-    /// Why the hub is not reached, as it was said.
-    problem: String,
     remarks: Vec<String>,
 }
 
@@ -56,8 +53,6 @@ impl Inbound {
             hub,
             channels: BTreeMap::new(),
             unanswered: BTreeSet::new(),
-            is_connected: false,
-            problem: String::new(),
             remarks: Vec::new(),
         }
     }
@@ -71,29 +66,12 @@ impl Inbound {
                         self.block(known, place, content);
                     }
                 }
-                News::Disconnected(problem) => {
-                    self.is_connected = false;
-                    let problem = problem.to_string();
-                    if problem != self.problem {
-                        self.remarks.push(problem.clone());
-                        self.problem = problem;
-                    }
-                }
-                News::Connected => {
-                    self.is_connected = true;
-                    self.problem.clear();
-                    self.remarks.push(String::from("the hub is reached"));
-                }
+                News::Disconnected(problem) => self.remarks.push(problem.to_string()),
+                News::Connected => self.remarks.push(String::from("the hub is reached")),
                 News::Described(_) | News::Newest { .. } | News::Word(..) => {}
             }
         }
         self.look_after(far);
-    }
-
-    /// Whether a connection to the hub stands.
-    #[must_use]
-    pub fn is_connected(&self) -> bool {
-        self.is_connected
     }
 
     /// What happened since this was last called.

@@ -26,7 +26,7 @@ pub struct Outbound {
     remainders: Remainders,
     /// Streams that are not relayed, by UID, and since when that is known.
     left_alone: BTreeMap<String, Instant>,
-    /// Something was there to be relayed.
+    /// Something was relayed.
     has_begun: bool,
     looks: u32,
     remarks: Vec<String>,
@@ -88,7 +88,8 @@ impl Outbound {
         }
         self.looks = self.looks.saturating_add(1);
         if self.looks == PATIENT_LOOKS && !self.has_begun {
-            self.remarks.push(String::from("no stream to relay was found yet; why: schwann doctor"));
+            self.remarks
+                .push(String::from("nothing is relayed yet; `schwann doctor` tells which streams are seen"));
         }
         Ok(())
     }
@@ -111,7 +112,8 @@ impl Outbound {
         self.is_whole &= self.remainders.end();
         self.remarks.extend(self.remainders.take_remarks());
         if !self.has_begun {
-            self.remarks.push(String::from("nothing was relayed: no stream was found; why: schwann doctor"));
+            self.remarks
+                .push(String::from("nothing was relayed; `schwann doctor` tells which streams are seen"));
         }
         (self.remarks, self.is_whole && self.has_begun)
     }

@@ -104,10 +104,7 @@ impl Recording {
                     self.tell(String::from("the hub is reached"));
                 }
                 News::Disconnected(problem) => {
-                    let known = self.hub.as_ref().err().map(Problem::to_string);
-                    if known != Some(problem.to_string()) {
-                        self.tell(problem.to_string());
-                    }
+                    self.tell(problem.to_string());
                     self.hub = Err(problem);
                 }
                 News::Newest { .. } => {}

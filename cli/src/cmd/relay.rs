@@ -47,7 +47,7 @@ enum Action {
 /// Send streams of this network to the hub, until Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Exit code 1 if samples were lost, or no stream was found; the last line of each stream says how many, and why."
+    after_help = "Exit code 1 if samples were lost, or nothing was relayed; the last line of each stream says how many, and why."
 )]
 struct Out {
     /// What to send: names, types, source ids or conditions; all streams if there is none.
@@ -138,7 +138,7 @@ fn run_in(arguments: &In) -> Outcome {
         say(&far.take_remarks())?;
         say(&inbound.take_remarks())?;
     }
-    Ok(if inbound.is_connected() { Exit::Good } else { Exit::Found })
+    Ok(if far.is_connected() { Exit::Good } else { Exit::Found })
 }
 
 /// The lab as it is, which must seal: what was sealed on its way must not lie open here.

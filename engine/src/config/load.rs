@@ -3,7 +3,7 @@
 use core::fmt;
 use std::{fs, io, path::PathBuf};
 
-use super::{Config, Note, NoteKind, SyntaxError, ValueError, is_of_security};
+use super::{Config, Note, NoteKind, SyntaxError, ValueError};
 use crate::environment;
 
 /// The places where a configuration may be, in the order of their precedence.
@@ -211,7 +211,7 @@ impl fmt::Display for Note {
         match kind {
             NoteKind::NoEffect => write!(f, "line {line}: {key} is accepted and has no effect"),
             NoteKind::TrailingText => write!(f, "line {line}: {key}: text behind the number is ignored"),
-            NoteKind::UnknownKey if is_of_security(key) => {
+            NoteKind::UnknownKey if self.is_of_security() => {
                 write!(
                     f,
                     "line {line}: {key} is no known key, so streams must be sealed until it is corrected"

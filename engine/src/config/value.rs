@@ -66,9 +66,9 @@ pub struct Note {
 }
 
 impl Note {
-    /// Whether it was meant to say something of security.
+    /// Whether its key is in section `[security]`, or in one that its writer meant to be that.
     pub fn is_of_security(&self) -> bool {
-        super::is_of_security(&self.key)
+        self.key.split('.').next().is_some_and(|section| section.eq_ignore_ascii_case("security"))
     }
 }
 

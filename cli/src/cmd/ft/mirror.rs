@@ -149,11 +149,11 @@ impl Mirror {
         self.place_markers(GRACE, stop)
     }
 
-    /// Says once that the stream was never there: an empty buffer must not look like a silent one.
+    /// Says once that the stream was never reached: an empty buffer must not look like a silent one.
     fn tell_absence(&mut self) {
         if self.header.is_none() && !self.has_told_absence && self.begun.elapsed() > PATIENCE {
             self.has_told_absence = true;
-            eprintln!("schwann: {NOT_FOUND} yet, so the buffer is empty; why: schwann doctor");
+            eprintln!("schwann: {NOT_REACHED} yet, so the buffer is empty; why: schwann doctor");
         }
     }
 
@@ -165,7 +165,7 @@ impl Mirror {
         self.dropped += self.signal.as_ref().map_or(0, Signal::dropped);
         writeln!(io::stdout(), "{} samples, {} events", self.sample_count, self.event_count)?;
         if self.header.is_none() {
-            eprintln!("schwann: {NOT_FOUND}; why: schwann doctor");
+            eprintln!("schwann: {NOT_REACHED}; why: schwann doctor");
             return Ok(Exit::Found);
         }
         if self.dropped == 0 {
@@ -264,8 +264,8 @@ type Placed = (u64, Event);
 const LONGEST_PULL: Duration = Duration::from_millis(10);
 /// Between two looks at which streams there are.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How long a stream may take to be found before its absence is said.
+/// How long a stream may take to be reached before its absence is said.
 const PATIENCE: Duration = Duration::from_secs(5);
-const NOT_FOUND: &str = "the stream was not found";
+const NOT_REACHED: &str = "no such stream was reached";
 /// How long a marker waits for a sample that is as new. A stream that is silent for longer is interrupted.
 const GRACE: Duration = Duration::from_secs(5);

@@ -176,10 +176,7 @@ fn said(config: &Config) -> Option<Policy> {
 
 /// What was meant by a key that does not exist cannot be known.
 fn remark_of_unknown(config: &Config) -> Option<String> {
-    let (place, key) = (config.place(), config.unknown_of_security()?);
-    Some(format!(
-        "{place}: {key} is no known key, so streams must be sealed until it is corrected: `schwann config edit`"
-    ))
+    config.unknown_of_security().map(|note| format!("{}, {note}: `schwann config edit`", config.place()))
 }
 
 /// How long the key of a session is used at most: `security.session_key_lifetime`, in seconds.
