@@ -8,11 +8,16 @@ from conftest import quick, wait_until
 
 def test_two_processes_of_one_machine_agree_within_a_millisecond(connect):
     outlet, inlet = connect()
-    took, correction = inlet.timed("correction", 5.0)
-    assert abs(correction) < 1e-3 and took < 5.0
-    correction, remote, uncertainty = inlet.correction_ex(5.0)
-    assert abs(correction) < 1e-3 and 0 <= uncertainty < 1e-3
-    assert remote < outlet._agent.clock()
+    took, _ = inlet.timed("correction", 5.0)
+    assert took < 5.0
+
+    def agree() -> bool:
+        correction, remote, uncertainty = inlet.correction_ex(5.0)
+        # A busy machine makes the answer less certain, and never wrong.
+        assert abs(correction) <= uncertainty and remote < outlet._agent.clock()
+        return uncertainty < 1e-3
+
+    wait_until(agree, 60.0)
     took, _ = quick(inlet, 0.1, "correction", 5.0)
     assert took < 0.1, "once known, the answer is there"
 

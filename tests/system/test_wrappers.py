@@ -50,7 +50,7 @@ while len(samples) < 149:
     stamps += times
 assert [s[0] for s in samples] == [float(n) for n in range(1, 150)]
 assert all(abs(t - (1000 + n / 100)) < 1e-6 for n, t in enumerate(stamps, 1))
-assert abs(inlet.time_correction(timeout=5)) < 1e-3
+assert abs(inlet.time_correction(timeout=5)) < 0.1
 assert inlet.samples_available() == 0 and inlet.flush() == 0
 print("received all")
 """
@@ -114,7 +114,7 @@ assert (chunk == data).all() and len(stamps) == 100
 outlet.push_sample(data[0])
 sample, stamp = inlet.pull_sample(timeout=3)
 assert (sample == data[0]).all() and abs(local_clock() - stamp) < 3
-assert abs(inlet.time_correction(timeout=5)) < 1e-3
+assert abs(inlet.time_correction(timeout=5)) < 0.1
 inlet.close_stream()
 print("received all", library_version())
 """
@@ -207,7 +207,7 @@ def test_the_examples_of_pylsl(program, sends, receives, prints):
     program(sends)
     found = lines(program(receives), prints, 3)
     if receives == "GetTimeCorrection":
-        assert all(abs(float(line.split()[1])) < 1e-3 for line in found)
+        assert all(abs(float(line.split()[1])) < 0.1 for line in found)
 
 
 def test_the_metadata_example_of_pylsl(program):
