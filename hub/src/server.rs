@@ -3,6 +3,7 @@
 //! A hub knows nothing but the public keys by which members of the lab prove themselves. It keeps what they give it.
 
 mod configuration;
+mod disk;
 mod running;
 
 use core::fmt;
@@ -21,6 +22,7 @@ use schwann_recorder::Stop;
 use schwann_relay::Subject;
 use sha2::{Digest, Sha256};
 
+use self::disk::Disk;
 pub use self::running::Running;
 use crate::access::Access;
 use crate::address::Fingerprint;
@@ -64,6 +66,7 @@ pub struct Server {
     /// A connection of its own, which tells other sites of revocations.
     link: Option<Link>,
     fingerprint: Fingerprint,
+    disk: Disk,
 }
 
 impl Server {
@@ -81,13 +84,14 @@ impl Server {
             return Err(ServerError::Running(running));
         }
         configuration::write(&plan, &name, access).map_err(ServerError::Folder)?;
+        let disk = Disk::of(&plan.folder, plan.folder.join(LOG));
         let mut command = crate::sys::tethered(&plan.program, &plan.tether);
         command.arg("--config").arg(plan.folder.join(CONFIGURATION));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(ServerError::Start)?;
         let list_number = access.member().revocation_number();
         let (plan, access, link) = (plan, access.clone(), None);
-        let mut server = Self { plan, access, child, list_number, trouble: None, link, fingerprint };
+        let mut server = Self { plan, access, child, list_number, trouble: None, link, fingerprint, disk };
         server.wait_until_it_answers()?;
         server.link = server.open_link();
         Ok(server)
@@ -117,6 +121,7 @@ impl Server {
                 return Err(self.ended());
             }
             self.follow_lab().into_iter().for_each(&mut say);
+            self.disk.look().into_iter().for_each(&mut say);
             self.follow_link();
         }
         self.end();

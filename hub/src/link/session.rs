@@ -329,9 +329,8 @@ fn why_not(error: &ConnectError) -> Problem {
 
 fn refusal(error: &async_nats::jetstream::context::PublishError) -> Problem {
     match error.kind() {
-        PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe | PublishErrorKind::StreamNotFound => {
-            Problem::Broken
-        }
+        PublishErrorKind::TimedOut => Problem::Unacknowledged,
+        PublishErrorKind::BrokenPipe | PublishErrorKind::StreamNotFound => Problem::Broken,
         _ => Problem::Full(error_text(error)),
     }
 }
