@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::cmd::relay::{default_journal, status};
 
-pub(crate) use show::{by_wall_json, pairs, receipts_json};
+pub(crate) use show::{backlog_json, by_wall_json, pairs, receipts_json};
 
 /// Hubs to look at, besides those of the configuration.
 #[derive(clap::Args, Clone, Debug, Default)]

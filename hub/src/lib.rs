@@ -49,5 +49,5 @@ pub use outbound::Outbound;
 pub use recording::{Finished, RecordedRun, RecordedStream, Recording, RecordingError, RunEnd, Unwritten};
 pub use remembered::{RememberedError, remembered};
 pub use remote::{Remote, RemoteState, RemoteStream};
-/// What is said of blocks: which there are.
-pub use schwann_relay::{Range, Ranges};
+/// What is said of blocks: which there are, and how many still have to be handed over.
+pub use schwann_relay::{Backlog, Range, Ranges};

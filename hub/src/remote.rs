@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use schwann::{StreamInfo, local_clock};
-use schwann_relay::{BlockKind, Place, Ranges, RunId, StreamId};
+use schwann_relay::{Backlog, BlockKind, Place, Ranges, RunId, StreamId};
 
 use crate::access::{Access, now};
 use crate::address::Address;
@@ -59,6 +59,8 @@ pub struct RemoteStream {
     pub rate: Option<f64>,
     /// Age of its newest sample when the block was seen, in seconds; nothing while its clock is not known.
     pub lag: Option<f64>,
+    /// What its edge still has to hand over to the hub; nothing if the edge does not answer.
+    pub backlog: Option<Backlog>,
     /// How far its clock is from ours.
     pub clock: Option<ClockBound>,
     /// By recorder: the blocks that it has on disk.
@@ -160,6 +162,7 @@ impl Remote {
             newest: run.newest(),
             rate: seen.and_then(Seen::rate),
             lag: seen.zip(run.clock()).and_then(|(seen, clock)| seen.lag(&clock)),
+            backlog: run.backlog(),
             clock: run.clock(),
             receipts: run.receipts().clone(),
         })

@@ -1,4 +1,5 @@
 //! Clock probes. A member asks an edge for its clock, and bounds the error by the way there and back (relay §12).
+//! The answer also says what the edge still has to hand over.
 
 use schwann_session::{
     Calendar, Certificate, Credentials, Lab, LabId, RevocationList, Roles, UnixSeconds, bytes::Reader,
@@ -42,6 +43,25 @@ pub struct ClockAnswer {
     pub wall: f64,
     /// Most seconds by which `wall` may be wrong, as the edge's time service says; infinite if none says.
     pub wall_bound: f64,
+    /// What the hub has not acknowledged of the stream.
+    pub backlog: Backlog,
+}
+
+/// What an edge still has to hand over to its hub.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Backlog {
+    /// Blocks of all runs.
+    pub blocks: u64,
+    /// Seconds of the stream that these hold.
+    pub seconds: f64,
+}
+
+impl Backlog {
+    /// Whether it is more than is always on its way.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.seconds > ON_ITS_WAY_S
+    }
 }
 
 impl ClockAnswer {
@@ -112,6 +132,8 @@ impl ClockMessage {
         let one = answer.unwrap_or(ClockAnswer::NONE);
         let times = [one.received, one.sent, one.stream_offset, one.stream_bound, one.wall, one.wall_bound];
         times.iter().for_each(|time| message.extend_from_slice(&time.to_le_bytes()));
+        message.extend_from_slice(&one.backlog.blocks.to_le_bytes());
+        message.extend_from_slice(&one.backlog.seconds.to_le_bytes());
         signed::sign(&mut message, credentials);
         message
     }
@@ -131,17 +153,9 @@ fn parse_body(body: &[u8]) -> Option<(LabId, [u8; Certificate::LEN], Parsed)> {
         _ => return None,
     };
     let probe = reader.array()?;
-    let mut time = || Some(f64::from_le_bytes(reader.array()?));
-    let answer = ClockAnswer {
-        received: time()?,
-        sent: time()?,
-        stream_offset: time()?,
-        stream_bound: time()?,
-        wall: time()?,
-        wall_bound: time()?,
-    };
+    let answer = parse_answer(&mut reader)?;
     let proper = match is_answer {
-        true => answer.stream_bound >= 0.0 && answer.wall_bound >= 0.0,
+        true => answer.stream_bound >= 0.0 && answer.wall_bound >= 0.0 && answer.backlog.seconds >= 0.0,
         false => answer == ClockAnswer::NONE,
     };
     (proper && reader.rest().is_empty()).then_some((
@@ -151,12 +165,34 @@ fn parse_body(body: &[u8]) -> Option<(LabId, [u8; Certificate::LEN], Parsed)> {
     ))
 }
 
-impl ClockAnswer {
-    /// What stands in a probe.
-    const NONE: Self =
-        Self { received: 0.0, sent: 0.0, stream_offset: 0.0, stream_bound: 0.0, wall: 0.0, wall_bound: 0.0 };
+fn parse_answer(reader: &mut Reader<'_>) -> Option<ClockAnswer> {
+    let mut word = || reader.array::<8>();
+    Some(ClockAnswer {
+        received: f64::from_le_bytes(word()?),
+        sent: f64::from_le_bytes(word()?),
+        stream_offset: f64::from_le_bytes(word()?),
+        stream_bound: f64::from_le_bytes(word()?),
+        wall: f64::from_le_bytes(word()?),
+        wall_bound: f64::from_le_bytes(word()?),
+        backlog: Backlog { blocks: u64::from_le_bytes(word()?), seconds: f64::from_le_bytes(word()?) },
+    })
 }
 
+impl ClockAnswer {
+    /// What stands in a probe.
+    const NONE: Self = Self {
+        received: 0.0,
+        sent: 0.0,
+        stream_offset: 0.0,
+        stream_bound: 0.0,
+        wall: 0.0,
+        wall_bound: 0.0,
+        backlog: Backlog { blocks: 0, seconds: 0.0 },
+    };
+}
+
+/// A hub far away acknowledges within this time, in seconds.
+const ON_ITS_WAY_S: f64 = 1.0;
 const MAGIC: Magic = *b"SRC\x01";
 
 #[cfg(test)]
@@ -197,6 +233,7 @@ mod tests {
             stream_bound: 0.001,
             wall: 1000.02,
             wall_bound: 0.03,
+            ..ClockAnswer::NONE
         };
         let (offset, bound) = answer.offset_by_wall(40.5, 1000.5, 0.01).expect("both are bounded");
         assert!((offset - (7.0 - 110.0)).abs() <= bound && (bound - 0.041).abs() < 1e-9, "{offset} {bound}");
@@ -210,7 +247,8 @@ mod tests {
         let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0_f64].map(f64::to_le_bytes).concat();
         let kind = [1, 0, 0, 0, 0, 0, 0, 0];
         let head = [0; 240];
-        let body = [&MAGIC[..], &head, &kind, &[7; 16], &times].concat();
+        let backlog = [&12_u64.to_le_bytes()[..], &2.4_f64.to_le_bytes()].concat();
+        let body = [&MAGIC[..], &head, &kind, &[7; 16], &times, &backlog].concat();
         let (_, _, (_, probe, answer)) = parse_body(&body).unwrap();
         let expected = ClockAnswer {
             received: 1.0,
@@ -219,6 +257,7 @@ mod tests {
             stream_bound: 4.0,
             wall: 5.0,
             wall_bound: 6.0,
+            backlog: Backlog { blocks: 12, seconds: 2.4 },
         };
         assert_eq!((probe, answer), ([7; 16], Some(expected)));
         assert!(cut(&body).all(|part| parse_body(part).is_none()));

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use lab::{Fixture, NOW, Seeded};
 use schwann_relay::{
-    Announcement, Before, Block, Follower, Moment, Note, NoteKind, Range, Run, Start, StreamId, Taken,
+    Announcement, Backlog, Before, Block, ClockAnswer, ClockMessage, Follower, Moment, Note, NoteKind, Range,
+    Run, Start, StreamId, Taken,
 };
 use schwann_session::Entropy as _;
 
@@ -39,6 +40,7 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
     let note = |kind, credentials| {
         Note::encode(kind, names, &[Range { first: 0, last: 1 }], 1_767_225_600_000, credentials)
     };
+    let clock = |answer, credentials| ClockMessage::encode(names, [0xC1; 16], answer, credentials);
     vec![
         ("authority", authority().to_vec()),
         ("seed of the recorder's wrapping key", fixture.recorder.seed.to_vec()),
@@ -55,8 +57,20 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
         ("receipt", note(NoteKind::Receipt(second.place.hash), &fixture.recorder.credentials)),
         ("hole request", note(NoteKind::HoleRequest, &fixture.recorder.credentials)),
         ("loss", note(NoteKind::Loss, &fixture.edge)),
+        ("clock probe", clock(None, &fixture.recorder.credentials)),
+        ("clock answer", clock(Some(ANSWER), &fixture.edge)),
     ]
 }
+
+const ANSWER: ClockAnswer = ClockAnswer {
+    received: 1000.25,
+    sent: 1000.5,
+    stream_offset: -7.5,
+    stream_bound: 0.125,
+    wall: 1_767_225_600.5,
+    wall_bound: f64::INFINITY,
+    backlog: Backlog { blocks: 12, seconds: 2.5 },
+};
 
 /// What the run draws after the 8 bytes of its name.
 fn epoch_key() -> [u8; 32] {
@@ -103,5 +117,9 @@ fn read(made: &[(&str, Vec<u8>)]) {
     for name in ["receipt", "hole request", "loss"] {
         let note = Note::parse(bytes(name), &fixture.lab, NOW, &fixture.lists[0]).unwrap();
         assert_eq!(note.ranges.as_slice(), [Range { first: 0, last: 1 }]);
+    }
+    for (name, answer) in [("clock probe", None), ("clock answer", Some(ANSWER))] {
+        let clock = ClockMessage::parse(bytes(name), &fixture.lab, NOW, &fixture.lists[0]).unwrap();
+        assert_eq!((clock.probe, clock.answer), ([0xC1; 16], answer));
     }
 }

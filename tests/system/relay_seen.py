@@ -6,6 +6,7 @@ Usage: relay_seen.py PROGRAM LIBRARY [WORD...]
 import contextlib
 import json
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
@@ -14,6 +15,7 @@ from relay_sites import PATIENCE, SCRATCH, Hub, Site, lab, movable_clock, run, w
 
 import labs  # noqa: E402
 from chromium import Page  # noqa: E402
+from disk import Disk  # noqa: E402
 
 
 def asked(site: Site, *words: str) -> tuple[int, dict]:
@@ -113,6 +115,57 @@ def hub_is_seen() -> None:
     print("ok: a stream of another site is in the list and in the dashboard; a hub that is gone is said by both and by the doctor")
 
 
+def backlog_is_seen() -> None:
+    """The hub's disk is full: its answer still passes, its blocks wait at the sender, and the viewer far away is told."""
+    with lab() as (authority, a, b, _):
+        hub = Hub(authority)
+        hub.down()
+        disk = Disk(hub.folder, 64)
+        hub.up()
+        remembers(b, hub.url)
+        a.sends("Kept back", 10**6)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "type='EEG'").until("is relayed")
+        _, page = looked(b, lambda stream: stream["backlog"] is not None)
+        stream, = page["remote"]["hubs"][0]["streams"]
+        assert stream["state"] == "well" and not stream["backlog"]["is_behind"], stream
+        with dashboard(b) as browser:
+            browser.wait("document.querySelector('#remote .far .health.live') !== null", "the stream of the other site is well")
+            disk.fill()
+            outward.until("the journal keeps everything meanwhile")
+            browser.wait("/backlog \\d+ s/.test(document.querySelector('#remote .far')?.innerText)", "it waits at its sender")
+            code, page = looked(b, lambda stream: stream["backlog"] is not None and stream["backlog"]["seconds"] > 3)
+            stream, = page["remote"]["hubs"][0]["streams"]
+            # Ten blocks a second or fewer, of at least 20 ms.
+            blocks, seconds = stream["backlog"]["blocks"], stream["backlog"]["seconds"]
+            assert stream["backlog"]["is_behind"] and 0.02 * blocks * 0.9 < seconds < blocks, stream
+            shows(b, r"Kept back of site-a: backlog [\d.]+ s in \d+ blocks; its site keeps them", "--once")
+            shows(b, r"Kept back +EEG +site-a .* [\d.]+ s in \d+ blocks", "relay", "status")
+            shows(b, r"schwann relay status    # at that site[^{}]*Kept back of site-a: backlog [\d.]+ s", "doctor", "--json")
+            disk.free()
+            # A server that found its disk full stays so until it is started again.
+            hub.kill()
+            hub.up()
+            wait_for(lambda: not far_findings(b), lambda: f"the doctor still finds something: {far_findings(b)}")
+            browser.wait("!/backlog/.test(document.querySelector('#remote .far')?.innerText ?? 'backlog')", "nothing waits any more")
+        _, page = looked(b, lambda stream: stream["backlog"] is not None)
+        stream, = page["remote"]["hubs"][0]["streams"]
+        assert stream["state"] == "well" and not stream["backlog"]["is_behind"], stream
+    print("ok: what waits at the sender is seen at the other site: in the list, the dashboard, the doctor and the status")
+
+
+def shows(site: Site, pattern: str, *words: str) -> None:
+    """A look shows it. A full hub is slow with the keys, so one look may end before the sender has answered."""
+    last = [""]
+
+    def attempt() -> bool:
+        program = site.schwann(*words)
+        program.process.wait(PATIENCE)
+        last[0] = program.text()
+        return re.search(pattern, last[0]) is not None
+
+    wait_for(attempt, lambda: f"{words} does not show {pattern!r}: {last[0]}")
+
+
 def revocation_is_seen() -> None:
     """The far device is revoked while somebody looks."""
     with lab() as (authority, a, b, _):
@@ -147,4 +200,4 @@ def dashboard(site: Site):
 
 
 if __name__ == "__main__":
-    run({"seen": hub_is_seen, "revoked": revocation_is_seen, "wall": wall_clock_is_wrong})
+    run({"seen": hub_is_seen, "backlog": backlog_is_seen, "revoked": revocation_is_seen, "wall": wall_clock_is_wrong})

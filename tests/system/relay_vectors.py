@@ -135,6 +135,16 @@ def read(vectors: dict[str, bytes]) -> None:
         assert note[:4] == magic and device_of(note[52:244], role, authority) == signer, name
         verify(note, signer)
         assert struct.unpack_from("<QIQQ", note, 244) == (1_767_225_600_000, 1, 0, 1) and note[272:304] == last, name
+    for name, role, signer, kind, numbers in (("clock probe", 2, receiver, 0, (0.0,) * 6 + (0, 0.0)), ("clock answer", 1, device, 1, ANSWER)):
+        message = vectors[name]
+        assert message[:4] == b"SRC\1" and device_of(message[52:244], role, authority) == signer, name
+        body = verify(message, signer)
+        assert body[244:268] == bytes([kind]) + bytes(7) + b"\xc1" * 16 and struct.unpack("<6dQd", body[268:]) == numbers, name
+        assert body[4:52] == announcement[4:52], name
+
+
+# As in relay §12: times of the edge, offset and bound of the stream, the wall clock, which no time service bounds, and the backlog.
+ANSWER = (1000.25, 1000.5, -7.5, 0.125, 1_767_225_600.5, float("inf"), 12, 2.5)
 
 
 def main() -> None:

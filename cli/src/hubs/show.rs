@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schwann_hub::{Address, ClockBound, Range, Ranges, Remote, RemoteState, RemoteStream};
+use schwann_hub::{Address, Backlog, ClockBound, Range, Ranges, Remote, RemoteState, RemoteStream};
 use serde_json::{Value, json};
 
 use super::{Examined, Hubs, is_wrong};
@@ -28,6 +28,7 @@ impl Hubs {
             lines.extend(remote.problem().map(|problem| format!("hub {address}: {problem}")));
             let streams = remote.streams();
             lines.extend(streams.iter().filter_map(receipts));
+            lines.extend(streams.iter().filter_map(backlog));
             let locked = streams.iter().filter(|stream| stream.state == RemoteState::NoKey).count();
             if locked > 0 {
                 lines.push(format!(
@@ -56,11 +57,12 @@ impl Hubs {
                 ),
                 fix: String::from("schwann hub up    # on the computer of the hub"),
             }));
-            let wrong = remote.streams().into_iter().filter(is_wrong);
-            found.extend(wrong.map(|stream| {
-                let (what, fix) = trouble(&stream, address);
-                Examined { is_fault: false, what, fix: String::from(fix) }
-            }));
+            for stream in remote.streams() {
+                let wrong = is_wrong(&stream).then(|| trouble(&stream, address));
+                let waits = backlog(&stream).map(|what| (format!("{what}."), BACKLOG_FIX));
+                let one = |(what, fix)| Examined { is_fault: false, what, fix: String::from(fix) };
+                found.extend(wrong.into_iter().chain(waits).map(one));
+            }
         }
         let edges = self.edges.iter().filter(|edge| !status::is_edge_well(edge));
         found.extend(edges.filter_map(edge).map(|what| Examined {
@@ -168,6 +170,17 @@ fn row(stream: &RemoteStream, hub: &str) -> Vec<Cell> {
     ]
 }
 
+/// What a stream's sender still has to hand over to the hub; nothing if that is only what is always on its way.
+fn backlog(stream: &RemoteStream) -> Option<String> {
+    let backlog = stream.backlog.filter(Backlog::is_behind)?;
+    Some(format!(
+        "{} of {}: backlog {}; its site keeps them until the hub takes them",
+        name(stream),
+        stream.site,
+        status::said(backlog)
+    ))
+}
+
 /// Who has how much of a stream on disk.
 fn receipts(stream: &RemoteStream) -> Option<String> {
     let name = name(stream);
@@ -192,6 +205,15 @@ fn edge(edge: &Value) -> Option<String> {
         return Some(format!("{name} to the hub: {}", status::edge_trouble(edge)));
     }
     status::is_behind(edge).then(|| format!("{name} to the hub: backlog {}", status::backlog(edge)))
+}
+
+/// What a sender still has to hand over; null if it does not answer.
+pub(crate) fn backlog_json(backlog: Option<Backlog>) -> Value {
+    json!(backlog.map(|backlog| json!({
+        "blocks": backlog.blocks,
+        "seconds": backlog.seconds,
+        "is_behind": backlog.is_behind(),
+    })))
 }
 
 /// What the wall clocks of both ends say of the offset; null where a time service gives no bound.
@@ -225,12 +247,15 @@ fn stream_json(stream: &RemoteStream) -> Value {
         "newest_block": stream.newest,
         "rate": stream.rate,
         "lag": stream.lag,
+        "backlog": backlog_json(stream.backlog),
         "clock_offset": stream.clock.as_ref().map(|clock| clock.offset),
         "clock_uncertainty": stream.clock.as_ref().map(|clock| clock.bound),
         "clock_by_wall": stream.clock.map(by_wall_json),
         "receipts": receipts_json(&stream.receipts),
     })
 }
+
+const BACKLOG_FIX: &str = "schwann relay status    # at that site: why, and how long it takes";
 
 #[cfg(test)]
 mod tests {

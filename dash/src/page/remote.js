@@ -37,7 +37,9 @@ function linesOfHub(hub) {
 function lineOf(stream) {
   const receipts = Object.entries(stream.receipts).map(([device, parts]) => `${device} has ${count(parts.reduce((sum, [first, last]) => sum + last - first + 1, 0))} of ${count((stream.newest_block ?? -1) + 1)} blocks on disk`);
   const facts = [stream.type, stream.hostname, stream.lag === null ? "" : `lag ${(stream.lag * 1000).toFixed(0)} ms`, ...receipts];
-  const words = stream.is_wrong ? stream.state : stream.rate !== null && stream.nominal_rate > 0 ? rate(stream.rate) : "";
+  const waits = stream.backlog?.is_behind ? `backlog ${stream.backlog.seconds.toFixed(0)} s` : "";
+  const state = stream.is_wrong ? stream.state : stream.rate !== null && stream.nominal_rate > 0 ? rate(stream.rate) : "";
+  const words = [state, waits].filter(Boolean).join(", ");
   return { state: STATES[stream.state] ?? "unknown", text: `${stream.name ?? "no key"} of ${stream.site}`, rate: words, isWrong: stream.is_wrong, title: facts.filter(Boolean).join(" · ") };
 }
 

@@ -221,10 +221,12 @@ impl Edge {
         let Ok(estimate) = live.inlet.clock_offset(0.0) else { return self.tell_unknown_clock() };
         let (stream_offset, stream_bound) = (estimate.offset, estimate.uncertainty / 2.0);
         let (lab, stream) = (self.access.lab_id(), self.journal.stream());
+        let backlog = lock(&self.status).backlog();
         let answer = self.access.sealing(|moment| {
             let (wall, wall_bound) = wall::read();
             let sent = local_clock();
-            let answer = ClockAnswer { received, sent, stream_offset, stream_bound, wall, wall_bound };
+            let answer =
+                ClockAnswer { received, sent, stream_offset, stream_bound, wall, wall_bound, backlog };
             ClockMessage::encode((lab, stream, probe.run), probe.probe, Some(answer), moment.credentials)
         });
         self.link.send(Subject::Clock(lab, stream), answer);

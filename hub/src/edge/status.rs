@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use schwann::StreamInfo;
 use schwann::security::keys::store;
-use schwann_relay::{MAX_MEMBERS, Note, StreamId};
+use schwann_relay::{Backlog, MAX_MEMBERS, Note, StreamId};
 use serde_json::{Value, json};
 
 use super::{Edge, lock};
@@ -133,18 +133,15 @@ impl EdgeStatus {
     }
 
     /// Bytes that the hub has not acknowledged, as far as blocks are of one size.
-    #[must_use]
-    pub fn waiting_bytes(&self) -> u64 {
+    fn waiting_bytes(&self) -> u64 {
         self.bytes.checked_div(self.blocks).unwrap_or_default().saturating_mul(self.waiting_blocks)
     }
 
-    /// Seconds of the stream that the hub has not acknowledged.
-    #[must_use]
-    pub fn waiting_seconds(&self) -> f64 {
-        if self.blocks == 0 {
-            return 0.0;
-        }
-        self.began.elapsed().as_secs_f64() / self.blocks as f64 * self.waiting_blocks as f64
+    /// What the hub has not acknowledged.
+    pub(super) fn backlog(&self) -> Backlog {
+        let made = self.began.elapsed().as_secs_f64() / self.blocks.max(1) as f64;
+        let seconds = if self.blocks == 0 { 0.0 } else { made * self.waiting_blocks as f64 };
+        Backlog { blocks: self.waiting_blocks, seconds }
     }
 
     /// Seconds until the hub has everything, at the pace of the last seconds; nothing if it does not come closer.
@@ -176,7 +173,8 @@ impl EdgeStatus {
             "waiting_blocks": self.waiting_blocks,
             "waiting_words": self.waiting_words,
             "waiting_bytes": self.waiting_bytes(),
-            "waiting_seconds": self.waiting_seconds(),
+            "waiting_seconds": self.backlog().seconds,
+            "is_behind": self.backlog().is_behind(),
             "catch_up_seconds": self.catch_up_seconds(),
             "lost": self.loss(),
             "lost_blocks": self.lost_blocks,

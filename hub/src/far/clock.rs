@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use schwann::local_clock;
-use schwann_relay::{ClockMessage, ProbeId, Subject};
+use schwann_relay::{Backlog, ClockMessage, ProbeId, Subject};
 
 use super::{Far, FarRun};
 use crate::refused;
@@ -37,6 +37,8 @@ impl ClockBound {
 pub(super) struct Clock {
     asked: VecDeque<(ProbeId, f64)>,
     answers: VecDeque<ClockBound>,
+    /// What the newest answer said.
+    backlog: Backlog,
 }
 
 impl Clock {
@@ -52,6 +54,11 @@ impl Clock {
         self.answers.back().is_some_and(|answer| local_clock() - answer.measured < LATELY_S)
     }
 
+    /// What the edge still has to hand over, as it said in the last seconds.
+    pub(super) fn backlog(&self) -> Option<Backlog> {
+        self.is_answered().then_some(self.backlog)
+    }
+
     fn ask(&mut self, probe: ProbeId, now: f64) {
         if self.asked.len() >= KEPT {
             self.asked.pop_front();
@@ -65,7 +72,8 @@ impl Clock {
         self.asked.remove(at).map(|(_, asked)| asked)
     }
 
-    fn note(&mut self, answer: ClockBound) {
+    fn note(&mut self, answer: ClockBound, backlog: Backlog) {
+        self.backlog = backlog;
         if self.answers.len() >= KEPT {
             self.answers.pop_front();
         }
@@ -108,7 +116,7 @@ impl Far {
             // Its wall clock when it came, though it was read a little later.
             let (now, wall_bound) = wall::read();
             let by_wall = answer.offset_by_wall(came, now - (local_clock() - came), wall_bound);
-            run.clock.note(ClockBound { offset, bound, measured: came, by_wall });
+            run.clock.note(ClockBound { offset, bound, measured: came, by_wall }, answer.backlog);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use schwann::StreamInfo;
 use schwann_relay::{
-    Announcement, Block, Follower, Note, NoteKind, Place, Ranges, Refused, RunId, StreamId, Taken,
+    Announcement, Backlog, Block, Follower, Note, NoteKind, Place, Ranges, Refused, RunId, StreamId, Taken,
 };
 use schwann_session::{Certificate, Refusal, UnixSeconds};
 
@@ -145,6 +145,12 @@ impl FarRun {
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.clock.is_answered()
+    }
+
+    /// What its edge still has to hand over to the hub; nothing if it has not answered in the last seconds.
+    #[must_use]
+    pub fn backlog(&self) -> Option<Backlog> {
+        self.clock.backlog()
     }
 
     /// Since when this member knows the run.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use schwann::security::Roles;
 use schwann_hub::{
-    Access, Address, ClockBound, Far, FarRun, News, Problem as HubProblem, Range, Ranges, Wanted,
+    Access, Address, Backlog, ClockBound, Far, FarRun, News, Problem as HubProblem, Range, Ranges, Wanted,
     read_statuses,
 };
 use schwann_recorder::{Selector, all_or_any};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{default_journal, failed, history};
 use crate::exit::{Exit, Outcome, Problem};
-use crate::hubs::{by_wall_json, receipts_json};
+use crate::hubs::{backlog_json, by_wall_json, receipts_json};
 use crate::lab;
 use crate::table::{Align, Table};
 use crate::terminal::{Destination, Palette};
@@ -24,7 +24,8 @@ use crate::terminal::{Destination, Palette};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
-it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what this computer's own `schwann relay out` still has to hand over.
+it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what the stream's `schwann relay out` still has to hand over to the hub; empty
+if that is less than a second, and `unknown` if it does not answer.
 
 Exit code 1 if the hub is not reached, a backlog does not shrink, or this computer's `schwann relay out` lost samples.")]
 pub(super) struct Status {
@@ -137,7 +138,7 @@ fn show(runs: &[&FarRun], edges: &[Value], problem: Option<&HubProblem>) -> io::
             kind.into(),
             run.device().into(),
             latest.into(),
-            edge_of(run, edges).map_or_else(String::new, backlog).into(),
+            edge_of(run, edges).map_or_else(|| far_backlog(run), backlog).into(),
             if receipts.is_empty() { "none".into() } else { receipts.join(", ").into() },
         ]);
     }
@@ -182,7 +183,20 @@ fn edge_of<'a>(run: &FarRun, edges: &'a [Value]) -> Option<&'a Value> {
     edges.iter().find(|edge| edge["stream"] == stream.as_str())
 }
 
-/// What an edge still has to hand over, and when it will have.
+/// What the edge of a run at another site says that it still has to hand over.
+fn far_backlog(run: &FarRun) -> String {
+    run.backlog().map_or_else(|| String::from("unknown"), said)
+}
+
+/// What still has to be handed over, as words; none if that is only what is always on its way.
+pub(crate) fn said(backlog: Backlog) -> String {
+    if !backlog.is_behind() {
+        return String::new();
+    }
+    format!("{:.1} s in {} blocks", backlog.seconds, backlog.blocks)
+}
+
+/// What an edge of this computer still has to hand over, and when it will have.
 pub(crate) fn backlog(edge: &Value) -> String {
     let bytes = edge["waiting_bytes"].as_f64().unwrap_or_default();
     let seconds = edge["waiting_seconds"].as_f64().unwrap_or_default();
@@ -205,7 +219,7 @@ pub(crate) fn is_edge_well(edge: &Value) -> bool {
 
 /// Whether an edge has more to hand over than is always on its way.
 pub(crate) fn is_behind(edge: &Value) -> bool {
-    edge["waiting_seconds"].as_f64().unwrap_or_default() > CALM_BACKLOG_S
+    edge["is_behind"] == true
 }
 
 /// How many members get no keys from it.
@@ -241,6 +255,7 @@ fn to_json(run: &FarRun, edges: &[Value]) -> Value {
         "latest_block": run.newest(),
         "sender_answers": run.goes_on(),
         "is_revoked": run.is_revoked(),
+        "backlog": backlog_json(run.backlog()),
         "clock": run.clock().map(clock_json),
         "receipts": receipts_json(run.receipts()),
         "edge": edge_of(run, edges),
@@ -256,8 +271,6 @@ fn clock_json(clock: ClockBound) -> Value {
     })
 }
 
-/// What is on its way to the hub is no backlog, in seconds.
-const CALM_BACKLOG_S: f64 = 1.0;
 /// How much longer it listens while nothing is there and something may come.
 const LATE: Duration = Duration::from_secs(15);
 const HEAR: Duration = Duration::from_millis(100);
