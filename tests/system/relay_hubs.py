@@ -10,10 +10,11 @@ import socket
 import ssl
 import sys
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, SCRATCH, Hub, Site, free_port, lab, run, wait_for  # noqa: E402
+from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, free_port, lab, run, same, wait_for  # noqa: E402
 
 # It sets where they find the program.
 import labs  # noqa: E402
@@ -105,6 +106,28 @@ def older_server(hub: Hub):
         listener.close()
 
 
+def hub_has_its_limit() -> None:
+    """A hub that keeps as much as it may takes no more: that is said, nothing is lost, and a higher limit brings the rest."""
+    with lab() as (authority, a, b, _):
+        hub, target = Hub(authority, limit_gb=0.001), SCRATCH / "limit.xdf"
+        recorder = b.schwann("record", "--hub", hub.url, "-o", str(target), "EEG").until("the hub is reached")
+        sender = a.sends("Limited", 60 * RATE)
+        outward = a.schwann("relay", "out", "--hub", hub.url, "--block-ms", "5", "type='EEG'").until("is relayed")
+        outward.until("the hub keeps no more")
+        assert "with a higher --limit" in outward.text(), outward.text()
+        says(a, 1, "the hub keeps no more", "relay", "status", "--hub", hub.url)
+        hub.program.until("the hub keeps as much as --limit allows")
+        hub.down()
+        hub.limit = "1"
+        hub.up()
+        sender.until("sent")
+        time.sleep(1)
+        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+        same(target, "Limited", range(60 * RATE))
+    print("ok: a hub that has reached its limit says so, and with a higher one every sample arrives")
+
+
 def errors_are_clear() -> None:
     """No keys, no hub, another certificate, another lab, an old or absent nats-server: one line each, with what to do."""
     with lab() as (authority, a, b, _), lab() as (_, foreign, _, _):
@@ -139,4 +162,4 @@ def says(site: Site, code: int, what: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    run({"life": hub_ends_with_its_program, "deaf": hub_cannot_take_new_keys_over, "unfit": servers_that_cannot_serve, "errors": errors_are_clear})
+    run({"life": hub_ends_with_its_program, "deaf": hub_cannot_take_new_keys_over, "unfit": servers_that_cannot_serve, "limit": hub_has_its_limit, "errors": errors_are_clear})

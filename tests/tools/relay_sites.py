@@ -146,7 +146,7 @@ def movable_clock(site: Site) -> pathlib.Path:
 class Hub:
     """The hub, which `schwann hub up` runs."""
 
-    def __init__(self, site: Site, address: str = "127.0.0.1", limit_gb: int = 1) -> None:
+    def __init__(self, site: Site, address: str = "127.0.0.1", limit_gb: float = 1) -> None:
         self.address, self.limit = address, str(limit_gb)
         self.site, self.folder, self.port, self.web = site, SCRATCH / f"hub-{free_port()}", free_port(), free_port()
         self.up()

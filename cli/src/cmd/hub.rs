@@ -9,6 +9,7 @@ use schwann::security::keys::store;
 use schwann_hub::Access;
 use schwann_hub::server::{Plan, Server, become_tethered};
 
+use super::relay::gigabytes;
 use crate::exit::{Exit, Outcome, Problem};
 use crate::{lab, stop};
 
@@ -79,8 +80,8 @@ struct Up {
     #[arg(long, value_name = "PORT", default_value_t = 8443)]
     websocket_port: u16,
     /// How much it keeps, in GB of 1000 MB: beyond that it takes nothing, and journals fill.
-    #[arg(long, value_name = "GB", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    limit: u64,
+    #[arg(long, value_name = "GB", default_value_t = 50.0, value_parser = gigabytes)]
+    limit: f64,
     /// The program.
     #[arg(long, value_name = "PROGRAM", default_value = "nats-server")]
     server: OsString,
@@ -105,7 +106,7 @@ fn run_up(up: &Up) -> Outcome {
         public: up.public.clone().unwrap_or_else(schwann::host_name),
         listen: SocketAddr::new(up.listen, up.port),
         websocket: SocketAddr::new(up.listen, up.websocket_port),
-        limit_bytes: up.limit.saturating_mul(1_000_000_000),
+        limit_bytes: (up.limit * 1e9) as u64,
         program: up.server.clone(),
         tether: ["hub", "tether"].map(OsString::from).to_vec(),
     };

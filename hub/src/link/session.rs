@@ -162,31 +162,35 @@ impl Session {
                 // A caller that needs an answer asks again.
                 let _ = self.client.publish(subject, message.into()).await;
             }
-            Command::Last(subject) => {
-                let (context, tell, name) = (self.context.clone(), tell.clone(), self.log_of(&subject));
-                tokio::spawn(async move {
-                    match last(&context, name, &subject).await {
-                        Ok(last) => tell.tell(Event::Last(last)).await,
-                        Err(error) => tell.tell(unanswered(Command::Last(subject), &*error)).await,
-                    }
-                });
-            }
-            Command::History(subjects, since) => {
-                let (context, tell) = (self.context.clone(), tell.clone());
-                let names = subjects.iter().map(|subject| self.log_of(subject)).collect::<Vec<_>>();
-                tokio::spawn(async move {
-                    let mut failed = None;
-                    for (name, subject) in names.into_iter().zip(subjects.clone()) {
-                        failed = history(&context, name, (subject, since), &tell).await.err().or(failed);
-                    }
-                    let question = Command::History(subjects, since);
-                    match failed {
-                        None => tell.tell(Event::Answered(question)).await,
-                        Some(error) => tell.tell(unanswered(question, &*error)).await,
-                    }
-                });
-            }
+            Command::Last(subject) => self.ask_for_last(subject, tell.clone()),
+            Command::History(subjects, since) => self.ask_for_history(subjects, since, tell.clone()),
         }
+    }
+
+    fn ask_for_last(&self, subject: String, tell: Tell) {
+        let (context, name) = (self.context.clone(), self.log_of(&subject));
+        tokio::spawn(async move {
+            match last(&context, name, &subject).await {
+                Ok(last) => tell.tell(Event::Last(last)).await,
+                Err(error) => tell.tell(unanswered(Command::Last(subject), &*error)).await,
+            }
+        });
+    }
+
+    fn ask_for_history(&self, subjects: Vec<String>, since: Since, tell: Tell) {
+        let context = self.context.clone();
+        let names = subjects.iter().map(|subject| self.log_of(subject)).collect::<Vec<_>>();
+        tokio::spawn(async move {
+            let mut failed = None;
+            for (name, subject) in names.into_iter().zip(subjects.clone()) {
+                failed = history(&context, name, (subject, since), &tell).await.err().or(failed);
+            }
+            let question = Command::History(subjects, since);
+            match failed {
+                None => tell.tell(Event::Answered(question)).await,
+                Some(error) => tell.tell(unanswered(question, &*error)).await,
+            }
+        });
     }
 
     async fn publish(&self, subject: String, message: Vec<u8>, ticket: Option<u64>, tell: &Tell) {
