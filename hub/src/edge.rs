@@ -8,6 +8,7 @@ mod keep;
 mod members;
 mod next_run;
 mod status;
+mod told;
 mod words;
 
 use core::time::Duration;
@@ -22,8 +23,9 @@ use schwann_relay::{Outflow, Ranges, Run, RunId};
 pub use self::begin::{BeginError, Settings, is_relayed};
 use self::keep::Unkept;
 use self::members::Members;
-pub use self::status::{EdgeStatus, read_all as read_statuses};
-pub(crate) use self::status::{Remainder, remainders};
+pub use self::status::EdgeStatus;
+pub use self::told::read_all as read_statuses;
+pub(crate) use self::told::{Remainder, remainders};
 use self::words::Words;
 use crate::access::Access;
 use crate::journal::Journal;
@@ -118,7 +120,7 @@ impl Edge {
     /// The status stays as long as something waits: it tells of the journal.
     fn part(&self) {
         if !self.is_waiting() {
-            status::remove(self.journal.folder());
+            told::remove(self.journal.folder());
         }
     }
 

@@ -70,6 +70,8 @@ pub struct RemoteStream {
 /// How a stream of another site is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RemoteState {
+    /// New blocks come, and older ones still wait at its site.
+    Behind,
     /// Its blocks come and its edge answers, but the wall clocks contradict what was measured of its clock.
     Contradicted,
     /// Too little was seen to say.
@@ -207,6 +209,7 @@ fn state(run: &FarRun, seen: Option<&Seen>) -> RemoteState {
     let comes = seen.is_some_and(|seen| seen.has_risen && seen.rose.elapsed() < SILENT);
     match (comes || info.nominal_rate() == 0.0, run.goes_on()) {
         (true, true) if run.clock().is_some_and(|clock| clock.is_contradicted()) => RemoteState::Contradicted,
+        (true, true) if run.backlog().is_some_and(Backlog::is_behind) => RemoteState::Behind,
         (true, true) => RemoteState::Well,
         _ if is_early => RemoteState::Early,
         _ if comes => RemoteState::Unanswered,

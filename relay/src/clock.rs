@@ -57,9 +57,13 @@ pub struct Backlog {
 }
 
 impl Backlog {
+    fn is_proper(self) -> bool {
+        self.blocks <= MAX_BLOCKS && (0.0..=MAX_SECONDS).contains(&self.seconds)
+    }
+
     /// Whether it is more than is always on its way.
     #[must_use]
-    pub fn is_behind(&self) -> bool {
+    pub fn is_behind(self) -> bool {
         self.seconds > ON_ITS_WAY_S
     }
 }
@@ -155,7 +159,7 @@ fn parse_body(body: &[u8]) -> Option<(LabId, [u8; Certificate::LEN], Parsed)> {
     let probe = reader.array()?;
     let answer = parse_answer(&mut reader)?;
     let proper = match is_answer {
-        true => answer.stream_bound >= 0.0 && answer.wall_bound >= 0.0 && answer.backlog.seconds >= 0.0,
+        true => answer.stream_bound >= 0.0 && answer.wall_bound >= 0.0 && answer.backlog.is_proper(),
         false => answer == ClockAnswer::NONE,
     };
     (proper && reader.rest().is_empty()).then_some((
@@ -193,6 +197,9 @@ impl ClockAnswer {
 
 /// A hub far away acknowledges within this time, in seconds.
 const ON_ITS_WAY_S: f64 = 1.0;
+/// What a screen has room for, and no journal reaches.
+const MAX_BLOCKS: u64 = 1_000_000_000_000;
+const MAX_SECONDS: f64 = 1e9;
 const MAGIC: Magic = *b"SRC\x01";
 
 #[cfg(test)]
@@ -261,5 +268,11 @@ mod tests {
         };
         assert_eq!((probe, answer), ([7; 16], Some(expected)));
         assert!(cut(&body).all(|part| parse_body(part).is_none()));
+        for seconds in [f64::NAN, -1.0, f64::INFINITY, 1e308] {
+            let body = [&body[..body.len() - 8], &seconds.to_le_bytes()].concat();
+            assert!(parse_body(&body).is_none(), "a backlog of {seconds} s");
+        }
+        let blocks = [&body[..body.len() - 16], &u64::MAX.to_le_bytes(), &2.4_f64.to_le_bytes()].concat();
+        assert!(parse_body(&blocks).is_none());
     }
 }

@@ -10,11 +10,10 @@ import socket
 import ssl
 import sys
 import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 
-from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, free_port, lab, run, same, wait_for  # noqa: E402
+from relay_sites import PATIENCE, RATE, SCRATCH, Hub, Site, ended, free_port, lab, run, wait_for  # noqa: E402
 
 # It sets where they find the program.
 import labs  # noqa: E402
@@ -120,11 +119,7 @@ def hub_has_its_limit() -> None:
         hub.down()
         hub.limit = "1"
         hub.up()
-        sender.until("sent")
-        time.sleep(1)
-        assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
-        assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
-        same(target, "Limited", range(60 * RATE))
+        ended(sender, outward, recorder, target, "Limited", 60)
     print("ok: a hub that has reached its limit says so, and with a higher one every sample arrives")
 
 

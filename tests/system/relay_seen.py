@@ -1,6 +1,6 @@
 """Streams of other sites where people look: `schwann`, the dashboard and `schwann doctor`; and what they say when the hub is gone.
 
-Usage: relay_seen.py PROGRAM LIBRARY [WORD...]
+Usage: unshare --mount python3 relay_seen.py PROGRAM LIBRARY [WORD...]
 """
 
 import contextlib
@@ -138,8 +138,8 @@ def backlog_is_seen() -> None:
             # Ten blocks a second or fewer, of at least 20 ms.
             blocks, seconds = stream["backlog"]["blocks"], stream["backlog"]["seconds"]
             assert stream["backlog"]["is_behind"] and 0.02 * blocks * 0.9 < seconds < blocks, stream
-            shows(b, r"Kept back of site-a: backlog [\d.]+ s in \d+ blocks; its site keeps them", "--once")
-            shows(b, r"Kept back +EEG +site-a .* [\d.]+ s in \d+ blocks", "relay", "status")
+            shows(b, r"Kept back of site-a: backlog [\d.]+ s in [\d,]+ blocks?; they wait at its site", "--once")
+            shows(b, r"Kept back +EEG +site-a .* [\d.]+ s in [\d,]+ blocks", "relay", "status")
             shows(b, r"schwann relay status    # at that site[^{}]*Kept back of site-a: backlog [\d.]+ s", "doctor", "--json")
             disk.free()
             # A server that found its disk full stays so until it is started again.

@@ -219,6 +219,15 @@ def is_recorded(sends: Site, records: Site, hub: Hub) -> bool:
     return {records.keys.name: [[0, count - 1]]} in [stream["receipts"] for stream in far_streams(records, hub)]
 
 
+def ended(sender, outward, recorder, target: pathlib.Path, name: str, seconds: float) -> None:
+    """All of it arrives, and both ends say so."""
+    sender.until("sent")
+    time.sleep(1)
+    assert outward.end() == 0 and "the hub has all of it" in outward.text(), outward.text()
+    assert recorder.end() == 0 and "complete to its end" in recorder.text(), recorder.text()
+    same(target, name, range(int(seconds * RATE)))
+
+
 def run(tests: dict) -> None:
     """Runs the tests that the command line names; all, if it names none."""
     try:

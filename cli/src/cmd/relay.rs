@@ -201,7 +201,7 @@ fn device_name(text: &str) -> Result<DeviceName, &'static str> {
 /// Reads a size.
 pub(super) fn gigabytes(text: &str) -> Result<f64, &'static str> {
     let size = text.parse::<f64>().ok().filter(|size| (0.001..=1e6).contains(size));
-    size.ok_or("a number of GB, 0.001 at least")
+    size.ok_or("a number of GB, 0.001 to 1,000,000")
 }
 
 const PAUSE: Duration = Duration::from_millis(500);

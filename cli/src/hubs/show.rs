@@ -59,7 +59,8 @@ impl Hubs {
             }));
             for stream in remote.streams() {
                 let wrong = is_wrong(&stream).then(|| trouble(&stream, address));
-                let waits = backlog(&stream).map(|what| (format!("{what}."), BACKLOG_FIX));
+                let waits = backlog(&stream).filter(|_| stream.state != RemoteState::Behind);
+                let waits = waits.map(|what| (format!("{what}."), BACKLOG_FIX));
                 let one = |(what, fix)| Examined { is_fault: false, what, fix: String::from(fix) };
                 found.extend(wrong.into_iter().chain(waits).map(one));
             }
@@ -97,6 +98,7 @@ fn trouble(stream: &RemoteStream, address: &Address) -> (String, &'static str) {
     let name = format!("{} of {}", name(stream), stream.site);
     let send = "schwann relay out    # at that site; here: schwann relay status";
     match stream.state {
+        RemoteState::Behind => (backlog(stream).map_or(name, |what| format!("{what}.")), BACKLOG_FIX),
         RemoteState::Contradicted => (
             format!(
                 "By the wall clocks of both sites, the clock of {name} is not where it was measured: a wall clock is wrong by \
@@ -125,6 +127,7 @@ fn trouble(stream: &RemoteStream, address: &Address) -> (String, &'static str) {
 
 fn word(state: RemoteState) -> (Look, &'static str) {
     match state {
+        RemoteState::Behind => (Look::Wrong, "BACKLOG"),
         RemoteState::Contradicted => (Look::Wrong, "CLOCK"),
         RemoteState::Early => (Look::Faint, "early"),
         RemoteState::NoKey => (Look::Wrong, "NO KEY"),
@@ -172,10 +175,10 @@ fn row(stream: &RemoteStream, hub: &str) -> Vec<Cell> {
 
 /// What a stream's sender still has to hand over to the hub; nothing if that is only what is always on its way.
 fn backlog(stream: &RemoteStream) -> Option<String> {
-    let backlog = stream.backlog.filter(Backlog::is_behind)?;
+    let backlog = stream.backlog.filter(|backlog| backlog.is_behind())?;
+    let name = name(stream);
     Some(format!(
-        "{} of {}: backlog {}; its site keeps them until the hub takes them",
-        name(stream),
+        "{name} of {}: backlog {}; they wait at its site for the hub",
         stream.site,
         status::said(backlog)
     ))

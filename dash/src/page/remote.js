@@ -3,7 +3,7 @@
 import { count, plural, rate } from "./format.js";
 import { fillState } from "./health.js";
 
-const STATES = { well: "live", early: "connecting", silent: "silent", clock: "unwell", "no answer": "silent", "no key": "refused" };
+const STATES = { well: "live", early: "connecting", silent: "silent", clock: "unwell", backlog: "unwell", "no answer": "silent", "no key": "refused" };
 const LINE = `<span class="health"><svg viewBox="0 0 16 16" aria-hidden="true"></svg><span class="unseen"></span></span><span class="name"></span><span class="rate"></span>`;
 const list = Object.assign(document.createElement("ul"), { id: "remote", className: "remote" });
 list.setAttribute("aria-label", "Streams of other sites");
@@ -39,7 +39,7 @@ function lineOf(stream) {
   const facts = [stream.type, stream.hostname, stream.lag === null ? "" : `lag ${(stream.lag * 1000).toFixed(0)} ms`, ...receipts];
   const waits = stream.backlog?.is_behind ? `backlog ${stream.backlog.seconds.toFixed(0)} s` : "";
   const state = stream.is_wrong ? stream.state : stream.rate !== null && stream.nominal_rate > 0 ? rate(stream.rate) : "";
-  const words = [state, waits].filter(Boolean).join(", ");
+  const words = stream.state === "backlog" ? waits : [state, waits].filter(Boolean).join(", ");
   return { state: STATES[stream.state] ?? "unknown", text: `${stream.name ?? "no key"} of ${stream.site}`, rate: words, isWrong: stream.is_wrong, title: facts.filter(Boolean).join(" · ") };
 }
 

@@ -15,7 +15,8 @@ use sha2::{Digest, Sha256};
 
 use super::keep::Unkept;
 use super::members::Members;
-use super::status::{EdgeStatus, Remainder};
+use super::status::EdgeStatus;
+use super::told::Remainder;
 use super::words::Words;
 use super::{Edge, Live, Times};
 use crate::access::Access;

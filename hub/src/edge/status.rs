@@ -1,16 +1,13 @@
 //! Where an edge stands, for people.
 
-use core::time::Duration;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use schwann::StreamInfo;
-use schwann::security::keys::store;
 use schwann_relay::{Backlog, MAX_MEMBERS, Note, StreamId};
 use serde_json::{Value, json};
 
+use super::told::{self, Remainder};
 use super::{Edge, lock};
 use crate::address::Address;
 use crate::link::Problem;
@@ -62,6 +59,8 @@ pub struct EdgeStatus {
     remarks: Remarks,
     bytes: u64,
     pub(super) began: Instant,
+    /// When the hub had all blocks last.
+    had_all: Instant,
     /// Seconds for which blocks were acknowledged faster than made, as blocks per second.
     pace: f64,
     before: (Instant, u64),
@@ -103,6 +102,7 @@ impl EdgeStatus {
             remarks: Remarks::default(),
             bytes: 0,
             began: Instant::now(),
+            had_all: Instant::now(),
             pace: 0.0,
             before: (Instant::now(), 0),
         }
@@ -137,11 +137,22 @@ impl EdgeStatus {
         self.bytes.checked_div(self.blocks).unwrap_or_default().saturating_mul(self.waiting_blocks)
     }
 
-    /// What the hub has not acknowledged.
+    /// What the hub has not acknowledged. A stream with a sample a minute is behind once its block has waited, not when it is made.
     pub(super) fn backlog(&self) -> Backlog {
-        let made = self.began.elapsed().as_secs_f64() / self.blocks.max(1) as f64;
-        let seconds = if self.blocks == 0 { 0.0 } else { made * self.waiting_blocks as f64 };
-        Backlog { blocks: self.waiting_blocks, seconds }
+        let (blocks, waited) = (self.waiting_blocks, self.had_all.elapsed().as_secs_f64());
+        let of_block = self.began.elapsed().as_secs_f64() / self.blocks as f64;
+        // Of the runs before, how long they were is not known while this one has no block.
+        let seconds = if blocks == 0 { 0.0 } else { (of_block * blocks as f64).min(waited) };
+        Backlog { blocks, seconds }
+    }
+
+    fn note_waiting(&mut self) {
+        if self.waiting_blocks == 0 {
+            self.had_all = Instant::now();
+            if self.waiting_words == 0 {
+                self.refusal = None;
+            }
+        }
     }
 
     /// Seconds until the hub has everything, at the pace of the last seconds; nothing if it does not come closer.
@@ -261,6 +272,7 @@ impl Edge {
         status.waiting_blocks = self.outflows.iter().map(|(_, outflow)| outflow.waiting()).sum();
         status.journal_bytes = self.journal.bytes();
         status.waiting_words = self.words.waiting() as u64;
+        status.note_waiting();
         status.dropped_samples = self.live.as_ref().map_or(0, |live| live.inlet.dropped_samples());
         let (then, count) = status.before;
         let seconds = then.elapsed().as_secs_f64().max(0.001);
@@ -268,70 +280,14 @@ impl Edge {
         status.before = (Instant::now(), status.acknowledged_blocks);
         let text = status.to_json().to_string();
         drop(status);
-        // Where the disk takes no status, the program's own lines say why.
-        let _ = store::write_private(&self.journal.folder().join(STATUS), text.as_bytes());
+        told::write(self.journal.folder(), &text);
     }
 }
 
-/// The states of all edges of this computer whose journals are in `folder`, as [`EdgeStatus::to_json`] has them. `is_running` says
-/// whether the edge still tells it: one that was killed leaves its last.
-#[must_use]
-pub fn read_all(folder: &Path) -> Vec<Value> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(|entry| read(&entry.ok()?.path().join(STATUS))).collect()
-}
-
-fn read(path: &Path) -> Option<Value> {
-    let mut status: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    // A calendar that was set back makes it no older.
-    let age = fs::metadata(path).ok()?.modified().ok()?.elapsed().unwrap_or_default();
-    status.as_object_mut()?.insert(String::from("is_running"), Value::from(age < TOLD_LATELY));
-    Some(status)
-}
-
-/// The journal of a stream that was relayed, whose edge ended or was killed before the hub had all of it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Remainder {
-    /// Where it is.
-    pub(crate) folder: PathBuf,
-    /// The stream's name.
-    pub(crate) name: String,
-    /// The stream's source id.
-    pub(crate) source_id: String,
-    /// The hub that shall get it.
-    pub(crate) hub: String,
-    /// How many blocks waited when that was told last.
-    pub(crate) blocks: u64,
-}
-
-/// The journals in `folder` that still have a status. The edge of one may run.
-pub(crate) fn remainders(folder: &Path) -> Vec<Remainder> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut folders: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    folders.sort();
-    folders.into_iter().filter_map(remainder).collect()
-}
-
-fn remainder(folder: PathBuf) -> Option<Remainder> {
-    let status = read(&folder.join(STATUS))?;
-    let text = |key: &str| status.get(key).and_then(Value::as_str).map(str::to_owned);
-    let blocks = status.get("waiting_blocks").and_then(Value::as_u64).unwrap_or_default();
-    let (name, source_id) = (text("name")?, text("source_id").unwrap_or_default());
-    Some(Remainder { folder, name, source_id, hub: text("hub_address")?, blocks })
-}
-
-/// The edge has ended: its status is no longer one.
-pub(super) fn remove(folder: &Path) {
-    // It may never have been written.
-    let _ = fs::remove_file(folder.join(STATUS));
-}
-
-/// It is told every second; a disk may be slow.
-const TOLD_LATELY: Duration = Duration::from_secs(10);
-const STATUS: &str = "status.json";
-
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::*;
 
     fn status() -> EdgeStatus {
@@ -363,30 +319,32 @@ mod tests {
     }
 
     #[test]
+    fn a_backlog_is_as_long_as_its_blocks_and_no_longer_than_they_waited() {
+        let ago = |seconds| Instant::now() - Duration::from_secs(seconds);
+        let backlog = |blocks, began, waiting, had_all| {
+            let mut status = status();
+            (status.blocks, status.began, status.waiting_blocks, status.had_all) =
+                (blocks, ago(began), waiting, ago(had_all));
+            let backlog = status.backlog();
+            (backlog.seconds.round() as u64, backlog.is_behind())
+        };
+        // 50 blocks a second, 10 s of which wait; and one on its way.
+        assert_eq!(backlog(5000, 100, 500, 90), (10, true));
+        assert_eq!(backlog(5000, 100, 1, 90), (0, false));
+        // A block a minute, just made; and the same after ten minutes without a hub.
+        assert_eq!(backlog(60, 3600, 1, 0), (0, false));
+        assert_eq!(backlog(60, 3600, 10, 600), (600, true));
+        // A journal of before, while nothing new is made.
+        assert_eq!(backlog(0, 30, 400, 30), (30, true));
+        assert_eq!(backlog(0, 30, 0, 0), (0, false));
+    }
+
+    #[test]
     fn members_beyond_those_that_are_served_are_told_once() {
         let mut status = status();
         [0, 3, 3].into_iter().for_each(|members| status.unserved(members));
         let said = status.take_remarks();
         assert!(said.len() == 1 && said[0].starts_with("3 members get no keys"), "{said:?}");
         assert_eq!(status.to_json()["unserved_members"], 3);
-    }
-
-    #[test]
-    fn a_journal_whose_status_stayed_is_found_again() {
-        let all = std::env::temp_dir().join(format!("schwann-remainder-{}", std::process::id()));
-        let folder = all.join("journal");
-        fs::create_dir_all(&folder).expect("a temporary folder");
-        assert_eq!(remainders(&all), []);
-        let mut told = status();
-        told.waiting_blocks = 12;
-        fs::write(folder.join(STATUS), told.to_json().to_string()).expect("written");
-        let (name, source_id, hub) = (String::from("EEG"), String::new(), String::from("tls://hub:4222"));
-        assert_eq!(
-            remainders(&all),
-            [Remainder { folder: folder.clone(), name, source_id, hub, blocks: 12 }]
-        );
-        remove(&folder);
-        assert_eq!(remainders(&all), []);
-        let _left = fs::remove_dir_all(&all);
     }
 }

@@ -58,7 +58,8 @@ impl fmt::Display for Problem {
                  brings a newer one"
             ),
             Self::Unacknowledged => out.write_str(
-                "the hub is connected, and does not say that it keeps what it gets; make room on its disk, and start `schwann hub up` again",
+                "the hub does not say that it keeps what it gets; its disk may be full, which the screen of `schwann hub up` says, or \
+                 the line may be cut",
             ),
             Self::Unanswered(why) => {
                 write!(out, "the hub did not answer ({why}), and is asked again; look into its log if this goes on")

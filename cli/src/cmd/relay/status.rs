@@ -18,14 +18,14 @@ use crate::exit::{Exit, Outcome, Problem};
 use crate::hubs::{backlog_json, by_wall_json, receipts_json};
 use crate::lab;
 use crate::table::{Align, Table};
-use crate::terminal::{Destination, Palette};
+use crate::terminal::{Destination, Palette, plural};
 
 /// Show what goes through a hub: streams, sites, backlog, and who has receipted how far.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 LATEST is the newest block that came while this command listened. It may be old if its sender did not answer. RECEIPTS names each recorder, and the last block that
-it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what the stream's `schwann relay out` still has to hand over to the hub; empty
-if that is less than a second, and `unknown` if it does not answer.
+it has on its disk; `without 7` says how many blocks before that it has not receipted. BACKLOG is what the stream's `schwann relay out` still has to hand over to the hub. At
+another site it is empty for less than a second, and `unknown` if that program does not answer.
 
 Exit code 1 if the hub is not reached, a backlog does not shrink, or this computer's `schwann relay out` lost samples.")]
 pub(super) struct Status {
@@ -193,7 +193,8 @@ pub(crate) fn said(backlog: Backlog) -> String {
     if !backlog.is_behind() {
         return String::new();
     }
-    format!("{:.1} s in {} blocks", backlog.seconds, backlog.blocks)
+    let blocks = usize::try_from(backlog.blocks).unwrap_or(usize::MAX);
+    format!("{:.1} s in {}", backlog.seconds, plural(blocks, "block"))
 }
 
 /// What an edge of this computer still has to hand over, and when it will have.
