@@ -75,7 +75,7 @@ pub fn bids(
 ) -> Result<Report, ExportError> {
     entities.check()?;
     let recording = &recording.into();
-    let plan = Plan::make(recording, &Wanted { names: &[], ranges: false }, progress)?;
+    let plan = Plan::make(recording, &Wanted { names: &[], ranges: false, events: true }, progress)?;
     let is_eeg =
         |stream: &Stream| stream.is_signal() && stream.header.content_type.eq_ignore_ascii_case("eeg");
     let chosen: Vec<_> =

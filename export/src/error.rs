@@ -78,7 +78,7 @@ impl fmt::Display for ExportError {
                 write!(out, "the texts of {stream} are too long for an array; --to csv, mcap or nwb takes them")
             }
             Self::Damaged => out.write_str("the recording is damaged; schwann repair writes what is whole of it"),
-            Self::Events => out.write_str("there are too many events to keep in memory; --stream leaves streams out"),
+            Self::Events => out.write_str("there are more events than fit in memory; --to csv, npz or mcap takes any number"),
             Self::Label(label) => write!(out, "{label:?} is no BIDS label: letters and digits alone"),
             Self::Library(what) => out.write_str(what),
         }

@@ -84,6 +84,13 @@ pub enum Format {
     Xdfz,
 }
 
+impl Format {
+    /// Whether it has events beside its streams. The others have a stream of events like any other, of any length.
+    const fn has_events(self) -> bool {
+        matches!(self, Self::BrainVision | Self::Edf | Self::Bdf | Self::Nwb)
+    }
+}
+
 /// How to export.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -118,15 +125,18 @@ pub fn export(
     progress: &mut Progress<'_>,
 ) -> Result<Report, ExportError> {
     let recording = &recording.into();
-    let wanted =
-        Wanted { names: &options.streams, ranges: matches!(options.format, Format::Edf | Format::Bdf) };
+    let wanted = Wanted {
+        names: &options.streams,
+        ranges: matches!(options.format, Format::Edf | Format::Bdf),
+        events: options.format.has_events(),
+    };
     let plan = Plan::make(recording, &wanted, progress)?;
     let base = options.output.clone().unwrap_or_else(|| stem(recording.path()));
     let mut outputs = Outputs::new(&base, recording.path());
     let mut report = Report::of(&plan);
     let copy = options
         .resample
-        .map(|rate| ResampledCopy::make(recording, &plan, rate, wanted.ranges, folder_of(&base), progress));
+        .map(|rate| ResampledCopy::make(recording, &plan, rate, &wanted, folder_of(&base), progress));
     let copy = copy.transpose()?;
     let (recording, plan) = copy.as_ref().map_or((recording, &plan), |copy| (&copy.location, &copy.plan));
     report.resampled = copy.as_ref().map_or_else(Vec::new, |copy| copy.resampled.clone());

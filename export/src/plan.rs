@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) streams: Vec<Stream>,
     /// Markers and notes of all streams, in the order of their times.
     pub(crate) events: Vec<Event>,
+    /// How many there are, also where they were not asked for.
+    pub(crate) event_count: u64,
     /// When the recording began, as its header says; empty if it does not.
     pub(crate) datetime: String,
     pub(crate) damage_count: usize,
@@ -57,6 +59,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) names: &'a [String],
     /// Whether the numbers' ranges are needed.
     pub(crate) ranges: bool,
+    /// Whether the format has events beside its streams, which are kept in memory.
+    pub(crate) events: bool,
 }
 
 /// A stream, as far as it has been read.
@@ -88,7 +92,7 @@ impl Plan {
             match found {
                 Found::FileHeader { xml } => datetime = root_child_text(xml, "datetime").unwrap_or_default(),
                 Found::StreamHeader(header) if wanted.has(header) => {
-                    learnt.insert(header.id, Learnt::new(header.clone(), wanted.ranges));
+                    learnt.insert(header.id, Learnt::new(header.clone(), wanted));
                 }
                 Found::StreamHeader(header) => others.push(header.name.clone()),
                 Found::ClockOffset { stream, collected, offset } => {
@@ -116,10 +120,15 @@ impl Plan {
         if learnt.is_empty() && !others.is_empty() {
             return Err(ExportError::NoSuchStream(others));
         }
-        Ok(Self::of(learnt.into_values(), datetime, damage_count))
+        Ok(Self::of(learnt.into_values(), wanted.events, datetime, damage_count))
     }
 
-    fn of(learnt: impl Iterator<Item = Learnt>, datetime: String, damage_count: usize) -> Self {
+    fn of(
+        learnt: impl Iterator<Item = Learnt>,
+        keeps_events: bool,
+        datetime: String,
+        damage_count: usize,
+    ) -> Self {
         let (mut streams, mut events) = (Vec::<Stream>::new(), Vec::new());
         for one in learnt {
             let mut stream = one.settle(&mut events);
@@ -130,7 +139,9 @@ impl Plan {
             streams.push(stream);
         }
         events.sort_by(|one, other| one.at.total_cmp(&other.at));
-        Self { streams, events, datetime, damage_count }
+        let unkept = streams.iter().filter(|stream| stream.is_events() && !keeps_events);
+        let event_count = events.len() as u64 + unkept.map(|stream| stream.samples).sum::<u64>();
+        Self { streams, events, event_count, datetime, damage_count }
     }
 
     /// Streams with numbers and a rate, and with samples.
@@ -168,16 +179,16 @@ impl Wanted<'_> {
 }
 
 impl Learnt {
-    fn new(header: StreamHeader, ranges: bool) -> Self {
+    fn new(header: StreamHeader, wanted: &Wanted<'_>) -> Self {
         let is_number = header.format != Format::String;
-        let count = if ranges && is_number { header.channel_count } else { 0 };
+        let count = if wanted.ranges && is_number { header.channel_count } else { 0 };
         Self {
             learner: Learner::new(&header),
             offsets: Vec::new(),
             ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); count],
             longest_text: 0,
             text_bytes: 0,
-            events: is_events(&header).then(Vec::new),
+            events: (wanted.events && is_events(&header)).then(Vec::new),
             header,
         }
     }

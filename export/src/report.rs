@@ -72,7 +72,7 @@ pub struct Left {
 
 impl Report {
     pub(crate) fn of(plan: &Plan) -> Self {
-        Self { damage_count: plan.damage_count, events: plan.events.len() as u64, ..Self::default() }
+        Self { damage_count: plan.damage_count, events: plan.event_count, ..Self::default() }
     }
 
     /// These streams are in one file, value for value and stamp for stamp.

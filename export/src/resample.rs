@@ -40,7 +40,7 @@ impl ResampledCopy {
         recording: &Location,
         plan: &Plan,
         rate: f64,
-        ranges: bool,
+        wanted: &Wanted<'_>,
         folder: &Path,
         progress: &mut Progress<'_>,
     ) -> Result<Self, ExportError> {
@@ -68,7 +68,7 @@ impl ResampledCopy {
         let pairs = plan.streams.iter().zip(stretches);
         let resampled = pairs.filter_map(|(stream, stretches)| resampled(stream, stretches?, rate)).collect();
         let location = Location::from(path);
-        let copied = Plan::make(&location, &Wanted { names: &[], ranges }, progress)?;
+        let copied = Plan::make(&location, &Wanted { names: &[], ..*wanted }, progress)?;
         let plan = Plan { datetime: plan.datetime.clone(), ..copied };
         Ok(Self { _folder: place, location, plan, resampled })
     }
