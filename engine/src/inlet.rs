@@ -343,8 +343,11 @@ impl Drop for Inlet {
         }
         self.stream.end();
         if let Some(connection) = self.connection.take() {
-            // A panic of the thread was reported when it happened.
-            let _ = connection.join();
+            // An alarm's receiver may let go of the inlet: it runs on that thread, which ends by itself.
+            if connection.thread().id() != std::thread::current().id() {
+                // A panic of the thread was reported when it happened.
+                let _ = connection.join();
+            }
         }
     }
 }

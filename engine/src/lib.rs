@@ -67,7 +67,7 @@ pub use crate::{
     error::Error,
     inlet::{Inlet, InletOptions, before_first_wait},
     outlet::{Flush, Outlet, OutletOptions},
-    process::{note_fork, number_processes},
+    process::{Maker, note_fork, number_processes},
     resolver::ResolveError,
 };
 pub use schwann_proto::{

@@ -42,7 +42,7 @@ pub fn number_processes(word: &'static AtomicU32) {
 /// sockets to the child alone. So a child lets go of an inherited handle without a word. To wait for its
 /// thread would never end. To shut its connections down would end the parent's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Maker {
+pub struct Maker {
     process: Process,
     forks: u32,
 }
@@ -57,13 +57,16 @@ enum Process {
 
 impl Maker {
     /// This process.
-    pub(crate) fn this() -> Self {
+    #[must_use]
+    pub fn this() -> Self {
         let process = number().map_or_else(|| Process::OfSystem(std::process::id()), Process::Numbered);
         Self { process, forks: FORKS.load(Ordering::Relaxed) }
     }
 
     /// Refuses to use a handle that was inherited through a fork, if the fork was noted. Costs no system call.
-    pub(crate) fn check(self) -> Result<(), Error> {
+    ///
+    /// - Errors: [`Error::Forked`].
+    pub fn check(self) -> Result<(), Error> {
         let is_numbered_alike = match self.process {
             Process::Numbered(own) => number() == Some(own),
             Process::OfSystem(_) => true,
@@ -76,7 +79,8 @@ impl Maker {
     }
 
     /// Whether the handle was inherited through a fork, noted or not. Costs a system call where processes are not numbered.
-    pub(crate) fn is_another(self) -> bool {
+    #[must_use]
+    pub fn is_another(self) -> bool {
         let of_another = |own| own != std::process::id();
         self.check().is_err() || matches!(self.process, Process::OfSystem(own) if of_another(own))
     }

@@ -29,6 +29,12 @@ class Filter:
         if channels < 1:
             raise ArgumentError("A filter needs at least one channel.")
         self._native = _schwann.Filter(rows.tolist(), channels)
+        self._channels = channels
+
+    @property
+    def channels(self) -> int:
+        """How many channels it filters."""
+        return self._channels
 
     @classmethod
     def highpass(cls, hertz: float, rate: float, channels: int) -> Filter:

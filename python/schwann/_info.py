@@ -14,6 +14,7 @@ from . import _schwann
 from ._errors import ArgumentError
 
 if TYPE_CHECKING:
+    from ._filter import Filter
     from ._stream import Stream
 
 Format: TypeAlias = Literal["float32", "double64", "string", "int32", "int16", "int8", "int64"]
@@ -185,11 +186,34 @@ class StreamInfo:
         """The labels of the channels as far as they are known without asking the outlet."""
         return self.channels.labels if self._is_whole else []
 
-    def open(self, **options: Any) -> Stream:
+    def open(
+        self,
+        *,
+        policy: Literal["complete", "latest"] = "complete",
+        max_lag: float | None = None,
+        clock: Literal["local", "sender"] = "local",
+        dejitter: bool = False,
+        monotone: bool = False,
+        buffer: int = 360,
+        recover: bool = True,
+        filters: Sequence[Filter] = (),
+        timeout: float | None = 5.0,
+    ) -> Stream:
         """Connects to the stream; the options are those of `Stream`."""
         from ._stream import Stream
 
-        return Stream(self, **options)
+        return Stream(
+            self,
+            policy=policy,
+            max_lag=max_lag,
+            clock=clock,
+            dejitter=dejitter,
+            monotone=monotone,
+            buffer=buffer,
+            recover=recover,
+            filters=filters,
+            timeout=timeout,
+        )
 
     def _description(self) -> ElementTree.Element:
         root = ElementTree.fromstring(self._whole().xml())

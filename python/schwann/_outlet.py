@@ -229,7 +229,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"The marker is neither a string nor a value that JSON has: {error}.") from None
 

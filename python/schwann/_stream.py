@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ._chunk import Chunk
 from ._chunks import Chunks
 from ._closing import Closing
 from ._errors import ArgumentError
+from ._filter import Filter
 from ._info import StreamInfo
 from ._plot import plot
 
@@ -56,6 +57,7 @@ class Stream(Closing):
         monotone: bool = False,
         buffer: int = 360,
         recover: bool = True,
+        filters: Sequence[Filter] = (),
         timeout: float | None = 5.0,
     ) -> None:
         """Connects, and returns once samples arrive from then on.
@@ -66,6 +68,7 @@ class Stream(Closing):
         - `dejitter` smooths the times of a stream with a rate; `monotone` lets them never go back.
         - `buffer`: seconds of samples that are kept between pulls; then the oldest are dropped and count as lost.
         - `recover`: whether a stream whose program went away is waited for; needs a source id.
+        - `filters`: each runs on every chunk that is pulled, in this order; the data are float64 then.
 
         Raises TimedOutError, LostError, ArgumentError, or UnsealedError with what to do.
         """
@@ -75,6 +78,9 @@ class Stream(Closing):
             raise ArgumentError(f"There is no clock {clock!r}: use 'local' or 'sender'.")
         if max_lag is not None and (policy != "latest" or not max_lag > 0 or not math.isfinite(max_lag)):
             raise ArgumentError("max_lag is a number of seconds above 0, and only for the policy 'latest'.")
+        if filters and (info.format == "string" or any(one.channels != info.channel_count for one in filters)):
+            raise ArgumentError(f"Filters take numbers of as many channels as the stream has: {info.channel_count} of {info.format}.")
+        self._filters = tuple(filters)
         self._info = info
         self._clock: Literal["local", "sender"] = clock
         self._newest: Chunk | None = None
@@ -104,7 +110,10 @@ class Stream(Closing):
             data.reshape(-1)[:] = [text.decode("utf-8", "replace") for text in texts]
             chunk = Chunk(data, times)
         else:
-            chunk = Chunk(*self._native.pull(count, timeout))
+            data, times = self._native.pull(count, timeout)
+            for one in self._filters:
+                data = one(data)
+            chunk = Chunk(data, times)
         if len(chunk):
             self._newest = chunk
         return chunk

@@ -6,6 +6,7 @@ import asyncio
 import math
 import select
 import selectors
+import sys
 import threading
 import time
 import weakref
@@ -32,6 +33,9 @@ def wait_for_any(natives: Iterable[_schwann.Inlet], bell: _schwann.Bell, timeout
     left = _AGAIN if len(sources) == 1 else timeout
     if left is not None and timeout is not None:
         left = min(left, timeout)
+    if sys.platform == "win32":
+        # Ctrl-C does not end this wait there, and is seen between two.
+        left = min(_AGAIN, math.inf if left is None else left)
     with selectors.DefaultSelector() as selector:
         for source in sources:
             selector.register(source.fileno(), selectors.EVENT_READ)

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use pyo3::prelude::*;
-use schwann::{Context, StreamInfo, local_clock};
+use schwann::{Context, Maker, StreamInfo, local_clock};
 use schwann_recorder::{Phase, RecordingStream, Search, Selector, Stop};
 
-use crate::failure::{Kind, closed, exception, of_search};
+use crate::failure::{Kind, closed, exception, of_search, of_stream};
 use crate::patience::{Patience, in_thread};
 
 /// Name, state, samples, and samples that arrived but are not in the file, of one stream.
@@ -17,7 +17,11 @@ type Status = (String, &'static str, u64, u64);
 
 /// A recording in progress; streams that come later join it.
 #[pyclass(frozen, module = "schwann._schwann")]
-pub(crate) struct Recorder(Mutex<Option<Running>>);
+pub(crate) struct Recorder {
+    running: Mutex<Option<Running>>,
+    /// A child of a fork inherits the recording without its threads.
+    maker: Maker,
+}
 
 struct Running {
     recorder: Arc<Mutex<schwann_recorder::Recorder>>,
@@ -49,7 +53,7 @@ impl Recorder {
         recorder.admit(&found.unwrap_or_default()).map_err(|error| failed(&error))?;
         let running = Running::start(recorder, search).map_err(|error| failed(&error))?;
         let recorder = Arc::clone(&running.recorder);
-        let recording = Self(Mutex::new(Some(running)));
+        let recording = Self { running: Mutex::new(Some(running)), maker: Maker::this() };
         patience.wait(py, |turn| {
             let is_recorded = |stream: &RecordingStream| stream.phase != Phase::Connecting;
             let all = lock(&recorder).streams().iter().all(is_recorded);
@@ -77,7 +81,8 @@ impl Recorder {
 
     /// Takes in what has arrived and completes the file.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Status>> {
-        let running = lock(&self.0).take().ok_or_else(|| closed(py))?;
+        self.check(py)?;
+        let running = lock(&self.running).take().ok_or_else(|| closed(py))?;
         let finished = in_thread(py, move || running.finish())?;
         let streams = finished.map_err(|error| exception(py, Kind::Error, error))?;
         Ok(streams.iter().map(status).collect())
@@ -85,21 +90,29 @@ impl Recorder {
 
     #[getter]
     fn is_finished(&self) -> bool {
-        lock(&self.0).is_none()
+        lock(&self.running).is_none()
     }
 }
 
 impl Recorder {
     fn recorder(&self, py: Python<'_>) -> PyResult<Arc<Mutex<schwann_recorder::Recorder>>> {
-        let recorder = lock(&self.0).as_ref().map(|running| Arc::clone(&running.recorder));
+        self.check(py)?;
+        let recorder = lock(&self.running).as_ref().map(|running| Arc::clone(&running.recorder));
         recorder.ok_or_else(|| closed(py))
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.maker.check().map_err(|error| of_stream(py, error))
     }
 }
 
 impl Drop for Recorder {
     /// Lets go of a recording that was not finished: what was written is whole and readable.
     fn drop(&mut self) {
-        if let Some(running) = lock(&self.0).take() {
+        let running = lock(&self.running).take();
+        if self.maker.is_another() {
+            core::mem::forget(running);
+        } else if let Some(running) = running {
             running.stop.raise();
         }
     }

@@ -31,7 +31,7 @@ def connect() -> Iterator[Connect]:
     def connected(*arguments: object, open: dict[str, object] | None = None, **options: object) -> tuple[schwann.Outlet, schwann.Stream]:
         outlet = schwann.Outlet(f"Test {uuid.uuid4()}", *arguments, **options)  # type: ignore[arg-type]
         made.append(outlet)
-        stream = schwann.resolve(name=outlet.info.name, timeout=PATIENCE)[0].open(**{"timeout": PATIENCE, "clock": "sender"} | (open or {}))
+        stream = schwann.resolve(name=outlet.info.name, timeout=PATIENCE)[0].open(**{"timeout": PATIENCE, "clock": "sender"} | (open or {}))  # type: ignore[arg-type]
         made.append(stream)
         return outlet, stream
 

@@ -54,6 +54,18 @@ def test_what_was_skipped_is_counted_exactly(connect: Connect) -> None:
     assert told.get(timeout=PATIENCE).event == "caught up"
 
 
+def test_a_stream_may_be_closed_by_whoever_is_told(connect: Connect) -> None:
+    _, stream = connect("EEG", 1, rate=100.0)
+    told: queue.Queue[bool] = queue.Queue()
+
+    def close(_: schwann.Alarm) -> None:
+        stream.close()
+        told.put(stream.closed)
+
+    stream.on_alarm(close, max_lag=0.2)
+    assert told.get(timeout=PATIENCE)
+
+
 def test_a_stream_that_goes_away_is_silent(connect: Connect) -> None:
     outlet, stream = connect("Markers", source_id=f"away-{uuid.uuid4()}")
     told: queue.Queue[schwann.Alarm] = queue.Queue()

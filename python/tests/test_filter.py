@@ -1,11 +1,13 @@
 """Filters, against scipy's."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import schwann
+from conftest import PATIENCE, Connect
 
 signal = pytest.importorskip("scipy.signal")
 NOISE = np.random.default_rng(1).normal(0, 50, (5000, 8))
@@ -26,6 +28,42 @@ def test_chunks_come_out_as_from_sosfilt_in_one_piece(own: schwann.Filter, secti
     np.testing.assert_allclose(np.concatenate(pieces), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     own.reset()
     np.testing.assert_array_equal(own(NOISE[:7]), np.concatenate(pieces[:3]))
+
+
+def test_a_stream_filters_what_is_pulled(connect: Connect) -> None:
+    sections = signal.butter(2, 40.0, "lowpass", fs=500.0, output="sos")
+    own = {"filters": [schwann.Filter.lowpass(40.0, 500.0, 8), schwann.Filter(sections, 8)]}
+    outlet, stream = connect("EEG", 8, rate=500.0, format="double64", open=own)
+    outlet.push(NOISE[:1000])
+    chunks = stream.chunks(count=100)
+    got = np.concatenate([next(chunks).data for _ in range(10)])
+    expected = signal.sosfilt(np.concatenate([sections, sections]), NOISE[:1000], axis=0)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    for channels, kind in [(7, "EEG"), (1, "Markers")]:
+        with pytest.raises(schwann.ArgumentError, match="as many channels"):
+            connect(kind, 1 if kind == "Markers" else 8, open={"filters": [schwann.Filter.lowpass(40.0, 500.0, channels)]})
+
+
+def test_other_threads_run_while_it_filters() -> None:
+    own, is_over = schwann.Filter(np.repeat([[1.0, 0, 0, 1, 0, 0]], 300, axis=0), 8), threading.Event()
+    longest = [0.0]
+
+    def tick() -> None:
+        last = time.monotonic()
+        while not is_over.is_set():
+            now = time.monotonic()
+            longest[0], last = max(longest[0], now - last), now
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    try:
+        began = time.monotonic()
+        own(np.tile(NOISE, (40, 1)))
+        took = time.monotonic() - began
+    finally:
+        is_over.set()
+        ticking.join()
+    assert longest[0] < took / 2
 
 
 def test_any_numbers_are_filtered_and_nothing_else() -> None:

@@ -100,7 +100,7 @@ def test_markers_take_any_value_that_json_has(connect: Connect) -> None:
     outlet.push([["a"], [np.float32(2.5)], [np.arange(2)]])
     texts = [text for (text,) in stream.pull(10, PATIENCE).data]
     assert texts == [*values[:3], *(json.dumps(value) for value in values[3:]), "a", "2.5", "[0, 1]"]
-    for value in [object(), {1, 2}, [["a", "b"]]]:
+    for value in [object(), {1, 2}, [["a", "b"]], float("nan"), {"level": float("-inf")}, np.full(2, np.nan)]:
         with pytest.raises(schwann.ArgumentError):
             outlet.push(value)
 

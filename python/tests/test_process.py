@@ -1,5 +1,6 @@
 """Signals, forks, interpreters that end, and what stays behind."""
 
+import asyncio
 import importlib.metadata
 import os
 import pathlib
@@ -53,8 +54,17 @@ CALLS: dict[str, Callable[[schwann.Outlet, schwann.Stream], object]] = {
     "merge": lambda outlet, stream: next(schwann.merge(stream)),
     "record": lambda outlet, stream: schwann.record(f"/tmp/{uuid.uuid4()}.xdf", "nobody", timeout=100.0),
     "pylsl's pull": lambda outlet, stream: pylsl_inlet(stream).pull_sample(),
+    "async for": lambda outlet, stream: asyncio.run(first(stream)),
+    "pylsl's chunk": lambda outlet, stream: pylsl_inlet(stream).pull_chunk(timeout=1e6),
+    "pylsl's consumers": lambda outlet, stream: schwann.pylsl.StreamOutlet(schwann.pylsl.StreamInfo("Alone")).wait_for_consumers(1e6),
     "pylsl's search": lambda outlet, stream: schwann.pylsl.resolve_byprop("name", "nobody"),
 }
+
+
+async def first(stream: schwann.Stream) -> schwann.Chunk:
+    async for chunk in stream.chunks():
+        return chunk
+    raise AssertionError("the stream has ended")
 
 
 def pylsl_inlet(stream: schwann.Stream) -> schwann.pylsl.StreamInlet:
@@ -135,6 +145,27 @@ def test_a_child_of_a_fork_is_refused_and_the_parent_goes_on(connect: Connect) -
     assert os.waitpid(child, 0)[1] == 0
     outlet.push(2.0)
     assert stream.pull(1, PATIENCE).data.tolist() == [[2.0]]
+
+
+def test_a_child_of_a_fork_leaves_the_recording_to_its_parent(connect: Connect, tmp_path: pathlib.Path) -> None:
+    outlet, _ = connect("EEG", 1)
+    recorder = schwann.record(tmp_path / "forked.xdf", outlet.info.name, timeout=PATIENCE)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            calls: list[Callable[[], object]] = [lambda: recorder.annotate("child"), lambda: recorder.streams, recorder.close]
+            for call in calls:
+                with pytest.raises(schwann.ForkedError):
+                    call()
+            del recorder, calls, call
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    recorder.annotate("parent")
+    recorder.close()
+    assert schwann.read_xdf(tmp_path / "forked.xdf")["Annotations"].data.tolist() == [["parent"]]
 
 
 def test_a_second_interpreter_gets_a_clear_error() -> None:

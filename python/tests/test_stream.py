@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -65,9 +66,11 @@ def test_closing_ends_the_waits_of_other_threads(connect: Connect, kind: str) ->
     stream.close()
     puller.join(PATIENCE)
     assert len(ended) == 1
-    with pytest.raises(schwann.ClosedError):
-        stream.pull()
-    assert list(stream.chunks()) == []
+    calls: list[Callable[[], object]] = [stream.pull, stream.flush, stream.clock_offset, lambda: stream.on_alarm(print)]
+    for call in calls:
+        with pytest.raises(schwann.ClosedError):
+            call()
+    assert list(stream.chunks()) == [] and stream.closed
 
 
 def test_the_policy_latest_shows_the_present(connect: Connect) -> None:
