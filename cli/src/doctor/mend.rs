@@ -20,6 +20,8 @@ pub(crate) fn runnable(finding: &Finding) -> Option<Vec<String>> {
             &["schwann", "peers", "add"],
             &["schwann", "keys", "renew"],
             &["sudo"],
+            // It needs no sudo: Windows says itself that an administrator must run it.
+            &["netsh", "advfirewall", "firewall"],
         ]
         .into_iter()
         .any(begins)
@@ -37,15 +39,16 @@ pub(crate) fn run(words: &[String]) -> bool {
         words => words,
     };
     let Some((first, rest)) = words.split_first() else { return false };
-    let mut command = match first.as_str() {
+    let command = match first.as_str() {
         // This program, wherever it lies.
-        "schwann" => match std::env::current_exe() {
-            Ok(own) => Command::new(own),
-            Err(_) => return false,
-        },
-        program => Command::new(program),
+        "schwann" => std::env::current_exe().map(|own| {
+            let mut command = Command::new(own);
+            command.args(rest);
+            command
+        }),
+        program => Ok(programs::of_system(program, rest)),
     };
-    match command.args(rest).status() {
+    match command.and_then(|mut command| command.status()) {
         Ok(status) => status.success(),
         Err(error) => {
             eprintln!("schwann: {first}: {error}");
@@ -54,25 +57,27 @@ pub(crate) fn run(words: &[String]) -> bool {
     }
 }
 
-/// Splits a command at its spaces, outside of single quotes; nothing if a shell would do more with it.
+/// Splits a command at its spaces, outside of quotation marks; nothing if a shell would do more with it. A path of Windows stands in
+/// double ones.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = command.trim().chars();
     while let Some(letter) = letters.next() {
         match letter {
-            '\'' => {
+            mark @ ('\'' | '"') => {
                 let inside = word.get_or_insert_default();
                 loop {
                     match letters.next()? {
-                        '\'' => break,
+                        end if end == mark => break,
+                        '$' | '`' if mark == '"' => return None,
                         letter => inside.push(letter),
                     }
                 }
             }
             '\\' => word.get_or_insert_default().push(letters.next()?),
             ' ' => words.extend(word.take()),
-            '"' | '$' | '`' | ';' | '|' | '&' | '<' | '>' | '(' | ')' | '*' | '~' | '\n' => return None,
+            '$' | '`' | ';' | '|' | '&' | '<' | '>' | '(' | ')' | '*' | '~' | '\n' => return None,
             letter => word.get_or_insert_default().push(letter),
         }
     }
@@ -103,12 +108,18 @@ mod tests {
     #[test]
     fn only_whole_commands_of_this_computer_are_run() {
         assert_eq!(of("sudo ip link set eth0 multicast on").map(|words| words.len()), Some(7));
+        let allow = "netsh advfirewall firewall set rule name=\"my python\" program=\"C:\\lab\\python.exe\" dir=in new action=allow    # as administrator";
+        let words = of(allow).expect("it is whole");
+        assert_eq!(words[5..7], ["name=my python", "program=C:\\lab\\python.exe"]);
         for other in [
             "date -u",
             "on eeg-pc: sudo iptables -I INPUT",
             "ip link",
             "sudo ip link set NAME up",
             "sudo a; sudo b",
+            "sudo \"$(reboot)\"",
+            "sudo \"unended",
+            "netsh interface show interface",
             "schwann doctor",
         ] {
             assert_eq!(of(other), None, "{other}");

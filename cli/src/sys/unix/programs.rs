@@ -9,6 +9,13 @@ pub(crate) fn become_it(command: &mut Command) -> io::Error {
     command.exec()
 }
 
+/// A program of the system with these words.
+pub(crate) fn of_system(program: &str, words: &[String]) -> Command {
+    let mut command = Command::new(program);
+    command.args(words);
+    command
+}
+
 /// The warning for a system that is too old. There is none, because the program does not start there.
 pub(crate) fn old_system() -> Option<String> {
     None

@@ -1,6 +1,7 @@
 //! Running another program.
 
 use std::io;
+use std::os::windows::process::CommandExt as _;
 use std::process::Command;
 
 use winsafe::{HKEY, RegistryValue, co};
@@ -11,6 +12,19 @@ pub(crate) fn become_it(command: &mut Command) -> io::Error {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,
     }
+}
+
+/// A program of the system with these words. `netsh` reads the line itself, and wants quotation marks around values alone:
+/// `name="a b"`.
+pub(crate) fn of_system(program: &str, words: &[String]) -> Command {
+    let mut command = Command::new(program);
+    for word in words {
+        match word.split_once('=') {
+            Some((name, value)) if value.contains(' ') => command.raw_arg(format!("{name}=\"{value}\"")),
+            _ => command.arg(word),
+        };
+    }
+    command
 }
 
 /// What a person must know who runs this on a Windows that is too old.
